@@ -1,0 +1,108 @@
+//! The verbs that write, and what became of each job they were applied to.
+
+use std::fmt;
+
+use super::job::JobId;
+use super::text::Untrusted;
+
+/// A verb that changes dead jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Action {
+    /// Back to the live queue.
+    Replay,
+    /// Stays, out of sight; reversible.
+    Ignore,
+    /// Undo of ignore.
+    Reopen,
+    /// Archived whole to the ledger, then deleted.
+    Discard,
+}
+
+impl Action {
+    /// Every action, in the order of menus.
+    pub const ALL: [Action; 4] = [Action::Replay, Action::Ignore, Action::Reopen, Action::Discard];
+
+    /// The verb, as commands, filters and the ledger write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Replay => "replay",
+            Action::Ignore => "ignore",
+            Action::Reopen => "reopen",
+            Action::Discard => "discard",
+        }
+    }
+
+    /// The participle used in receipts: `replayed`.
+    pub fn done_word(self) -> &'static str {
+        match self {
+            Action::Replay => "replayed",
+            Action::Ignore => "ignored",
+            Action::Reopen => "reopened",
+            Action::Discard => "discarded",
+        }
+    }
+
+    /// The action that a word names, if it names one.
+    pub fn from_word(word: &str) -> Option<Action> {
+        Action::ALL.into_iter().find(|a| a.word() == word)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// Why a job of a cohort was left alone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SkipReason {
+    /// No such row any more.
+    Gone,
+    /// Its state no longer allows the action: somebody else acted, or the framework did.
+    Changed,
+    /// Another session holds it.
+    Locked,
+}
+
+impl SkipReason {
+    /// The word that the ledger keeps and receipts show.
+    pub fn word(&self) -> &'static str {
+        match self {
+            SkipReason::Gone => "gone",
+            SkipReason::Changed => "changed meanwhile",
+            SkipReason::Locked => "locked by another session",
+        }
+    }
+}
+
+/// What became of one job that an action was applied to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobResult {
+    /// The action took effect and is committed.
+    Done,
+    /// Left alone, for a reason that is no fault.
+    Skipped(SkipReason),
+    /// Refused by the database, the destination or the job's own content; the text says by what.
+    Failed(Untrusted),
+}
+
+/// The result of one job.
+pub type JobOutcome = (JobId, JobResult);
+
+/// Where a replayed job has got to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Waits in the live queue.
+    Queued,
+    /// A worker has it.
+    Running,
+    /// Done, as far as the layout can tell.
+    Succeeded,
+    /// Died again, with this error class where it is known.
+    DeadAgain(Option<Untrusted>),
+    /// Nowhere to be found: it ran and was removed, or was deleted.
+    Gone,
+    /// The layout cannot tell.
+    Unknown,
+}

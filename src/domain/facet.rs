@@ -1,0 +1,77 @@
+//! Facets: the dimensions by which dead jobs are counted.
+
+use std::fmt;
+
+/// A dimension to count by. Which of them a store offers is up to its adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Facet {
+    /// Error class, as the adapter cuts it.
+    Error,
+    /// Error class and normalised message.
+    Fingerprint,
+    /// Job class, event type or worker name.
+    Class,
+    /// Queue.
+    Queue,
+    /// The reason as stored, where a layout keeps one beside the class.
+    Reason,
+    /// Host or process that failed.
+    Worker,
+    /// Normalised state.
+    State,
+    /// Hour of death, in UTC.
+    Hour,
+}
+
+impl Facet {
+    /// Every facet, in the order of the histogram's tabs.
+    pub const ALL: [Facet; 8] = [
+        Facet::Error,
+        Facet::Class,
+        Facet::Queue,
+        Facet::Reason,
+        Facet::Worker,
+        Facet::State,
+        Facet::Hour,
+        Facet::Fingerprint,
+    ];
+
+    /// The word used for it in filters, options and output.
+    pub fn word(self) -> &'static str {
+        match self {
+            Facet::Error => "error",
+            Facet::Fingerprint => "fp",
+            Facet::Class => "class",
+            Facet::Queue => "queue",
+            Facet::Reason => "reason",
+            Facet::Worker => "worker",
+            Facet::State => "state",
+            Facet::Hour => "hour",
+        }
+    }
+
+    /// The title over its bars.
+    pub fn title(self) -> &'static str {
+        match self {
+            Facet::Error => "error class",
+            Facet::Fingerprint => "fingerprint",
+            Facet::Class => "job class",
+            Facet::Queue => "queue",
+            Facet::Reason => "reason",
+            Facet::Worker => "worker",
+            Facet::State => "state",
+            Facet::Hour => "hour",
+        }
+    }
+
+    /// The facet that a word names, if it names one.
+    pub fn from_word(word: &str) -> Option<Facet> {
+        Facet::ALL.into_iter().find(|f| f.word() == word)
+    }
+}
+
+impl fmt::Display for Facet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

@@ -1,0 +1,117 @@
+//! Counts by facet, each honest about how exact it is.
+
+use std::fmt;
+
+use super::facet::Facet;
+use super::text::Untrusted;
+use super::time::Timestamp;
+
+/// How far a count can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Exactness {
+    /// Counted, all of it, at the instant the count carries.
+    Exact,
+    /// A lower bound: counting went on no further. Shown as `≥`.
+    AtLeast,
+    /// An estimate from samples or statistics. Shown as `~`.
+    Estimate,
+}
+
+impl Exactness {
+    /// The mark shown before the number: nothing, `≥` or `~`.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Exactness::Exact => "",
+            Exactness::AtLeast => "≥",
+            Exactness::Estimate => "~",
+        }
+    }
+}
+
+/// A number of jobs with its exactness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Count {
+    /// How many.
+    pub n: u64,
+    /// How far to trust it.
+    pub exactness: Exactness,
+}
+
+impl Count {
+    /// A count that is known to be right.
+    pub fn exact(n: u64) -> Self {
+        Self { n, exactness: Exactness::Exact }
+    }
+
+    /// The sum of two counts; no more exact than the worse of them.
+    pub fn plus(self, other: Count) -> Count {
+        Count { n: self.n.saturating_add(other.n), exactness: self.exactness.max(other.exactness) }
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.exactness.mark(), grouped(self.n))
+    }
+}
+
+/// Digits in groups of three: `1,204,331`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// One value of a facet with what is known of the jobs that have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// The value; `None` stands for jobs that have none (NULL).
+    pub value: Option<Untrusted>,
+    /// Jobs with that value.
+    pub count: Count,
+    /// Oldest of them, where it is known.
+    pub first_seen: Option<Timestamp>,
+    /// Newest of them, where it is known.
+    pub last_seen: Option<Timestamp>,
+    /// Deaths per slot of the trend window, oldest first; empty where unknown.
+    pub trend: Vec<u32>,
+}
+
+/// Counts of one facet under one filter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    /// The dimension counted by.
+    pub facet: Facet,
+    /// One bar a value, the largest first.
+    pub bars: Vec<Bar>,
+    /// All of them together.
+    pub total: Count,
+    /// When the counts were read, by the database's clock.
+    pub as_of: Timestamp,
+    /// How much of an unfinished count is done, from 0 to 1; `None` when it is finished.
+    pub progress: Option<f32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_in_threes_and_marked() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1_204_331), "1,204,331");
+        assert_eq!(Count { n: 1000, exactness: Exactness::Estimate }.to_string(), "~1,000");
+    }
+
+    #[test]
+    fn a_sum_is_no_more_exact_than_its_worst_part() {
+        let sum = Count::exact(2).plus(Count { n: 3, exactness: Exactness::AtLeast });
+        assert_eq!(sum.to_string(), "≥5");
+    }
+}

@@ -1,0 +1,121 @@
+//! Dead jobs: the light row that lists show, and the detail that is loaded for the open row only.
+
+use std::fmt;
+
+use super::text::Untrusted;
+use super::time::Timestamp;
+
+/// The primary key of a dead job, in the text form that its database prints.
+///
+/// It identifies the row for cursor, marks, folds and the ledger; it is bound as text and cast by the statement.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId(String);
+
+impl JobId {
+    /// Wraps the text form of a primary key.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The key as the database prints it; for binds and machine-readable output, not for a screen.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key as untrusted text, the only form that may reach a screen.
+    pub fn text(&self) -> Untrusted {
+        Untrusted::new(self.0.clone())
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobId({:?})", self.0)
+    }
+}
+
+/// What a dead-letter store's native state means, whatever the framework calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// Retries are exhausted: the job waits for an operator.
+    Dead,
+    /// The framework itself still means to run it.
+    Retrying,
+    /// Replayed or otherwise settled; kept for the record.
+    Resolved,
+    /// Set aside by an operator; reversible.
+    Ignored,
+}
+
+impl State {
+    /// Every state, in the order in which totals are shown.
+    pub const ALL: [State; 4] = [State::Dead, State::Retrying, State::Resolved, State::Ignored];
+
+    /// The word used in filters, on screen and in output.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Dead => "dead",
+            State::Retrying => "retrying",
+            State::Resolved => "resolved",
+            State::Ignored => "ignored",
+        }
+    }
+
+    /// The state that a word names, if it names one.
+    pub fn from_word(word: &str) -> Option<State> {
+        State::ALL.into_iter().find(|s| s.word() == word)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// One dead job as a list shows it: no column that can be heavy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobRow {
+    /// Identity of the row.
+    pub id: JobId,
+    /// When the job died, or the nearest that the layout knows; `None` where the column is NULL.
+    pub at: Option<Timestamp>,
+    /// Normalised state.
+    pub state: State,
+    /// The framework's own word for the state.
+    pub native_state: Untrusted,
+    /// Error class as the adapter cuts it; `None` where the row has none.
+    pub error_class: Option<Untrusted>,
+    /// The start of the error message (at most [`MESSAGE_HEAD`] characters).
+    pub message: Option<Untrusted>,
+    /// Job class, event type or worker name: what was to be run.
+    pub job_class: Option<Untrusted>,
+    /// Queue, where the layout has queues.
+    pub queue: Option<Untrusted>,
+    /// Host or process that failed, where the layout knows it.
+    pub worker: Option<Untrusted>,
+    /// Attempts made so far.
+    pub attempts: Option<i64>,
+    /// Attempts allowed, where the layout knows it.
+    pub max_attempts: Option<i64>,
+}
+
+/// Characters of an error message that a light row carries.
+pub const MESSAGE_HEAD: usize = 200;
+
+/// Everything a store knows of one job; loaded for the open row only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobDetail {
+    /// The light row, read in the same statement as the rest.
+    pub row: JobRow,
+    /// The whole error message.
+    pub message: Option<Untrusted>,
+    /// Arguments or payload, as the text that the database holds (numbers stay exact).
+    pub arguments: Option<Untrusted>,
+    /// Backtrace, as the text that the database holds (plain lines, or a JSON array of them).
+    pub backtrace: Option<Untrusted>,
+    /// All other columns, in the layout's order, as text.
+    pub metadata: Vec<(String, Option<Untrusted>)>,
+    /// Key by which the same job is known across deaths (the framework's job id, the original id), where there is one.
+    pub lineage: Option<Untrusted>,
+}

@@ -1,0 +1,16 @@
+//! The words of the field, pure and without IO: jobs, states, filters, facets, histograms, and the text that jobs bring.
+
+pub mod action;
+pub mod backtrace;
+pub mod error_text;
+pub mod facet;
+pub mod filter;
+pub mod fingerprint;
+pub mod histogram;
+pub mod job;
+pub mod json;
+pub mod notation;
+pub mod redact;
+pub mod secret;
+pub mod text;
+pub mod time;
