@@ -1,1 +1,24 @@
-//! To be written.
+//! What operators do: plans, the run engine, and live counts, over any store and with every act in the ledger.
+//!
+//! No clock is read and no task is spawned here but where a function says so: the callers hand in the time.
+
+pub mod plan;
+pub mod progress;
+
+use std::sync::Arc;
+
+use crate::ledger::Operator;
+use crate::store::Store;
+
+/// Everything that triage of one store needs, shared by the console and the commands.
+#[derive(Clone)]
+pub struct Desk {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// Name of the source as the config has it, or the URL without its secret.
+    pub source: String,
+    /// Whether the source is marked as production: every bulk asks for the number.
+    pub production: bool,
+    /// Who acts.
+    pub operator: Operator,
+}

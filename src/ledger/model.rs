@@ -1,0 +1,160 @@
+//! What the ledger records.
+
+use std::fmt;
+
+use crate::domain::action::Action;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+
+/// Identity of a run: short enough to type, unique in its ledger, in the order of creation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RunId(pub String);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RunState {
+    /// Its ids are being frozen.
+    Freezing,
+    /// Frozen and not confirmed: nothing was touched.
+    Planned,
+    /// Being executed, or left by a crash while it was.
+    Running,
+    /// Stopped by the operator; can be resumed.
+    Stopped,
+    /// Ended: every planned job has an outcome.
+    Finished,
+    /// Dismissed before it was confirmed.
+    Dismissed,
+}
+
+impl RunState {
+    /// Every state of a run.
+    pub const ALL: [RunState; 6] = [
+        RunState::Freezing,
+        RunState::Planned,
+        RunState::Running,
+        RunState::Stopped,
+        RunState::Finished,
+        RunState::Dismissed,
+    ];
+
+    /// The word that the ledger keeps and screens show.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunState::Freezing => "freezing",
+            RunState::Planned => "planned",
+            RunState::Running => "running",
+            RunState::Stopped => "stopped",
+            RunState::Finished => "finished",
+            RunState::Dismissed => "dismissed",
+        }
+    }
+}
+
+/// Who acts, from where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operator {
+    /// Operating-system user.
+    pub user: String,
+    /// Database user, where the engine has one.
+    pub database_user: String,
+    /// This host.
+    pub host: String,
+    /// Address that the operator came from over SSH, where there is one.
+    pub ssh_client: Option<String>,
+}
+
+/// What a run is to do, written before anything is touched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunIntent {
+    /// The verb.
+    pub action: Action,
+    /// Name of the source, never its password.
+    pub source: String,
+    /// The store: adapter and table.
+    pub store: String,
+    /// The filter as written; empty when jobs were named one by one.
+    pub filter: String,
+    /// The filter with its times resolved.
+    pub resolved: String,
+    /// Why, in the operator's words.
+    pub reason: Option<String>,
+    /// Who.
+    pub operator: Operator,
+    /// When the cohort was frozen.
+    pub frozen_at: Timestamp,
+}
+
+/// Jobs of a run by what became of them. `planned` is always the sum of the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Frozen into the run.
+    pub planned: u64,
+    /// The action took effect.
+    pub done: u64,
+    /// Left alone, by reason.
+    pub skipped: Vec<(String, u64)>,
+    /// Refused, by reason (the first words of it).
+    pub failed: Vec<(Untrusted, u64)>,
+    /// Named in a batch whose result is not known.
+    pub in_doubt: u64,
+    /// Not reached.
+    pub not_started: u64,
+}
+
+impl Tally {
+    /// All that were skipped.
+    pub fn skipped_total(&self) -> u64 {
+        self.skipped.iter().map(|(_, n)| n).sum()
+    }
+
+    /// All that failed.
+    pub fn failed_total(&self) -> u64 {
+        self.failed.iter().map(|(_, n)| n).sum()
+    }
+
+    /// Whether the parts add up to what was planned.
+    pub fn adds_up(&self) -> bool {
+        self.planned == self.done + self.skipped_total() + self.failed_total() + self.in_doubt + self.not_started
+    }
+}
+
+/// A run as the record has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Identity.
+    pub id: RunId,
+    /// What it was to do.
+    pub intent: RunIntent,
+    /// Where it stands.
+    pub state: RunState,
+    /// When it was confirmed.
+    pub started_at: Option<Timestamp>,
+    /// When it ended or stopped.
+    pub ended_at: Option<Timestamp>,
+    /// What became of its jobs.
+    pub tally: Tally,
+}
+
+/// One thing that the ledger knows of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryEntry {
+    /// The run.
+    pub run: RunId,
+    /// The verb.
+    pub action: Action,
+    /// When its batch ended, or was begun.
+    pub at: Timestamp,
+    /// Who.
+    pub operator: Operator,
+    /// Why.
+    pub reason: Option<String>,
+    /// `done`, `skipped: …`, `failed: …` or `in doubt`.
+    pub outcome: Untrusted,
+}

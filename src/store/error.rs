@@ -1,0 +1,47 @@
+//! What can go wrong between us and a source, as sentences for the operator.
+
+use thiserror::Error;
+
+/// The result of a call to a store.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// A fault of a source. Its `Display` is a sentence for the operator and never holds a secret.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The source cannot be reached or dropped the connection.
+    #[error("cannot reach the database: {0}")]
+    Unreachable(String),
+    /// A statement ran into its deadline.
+    #[error("the database took longer than {0:?} to answer")]
+    Timeout(std::time::Duration),
+    /// The caller cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// Rows or tables stayed locked by other sessions.
+    #[error("locked by another session: {0}")]
+    Locked(String),
+    /// The role lacks a right.
+    #[error("the database role may not do that: {0}")]
+    Denied(String),
+    /// The database refused a statement.
+    #[error("the database refused: {message}{}", .code.as_deref().map(|c| format!(" ({c})")).unwrap_or_default())]
+    Refused {
+        /// The server's message, without its internals.
+        message: String,
+        /// SQLSTATE or the engine's own code.
+        code: Option<String>,
+    },
+    /// The table does not look as the adapter says, or a value could not be read.
+    #[error("the table does not fit its adapter: {0}")]
+    Layout(String),
+    /// Bad input.
+    #[error("{0}")]
+    Input(String),
+}
+
+impl StoreError {
+    /// Whether the same call may succeed later without anybody changing anything.
+    pub fn retryable(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Timeout(_) | Self::Locked(_))
+    }
+}
