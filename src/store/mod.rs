@@ -5,6 +5,7 @@
 //! come for free and no query is ever unbounded.
 
 mod error;
+pub mod sql;
 
 use std::sync::Arc;
 use std::time::Duration;
