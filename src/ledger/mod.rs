@@ -8,3 +8,7 @@ mod model;
 
 pub use error::{LedgerError, Result};
 pub use model::*;
+
+/// The open ledger. Cheap to clone: clones share one pool.
+#[derive(Clone, Debug)]
+pub struct Ledger {}

@@ -1,1 +1,61 @@
-//! To be written.
+//! The console: a synchronous model, a pure view, and a runtime that is the only place with IO, clock and tasks.
+
+pub mod app;
+pub mod keys;
+pub mod look;
+pub mod runtime;
+pub mod view;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::domain::redact::Redaction;
+use crate::ledger::Ledger;
+use crate::store::StoreError;
+use crate::triage::Desk;
+
+/// One layout that was found in a source: what the picker shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreChoice {
+    /// Unique among the choices: what `--store` takes.
+    pub name: String,
+    /// The adapter's title, and the table.
+    pub title: String,
+}
+
+/// Reaches the source and opens stores in it, again after a lost connection.
+pub trait Opener: Send + Sync {
+    /// The source as the header shows it: its name in the config, or the URL without the secret.
+    fn label(&self) -> String;
+
+    /// Connects and lists the layouts that are there.
+    ///
+    /// # Errors
+    /// When the source cannot be reached, or none of the known layouts is in it.
+    fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, StoreError>>;
+
+    /// Opens one of them.
+    ///
+    /// # Errors
+    /// When the source cannot be reached any more or the layout is gone.
+    fn open(&self, name: String) -> BoxFuture<'_, Result<Desk, StoreError>>;
+}
+
+/// What the console is started with.
+pub struct Launch {
+    /// The way to the source.
+    pub opener: Arc<dyn Opener>,
+    /// The record; nothing is acted on without it.
+    pub ledger: Ledger,
+    /// The store to open without asking (`--store`).
+    pub store: Option<String>,
+    /// The filter to start with, already known to parse.
+    pub filter: String,
+    /// Colours, glyphs, mouse, pace.
+    pub settings: app::Settings,
+    /// What is masked in payloads.
+    pub redaction: Arc<Redaction>,
+    /// A line for the header, such as `demo`; empty for none.
+    pub banner: String,
+}

@@ -1,0 +1,158 @@
+//! What the model asks of the world, as data. The runtime carries it out and answers with [`super::msg::Reply`].
+
+use std::time::Duration;
+
+use crate::domain::action::Action;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
+use crate::ledger::RunId;
+use crate::store::{HistogramQuery, PageQuery, Watermark};
+use crate::triage::plan::Scope;
+
+/// Identity of a request. A reply whose id was superseded in its slot is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct RequestId(pub u64);
+
+/// A place for requests of one kind: at most one runs and one waits; a newer one replaces the waiting one, and cancels
+/// the running one where its answer no longer matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Slot {
+    /// Connecting and opening.
+    Open,
+    /// Counts by facet.
+    Histogram,
+    /// Totals by state.
+    Totals,
+    /// Rows of the list.
+    Page,
+    /// Freshness of the rows on screen.
+    Rows,
+    /// The open job.
+    Detail,
+    /// Looks for changes.
+    Look,
+    /// Values for completion.
+    Values,
+    /// Freezing, running, dismissing.
+    Act,
+    /// Lists of runs.
+    Runs,
+}
+
+/// A question to the store or the ledger.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Connect and list the layouts.
+    Choices,
+    /// Open a layout by name.
+    Open(String),
+    /// Estimate a facet from the database's statistics.
+    Estimate(Facet),
+    /// One step of a count.
+    Histogram(HistogramQuery),
+    /// Totals by state.
+    Totals,
+    /// One step of a page.
+    Page(PageQuery),
+    /// Light rows of these jobs as they stand now.
+    Rows(Vec<JobId>),
+    /// Everything of one job, with its history, ready to be drawn.
+    Detail(JobId),
+    /// What changed since the last look.
+    Look {
+        /// The last look; `None` starts afresh.
+        since: Option<Watermark>,
+        /// The facet whose counts are kept.
+        facet: Facet,
+        /// The filter in force, resolved.
+        filter: Filter,
+    },
+    /// Values of a facet for completion, most frequent first.
+    Values(Facet),
+    /// Freeze a cohort and make its plan.
+    Plan {
+        /// The verb.
+        action: Action,
+        /// Which jobs.
+        scope: Scope,
+        /// Why, in the operator's words.
+        reason: Option<String>,
+    },
+    /// Execute a confirmed run.
+    Execute(RunId),
+    /// Dismiss a plan: nothing was touched.
+    Dismiss(RunId),
+    /// The latest runs of the ledger.
+    Runs,
+}
+
+/// What the runtime is to do.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Put a question; the answer comes as a reply with the same id.
+    Ask {
+        /// Identity.
+        id: RequestId,
+        /// Its place.
+        slot: Slot,
+        /// The question.
+        request: Request,
+    },
+    /// Stop what a slot runs and drop what it has waiting.
+    Cancel(Slot),
+    /// Send [`super::msg::Msg::Tick`] at that instant; replaces an earlier wish.
+    WakeAt(Timestamp),
+    /// Send text to the terminal's clipboard.
+    Copy(String),
+    /// Open text in `$VISUAL`, `$EDITOR` or `$PAGER`, read-only; `name` hints at the file's ending.
+    Edit {
+        /// File name shown by the editor.
+        name: String,
+        /// The text, exact.
+        text: String,
+    },
+    /// Stop the running run after its current batch.
+    StopRun,
+    /// Pause or continue the running run between batches.
+    PauseRun(bool),
+    /// Take or release the mouse.
+    Mouse(bool),
+    /// Stop the process until the shell continues it.
+    Suspend,
+    /// Draw everything anew, as after another program wrote to the terminal.
+    Repaint,
+    /// Leave.
+    Quit,
+}
+
+/// The console's settings, from config and command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Palette: `dark`, `light`, `16`, `none`; `auto` asks the terminal's environment.
+    pub theme: String,
+    /// ASCII twins instead of glyphs.
+    pub ascii: bool,
+    /// Whether the mouse is taken at the start.
+    pub mouse: bool,
+    /// Base interval between looks.
+    pub refresh: Duration,
+    /// Deadline of a statement.
+    pub statement: Duration,
+    /// Cohorts above this ask for the number.
+    pub confirm_count: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            theme: "auto".into(),
+            ascii: false,
+            mouse: false,
+            refresh: Duration::from_millis(1_500),
+            statement: Duration::from_secs(5),
+            confirm_count: 100,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What happened: keys, sizes, times, and answers.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use super::document::JobDocument;
+use super::effect::{RequestId, Slot};
+use crate::domain::histogram::{Count, Histogram};
+use crate::domain::job::{JobId, State};
+use crate::ledger::Run;
+use crate::store::{Changes, Entry, HistogramStep, Page, StoreError, StoreInfo};
+use crate::triage::plan::Plan;
+use crate::triage::progress::{FreezeProgress, RunProgress};
+use crate::tui::StoreChoice;
+
+/// A fact that the model is told.
+#[derive(Debug)]
+pub enum Msg {
+    /// A key was pressed or repeats.
+    Key(KeyEvent),
+    /// Text was pasted: never keys, never a confirmation.
+    Paste(String),
+    /// The mouse did something (only while it is taken).
+    Mouse(MouseEvent),
+    /// The terminal has this size now.
+    Resize {
+        /// Columns.
+        width: u16,
+        /// Rows.
+        height: u16,
+    },
+    /// The instant that was wished for has come.
+    Tick,
+    /// An answer.
+    Reply {
+        /// The question's identity.
+        id: RequestId,
+        /// Its place.
+        slot: Slot,
+        /// The answer.
+        reply: Reply,
+    },
+    /// How far freezing has got.
+    Freezing(FreezeProgress),
+    /// How far the running run has got.
+    Running(RunProgress),
+    /// What became of a copy or an editor: a sentence for the status line.
+    Said(Result<String, String>),
+    /// The process was continued after a suspend, or the terminal's content was lost.
+    Continued,
+    /// The system asks the process to end (SIGTERM, SIGHUP, SIGINT from outside).
+    Terminate,
+}
+
+/// What is known of an opened store.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The store.
+    pub info: StoreInfo,
+    /// Whether the source is marked as production.
+    pub production: bool,
+    /// What `--store` would take for it.
+    pub name: String,
+}
+
+/// An answer to a request.
+#[derive(Debug)]
+pub enum Reply {
+    /// To `Choices`.
+    Choices(Result<Vec<StoreChoice>, StoreError>),
+    /// To `Open`.
+    Opened(Box<Result<Opened, StoreError>>),
+    /// To `Estimate`.
+    Estimate(Result<Option<Histogram>, StoreError>),
+    /// To `Histogram`.
+    Histogram(Box<Result<HistogramStep, StoreError>>),
+    /// To `Totals`.
+    Totals(Result<Vec<(State, Count)>, StoreError>),
+    /// To `Page`.
+    Page(Result<Page, StoreError>),
+    /// To `Rows`: the ids asked for, and the rows that still exist.
+    Rows(Vec<JobId>, Result<Vec<Entry>, StoreError>),
+    /// To `Detail`; `None` when the job is gone.
+    Detail(Result<Option<Arc<JobDocument>>, StoreError>),
+    /// To `Look`.
+    Look(Box<Result<Changes, StoreError>>),
+    /// To `Values`.
+    Values(Result<Histogram, StoreError>),
+    /// To `Plan`; the error is a sentence.
+    Planned(Box<Result<Plan, String>>),
+    /// To `Execute`: the run as the ledger has it at its end.
+    Executed(Box<Result<Run, String>>),
+    /// To `Dismiss`.
+    Dismissed(Result<(), String>),
+    /// To `Runs`.
+    Runs(Result<Vec<Run>, String>),
+}
