@@ -1,1 +1,276 @@
-//! To be written.
+//! The one table of bindings. Dispatch, footer, help and the key reference are projections of it.
+//!
+//! Moves are free, writes are deliberate: a write is never a bare lowercase letter.
+
+mod chord;
+mod table;
+
+use std::fmt::Write as _;
+
+pub use chord::Chord;
+pub use table::BINDINGS;
+
+/// What a key asks for. What becomes of it is the model's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Up by one.
+    Up,
+    /// Down by one.
+    Down,
+    /// Up by half a page.
+    HalfUp,
+    /// Down by half a page.
+    HalfDown,
+    /// Up by a page.
+    PageUp,
+    /// Down by a page.
+    PageDown,
+    /// To the first.
+    First,
+    /// To the last.
+    Last,
+    /// To the left: fold, or scroll.
+    Left,
+    /// To the right: unfold, or scroll.
+    Right,
+    /// To the next pane.
+    NextPane,
+    /// To the previous pane.
+    PreviousPane,
+    /// The facet or tab of that number, from 1.
+    Nth(u8),
+    /// The next facet or tab.
+    NextTab,
+    /// Open, narrow, choose, fold: what Enter does here.
+    Open,
+    /// Back, close; never quits.
+    Back,
+    /// Fold or unfold everything.
+    FoldAll,
+    /// Edit the filter.
+    Filter,
+    /// Search in the open job.
+    Search,
+    /// The next match.
+    NextMatch,
+    /// The previous match.
+    PreviousMatch,
+    /// Type a command.
+    CommandLine,
+    /// Show the keys.
+    Help,
+    /// Mark or unmark, then down.
+    Mark,
+    /// Begin or end a range of marks.
+    Range,
+    /// Mark all that are shown.
+    MarkShown,
+    /// Mark all that the filter selects, shown or not.
+    MarkAll,
+    /// Pause or continue the live watch.
+    Pause,
+    /// Read everything anew.
+    Refresh,
+    /// The next order of the list.
+    Sort,
+    /// Wrap long lines or cut them.
+    Wrap,
+    /// Copy to the terminal's clipboard.
+    Copy,
+    /// Open in the editor.
+    Edit,
+    /// Show the command line that gives the same.
+    ShowCommand,
+    /// Show the runs of the ledger.
+    Runs,
+    /// Take or release the mouse.
+    Mouse,
+    /// Replay.
+    Replay,
+    /// Ignore.
+    Ignore,
+    /// Undo an ignore.
+    Reopen,
+    /// Discard.
+    Discard,
+    /// Yes to what is asked.
+    Yes,
+    /// No to what is asked.
+    No,
+    /// Stop the run after its current batch.
+    StopRun,
+    /// Pause or continue the run.
+    PauseRun,
+    /// Cancel what is running; when nothing is, leave.
+    Interrupt,
+    /// Stop the process until the shell continues it.
+    Suspend,
+    /// Draw everything anew.
+    Repaint,
+    /// Leave.
+    Quit,
+}
+
+/// Where a binding holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// Everywhere but where text is typed.
+    Anywhere,
+    /// The histogram.
+    Histogram,
+    /// The list of jobs.
+    List,
+    /// The open job.
+    Detail,
+    /// A list to choose a store from.
+    Picker,
+    /// The confirm dialog.
+    Plan,
+    /// The gauge of a freeze or a run.
+    Run,
+    /// Pages that are only read: help, receipts, runs.
+    Page,
+    /// The question before leaving.
+    Leave,
+}
+
+impl Place {
+    /// Every place, in the order of the reference.
+    pub const ALL: [Place; 9] = [
+        Place::Anywhere,
+        Place::List,
+        Place::Histogram,
+        Place::Detail,
+        Place::Plan,
+        Place::Run,
+        Place::Picker,
+        Place::Page,
+        Place::Leave,
+    ];
+
+    /// The title over its keys.
+    pub fn title(self) -> &'static str {
+        match self {
+            Place::Anywhere => "Anywhere",
+            Place::Histogram => "Histogram",
+            Place::List => "Job list",
+            Place::Detail => "Open job",
+            Place::Picker => "Choosing a store",
+            Place::Plan => "Confirming a plan",
+            Place::Run => "While a run is going",
+            Place::Page => "Help, receipts, runs",
+            Place::Leave => "Leaving",
+        }
+    }
+
+    /// Whether the keys that hold anywhere hold here: dialogs answer to their own keys only.
+    pub fn inherits(self) -> bool {
+        matches!(self, Place::Histogram | Place::List | Place::Detail)
+    }
+}
+
+/// A line of the table: some keys, what they ask for, and what to say of it.
+#[derive(Debug)]
+pub struct Binding {
+    /// Keys as text: `j`, `Down`, `Ctrl-d`; parsed by [`Chord`].
+    pub keys: &'static [&'static str],
+    /// Where it holds.
+    pub places: &'static [Place],
+    /// What it asks for.
+    pub command: Command,
+    /// One word or two for the footer; empty where the footer never shows it.
+    pub hint: &'static str,
+    /// Place in the footer: the smallest are kept longest.
+    pub rank: u8,
+    /// A sentence for help and reference.
+    pub help: &'static str,
+}
+
+/// The command that a key asks for at `place`, if any.
+pub fn dispatch(place: Place, chord: Chord) -> Option<Command> {
+    let bound = |at: Place| {
+        BINDINGS
+            .iter()
+            .find(|b| b.places.contains(&at) && b.keys.iter().any(|k| Chord::parse(k) == Some(chord)))
+            .map(|b| b.command)
+    };
+    bound(place).or_else(|| if place.inherits() { bound(Place::Anywhere) } else { None })
+}
+
+/// The bindings that hold at `place`, its own first.
+pub fn at(place: Place) -> Vec<&'static Binding> {
+    let own = BINDINGS.iter().filter(move |b| b.places.contains(&place));
+    let shared = BINDINGS.iter().filter(move |b| place.inherits() && b.places.contains(&Place::Anywhere));
+    own.chain(shared).collect()
+}
+
+/// The bindings for the footer at `place`, those to be kept longest first.
+pub fn footer(place: Place) -> Vec<&'static Binding> {
+    let mut hints: Vec<_> = at(place).into_iter().filter(|b| !b.hint.is_empty()).collect();
+    hints.sort_by_key(|b| b.rank);
+    hints
+}
+
+/// The key reference, as Markdown.
+pub fn reference() -> String {
+    let mut out =
+        String::from("# Keys\n\nGenerated from the table of bindings. A write is never a bare lowercase letter.\n");
+    for place in Place::ALL {
+        let _ = write!(out, "\n## {}\n\n| keys | |\n|---|---|\n", place.title());
+        for binding in BINDINGS.iter().filter(|b| b.places.contains(&place)) {
+            let keys: Vec<String> = binding.keys.iter().map(|k| format!("`{}`", k.replace('|', "\\|"))).collect();
+            let _ = writeln!(out, "| {} | {} |", keys.join(" "), binding.help);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_table_can_be_typed_on_a_plain_terminal() {
+        for binding in BINDINGS {
+            for key in binding.keys {
+                let chord = Chord::parse(key).unwrap_or_else(|| panic!("{key} is no key"));
+                assert!(chord.is_legacy(), "{key} needs a keyboard protocol that ssh and tmux do not carry");
+            }
+        }
+    }
+
+    #[test]
+    fn no_key_means_two_things_in_one_place() {
+        for place in Place::ALL {
+            let mut seen = HashSet::new();
+            for binding in BINDINGS.iter().filter(|b| b.places.contains(&place)) {
+                for key in binding.keys {
+                    assert!(seen.insert(*key), "{key} is bound twice at {place:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_write_is_a_bare_lowercase_letter() {
+        let writes = [Command::Replay, Command::Ignore, Command::Reopen, Command::Discard];
+        for binding in BINDINGS.iter().filter(|b| writes.contains(&b.command)) {
+            for key in binding.keys {
+                assert!(!(key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase())), "{key} writes");
+            }
+        }
+    }
+
+    #[test]
+    fn enter_never_confirms_a_plan() {
+        assert_ne!(dispatch(Place::Plan, Chord::parse("Enter").unwrap()), Some(Command::Yes));
+    }
+
+    #[test]
+    fn a_dialog_does_not_answer_to_the_keys_below_it() {
+        assert_eq!(dispatch(Place::Plan, Chord::parse("R").unwrap()), None);
+        assert_eq!(dispatch(Place::List, Chord::parse("R").unwrap()), Some(Command::Replay));
+    }
+}
