@@ -1,0 +1,117 @@
+//! Where the panes lie at a size. The model needs it to scroll, the view to draw.
+//!
+//! ```text
+//! wide                                  narrow
+//! ┌ header ─────────────────────────┐   ┌ header ──────────┐
+//! │ filter                          │   │ filter           │
+//! │ histogram │ list                │   │ histogram        │
+//! │           │                     │   │ list             │
+//! │           ├─────────────────────│   │  (or detail over │
+//! │           │ detail              │   │   both)          │
+//! └ footer ─────────────────────────┘   └ footer ──────────┘
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::model::{Focus, Model};
+
+/// Below this the console only says that it is too small.
+pub const SMALLEST: (u16, u16) = (40, 10);
+
+/// The areas of the panes; a pane that is not on screen has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Areas {
+    /// Source, store, link, totals.
+    pub header: Rect,
+    /// The filter in force.
+    pub filter: Rect,
+    /// The histogram.
+    pub histogram: Option<Rect>,
+    /// The list.
+    pub list: Option<Rect>,
+    /// The open job.
+    pub detail: Option<Rect>,
+    /// Hints, or a sentence.
+    pub footer: Rect,
+}
+
+/// Lines of a pane that are no rows: its title, and for some a line of headings.
+const HISTOGRAM_HEAD: u16 = 1;
+const LIST_HEAD: u16 = 2;
+const DETAIL_HEAD: u16 = 2;
+
+impl Areas {
+    /// The areas at a size, or `None` when it is too small.
+    pub fn of(model: &Model) -> Option<Areas> {
+        let (width, height) = model.screen.size;
+        if width < SMALLEST.0 || height < SMALLEST.1 {
+            return None;
+        }
+        let header_height = if width < 60 { 1 } else { 2 };
+        let row = |y, h| Rect::new(0, y, width, h);
+        let middle = row(header_height + 1, height - header_height - 2);
+        let (histogram, list, detail) = panes(model, middle);
+        Some(Areas {
+            header: row(0, header_height),
+            filter: row(header_height, 1),
+            histogram,
+            list,
+            detail,
+            footer: row(height - 1, 1),
+        })
+    }
+
+    /// Bars that fit.
+    pub fn histogram_rows(&self) -> usize {
+        rows(self.histogram, HISTOGRAM_HEAD)
+    }
+
+    /// Jobs that fit.
+    pub fn list_rows(&self) -> usize {
+        rows(self.list, LIST_HEAD)
+    }
+
+    /// Rows of the open job that fit.
+    pub fn detail_rows(&self) -> usize {
+        rows(self.detail, DETAIL_HEAD)
+    }
+
+    /// Columns of the open job's text: one is kept for the cursor, one for the fold mark.
+    pub fn detail_width(&self) -> usize {
+        usize::from(self.detail.map_or(0, |r| r.width.saturating_sub(3)))
+    }
+}
+
+fn rows(area: Option<Rect>, head: u16) -> usize {
+    usize::from(area.map_or(0, |r| r.height.saturating_sub(head)))
+}
+
+/// Whether all three panes fit beside each other.
+pub fn is_wide(size: (u16, u16)) -> bool {
+    size.0 >= 110 && size.1 >= 24
+}
+
+fn panes(model: &Model, middle: Rect) -> (Option<Rect>, Option<Rect>, Option<Rect>) {
+    if is_wide(model.screen.size) {
+        let left = (middle.width * 2 / 5).clamp(44, 64);
+        let histogram = Rect { width: left, ..middle };
+        let right = Rect { x: left + 1, width: middle.width - left - 1, ..middle };
+        let above = right.height * 9 / 20;
+        let list = Rect { height: above, ..right };
+        let detail = Rect { y: right.y + above, height: right.height - above, ..right };
+        return (Some(histogram), Some(list), Some(detail));
+    }
+    match model.screen.focus {
+        Focus::Detail => (None, None, Some(middle)),
+        Focus::Histogram if middle.height < 12 => (Some(middle), None, None),
+        Focus::List if middle.height < 12 => (None, Some(middle), None),
+        focus => {
+            let share = if focus == Focus::Histogram { middle.height * 3 / 5 } else { middle.height * 2 / 5 };
+            let bars = u16::try_from(model.histogram.bars().len()).unwrap_or(u16::MAX).max(3);
+            let above = share.min(bars.saturating_add(HISTOGRAM_HEAD));
+            let histogram = Rect { height: above, ..middle };
+            let list = Rect { y: middle.y + above, height: middle.height - above, ..middle };
+            (Some(histogram), Some(list), None)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The histogram pane: bars of one facet, with cursor and marks kept by value.
+
+use std::collections::HashSet;
+
+use crate::domain::facet::Facet;
+use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::triage::live::LiveCounts;
+
+/// What a bar stands for; `None` for jobs without a value.
+pub type BarValue = Option<Untrusted>;
+
+/// The histogram pane.
+#[derive(Debug)]
+pub struct HistogramPane {
+    /// The dimension.
+    pub facet: Facet,
+    /// Counts kept up to date by deltas, once a count has begun.
+    pub counts: Option<LiveCounts>,
+    /// What is drawn: the counts as of the last change, or the estimate before them.
+    pub shown: Option<Histogram>,
+    /// Marked bars.
+    pub marks: HashSet<BarValue>,
+    /// Values known when the console opened, or at `:baseline`; a bar outside is `new`.
+    pub baseline: Option<(Timestamp, HashSet<BarValue>)>,
+    /// Index of the first bar on screen.
+    pub top: usize,
+    place: Option<BarValue>,
+}
+
+impl HistogramPane {
+    /// An empty pane for `facet`.
+    pub fn new(facet: Facet) -> Self {
+        Self { facet, counts: None, shown: None, marks: HashSet::new(), baseline: None, top: 0, place: None }
+    }
+
+    /// The bars, the largest first.
+    pub fn bars(&self) -> &[Bar] {
+        self.shown.as_ref().map_or(&[], |h| &h.bars)
+    }
+
+    /// Index of the cursor.
+    pub fn index(&self) -> Option<usize> {
+        let last = self.bars().len().checked_sub(1)?;
+        let found = self.place.as_ref().and_then(|p| self.bars().iter().position(|b| b.value == *p));
+        Some(found.unwrap_or(0).min(last))
+    }
+
+    /// The bar under the cursor.
+    pub fn current(&self) -> Option<&Bar> {
+        self.bars().get(self.index()?)
+    }
+
+    /// Moves the cursor by `by` bars within a pane of `height` bars.
+    pub fn step(&mut self, by: isize, height: usize) {
+        let (Some(index), Some(last)) = (self.index(), self.bars().len().checked_sub(1)) else { return };
+        self.put(index.saturating_add_signed(by).min(last), height);
+    }
+
+    /// Puts the cursor on the `row`th bar on screen.
+    pub fn point(&mut self, row: usize, height: usize) {
+        if let Some(last) = self.bars().len().checked_sub(1) {
+            self.put((self.top + row).min(last), height);
+        }
+    }
+
+    fn put(&mut self, index: usize, height: usize) {
+        self.place = self.bars().get(index).map(|b| b.value.clone());
+        self.reveal(index, height);
+    }
+
+    fn reveal(&mut self, index: usize, height: usize) {
+        let height = height.max(1);
+        self.top = self.top.min(index).max((index + 1).saturating_sub(height));
+        self.top = self.top.min(self.bars().len().saturating_sub(height));
+    }
+
+    /// Shows new counts. The cursor stays on its value, wherever that has moved to.
+    pub fn show(&mut self, histogram: Histogram, height: usize) {
+        if self.place.is_none() {
+            self.place = self.current().map(|b| b.value.clone()).filter(|_| self.top > 0);
+        }
+        self.shown = Some(histogram);
+        if let Some(index) = self.index() {
+            if self.place.is_some() {
+                self.reveal(index, height);
+            }
+        }
+    }
+
+    /// Marks or unmarks the bar under the cursor.
+    pub fn toggle_mark(&mut self) {
+        if let Some(value) = self.current().map(|b| b.value.clone()) {
+            if !self.marks.remove(&value) {
+                self.marks.insert(value);
+            }
+        }
+    }
+
+    /// The marked bars, or the one under the cursor.
+    pub fn chosen(&self) -> Vec<BarValue> {
+        if self.marks.is_empty() {
+            return self.current().map(|b| b.value.clone()).into_iter().collect();
+        }
+        self.bars().iter().map(|b| &b.value).filter(|v| self.marks.contains(*v)).cloned().collect()
+    }
+
+    /// Whether a bar was unknown at the baseline.
+    pub fn is_new(&self, bar: &Bar) -> bool {
+        self.baseline.as_ref().is_some_and(|(_, known)| !known.contains(&bar.value))
+    }
+
+    /// Makes the present bars the baseline.
+    pub fn set_baseline(&mut self, now: Timestamp) {
+        self.baseline = Some((now, self.bars().iter().map(|b| b.value.clone()).collect()));
+    }
+}

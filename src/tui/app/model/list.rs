@@ -1,0 +1,338 @@
+//! The list: a contiguous piece of an order that may be millions long, with cursor, scroll and marks kept by job id.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::domain::job::JobId;
+use crate::store::{Cursor, Entry, Page, Scanned, Sort};
+
+/// Rows that a page is asked for.
+pub const PAGE: usize = 200;
+/// Rows that are kept around the cursor; what lies further off is read again when it is needed.
+const KEPT: usize = 2_000;
+
+/// Which jobs are marked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Marks {
+    /// None.
+    #[default]
+    None,
+    /// These.
+    Some(HashSet<JobId>),
+    /// All that the filter selects, shown or not.
+    All,
+}
+
+/// What has become of a row since it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stale {
+    /// It is no longer there.
+    Gone,
+    /// Its state is another one now.
+    Changed,
+}
+
+/// Where the rows that were asked for belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// They replace the list, from its start.
+    Start,
+    /// They replace the list, from its end.
+    End,
+    /// They replace the list from the first row on screen.
+    Around {
+        /// Whether that is the first row of the whole order.
+        from_start: bool,
+    },
+    /// They follow what is there.
+    Below,
+    /// They stand before what is there.
+    Above,
+}
+
+/// The list pane.
+#[derive(Debug, Default)]
+pub struct ListPane {
+    /// The order.
+    pub sort: Sort,
+    /// What is marked.
+    pub marks: Marks,
+    /// Where a range of marks began.
+    pub range: Option<JobId>,
+    /// Rows that are no longer as they were read.
+    pub stale: HashMap<JobId, Stale>,
+    /// Jobs that died since the list was read from its start.
+    pub arrived: u64,
+    /// Whether rows were read at all for the filter in force.
+    pub loaded: bool,
+    /// Windowed scan so far: rows looked at and share done; `None` when an index serves.
+    pub scan: Option<Scanned>,
+    /// Whether the operator stopped the scan.
+    pub halted: bool,
+    rows: Window,
+    place: Option<JobId>,
+    top: usize,
+}
+
+/// The loaded piece and where it goes on.
+#[derive(Debug, Default)]
+struct Window {
+    entries: VecDeque<Entry>,
+    above: Option<Cursor>,
+    below: Option<Cursor>,
+}
+
+impl ListPane {
+    /// The loaded rows, in order.
+    pub fn entries(&self) -> &VecDeque<Entry> {
+        &self.rows.entries
+    }
+
+    /// The rows on screen when the list is `height` rows high.
+    pub fn visible(&self, height: usize) -> impl Iterator<Item = &Entry> {
+        self.rows.entries.iter().skip(self.top).take(height)
+    }
+
+    /// Index of the cursor within the visible rows.
+    pub fn cursor_row(&self) -> Option<usize> {
+        self.index()?.checked_sub(self.top)
+    }
+
+    /// The row under the cursor.
+    pub fn current(&self) -> Option<&Entry> {
+        self.rows.entries.get(self.index()?)
+    }
+
+    /// Whether the first row of the whole order is loaded and on screen.
+    pub fn at_start(&self) -> bool {
+        self.top == 0 && self.rows.above.is_none()
+    }
+
+    /// Whether the last row of the whole order is loaded.
+    pub fn knows_end(&self) -> bool {
+        self.loaded && self.rows.below.is_none()
+    }
+
+    /// Whether the first row of the whole order is loaded.
+    pub fn knows_start(&self) -> bool {
+        self.loaded && self.rows.above.is_none()
+    }
+
+    fn index(&self) -> Option<usize> {
+        let place = self.place.as_ref()?;
+        self.rows.entries.iter().position(|e| e.row.id == *place)
+    }
+
+    /// Forgets all rows, as when the filter or the order changes.
+    pub fn clear(&mut self) {
+        *self = ListPane { sort: self.sort, marks: Marks::None, ..ListPane::default() };
+    }
+
+    /// Moves the cursor by `by` rows and scrolls so that it stays within `height`.
+    pub fn step(&mut self, by: isize, height: usize) {
+        let Some(last) = self.rows.entries.len().checked_sub(1) else { return };
+        let from = self.index().unwrap_or(self.top);
+        let to = from.saturating_add_signed(by).min(last);
+        self.put(to, height);
+    }
+
+    /// Puts the cursor on the `row`th visible row, as a click does.
+    pub fn point(&mut self, row: usize, height: usize) {
+        if let Some(last) = self.rows.entries.len().checked_sub(1) {
+            self.put((self.top + row).min(last), height);
+        }
+    }
+
+    /// Lets the cursor go to the first row of what is read next.
+    pub fn forget_place(&mut self) {
+        self.place = None;
+        self.top = 0;
+    }
+
+    fn put(&mut self, index: usize, height: usize) {
+        self.place = self.rows.entries.get(index).map(|e| e.row.id.clone());
+        self.reveal(index, height);
+    }
+
+    /// Scrolls by half a page at the edge: moving a window costs a terminal far more than moving a cursor.
+    fn reveal(&mut self, index: usize, height: usize) {
+        let height = height.max(1);
+        let half = (height / 2).max(1);
+        if index < self.top {
+            self.top = index.saturating_sub(half - 1);
+        } else if index >= self.top + height {
+            self.top = (index + half).saturating_sub(height).max(index + 1 - height);
+        }
+        self.top = self.top.min(self.rows.entries.len().saturating_sub(height.min(self.rows.entries.len())));
+    }
+
+    /// Keeps the cursor on screen after the height changed.
+    pub fn fit(&mut self, height: usize) {
+        if let Some(index) = self.index() {
+            self.reveal(index, height);
+        }
+    }
+
+    /// What should be read next so that a page of rows lies ready on either side of the screen.
+    pub fn wanted(&self, height: usize) -> Option<(Side, Cursor)> {
+        if self.halted {
+            return None;
+        }
+        if !self.loaded {
+            return Some((Side::Start, Cursor::Start));
+        }
+        let ahead = self.rows.entries.len().saturating_sub(self.top + height);
+        match (&self.rows.below, &self.rows.above) {
+            (Some(cursor), _) if ahead < height => Some((Side::Below, cursor.clone())),
+            (_, Some(cursor)) if self.top < height => Some((Side::Above, cursor.clone())),
+            _ => None,
+        }
+    }
+
+    /// Where to read from so that the rows on screen are read anew.
+    pub fn anchor(&self) -> Cursor {
+        match self.top.checked_sub(1).and_then(|i| self.rows.entries.get(i)) {
+            Some(before) => Cursor::After(before.position.clone()),
+            None => Cursor::Start,
+        }
+    }
+
+    /// Takes in the rows that were asked for.
+    pub fn receive(&mut self, side: Side, page: Page, height: usize) {
+        let old_row = self.cursor_row();
+        match side {
+            Side::Start | Side::Around { .. } => {
+                let above = match (side, page.entries.first()) {
+                    (Side::Around { from_start: false }, Some(first)) => Some(Cursor::Before(first.position.clone())),
+                    _ => None,
+                };
+                self.rows = Window { entries: page.entries.into(), above, below: page.next };
+                self.loaded = true;
+                self.stale.clear();
+                if self.rows.above.is_none() {
+                    self.arrived = 0;
+                }
+                self.settle(old_row, height);
+            }
+            Side::End => {
+                self.rows = Window { entries: page.entries.into(), above: page.next, below: None };
+                self.loaded = true;
+                self.place = self.rows.entries.back().map(|e| e.row.id.clone());
+                self.top = self.rows.entries.len().saturating_sub(height);
+            }
+            Side::Below => {
+                self.append(page);
+                if self.place.is_none() {
+                    self.place = self.rows.entries.front().map(|e| e.row.id.clone());
+                }
+            }
+            Side::Above => self.prepend(page),
+        }
+    }
+
+    fn append(&mut self, page: Page) {
+        let known: HashSet<&JobId> = self.rows.entries.iter().map(|e| &e.row.id).collect();
+        let new: Vec<Entry> = page.entries.into_iter().filter(|e| !known.contains(&e.row.id)).collect();
+        self.rows.entries.extend(new);
+        self.rows.below = page.next;
+        let spare = self.rows.entries.len().saturating_sub(KEPT).min(self.top.saturating_sub(PAGE));
+        if spare > 0 {
+            self.rows.entries.drain(..spare);
+            self.top -= spare;
+            self.rows.above = self.rows.entries.front().map(|e| Cursor::Before(e.position.clone()));
+        }
+    }
+
+    fn prepend(&mut self, page: Page) {
+        let known: HashSet<&JobId> = self.rows.entries.iter().map(|e| &e.row.id).collect();
+        let new: Vec<Entry> = page.entries.into_iter().filter(|e| !known.contains(&e.row.id)).collect();
+        self.top += new.len();
+        for entry in new.into_iter().rev() {
+            self.rows.entries.push_front(entry);
+        }
+        self.rows.above = page.next;
+        if self.rows.entries.len() > KEPT {
+            let keep = KEPT.max(self.top + PAGE);
+            if self.rows.entries.len() > keep {
+                self.rows.entries.truncate(keep);
+                self.rows.below = self.rows.entries.back().map(|e| Cursor::After(e.position.clone()));
+            }
+        }
+    }
+
+    /// After a reload: the cursor stays on its job, or on the one that has taken its place on screen.
+    fn settle(&mut self, old_row: Option<usize>, height: usize) {
+        self.top = 0;
+        let last = self.rows.entries.len().checked_sub(1);
+        match (self.index(), last) {
+            (Some(index), _) => self.put(index, height),
+            (None, Some(last)) => self.put(old_row.unwrap_or(0).min(last), height),
+            (None, None) => self.place = None,
+        }
+    }
+
+    /// Whether a job is marked.
+    pub fn is_marked(&self, id: &JobId) -> bool {
+        match &self.marks {
+            Marks::None => false,
+            Marks::Some(ids) => ids.contains(id),
+            Marks::All => true,
+        }
+    }
+
+    /// Marks or unmarks a job. A mark of all gives way to single marks.
+    pub fn toggle_mark(&mut self, id: JobId) {
+        let mut ids = match std::mem::take(&mut self.marks) {
+            Marks::Some(ids) => ids,
+            Marks::None | Marks::All => HashSet::new(),
+        };
+        if !ids.remove(&id) {
+            ids.insert(id);
+        }
+        self.marks = if ids.is_empty() { Marks::None } else { Marks::Some(ids) };
+    }
+
+    /// Adds jobs to the marks.
+    pub fn mark_these(&mut self, more: impl IntoIterator<Item = JobId>) {
+        let mut ids = match std::mem::take(&mut self.marks) {
+            Marks::Some(ids) => ids,
+            Marks::None | Marks::All => HashSet::new(),
+        };
+        ids.extend(more);
+        self.marks = if ids.is_empty() { Marks::None } else { Marks::Some(ids) };
+    }
+
+    /// Begins a range at the cursor, or ends one by marking everything between.
+    pub fn toggle_range(&mut self) {
+        let Some(here) = self.index() else { return };
+        match self.range.take() {
+            None => self.range = self.place.clone(),
+            Some(from) => {
+                let start = self.rows.entries.iter().position(|e| e.row.id == from).unwrap_or(here);
+                let span = start.min(here)..=start.max(here);
+                let ids: Vec<JobId> = self.rows.entries.range(span).map(|e| e.row.id.clone()).collect();
+                self.mark_these(ids);
+            }
+        }
+    }
+
+    /// Takes note of how the rows on screen stand now: `asked` were looked up, `found` still exist.
+    pub fn freshen(&mut self, asked: &[JobId], found: &[Entry]) {
+        let now: HashMap<&JobId, &Entry> = found.iter().map(|e| (&e.row.id, e)).collect();
+        for entry in &mut self.rows.entries {
+            if !asked.contains(&entry.row.id) {
+                continue;
+            }
+            match now.get(&entry.row.id) {
+                None => {
+                    self.stale.insert(entry.row.id.clone(), Stale::Gone);
+                }
+                Some(fresh) if fresh.row.state != entry.row.state => {
+                    self.stale.insert(entry.row.id.clone(), Stale::Changed);
+                    entry.row.native_state = fresh.row.native_state.clone();
+                    entry.row.state = fresh.row.state;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}

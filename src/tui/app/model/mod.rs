@@ -1,0 +1,175 @@
+//! What the console knows and shows. Changed by [`super::update()`] only; drawn by the view.
+
+mod asks;
+mod detail;
+mod filter;
+mod histogram;
+mod list;
+mod live;
+mod overlay;
+
+pub use asks::Asks;
+pub use detail::{DetailPane, TabView};
+pub use filter::FilterState;
+pub use histogram::{BarValue, HistogramPane};
+pub use list::{ListPane, Marks, PAGE, Side, Stale};
+pub use live::{Link, Live};
+pub use overlay::{Candidate, Fault, Line, Overlay, Picker, PlanDialog, Purpose, Reading, Runner};
+
+use super::effect::Settings;
+use super::layout::Areas;
+use super::msg::Opened;
+use crate::domain::facet::Facet;
+use crate::domain::time::Timestamp;
+use crate::tui::keys::Place;
+
+/// The pane that keys go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Focus {
+    /// The bars.
+    Histogram,
+    /// The jobs.
+    #[default]
+    List,
+    /// The open job.
+    Detail,
+}
+
+/// The source, and what is open in it.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// As the header shows it; never a password.
+    pub label: String,
+    /// A line such as `demo`; empty for none.
+    pub banner: String,
+    /// The store to open without asking.
+    pub wanted: Option<String>,
+    /// The open store.
+    pub opened: Option<Opened>,
+}
+
+/// A sentence in the footer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// The sentence; sanitised.
+    pub sentence: String,
+    /// Whether something went wrong.
+    pub is_fault: bool,
+    /// When it gives way to the hints again.
+    pub until: Timestamp,
+}
+
+/// The terminal and what is in front on it.
+#[derive(Debug, Default)]
+pub struct Screen {
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// The pane that keys go to.
+    pub focus: Focus,
+    /// The pane that Esc goes back to from the open job.
+    pub before: Focus,
+    /// A sentence in the footer.
+    pub notice: Option<Notice>,
+    /// Whether the mouse is taken.
+    pub mouse: bool,
+}
+
+/// Everything that the console knows and shows.
+#[derive(Debug)]
+pub struct Model {
+    /// Where the jobs come from.
+    pub source: Source,
+    /// The link and the watch.
+    pub live: Live,
+    /// The filter in force.
+    pub filter: FilterState,
+    /// The bars.
+    pub histogram: HistogramPane,
+    /// The jobs.
+    pub list: ListPane,
+    /// The open job.
+    pub detail: DetailPane,
+    /// What lies over the panes.
+    pub overlay: Overlay,
+    /// The run that is going.
+    pub runner: Runner,
+    /// The terminal.
+    pub screen: Screen,
+    /// Settings.
+    pub settings: Settings,
+    /// Questions under way.
+    pub asks: Asks,
+}
+
+impl Model {
+    /// A console that is about to connect.
+    pub fn new(source: Source, filter: FilterState, settings: Settings, size: (u16, u16)) -> Self {
+        let mouse = settings.mouse;
+        Self {
+            source,
+            live: Live::default(),
+            filter,
+            histogram: HistogramPane::new(Facet::Error),
+            list: ListPane::default(),
+            detail: DetailPane::default(),
+            overlay: Overlay::None,
+            runner: Runner::default(),
+            screen: Screen { size, mouse, ..Screen::default() },
+            settings,
+            asks: Asks::default(),
+        }
+    }
+
+    /// Where the keys go: the overlay, or the focused pane.
+    pub fn place(&self) -> Place {
+        match &self.overlay {
+            Overlay::None | Overlay::Line(_) => match self.screen.focus {
+                Focus::Histogram => Place::Histogram,
+                Focus::List => Place::List,
+                Focus::Detail => Place::Detail,
+            },
+            Overlay::Picker(_) => Place::Picker,
+            Overlay::Plan(_) => Place::Plan,
+            Overlay::Freezing(_) | Overlay::Run => Place::Run,
+            Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(..) | Overlay::Text { .. } => Place::Page,
+            Overlay::Leave => Place::Leave,
+        }
+    }
+
+    /// Rows of the list on screen; 0 when it is not.
+    pub fn list_rows(&self) -> usize {
+        Areas::of(self).map_or(0, |a| a.list_rows())
+    }
+
+    /// Bars of the histogram on screen; 0 when it is not.
+    pub fn histogram_rows(&self) -> usize {
+        Areas::of(self).map_or(0, |a| a.histogram_rows())
+    }
+
+    /// Width and rows of the open job's text; zero when it is not on screen.
+    pub fn detail_size(&self) -> (usize, usize) {
+        Areas::of(self).map_or((0, 0), |a| (a.detail_width(), a.detail_rows()))
+    }
+
+    /// Whether the open job is on screen.
+    pub fn shows_detail(&self) -> bool {
+        Areas::of(self).is_some_and(|a| a.detail.is_some())
+    }
+
+    /// Shows a sentence in the footer for a while.
+    pub fn say(&mut self, sentence: impl Into<String>, now: Timestamp) {
+        self.put_notice(sentence.into(), false, now);
+    }
+
+    /// Shows a fault in the footer for a while.
+    pub fn complain(&mut self, sentence: impl Into<String>, now: Timestamp) {
+        self.put_notice(sentence.into(), true, now);
+    }
+
+    fn put_notice(&mut self, sentence: String, is_fault: bool, now: Timestamp) {
+        let sentence = crate::domain::text::Clean::line(&sentence).to_string();
+        let seconds = if is_fault { 10 } else { 5 };
+        let until = now.after(std::time::Duration::from_secs(seconds));
+        self.screen.notice = Some(Notice { sentence, is_fault, until });
+    }
+}

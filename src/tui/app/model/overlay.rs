@@ -1,0 +1,146 @@
+//! What lies over the panes: at most one thing at a time.
+
+use tui_input::Input;
+
+use crate::domain::histogram::Histogram;
+use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
+use crate::ledger::Run;
+use crate::triage::plan::Plan;
+use crate::triage::progress::{FreezeProgress, RunProgress};
+use crate::tui::StoreChoice;
+
+/// The one thing over the panes.
+#[derive(Debug, Default)]
+pub enum Overlay {
+    /// Nothing.
+    #[default]
+    None,
+    /// The keys.
+    Help(Reading),
+    /// A line of text is being typed.
+    Line(Box<Line>),
+    /// A store is being chosen.
+    Picker(Picker),
+    /// A cohort is being frozen.
+    Freezing(Option<FreezeProgress>),
+    /// A plan waits for confirmation.
+    Plan(Box<PlanDialog>),
+    /// The gauge of the run that is going.
+    Run,
+    /// The receipt of a run.
+    Receipt(Box<Run>, Reading),
+    /// Runs of the ledger.
+    Runs(Vec<Run>, Reading),
+    /// Text to be read: a command line, a long sentence.
+    Text {
+        /// Title.
+        title: String,
+        /// Lines.
+        lines: Vec<String>,
+        /// Scroll.
+        reading: Reading,
+    },
+    /// The question before leaving while a run is going.
+    Leave,
+}
+
+/// How far something that is only read is scrolled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// First line on screen.
+    pub top: usize,
+}
+
+/// A choice of stores.
+#[derive(Debug, Default)]
+pub struct Picker {
+    /// What was found.
+    pub choices: Vec<StoreChoice>,
+    /// Index of the cursor.
+    pub at: usize,
+}
+
+/// A plan with the state of its confirmation.
+#[derive(Debug)]
+pub struct PlanDialog {
+    /// The plan.
+    pub plan: Plan,
+    /// The number as typed so far, where it must be typed.
+    pub typed: Input,
+    /// When the dialog was opened: keys that were typed ahead of it do not count.
+    pub opened: Timestamp,
+    /// First line on screen.
+    pub top: usize,
+    /// What was wrong with the last attempt to confirm, for the dialog's last line.
+    pub complaint: Option<String>,
+}
+
+/// What a typed line is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The filter.
+    Filter,
+    /// A command.
+    Command,
+    /// Words to search for in the open job.
+    Search,
+}
+
+/// A line that is being typed, with its completion.
+#[derive(Debug)]
+pub struct Line {
+    /// What for.
+    pub purpose: Purpose,
+    /// The text with its cursor.
+    pub input: Input,
+    /// What is wrong with it, and where.
+    pub fault: Option<Fault>,
+    /// What it can be completed with.
+    pub candidates: Vec<Candidate>,
+    /// Index of the chosen candidate, once Tab was pressed.
+    pub chosen: Option<usize>,
+    /// Part of the text that a candidate replaces, in bytes.
+    pub span: std::ops::Range<usize>,
+    /// How far back in the history the shown line is; `None` is the line being typed.
+    pub recalled: Option<usize>,
+    /// Real values for the key at the cursor, once they are here.
+    pub values: Option<Histogram>,
+}
+
+/// A fault of a typed line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Column in characters.
+    pub column: usize,
+    /// Columns that are wrong.
+    pub width: usize,
+    /// A sentence.
+    pub sentence: String,
+}
+
+/// Something a line can be completed with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What is inserted.
+    pub insert: String,
+    /// What is shown; sanitised.
+    pub label: String,
+    /// What it means, or its count.
+    pub note: String,
+}
+
+/// The run of this console that is going, or was last.
+#[derive(Debug, Default)]
+pub struct Runner {
+    /// Progress of the run that is going.
+    pub going: Option<RunProgress>,
+    /// Whether it was asked to stop.
+    pub stopping: bool,
+    /// Whether it is paused.
+    pub paused: bool,
+    /// Whether the console leaves when it has stopped.
+    pub leave_after: bool,
+    /// Jobs of the last ignore, for its undo.
+    pub last_ignored: Vec<JobId>,
+}

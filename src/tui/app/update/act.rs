@@ -1,0 +1,270 @@
+//! Acting: scope, plan, confirmation in proportion, the run and its receipt.
+
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode};
+use tui_input::backend::crossterm::EventHandler;
+
+use super::filter;
+use crate::domain::action::Action;
+use crate::domain::histogram::grouped;
+use crate::domain::job::State;
+use crate::domain::time::Timestamp;
+use crate::ledger::{Run, RunState, Tally};
+use crate::triage::plan::{Confirm, Plan, Scope};
+use crate::triage::progress::RunProgress;
+use crate::tui::app::effect::{Effect, Request, Slot};
+use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
+use crate::tui::keys::{Chord, Command, Place};
+
+/// Keys that were typed before a dialog could be read do not confirm it.
+const READ_FIRST: Duration = Duration::from_millis(400);
+
+/// Freezes the cohort that the operator has in front of them.
+pub fn begin(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
+    match scope(model, action) {
+        Ok(scope) => freeze(model, action, scope, reason),
+        Err(sentence) => {
+            model.complain(sentence, now);
+            Vec::new()
+        }
+    }
+}
+
+/// Freezes everything that the filter selects.
+pub fn begin_all(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
+    if let Some(sentence) = super::refusal(model, Place::List, command_of(action)) {
+        model.complain(sentence, now);
+        return Vec::new();
+    }
+    let scope = Scope::Filter(model.filter.written.clone());
+    freeze(model, action, scope, reason)
+}
+
+fn command_of(action: Action) -> Command {
+    match action {
+        Action::Replay => Command::Replay,
+        Action::Ignore => Command::Ignore,
+        Action::Reopen => Command::Reopen,
+        Action::Discard => Command::Discard,
+    }
+}
+
+fn freeze(model: &mut Model, action: Action, scope: Scope, reason: Option<String>) -> Vec<Effect> {
+    model.overlay = Overlay::Freezing(None);
+    vec![model.asks.ask(Slot::Act, Request::Plan { action, scope, reason })]
+}
+
+/// The jobs that an action is for: the bars in the histogram, the marks, or the job under the cursor.
+fn scope(model: &Model, action: Action) -> Result<Scope, String> {
+    if model.screen.focus == Focus::Histogram {
+        let values = model.histogram.chosen();
+        if values.is_empty() {
+            return Err("there is no bar to act on".into());
+        }
+        return filter::with_values(model, model.histogram.facet, &values).map(Scope::Filter);
+    }
+    match &model.list.marks {
+        Marks::All => return Ok(Scope::Filter(model.filter.written.clone())),
+        Marks::Some(ids) => {
+            let mut ids: Vec<_> = ids.iter().cloned().collect();
+            ids.sort();
+            return Ok(Scope::Jobs(ids));
+        }
+        Marks::None => {}
+    }
+    let row = model.list.current().map(|e| &e.row);
+    if action == Action::Reopen && row.is_none_or(|r| r.state != State::Ignored) {
+        if model.runner.last_ignored.is_empty() {
+            return Err("this job is not ignored: `state:ignored` in the filter finds those that are".into());
+        }
+        return Ok(Scope::Jobs(model.runner.last_ignored.clone()));
+    }
+    row.map(|r| Scope::Jobs(vec![r.id.clone()])).ok_or_else(|| "there is no job under the cursor".into())
+}
+
+/// Takes in the plan, or why there is none.
+pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestamp) -> Vec<Effect> {
+    let expected = matches!(model.overlay, Overlay::Freezing(_));
+    match result {
+        Ok(plan) if !expected => vec![model.asks.ask(Slot::Act, Request::Dismiss(plan.run))],
+        Ok(plan) => {
+            model.overlay = Overlay::None;
+            match plan.confirm {
+                _ if plan.count == 0 => {
+                    model.say(format!("there is nothing to {} here", plan.action), now);
+                    vec![model.asks.ask(Slot::Act, Request::Dismiss(plan.run))]
+                }
+                Confirm::Key => execute(model, plan),
+                Confirm::Yes | Confirm::TypeCount => {
+                    let typed = tui_input::Input::default();
+                    let dialog = PlanDialog { plan, typed, opened: now, top: 0, complaint: None };
+                    model.overlay = Overlay::Plan(Box::new(dialog));
+                    Vec::new()
+                }
+            }
+        }
+        Err(sentence) => {
+            if expected {
+                model.overlay = Overlay::None;
+            }
+            model.complain(sentence, now);
+            Vec::new()
+        }
+    }
+}
+
+/// Typing the number into a plan that asks for it; `None` lets the key go on to the table.
+pub fn type_count(model: &mut Model, event: &Event, chord: Chord, now: Timestamp) -> Option<Vec<Effect>> {
+    let Overlay::Plan(dialog) = &mut model.overlay else { return None };
+    let Event::Key(key) = event else { return None };
+    let typing = dialog.plan.confirm == Confirm::TypeCount;
+    match key.code {
+        KeyCode::Enter if typing => {
+            let digits: String = dialog.typed.value().chars().filter(char::is_ascii_digit).collect();
+            if digits == dialog.plan.count.to_string() && is_read(dialog, now) {
+                return Some(confirm(model));
+            }
+            let count = grouped(dialog.plan.count);
+            dialog.complaint = Some(format!("type {count} to confirm, or n to dismiss"));
+        }
+        KeyCode::Enter => dialog.complaint = Some("Enter does not confirm: y does, n dismisses".into()),
+        KeyCode::Char('y') if typing => {
+            let count = grouped(dialog.plan.count);
+            dialog.complaint = Some(format!("this many jobs ask for the number: type {count} and press Enter"));
+        }
+        KeyCode::Backspace | KeyCode::Char('0'..='9' | ',') if typing && !chord.to_string().starts_with("Ctrl-") => {
+            if is_read(dialog, now) {
+                let _ = dialog.typed.handle_event(event);
+            }
+            dialog.complaint = None;
+        }
+        _ => return None,
+    }
+    Some(Vec::new())
+}
+
+fn is_read(dialog: &PlanDialog, now: Timestamp) -> bool {
+    now >= dialog.opened.after(READ_FIRST)
+}
+
+/// `y`: confirms a plan that takes a `y`, or leaving.
+pub fn yes(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    match &model.overlay {
+        Overlay::Plan(dialog) if dialog.plan.confirm != Confirm::TypeCount && is_read(dialog, now) => confirm(model),
+        Overlay::Leave => {
+            model.overlay = Overlay::Run;
+            model.runner.leave_after = true;
+            stop(model, now)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn confirm(model: &mut Model) -> Vec<Effect> {
+    match std::mem::take(&mut model.overlay) {
+        Overlay::Plan(dialog) => execute(model, dialog.plan),
+        other => {
+            model.overlay = other;
+            Vec::new()
+        }
+    }
+}
+
+fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
+    let tally = Tally { planned: plan.count, not_started: plan.count, ..Tally::default() };
+    let run = plan.run.clone();
+    model.runner.going =
+        Some(RunProgress { run: run.clone(), state: RunState::Running, tally, rate: 0.0, eta: None, waiting: None });
+    model.runner.stopping = false;
+    model.runner.paused = false;
+    model.runner.last_ignored = match plan.action {
+        Action::Ignore => plan.sample.iter().map(|r| r.id.clone()).take(usize::from(plan.count == 1)).collect(),
+        _ => std::mem::take(&mut model.runner.last_ignored),
+    };
+    if plan.confirm != Confirm::Key {
+        model.overlay = Overlay::Run;
+    }
+    vec![model.asks.ask(Slot::Act, Request::Execute(run))]
+}
+
+/// `n`: dismisses a plan, or stays.
+pub fn no(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    match std::mem::take(&mut model.overlay) {
+        Overlay::Plan(dialog) => {
+            model.say("dismissed: nothing was touched", now);
+            vec![model.asks.ask(Slot::Act, Request::Dismiss(dialog.plan.run))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Stops after the current batch; a freeze is cancelled at once.
+pub fn stop(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if let Overlay::Freezing(_) = model.overlay {
+        model.overlay = Overlay::None;
+        model.say("cancelled: nothing was touched", now);
+        return vec![model.asks.cancel(Slot::Act)];
+    }
+    if model.runner.going.is_none() {
+        model.overlay = Overlay::None;
+        return Vec::new();
+    }
+    model.runner.stopping = true;
+    vec![Effect::StopRun]
+}
+
+/// Pauses or continues between two batches.
+pub fn pause(model: &mut Model) -> Vec<Effect> {
+    if model.runner.going.is_none() {
+        return Vec::new();
+    }
+    model.runner.paused = !model.runner.paused;
+    vec![Effect::PauseRun(model.runner.paused)]
+}
+
+/// Takes in the receipt, or why the run broke off.
+pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestamp) -> Vec<Effect> {
+    model.runner.going = None;
+    model.list.marks = Marks::None;
+    model.histogram.marks.clear();
+    let watched = matches!(model.overlay, Overlay::Run | Overlay::Leave);
+    match result {
+        Ok(run) => {
+            let sentence = summary(&run);
+            let small = run.tally.planned == 1 && run.tally.done == 1;
+            if watched && !small {
+                model.overlay = Overlay::Receipt(Box::new(run), Reading::default());
+            } else {
+                if watched {
+                    model.overlay = Overlay::None;
+                }
+                model.say(sentence, now);
+            }
+        }
+        Err(sentence) => {
+            if watched {
+                model.overlay = Overlay::None;
+            }
+            model.complain(sentence, now);
+        }
+    }
+    let mut effects = filter::refresh(model, now);
+    if model.runner.leave_after {
+        effects.push(Effect::Quit);
+    }
+    effects
+}
+
+/// One sentence for the footer.
+fn summary(run: &Run) -> String {
+    let done = format!("{} {}", run.intent.action.done_word(), grouped(run.tally.done));
+    let mut parts = vec![done];
+    for (word, n) in [("skipped", run.tally.skipped_total()), ("failed", run.tally.failed_total())] {
+        if n > 0 {
+            parts.push(format!("{word} {}", grouped(n)));
+        }
+    }
+    let undo = if run.intent.action == Action::Ignore { " (U undoes)" } else { "" };
+    format!("{}{undo}; the ledger has it as {}", parts.join(", "), run.id)
+}

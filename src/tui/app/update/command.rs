@@ -1,0 +1,297 @@
+//! What commands do, and why some cannot be used at the moment.
+
+use super::{act, filter, line, moves};
+use crate::domain::action::Action;
+use crate::domain::time::Timestamp;
+use crate::store::{Availability, Sort};
+use crate::tui::app::document::Direction;
+use crate::tui::app::effect::{Effect, Request, Slot};
+use crate::tui::app::model::{Focus, Marks, Model, Overlay, Purpose, Reading};
+use crate::tui::keys::{Command, Place};
+
+/// The action that a command stands for.
+fn action_of(command: Command) -> Option<Action> {
+    match command {
+        Command::Replay => Some(Action::Replay),
+        Command::Ignore => Some(Action::Ignore),
+        Command::Reopen => Some(Action::Reopen),
+        Command::Discard => Some(Action::Discard),
+        _ => None,
+    }
+}
+
+/// Why a command cannot be used here and now.
+pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> {
+    if let Some(action) = action_of(command) {
+        let Some(opened) = &model.source.opened else { return Some("not connected yet".into()) };
+        if let Availability::Disabled(reason) = opened.info.availability(action) {
+            return Some(reason);
+        }
+        if model.runner.going.is_some() {
+            return Some("a run is going: L shows it".into());
+        }
+        if model.live.is_stale() {
+            return Some("not connected: nothing can be written".into());
+        }
+        return None;
+    }
+    match command {
+        Command::Sort if place == Place::List || place == Place::Histogram => {
+            let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.sorts.len());
+            (sorts == 0).then(|| "this layout has no order to choose from".into())
+        }
+        Command::Wrap | Command::FoldAll | Command::Search | Command::NextMatch | Command::PreviousMatch
+            if model.detail.document.is_none() =>
+        {
+            Some("no job is open".into())
+        }
+        Command::Pause if !matches!(model.live.link, crate::tui::app::model::Link::Up) => Some("not connected".into()),
+        _ => None,
+    }
+}
+
+/// Carries out a command, or says why not.
+pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
+    if let Some(reason) = refusal(model, model.place(), command) {
+        model.complain(reason, now);
+        return Vec::new();
+    }
+    if let Some(action) = action_of(command) {
+        return act::begin(model, action, None, now);
+    }
+    if let Some(effects) = moves::run(model, command, now) {
+        return effects;
+    }
+    match command {
+        Command::Open => open(model, now),
+        Command::Back => back(model, now),
+        Command::Filter => line::open(model, Purpose::Filter),
+        Command::Search => line::open(model, Purpose::Search),
+        Command::CommandLine => line::open(model, Purpose::Command),
+        Command::Help => show(model, Overlay::Help(Reading::default())),
+        Command::NextMatch => find(model, Direction::Forward, now),
+        Command::PreviousMatch => find(model, Direction::Backward, now),
+        Command::Pause => pause(model, now),
+        Command::Refresh => filter::refresh(model, now),
+        Command::Sort => sort(model, now),
+        Command::Wrap => wrap(model),
+        Command::Copy => copy(model, now),
+        Command::Edit => edit(model, now),
+        Command::ShowCommand => show_command(model),
+        Command::Runs => runs(model),
+        Command::Mouse => take_mouse(model, now),
+        Command::Yes => act::yes(model, now),
+        Command::No => act::no(model, now),
+        Command::StopRun => act::stop(model, now),
+        Command::PauseRun => act::pause(model),
+        Command::Interrupt => interrupt(model, now),
+        Command::Suspend => vec![Effect::Suspend],
+        Command::Repaint => vec![Effect::Repaint],
+        Command::Quit => quit(model),
+        _ => Vec::new(),
+    }
+}
+
+fn show(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
+    model.overlay = overlay;
+    Vec::new()
+}
+
+/// Enter: narrow, open, fold or choose.
+fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if let Overlay::Picker(picker) = &model.overlay {
+        let Some(choice) = picker.choices.get(picker.at).map(|c| c.name.clone()) else { return Vec::new() };
+        model.overlay = Overlay::None;
+        return vec![model.asks.ask(Slot::Open, Request::Open(choice))];
+    }
+    match model.screen.focus {
+        Focus::Histogram => filter::narrow_to_bars(model, now),
+        Focus::List => {
+            if model.list.current().is_none() {
+                return Vec::new();
+            }
+            model.screen.before = Focus::List;
+            model.screen.focus = Focus::Detail;
+            filter::open_current(model)
+        }
+        Focus::Detail => {
+            let (width, height) = model.detail_size();
+            model.detail.toggle_fold(width, height);
+            Vec::new()
+        }
+    }
+}
+
+/// Esc: closes what is over the panes, then leaves the open job, then clears marks, then widens the filter.
+fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if !matches!(model.overlay, Overlay::None) {
+        model.overlay = Overlay::None;
+        return Vec::new();
+    }
+    if model.screen.focus == Focus::Detail {
+        if model.detail.search.take().is_some() {
+            return Vec::new();
+        }
+        model.screen.focus = model.screen.before;
+        return Vec::new();
+    }
+    if model.list.range.take().is_some() {
+        return Vec::new();
+    }
+    if model.list.marks != Marks::None || !model.histogram.marks.is_empty() {
+        model.list.marks = Marks::None;
+        model.histogram.marks.clear();
+        return Vec::new();
+    }
+    match model.filter.widen() {
+        Some(wider) => filter::apply(model, wider, now),
+        None => {
+            model.say("q quits", now);
+            Vec::new()
+        }
+    }
+}
+
+fn find(model: &mut Model, direction: Direction, now: Timestamp) -> Vec<Effect> {
+    let (width, height) = model.detail_size();
+    match &model.detail.search {
+        None => model.say("/ searches in the open job", now),
+        Some((words, _)) => {
+            let words = words.clone();
+            if !model.detail.find(direction, false, width, height) {
+                model.say(format!("`{words}` is not in this part"), now);
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn pause(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.live.paused = !model.live.paused;
+    if model.live.paused {
+        model.say("live watch paused: p continues", now);
+        return vec![model.asks.cancel(Slot::Look)];
+    }
+    model.live.next_look = Some(now);
+    Vec::new()
+}
+
+/// The next of: each order of the layout, downwards first.
+fn sort(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let Some(opened) = &model.source.opened else { return Vec::new() };
+    let orders: Vec<Sort> = opened
+        .info
+        .sorts
+        .iter()
+        .flat_map(|key| [true, false].map(|descending| Sort { key: *key, descending }))
+        .collect();
+    let at = orders.iter().position(|s| *s == model.list.sort).map_or(0, |i| (i + 1) % orders.len().max(1));
+    if let Some(next) = orders.get(at) {
+        model.list.sort = *next;
+    }
+    filter::reload_list(model, now)
+}
+
+fn wrap(model: &mut Model) -> Vec<Effect> {
+    model.detail.wrap = !model.detail.wrap;
+    model.detail.left = 0;
+    let (width, height) = model.detail_size();
+    let line = model.detail.view().line;
+    model.detail.go(line, width, height);
+    Vec::new()
+}
+
+fn copy(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let text = match (model.screen.focus, &model.detail.document) {
+        (Focus::Detail, Some(document)) => Some(document.copy(model.detail.tab)),
+        (Focus::Histogram, _) => {
+            model.histogram.current().map(|b| b.value.as_ref().map_or(String::new(), |v| v.exact().to_owned()))
+        }
+        _ => model.list.current().map(|e| e.row.id.as_str().to_owned()),
+    };
+    match text {
+        Some(text) if !text.is_empty() => vec![Effect::Copy(text)],
+        _ => {
+            model.say("there is nothing to copy here", now);
+            Vec::new()
+        }
+    }
+}
+
+fn edit(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let current = model.list.current().map(|e| e.row.id.clone());
+    match &model.detail.document {
+        Some(document) if model.screen.focus == Focus::Detail || model.detail.job == current => {
+            let (name, text) = document.exact(model.detail.tab);
+            vec![Effect::Edit { name, text }]
+        }
+        _ => {
+            model.say("open the job first: Enter", now);
+            Vec::new()
+        }
+    }
+}
+
+/// The command line that gives the same as what is on screen.
+fn show_command(model: &mut Model) -> Vec<Effect> {
+    let mut words = vec!["dlq-tui".to_owned()];
+    let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
+    match (model.screen.focus, open_job) {
+        (Focus::Detail, Some(id)) => words.extend(["show".into(), shell_words::quote(id.as_str()).into_owned()]),
+        (Focus::Histogram, _) => words.extend(["stats".into(), "--by".into(), model.histogram.facet.word().into()]),
+        _ => words.push("list".into()),
+    }
+    if model.source.banner.is_empty() {
+        words.extend(["--source".into(), shell_words::quote(&model.source.label).into_owned()]);
+    }
+    if let Some(opened) = &model.source.opened {
+        words.extend(["--store".into(), shell_words::quote(&opened.name).into_owned()]);
+    }
+    let filter = model.filter.written.to_string();
+    if !filter.is_empty() && open_job.is_none() {
+        words.extend(["-f".into(), shell_words::quote(&filter).into_owned()]);
+    }
+    let lines = vec![words.join(" ")];
+    show(model, Overlay::Text { title: "The same, in a shell".into(), lines, reading: Reading::default() })
+}
+
+fn runs(model: &mut Model) -> Vec<Effect> {
+    if model.runner.going.is_some() {
+        return show(model, Overlay::Run);
+    }
+    vec![model.asks.ask(Slot::Runs, Request::Runs)]
+}
+
+/// Takes or releases the mouse.
+pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.screen.mouse = !model.screen.mouse;
+    let word = if model.screen.mouse { "mouse taken: M gives it back" } else { "mouse left to the terminal" };
+    model.say(word, now);
+    vec![Effect::Mouse(model.screen.mouse)]
+}
+
+/// Ctrl-C: cancels what is being read; when nothing is, leaves.
+fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let scanning = model.list.scan.is_some() && model.asks.is_open(Slot::Page);
+    let counting = model.asks.is_open(Slot::Histogram);
+    if !scanning && !counting {
+        return quit(model);
+    }
+    let mut effects = Vec::new();
+    if scanning {
+        model.list.halted = true;
+        effects.push(model.asks.cancel(Slot::Page));
+    }
+    if counting {
+        effects.push(model.asks.cancel(Slot::Histogram));
+    }
+    model.say("cancelled: r reads on", now);
+    effects
+}
+
+fn quit(model: &mut Model) -> Vec<Effect> {
+    if model.runner.going.is_some() {
+        return show(model, Overlay::Leave);
+    }
+    vec![Effect::Quit]
+}

@@ -1,0 +1,144 @@
+//! What is looked at: filter, facet, order, and the questions that follow from a change of them.
+
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::time::Timestamp;
+use crate::store::{Cursor, HistogramQuery, PageQuery};
+use crate::tui::app::effect::{Effect, Request, Slot};
+use crate::tui::app::model::{BarValue, Focus, HistogramPane, Link, Model, PAGE, Side};
+
+/// Puts a filter in force: the list starts anew, the bars are counted anew.
+pub fn apply(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
+    let server_now = model.live.server_now(now);
+    model.filter.set(filter, server_now);
+    begin_anew(model, now)
+}
+
+/// Narrows the filter; Esc goes back.
+pub fn narrow(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
+    let server_now = model.live.server_now(now);
+    model.filter.narrow(filter, server_now);
+    begin_anew(model, now)
+}
+
+fn begin_anew(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.list.clear();
+    model.histogram.marks.clear();
+    model.detail.close();
+    let mut effects = vec![model.asks.cancel(Slot::Page)];
+    effects.extend(recount(model, now));
+    effects
+}
+
+/// The filter narrowed to these values of a facet.
+pub fn with_values(model: &Model, facet: Facet, values: &[BarValue]) -> Result<Filter, String> {
+    let values: Vec<Option<&str>> = values.iter().map(|v| v.as_ref().map(|v| v.exact())).collect();
+    model.filter.written.narrow(facet, &values).map_err(|e| e.to_string())
+}
+
+/// Narrows to the marked bars, or the one under the cursor, and goes to the list.
+pub fn narrow_to_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let values = model.histogram.chosen();
+    if values.is_empty() {
+        return Vec::new();
+    }
+    match with_values(model, model.histogram.facet, &values) {
+        Ok(filter) => {
+            model.screen.focus = Focus::List;
+            narrow(model, filter, now)
+        }
+        Err(sentence) => {
+            model.complain(sentence, now);
+            Vec::new()
+        }
+    }
+}
+
+/// Counts by another facet.
+pub fn turn_facet(model: &mut Model, facet: Facet, now: Timestamp) -> Vec<Effect> {
+    if model.histogram.facet == facet {
+        return Vec::new();
+    }
+    model.histogram = HistogramPane::new(facet);
+    recount(model, now)
+}
+
+/// Counts the facet from the beginning; an estimate comes first where nothing is shown yet.
+pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if model.source.opened.is_none() {
+        return Vec::new();
+    }
+    model.live.next_count = None;
+    model.live.next_look = Some(now);
+    let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
+    let estimate = filter.is_all() && model.histogram.shown.is_none();
+    let request = if estimate {
+        Request::Estimate(facet)
+    } else {
+        Request::Histogram(HistogramQuery { facet, filter, resume: None })
+    };
+    vec![model.asks.cancel(Slot::Look), model.asks.ask(Slot::Histogram, request)]
+}
+
+/// Reads the list anew in its order from the start.
+pub fn reload_list(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let _ = now;
+    model.list.clear();
+    vec![model.asks.cancel(Slot::Page)]
+}
+
+/// Reads everything anew; the cursor stays on its job, relative times are resolved again.
+pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if model.source.opened.is_none() {
+        return vec![model.asks.ask(Slot::Open, Request::Choices)];
+    }
+    let server_now = model.live.server_now(now);
+    let written = model.filter.written.clone();
+    model.filter.set(written, server_now);
+    model.list.halted = false;
+    let mut effects = recount(model, now);
+    effects.push(model.asks.ask(Slot::Totals, Request::Totals));
+    if model.list.loaded {
+        let cursor = model.list.anchor();
+        let from_start = cursor == Cursor::Start;
+        effects.push(ask_page(model, Side::Around { from_start }, cursor));
+    }
+    if let Some(job) = model.detail.job.clone().filter(|_| model.shows_detail()) {
+        model.asks.detail = Some(job.clone());
+        effects.push(model.asks.ask(Slot::Detail, Request::Detail(job)));
+    }
+    effects
+}
+
+/// Asks for a page.
+pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
+    model.asks.page = Some(side);
+    let query = PageQuery { filter: model.filter.resolved.clone(), sort: model.list.sort, cursor, limit: PAGE };
+    model.asks.ask(Slot::Page, Request::Page(query))
+}
+
+/// Keeps the list filled around the screen, and the open job loaded.
+pub fn fill(model: &mut Model) -> Vec<Effect> {
+    if model.source.opened.is_none() || model.live.link != Link::Up || model.asks.is_open(Slot::Page) {
+        return Vec::new();
+    }
+    let rows = model.list_rows().max(10);
+    match model.list.wanted(rows) {
+        Some((side, cursor)) => vec![ask_page(model, side, cursor)],
+        None => Vec::new(),
+    }
+}
+
+/// Asks for the job under the cursor when the open job is on screen and is another one.
+pub fn open_current(model: &mut Model) -> Vec<Effect> {
+    if !model.shows_detail() {
+        return Vec::new();
+    }
+    let Some(job) = model.list.current().map(|e| e.row.id.clone()) else { return Vec::new() };
+    if model.detail.job.as_ref() == Some(&job) {
+        return Vec::new();
+    }
+    model.detail.turn_to(job.clone());
+    model.asks.detail = Some(job.clone());
+    vec![model.asks.ask(Slot::Detail, Request::Detail(job))]
+}

@@ -1,0 +1,123 @@
+//! The transitions: a message and the time go in, effects come out. No clock, no IO, no waiting, no panic.
+
+mod act;
+mod command;
+mod filter;
+mod line;
+mod mouse;
+mod moves;
+mod reply;
+mod watch;
+mod words;
+
+use crossterm::event::{Event, KeyEvent, KeyEventKind};
+
+use super::effect::{Effect, Slot};
+use super::model::{Model, Overlay};
+use super::msg::Msg;
+use crate::domain::time::Timestamp;
+use crate::tui::keys::{self, Chord, Place};
+
+pub use words::reference as command_reference;
+
+/// What the model asks for before anything has happened.
+#[must_use]
+pub fn start(model: &mut Model) -> Vec<Effect> {
+    let connect = model.asks.ask(Slot::Open, super::effect::Request::Choices);
+    vec![connect]
+}
+
+/// Takes in a message at `now`.
+#[must_use]
+pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
+    let mut effects = match msg {
+        Msg::Key(key) => on_key(model, &key, now),
+        Msg::Paste(text) => line::paste(model, &text, now),
+        Msg::Mouse(event) => mouse::on_mouse(model, event, now),
+        Msg::Resize { width, height } => on_resize(model, width, height),
+        Msg::Tick => watch::tick(model, now),
+        Msg::Reply { id, slot, reply } => {
+            if model.asks.accept(slot, id) {
+                reply::on_reply(model, reply, now)
+            } else {
+                Vec::new()
+            }
+        }
+        Msg::Freezing(progress) => {
+            if let Overlay::Freezing(shown) = &mut model.overlay {
+                *shown = Some(progress);
+            }
+            Vec::new()
+        }
+        Msg::Running(progress) => {
+            if model.runner.going.is_some() {
+                model.runner.going = Some(progress);
+            }
+            Vec::new()
+        }
+        Msg::Said(Ok(sentence)) => {
+            model.say(sentence, now);
+            Vec::new()
+        }
+        Msg::Said(Err(sentence)) => {
+            model.complain(sentence, now);
+            Vec::new()
+        }
+        Msg::Continued => vec![Effect::Repaint],
+        Msg::Terminate => terminate(model),
+    };
+    effects.extend(filter::fill(model));
+    effects.extend(watch::wake(model, now));
+    effects
+}
+
+/// A key: typed text goes into the line, everything else through the table of bindings.
+fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
+    if key.kind == KeyEventKind::Release {
+        return Vec::new();
+    }
+    if matches!(model.overlay, Overlay::Line(_)) {
+        return line::on_key(model, key, now);
+    }
+    let Some(chord) = Chord::of(key) else { return Vec::new() };
+    if let Overlay::Plan(_) = &model.overlay {
+        if key.kind == KeyEventKind::Repeat {
+            return Vec::new();
+        }
+        if let Some(effects) = act::type_count(model, &Event::Key(*key), chord, now) {
+            return effects;
+        }
+    }
+    let place = model.place();
+    if let Some(command) = keys::dispatch(place, chord) {
+        return command::run(model, command, now);
+    }
+    match chord.digit() {
+        Some(n) if place.inherits() && n > 0 => command::run(model, keys::Command::Nth(n), now),
+        _ => Vec::new(),
+    }
+}
+
+fn on_resize(model: &mut Model, width: u16, height: u16) -> Vec<Effect> {
+    model.screen.size = (width, height);
+    let (list, detail) = (model.list_rows(), model.detail_size());
+    model.list.fit(list);
+    let line = model.detail.view().line;
+    model.detail.go(line, detail.0, detail.1);
+    filter::open_current(model)
+}
+
+/// The system wants the process to end: a run is asked to stop after its batch; it can be resumed in any case.
+fn terminate(model: &mut Model) -> Vec<Effect> {
+    if model.runner.going.is_some() {
+        model.runner.leave_after = true;
+        model.runner.stopping = true;
+        return vec![Effect::StopRun];
+    }
+    vec![Effect::Quit]
+}
+
+/// Why a command cannot be used here and now; the footer dims it and pressing it says so.
+pub fn refusal(model: &Model, place: Place, command: keys::Command) -> Option<String> {
+    command::refusal(model, place, command)
+}

@@ -1,0 +1,216 @@
+//! Moving about: free of consequences, and never waiting for anything.
+
+use super::filter;
+use crate::domain::facet::Facet;
+use crate::domain::time::Timestamp;
+use crate::store::Cursor;
+use crate::tui::app::document::Tab;
+use crate::tui::app::effect::Effect;
+use crate::tui::app::layout;
+use crate::tui::app::model::{Focus, Marks, Model, Overlay, Side};
+use crate::tui::keys::Command;
+
+/// Carries out a move or a mark; `None` when the command is neither.
+pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Option<Vec<Effect>> {
+    if !matches!(model.overlay, Overlay::None) {
+        return read(model, command);
+    }
+    match command {
+        Command::NextPane => Some(turn_pane(model, true)),
+        Command::PreviousPane => Some(turn_pane(model, false)),
+        Command::NextTab => Some(next_tab(model, now)),
+        Command::Nth(n) => Some(nth(model, n, now)),
+        Command::Mark | Command::Range | Command::MarkShown | Command::MarkAll => Some(mark(model, command, now)),
+        _ => match model.screen.focus {
+            Focus::Histogram => histogram(model, command),
+            Focus::List => list(model, command),
+            Focus::Detail => detail(model, command),
+        },
+    }
+}
+
+/// How far a command moves in a pane of `height` rows; `None` when it does not move by rows.
+fn rows_of(command: Command, height: usize) -> Option<isize> {
+    let page = isize::try_from(height.max(1)).unwrap_or(isize::MAX);
+    let half = (page / 2).max(1);
+    match command {
+        Command::Up => Some(-1),
+        Command::Down => Some(1),
+        Command::HalfUp => Some(-half),
+        Command::HalfDown => Some(half),
+        Command::PageUp => Some(-page),
+        Command::PageDown => Some(page),
+        _ => None,
+    }
+}
+
+/// Scrolls what lies over the panes.
+fn read(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+    let height = usize::from(model.screen.size.1).saturating_sub(6);
+    let by = match command {
+        Command::First => isize::MIN + 1,
+        Command::Last => isize::MAX,
+        other => rows_of(other, height)?,
+    };
+    match &mut model.overlay {
+        Overlay::Help(r) | Overlay::Receipt(_, r) | Overlay::Runs(_, r) | Overlay::Text { reading: r, .. } => {
+            // The view stops at the last line: how many there are depends on the width.
+            r.top = r.top.saturating_add_signed(by).min(10_000);
+        }
+        Overlay::Plan(dialog) => dialog.top = dialog.top.saturating_add_signed(by).min(10_000),
+        Overlay::Picker(picker) => {
+            let last = picker.choices.len().saturating_sub(1);
+            picker.at = picker.at.saturating_add_signed(by).min(last);
+        }
+        _ => return None,
+    }
+    Some(Vec::new())
+}
+
+fn turn_pane(model: &mut Model, forward: bool) -> Vec<Effect> {
+    let ring = [Focus::Histogram, Focus::List, Focus::Detail];
+    let at = ring.iter().position(|f| *f == model.screen.focus).unwrap_or(0);
+    let next = ring[(at + if forward { 1 } else { 2 }) % 3];
+    model.screen.focus = match next {
+        Focus::Detail if model.list.current().is_none() => {
+            if forward {
+                Focus::Histogram
+            } else {
+                Focus::List
+            }
+        }
+        other => other,
+    };
+    if model.screen.focus == Focus::Detail {
+        model.screen.before = Focus::List;
+    }
+    let rows = model.list_rows();
+    model.list.fit(rows);
+    filter::open_current(model)
+}
+
+fn facets(model: &Model) -> Vec<Facet> {
+    model.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.facets.clone())
+}
+
+fn next_tab(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if model.screen.focus == Focus::Detail {
+        let at = Tab::ALL.iter().position(|t| *t == model.detail.tab).unwrap_or(0);
+        model.detail.tab = Tab::ALL[(at + 1) % Tab::ALL.len()];
+        return Vec::new();
+    }
+    let facets = facets(model);
+    let at = facets.iter().position(|f| *f == model.histogram.facet).map_or(0, |i| i + 1);
+    match facets.get(at).or_else(|| facets.first()) {
+        Some(facet) => filter::turn_facet(model, *facet, now),
+        None => Vec::new(),
+    }
+}
+
+fn nth(model: &mut Model, n: u8, now: Timestamp) -> Vec<Effect> {
+    let index = usize::from(n).saturating_sub(1);
+    if model.screen.focus == Focus::Detail {
+        if let Some(tab) = Tab::ALL.get(index) {
+            model.detail.tab = *tab;
+            model.detail.left = 0;
+        }
+        return Vec::new();
+    }
+    match facets(model).get(index) {
+        Some(facet) => filter::turn_facet(model, *facet, now),
+        None => Vec::new(),
+    }
+}
+
+fn histogram(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+    let height = model.histogram_rows();
+    let by = match command {
+        Command::First => isize::MIN + 1,
+        Command::Last => isize::MAX,
+        other => rows_of(other, height)?,
+    };
+    model.histogram.step(by, height);
+    Some(Vec::new())
+}
+
+fn list(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+    let height = model.list_rows();
+    match command {
+        Command::First => return Some(to_start(model)),
+        Command::Last => return Some(to_end(model)),
+        other => {
+            let by = rows_of(other, height)?;
+            model.list.halted = false;
+            model.list.step(by, height);
+        }
+    }
+    Some(filter::open_current(model))
+}
+
+/// To the first row; with what has arrived meanwhile.
+fn to_start(model: &mut Model) -> Vec<Effect> {
+    let height = model.list_rows();
+    model.list.halted = false;
+    if model.list.knows_start() && model.list.arrived == 0 {
+        model.list.step(isize::MIN + 1, height);
+        return filter::open_current(model);
+    }
+    model.list.forget_place();
+    vec![filter::ask_page(model, Side::Start, Cursor::Start)]
+}
+
+fn to_end(model: &mut Model) -> Vec<Effect> {
+    let height = model.list_rows();
+    model.list.halted = false;
+    if model.list.knows_end() {
+        model.list.step(isize::MAX, height);
+        return filter::open_current(model);
+    }
+    vec![filter::ask_page(model, Side::End, Cursor::End)]
+}
+
+fn detail(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+    let (width, height) = model.detail_size();
+    match command {
+        Command::Up => model.detail.step(-1, width, height),
+        Command::Down => model.detail.step(1, width, height),
+        Command::First => model.detail.end(false, width, height),
+        Command::Last => model.detail.end(true, width, height),
+        Command::FoldAll => model.detail.toggle_all_folds(width, height),
+        Command::Left | Command::Right if model.detail.wrap => model.detail.toggle_fold(width, height),
+        Command::Left => model.detail.left = model.detail.left.saturating_sub(8),
+        Command::Right => model.detail.left = (model.detail.left + 8).min(1 << 20),
+        other => model.detail.scroll(rows_of(other, height)?, width, height),
+    }
+    Some(Vec::new())
+}
+
+fn mark(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
+    let rows = model.list_rows();
+    match (command, model.screen.focus) {
+        (Command::Mark, Focus::Histogram) => {
+            let height = model.histogram_rows();
+            model.histogram.toggle_mark();
+            model.histogram.step(1, height);
+        }
+        (Command::Mark, _) => {
+            if let Some(id) = model.list.current().map(|e| e.row.id.clone()) {
+                model.list.toggle_mark(id);
+                model.list.step(1, rows);
+            }
+        }
+        (Command::Range, _) => model.list.toggle_range(),
+        (Command::MarkShown, _) => {
+            let ids: Vec<_> = model.list.visible(rows).map(|e| e.row.id.clone()).collect();
+            model.list.mark_these(ids);
+        }
+        _ => {
+            let all = model.list.marks == Marks::All;
+            model.list.marks = if all { Marks::None } else { Marks::All };
+            if !all {
+                model.say("all jobs that the filter selects are marked, shown or not; Esc clears", now);
+            }
+        }
+    }
+    if layout::is_wide(model.screen.size) { filter::open_current(model) } else { Vec::new() }
+}

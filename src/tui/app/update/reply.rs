@@ -1,0 +1,227 @@
+//! Answers: each goes into its pane; a fault leaves the last good data on screen.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{act, filter, watch};
+use crate::domain::histogram::Histogram;
+use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
+use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError};
+use crate::triage::live::LiveCounts;
+use crate::tui::StoreChoice;
+use crate::tui::app::document::JobDocument;
+use crate::tui::app::effect::{Effect, Request, Slot};
+use crate::tui::app::model::{Link, Model, Overlay, Picker, Reading};
+use crate::tui::app::msg::{Opened, Reply};
+
+/// How often totals by state are read when nothing else asks for them.
+const TOTALS_EVERY: Duration = Duration::from_secs(30);
+
+/// Takes in an answer.
+pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> {
+    match reply {
+        Reply::Choices(Ok(choices)) => on_choices(model, choices),
+        Reply::Choices(Err(e)) => watch::lost(model, &e, now),
+        Reply::Opened(opened) => match *opened {
+            Ok(opened) => on_opened(model, opened, now),
+            Err(e) => watch::lost(model, &e, now),
+        },
+        Reply::Estimate(result) => on_estimate(model, result.unwrap_or(None)),
+        Reply::Histogram(step) => match *step {
+            Ok(step) => on_histogram(model, step, now),
+            Err(e) => {
+                // Tried again when the next recount is due; what is shown stays, with its exactness.
+                model.live.next_count = Some(now.after(Duration::from_secs(60)));
+                fault(model, &e, "counting", now)
+            }
+        },
+        Reply::Totals(result) => {
+            model.live.next_totals = Some(now.after(TOTALS_EVERY));
+            match result {
+                Ok(totals) => {
+                    model.live.totals = Some((now, totals));
+                    heard(model, now)
+                }
+                Err(e) => fault(model, &e, "counting by state", now),
+            }
+        }
+        Reply::Page(result) => on_page(model, result, now),
+        Reply::Rows(asked, Ok(found)) => on_rows(model, &asked, &found),
+        Reply::Rows(_, Err(e)) => fault(model, &e, "looking at the rows on screen", now),
+        Reply::Detail(result) => on_detail(model, result, now),
+        Reply::Look(result) => watch::on_look(model, *result, now),
+        Reply::Values(Ok(values)) => on_values(model, values),
+        Reply::Values(Err(_)) => Vec::new(),
+        Reply::Planned(result) => act::on_planned(model, *result, now),
+        Reply::Executed(result) => act::on_executed(model, *result, now),
+        Reply::Dismissed(Ok(())) => Vec::new(),
+        Reply::Dismissed(Err(sentence)) => {
+            model.complain(sentence, now);
+            Vec::new()
+        }
+        Reply::Runs(Ok(runs)) => {
+            model.overlay = Overlay::Runs(runs, Reading::default());
+            Vec::new()
+        }
+        Reply::Runs(Err(sentence)) => {
+            model.complain(sentence, now);
+            Vec::new()
+        }
+    }
+}
+
+/// A fault that leaves the link as it is, or the loss of it.
+pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp) -> Vec<Effect> {
+    match error {
+        StoreError::Cancelled => Vec::new(),
+        StoreError::Unreachable(_) => watch::lost(model, error, now),
+        other => {
+            model.complain(format!("{doing}: {other}"), now);
+            Vec::new()
+        }
+    }
+}
+
+/// The source answered: when it had been lost, everything is read anew.
+pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.live.heard_at = Some(now);
+    match std::mem::replace(&mut model.live.link, Link::Up) {
+        Link::Down { .. } => {
+            model.say("connected again", now);
+            filter::refresh(model, now)
+        }
+        Link::Connecting | Link::Up => Vec::new(),
+    }
+}
+
+fn on_choices(model: &mut Model, choices: Vec<StoreChoice>) -> Vec<Effect> {
+    let wanted = model.source.wanted.clone().or_else(|| model.source.opened.as_ref().map(|o| o.name.clone()));
+    let chosen = match (&wanted, choices.as_slice()) {
+        (Some(name), _) => choices.iter().find(|c| c.name == *name),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    match chosen {
+        Some(choice) => vec![model.asks.ask(Slot::Open, Request::Open(choice.name.clone()))],
+        None => {
+            model.overlay = Overlay::Picker(Picker { choices, at: 0 });
+            Vec::new()
+        }
+    }
+}
+
+fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
+    let again = model.source.opened.as_ref().is_some_and(|o| o.name == opened.name);
+    model.live.link = Link::Up;
+    model.live.heard_at = Some(now);
+    model.source.wanted = Some(opened.name.clone());
+    if !again {
+        let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);
+        model.histogram = crate::tui::app::model::HistogramPane::new(facet);
+        model.live.totals = None;
+        model.list.clear();
+        if let Some(key) = opened.info.sorts.first() {
+            model.list.sort.key = *key;
+        }
+    }
+    model.source.opened = Some(opened);
+    filter::refresh(model, now)
+}
+
+fn on_estimate(model: &mut Model, estimate: Option<Histogram>) -> Vec<Effect> {
+    let facet = model.histogram.facet;
+    if let Some(estimate) = estimate.filter(|e| e.facet == facet && !e.bars.is_empty()) {
+        let rows = model.histogram_rows();
+        model.histogram.show(estimate, rows);
+    }
+    let query = HistogramQuery { facet, filter: model.filter.resolved.clone(), resume: None };
+    vec![model.asks.ask(Slot::Histogram, Request::Histogram(query))]
+}
+
+fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<Effect> {
+    if step.histogram.facet != model.histogram.facet {
+        return Vec::new();
+    }
+    let mut effects = heard(model, now);
+    let rows = model.histogram_rows();
+    if let Some(resume) = step.resume {
+        model.histogram.show(step.histogram, rows);
+        let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
+        let query = HistogramQuery { facet, filter, resume: Some(resume) };
+        effects.push(model.asks.ask(Slot::Histogram, Request::Histogram(query)));
+        return effects;
+    }
+    let counts = LiveCounts::new(&step);
+    model.histogram.show(counts.histogram(model.live.server_now(now)), rows);
+    if model.histogram.baseline.is_none() && model.filter.written.is_all() {
+        model.histogram.set_baseline(now);
+    }
+    model.histogram.counts = Some(counts);
+    // A look that is under way counts from the old base.
+    effects.push(model.asks.cancel(Slot::Look));
+    model.live.next_look = Some(now);
+    effects
+}
+
+fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {
+    let side = model.asks.page.take();
+    match (result, side) {
+        (Ok(page), Some(side)) => {
+            let mut effects = heard(model, now);
+            let rows = model.list_rows();
+            model.list.scan = match (page.scanned, model.list.scan) {
+                (Some(step), Some(before)) if step.share >= before.share => {
+                    Some(crate::store::Scanned { rows: before.rows.saturating_add(step.rows), share: step.share })
+                }
+                (step, _) => step,
+            };
+            model.list.receive(side, page, rows);
+            effects.extend(filter::open_current(model));
+            effects
+        }
+        (Ok(_), None) => Vec::new(),
+        (Err(e), _) => {
+            // Not asked again by itself: `r` does.
+            model.list.halted = !matches!(e, StoreError::Unreachable(_));
+            fault(model, &e, "reading the list", now)
+        }
+    }
+}
+
+fn on_rows(model: &mut Model, asked: &[JobId], found: &[Entry]) -> Vec<Effect> {
+    model.list.freshen(asked, found);
+    Vec::new()
+}
+
+fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreError>, now: Timestamp) -> Vec<Effect> {
+    if model.asks.detail.take() != model.detail.job {
+        return Vec::new();
+    }
+    match result {
+        Ok(Some(document)) => {
+            model.detail.document = Some(document);
+            model.detail.absent = None;
+            let (width, height) = model.detail_size();
+            let line = model.detail.view().line;
+            model.detail.go(line, width, height);
+            Vec::new()
+        }
+        Ok(None) => {
+            model.detail.absent = Some("this job is no longer there: replayed, discarded or pruned meanwhile".into());
+            Vec::new()
+        }
+        Err(e) => {
+            model.detail.absent = Some(e.to_string());
+            fault(model, &e, "opening the job", now)
+        }
+    }
+}
+
+fn on_values(model: &mut Model, values: Histogram) -> Vec<Effect> {
+    if let Overlay::Line(line) = &mut model.overlay {
+        line.values = Some(values);
+    }
+    super::line::complete(model);
+    Vec::new()
+}

@@ -1,0 +1,241 @@
+//! The command line's words: one table for dispatch, completion and the reference.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::{act, command, filter};
+use crate::domain::action::Action;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::time::Timestamp;
+use crate::store::{Sort, SortKey};
+use crate::tui::app::effect::{Effect, Request, Slot};
+use crate::tui::app::model::{Candidate, Model};
+use crate::tui::keys::Command;
+
+type Outcome = Result<Vec<Effect>, String>;
+
+/// A word of the command line.
+struct Word {
+    word: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    values: fn() -> Vec<&'static str>,
+    run: fn(&mut Model, &str, Timestamp) -> Outcome,
+}
+
+fn no_values() -> Vec<&'static str> {
+    Vec::new()
+}
+
+fn all_values() -> Vec<&'static str> {
+    vec!["all"]
+}
+
+fn facet_values() -> Vec<&'static str> {
+    Facet::ALL.into_iter().map(Facet::word).collect()
+}
+
+const fn word(
+    word: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    values: fn() -> Vec<&'static str>,
+    run: fn(&mut Model, &str, Timestamp) -> Outcome,
+) -> Word {
+    Word { word, arguments, help, values, run }
+}
+
+/// Every word.
+static WORDS: &[Word] = &[
+    word("filter", "[FILTER]", "Puts a filter in force; without one, shows all.", no_values, |m, rest, now| {
+        let parsed = Filter::parse(rest).map_err(|e| e.to_string())?;
+        Ok(filter::apply(m, parsed, now))
+    }),
+    word("by", "FACET", "Counts by a facet.", facet_values, |m, rest, now| {
+        let offered = m.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.facets.clone());
+        match Facet::from_word(rest) {
+            Some(facet) if offered.contains(&facet) => Ok(filter::turn_facet(m, facet, now)),
+            _ => {
+                let words: Vec<&str> = offered.iter().map(|f| f.word()).collect();
+                Err(format!("count by one of: {}", words.join(", ")))
+            }
+        }
+    }),
+    word("sort", "time|attempts [up]", "Orders the list.", || vec!["time", "attempts", "time up", "attempts up"], sort),
+    word(
+        "replay",
+        "[all] [REASON]",
+        "Replays what is marked, or all that the filter selects.",
+        all_values,
+        |m, rest, now| verb(m, Action::Replay, rest, now),
+    ),
+    word(
+        "ignore",
+        "[all] [REASON]",
+        "Ignores what is marked, or all that the filter selects.",
+        all_values,
+        |m, rest, now| verb(m, Action::Ignore, rest, now),
+    ),
+    word("reopen", "[all] [REASON]", "Undoes an ignore.", all_values, |m, rest, now| {
+        verb(m, Action::Reopen, rest, now)
+    }),
+    word(
+        "discard",
+        "[all] [REASON]",
+        "Discards: kept whole in the ledger, then deleted.",
+        all_values,
+        |m, rest, now| verb(m, Action::Discard, rest, now),
+    ),
+    word(
+        "baseline",
+        "",
+        "Makes the present bars the baseline: later ones are marked `new`.",
+        no_values,
+        |m, _, now| {
+            m.histogram.set_baseline(now);
+            m.say("baseline set: bars that were not there are marked new", now);
+            Ok(Vec::new())
+        },
+    ),
+    word("stores", "", "Chooses among the layouts that were found.", no_values, |m, _, _| {
+        m.source.wanted = None;
+        m.source.opened = None;
+        Ok(vec![m.asks.ask(Slot::Open, Request::Choices)])
+    }),
+    word(
+        "theme",
+        "dark|light|16|none|auto",
+        "Changes the colours.",
+        || vec!["dark", "light", "16", "none", "auto"],
+        |m, rest, _| {
+            if !["dark", "light", "16", "none", "auto"].contains(&rest) {
+                return Err("a theme is one of: dark, light, 16, none, auto".into());
+            }
+            m.settings.theme = rest.to_owned();
+            Ok(vec![Effect::Repaint])
+        },
+    ),
+    word(
+        "ascii",
+        "on|off",
+        "Draws with plain characters only.",
+        || vec!["on", "off"],
+        |m, rest, _| {
+            m.settings.ascii = switch(rest, m.settings.ascii)?;
+            Ok(vec![Effect::Repaint])
+        },
+    ),
+    word(
+        "mouse",
+        "on|off",
+        "Takes the mouse, or leaves it to the terminal.",
+        || vec!["on", "off"],
+        |m, rest, now| {
+            if switch(rest, m.screen.mouse)? == m.screen.mouse {
+                Ok(Vec::new())
+            } else {
+                Ok(command::take_mouse(m, now))
+            }
+        },
+    ),
+    word("runs", "", "Shows the runs of the ledger.", no_values, |m, _, now| Ok(command::run(m, Command::Runs, now))),
+    word("help", "", "Shows the keys.", no_values, |m, _, now| Ok(command::run(m, Command::Help, now))),
+    word("quit", "", "Leaves.", no_values, |m, _, now| Ok(command::run(m, Command::Quit, now))),
+];
+
+fn switch(text: &str, now: bool) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        "" => Ok(!now),
+        _ => Err("write on or off".into()),
+    }
+}
+
+fn sort(model: &mut Model, rest: &str, now: Timestamp) -> Outcome {
+    let offered = model.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.sorts.clone());
+    let (name, up) = rest.strip_suffix(" up").map_or((rest, false), |name| (name, true));
+    let key = match name.trim() {
+        "time" | "" => SortKey::Time,
+        "attempts" => SortKey::Attempts,
+        _ => return Err("order by time or attempts, with `up` for the smallest first".into()),
+    };
+    if !offered.contains(&key) {
+        return Err("this layout cannot be ordered by that".into());
+    }
+    model.list.sort = Sort { key, descending: !up };
+    Ok(filter::reload_list(model, now))
+}
+
+fn verb(model: &mut Model, action: Action, rest: &str, now: Timestamp) -> Outcome {
+    let (all, reason) = match rest.strip_prefix("all") {
+        Some(more) if more.is_empty() || more.starts_with(' ') => (true, more),
+        _ => (false, rest),
+    };
+    let reason = Some(reason.trim().to_owned()).filter(|r| !r.is_empty());
+    if all {
+        return Ok(act::begin_all(model, action, reason, now));
+    }
+    let command = [Command::Replay, Command::Ignore, Command::Reopen, Command::Discard]
+        [Action::ALL.iter().position(|a| *a == action).unwrap_or(0)];
+    match command::refusal(model, model.place(), command) {
+        Some(sentence) => Err(sentence),
+        None => Ok(act::begin(model, action, reason, now)),
+    }
+}
+
+/// Carries out a typed command.
+pub fn run(model: &mut Model, text: &str, now: Timestamp) -> Vec<Effect> {
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let exact = WORDS.iter().find(|w| w.word == name);
+    let mut starts = WORDS.iter().filter(|w| w.word.starts_with(name));
+    let found = exact.or_else(|| match (starts.next(), starts.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    });
+    let outcome = match found {
+        Some(word) => (word.run)(model, rest.trim(), now),
+        None => Err(format!("there is no command `{name}`; Tab completes, ? shows the keys")),
+    };
+    outcome.unwrap_or_else(|sentence| {
+        model.complain(sentence, now);
+        Vec::new()
+    })
+}
+
+/// What a command can be completed with.
+pub fn candidates(text: &str, cursor: usize) -> (Range<usize>, Vec<Candidate>) {
+    let typed: String = text.chars().take(cursor).collect();
+    match typed.split_once(' ') {
+        None => {
+            let found = WORDS.iter().filter(|w| w.word.starts_with(typed.as_str()));
+            let candidates = found.map(|w| Candidate {
+                insert: format!("{} ", w.word),
+                label: format!("{} {}", w.word, w.arguments).trim_end().to_owned(),
+                note: w.help.to_owned(),
+            });
+            (0..cursor, candidates.collect())
+        }
+        Some((name, rest)) => {
+            let values = WORDS.iter().find(|w| w.word == name).map_or_else(Vec::new, |w| (w.values)());
+            let fitting = values.into_iter().filter(|v| v.starts_with(rest));
+            let start = name.chars().count() + 1;
+            let candidates = fitting.map(|v| Candidate { insert: v.into(), label: v.into(), note: String::new() });
+            (start..cursor, candidates.collect())
+        }
+    }
+}
+
+/// The reference of the command line's words, as Markdown.
+pub fn reference() -> String {
+    let mut out = String::from("\n## After `:`\n\n| command | |\n|---|---|\n");
+    for w in WORDS {
+        let arguments = w.arguments.replace('|', "\\|");
+        let _ = writeln!(out, "| `{}` | {} |", format!("{} {arguments}", w.word).trim_end(), w.help);
+    }
+    out
+}
