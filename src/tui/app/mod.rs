@@ -7,6 +7,9 @@ pub mod model;
 mod msg;
 mod update;
 
+#[cfg(test)]
+mod tests;
+
 pub use document::JobDocument;
 pub use effect::{Effect, Request, RequestId, Settings, Slot};
 pub use msg::{Msg, Opened, Reply};

@@ -1,0 +1,473 @@
+//! The console driven by strings of keys and by answers, without terminal, clock or database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::model::{Focus, Link, Marks, Model, Overlay, Source, Stale};
+use super::{Effect, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
+use crate::domain::action::Action;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::time::Timestamp;
+use crate::ledger::RunId;
+use crate::store::{Availability, Cursor, Entry, Page, Position, SortKey, StoreError, StoreInfo};
+use crate::triage::plan::{Confirm, Plan, Scope};
+use crate::tui::StoreChoice;
+use crate::tui::app::model::FilterState;
+
+/// A console with the effects it has asked for and a clock of its own.
+struct Console {
+    model: Model,
+    now: Timestamp,
+    asked: Vec<(RequestId, Slot, Request)>,
+    other: Vec<Effect>,
+}
+
+impl Console {
+    /// A console that has not reached its source yet.
+    fn connecting() -> Self {
+        let source = Source { label: "shop".into(), ..Source::default() };
+        let model = Model::new(source, FilterState::default(), Settings::default(), (140, 45));
+        let mut console = Self { model, now: Timestamp(1_000_000_000), asked: Vec::new(), other: Vec::new() };
+        let effects = start(&mut console.model);
+        console.take(effects);
+        console
+    }
+
+    /// A console with an open store and `n` jobs in its list, all of them read.
+    fn with_jobs(n: usize) -> Self {
+        let mut console = Self::connecting();
+        console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+        console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+        console.answer(Slot::Page, Reply::Page(Ok(page(0..n, None))));
+        console
+    }
+
+    fn take(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Ask { id, slot, request } => {
+                    self.asked.retain(|(_, s, _)| *s != slot);
+                    self.asked.push((id, slot, request));
+                }
+                Effect::Cancel(slot) => self.asked.retain(|(_, s, _)| *s != slot),
+                Effect::WakeAt(_) => {}
+                other => self.other.push(other),
+            }
+        }
+    }
+
+    fn tell(&mut self, msg: Msg) {
+        let effects = update(&mut self.model, msg, self.now);
+        self.take(effects);
+    }
+
+    /// Presses keys such as `j j Enter` or `Ctrl-d`.
+    fn keys(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split(' ').filter(|k| !k.is_empty()) {
+            self.press(key, KeyEventKind::Press);
+        }
+        self
+    }
+
+    fn press(&mut self, key: &str, kind: KeyEventKind) {
+        let (modifiers, name) = match key.strip_prefix("Ctrl-") {
+            Some(rest) => (KeyModifiers::CONTROL, rest),
+            None => (KeyModifiers::NONE, key),
+        };
+        let code = match name {
+            "Enter" => KeyCode::Enter,
+            "Esc" => KeyCode::Esc,
+            "Tab" => KeyCode::Tab,
+            "Space" => KeyCode::Char(' '),
+            "Backspace" => KeyCode::Backspace,
+            one => KeyCode::Char(one.chars().next().expect("a key")),
+        };
+        self.tell(Msg::Key(KeyEvent { kind, ..KeyEvent::new(code, modifiers) }));
+    }
+
+    /// Types text, a key a character.
+    fn text(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            self.tell(Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+        }
+        self
+    }
+
+    fn wait(&mut self, span: Duration) -> &mut Self {
+        self.now = self.now.after(span);
+        self.tell(Msg::Tick);
+        self
+    }
+
+    fn request(&self, slot: Slot) -> Option<&Request> {
+        self.asked.iter().find(|(_, s, _)| *s == slot).map(|(_, _, r)| r)
+    }
+
+    /// Answers what a slot waits for.
+    fn answer(&mut self, slot: Slot, reply: Reply) -> &mut Self {
+        let at = self.asked.iter().position(|(_, s, _)| *s == slot).unwrap_or_else(|| panic!("{slot:?} asks nothing"));
+        let (id, slot, _) = self.asked.remove(at);
+        self.tell(Msg::Reply { id, slot, reply });
+        self
+    }
+
+    fn current(&self) -> Option<&str> {
+        self.model.list.current().map(|e| e.row.id.as_str())
+    }
+
+    /// Answers a request for a plan with one of `count` jobs.
+    fn plan(&mut self, count: u64, confirm: Confirm) -> &mut Self {
+        let action = match self.request(Slot::Act) {
+            Some(Request::Plan { action, .. }) => *action,
+            other => panic!("no plan was asked for: {other:?}"),
+        };
+        self.answer(Slot::Act, Reply::Planned(Box::new(Ok(plan(action, count, confirm)))))
+    }
+
+    fn executes(&self) -> bool {
+        matches!(self.request(Slot::Act), Some(Request::Execute(_)))
+    }
+}
+
+fn choice(name: &str) -> StoreChoice {
+    StoreChoice { name: name.into(), title: name.into() }
+}
+
+fn opened() -> Opened {
+    let ready = Availability::Ready { notes: Vec::new() };
+    let info = StoreInfo {
+        adapter: "events".into(),
+        title: "events".into(),
+        server: "SQLite".into(),
+        database: "shop".into(),
+        user: String::new(),
+        facets: vec![Facet::Error, Facet::Class],
+        sorts: vec![SortKey::Time, SortKey::Attempts],
+        actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
+        notation: Arc::default(),
+        read_only: None,
+    };
+    Opened { info, production: false, name: "events".into() }
+}
+
+fn entry(n: usize) -> Entry {
+    let id = JobId::new(format!("job-{n}"));
+    let row = JobRow {
+        id: id.clone(),
+        at: Some(Timestamp(1_000_000 - n as i64)),
+        state: State::Dead,
+        native_state: "FAILED".into(),
+        error_class: Some("Net::ReadTimeout".into()),
+        message: None,
+        job_class: None,
+        queue: None,
+        worker: None,
+        attempts: None,
+        max_attempts: None,
+    };
+    Entry { row, position: Position { key: Some(n.to_string()), id } }
+}
+
+fn page(rows: std::ops::Range<usize>, next: Option<Cursor>) -> Page {
+    Page { entries: rows.map(entry).collect(), next, scanned: None }
+}
+
+fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
+    Plan {
+        run: RunId("r-1".into()),
+        action,
+        filter: String::new(),
+        count,
+        by_error: Vec::new(),
+        by_class: Vec::new(),
+        span: None,
+        sample: Vec::new(),
+        warnings: Vec::new(),
+        notes: Vec::new(),
+        confirm,
+    }
+}
+
+const LONG_ENOUGH: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_single_layout_is_opened_and_several_are_a_choice() {
+    let mut one = Console::connecting();
+    one.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    assert!(matches!(one.request(Slot::Open), Some(Request::Open(name)) if name == "events"));
+
+    let mut two = Console::connecting();
+    two.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events"), choice("jobs")])));
+    assert!(matches!(two.model.overlay, Overlay::Picker(_)));
+    two.keys("j Enter");
+    assert!(matches!(two.request(Slot::Open), Some(Request::Open(name)) if name == "jobs"));
+}
+
+#[test]
+fn a_reload_never_moves_the_cursor_to_another_job() {
+    let mut console = Console::with_jobs(30);
+    console.keys("j j j");
+    assert_eq!(console.current(), Some("job-3"));
+    console.keys("r");
+    let mut entries: Vec<Entry> = (100..105).map(entry).collect();
+    entries.extend((0..30).map(entry));
+    console.answer(Slot::Page, Reply::Page(Ok(Page { entries, next: None, scanned: None })));
+    assert_eq!(console.current(), Some("job-3"));
+}
+
+#[test]
+fn when_the_job_under_the_cursor_is_gone_its_neighbour_takes_the_place() {
+    let mut console = Console::with_jobs(10);
+    console.keys("j j r");
+    let entries: Vec<Entry> = (0..10).filter(|n| *n != 2).map(entry).collect();
+    console.answer(Slot::Page, Reply::Page(Ok(Page { entries, next: None, scanned: None })));
+    assert_eq!(console.current(), Some("job-3"));
+}
+
+#[test]
+fn an_answer_to_a_superseded_question_is_dropped() {
+    let mut console = Console::with_jobs(5);
+    console.keys("r");
+    let (old, ..) = *console.asked.iter().find(|(_, s, _)| *s == Slot::Page).expect("a page");
+    console.keys("r");
+    console.tell(Msg::Reply { id: old, slot: Slot::Page, reply: Reply::Page(Ok(page(50..60, None))) });
+    assert_eq!(console.current(), Some("job-0"));
+}
+
+#[test]
+fn paging_down_asks_for_what_follows_the_last_row_and_never_loses_the_place() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    let after = |n: usize| Some(Cursor::After(entry(n).position));
+    console.answer(Slot::Page, Reply::Page(Ok(page(0..200, after(199)))));
+    for from in (200..6_000).step_by(200) {
+        for _ in 0..40 {
+            console.keys("Ctrl-d");
+        }
+        let Some(Request::Page(query)) = console.request(Slot::Page) else { panic!("asks for no more") };
+        assert_eq!(query.cursor, after(from - 1).expect("a cursor"));
+        console.answer(Slot::Page, Reply::Page(Ok(page(from..from + 200, after(from + 199)))));
+    }
+    assert!(console.model.list.entries().len() <= 2_500, "far rows are let go");
+    assert!(!console.model.list.knows_start(), "and can be read again");
+    console.keys("g");
+    assert!(matches!(console.request(Slot::Page), Some(Request::Page(q)) if q.cursor == Cursor::Start));
+}
+
+#[test]
+fn new_jobs_are_counted_and_not_put_under_the_cursor() {
+    let mut console = Console::with_jobs(10);
+    console.model.list.arrived = 37;
+    console.keys("j g");
+    assert!(matches!(console.request(Slot::Page), Some(Request::Page(q)) if q.cursor == Cursor::Start));
+}
+
+#[test]
+fn rows_that_vanished_stay_where_they_were_and_say_so() {
+    let mut console = Console::with_jobs(3);
+    let asked: Vec<JobId> = (0..3).map(|n| entry(n).row.id).collect();
+    console.model.list.freshen(&asked, &[entry(0), entry(2)]);
+    assert_eq!(console.model.list.stale.get(&asked[1]), Some(&Stale::Gone));
+    assert_eq!(console.model.list.entries().len(), 3);
+}
+
+#[test]
+fn one_job_is_acted_on_where_nothing_is_marked_and_the_marks_where_something_is() {
+    let mut console = Console::with_jobs(5);
+    console.keys("j R");
+    let Some(Request::Plan { scope: Scope::Jobs(ids), .. }) = console.request(Slot::Act) else { panic!() };
+    assert_eq!(ids, &[JobId::new("job-1")]);
+
+    let mut console = Console::with_jobs(5);
+    console.keys("Space Space j R");
+    let Some(Request::Plan { scope: Scope::Jobs(ids), .. }) = console.request(Slot::Act) else { panic!() };
+    assert_eq!(ids, &[JobId::new("job-0"), JobId::new("job-1")]);
+}
+
+#[test]
+fn all_that_the_filter_selects_is_acted_on_only_when_it_was_marked_as_such() {
+    let mut console = Console::with_jobs(5);
+    console.keys("/").text("error:Net::*").keys("Enter");
+    console.answer(Slot::Page, Reply::Page(Ok(page(0..5, None))));
+    console.keys("A R");
+    let Some(Request::Plan { scope: Scope::Filter(filter), .. }) = console.request(Slot::Act) else { panic!() };
+    assert_eq!(filter.to_string(), "error:Net::*");
+}
+
+#[test]
+fn a_range_marks_everything_between_its_ends() {
+    let mut console = Console::with_jobs(9);
+    console.keys("j v j j v");
+    let Marks::Some(ids) = &console.model.list.marks else { panic!("nothing is marked") };
+    assert_eq!(ids.len(), 3);
+    assert!(ids.contains(&JobId::new("job-3")));
+}
+
+#[test]
+fn enter_alone_never_confirms_and_y_does() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("Enter Enter");
+    assert!(!console.executes());
+    console.keys("y");
+    assert!(console.executes());
+}
+
+#[test]
+fn keys_typed_ahead_of_a_dialog_do_not_confirm_it() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(2, Confirm::Yes).keys("y y y");
+    assert!(!console.executes());
+    for _ in 0..9 {
+        console.wait(Duration::from_millis(100));
+        console.press("y", KeyEventKind::Repeat);
+    }
+    assert!(!console.executes(), "a held key is no answer");
+}
+
+#[test]
+fn a_paste_confirms_nothing() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH);
+    console.tell(Msg::Paste("y\n".into()));
+    assert!(!console.executes());
+}
+
+#[test]
+fn a_large_cohort_takes_its_number_and_nothing_else() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(1_204, Confirm::TypeCount).wait(LONG_ENOUGH).keys("y Enter 1 2 0 Enter");
+    assert!(!console.executes());
+    console.keys("4 Enter");
+    assert!(console.executes());
+}
+
+#[test]
+fn dismissing_a_plan_touches_nothing_and_is_recorded() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("Esc");
+    assert!(matches!(console.request(Slot::Act), Some(Request::Dismiss(_))));
+    assert!(matches!(console.model.overlay, Overlay::None));
+}
+
+#[test]
+fn a_plan_that_comes_after_the_freeze_was_cancelled_is_dismissed_unseen() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R");
+    let (id, ..) = *console.asked.iter().find(|(_, s, _)| *s == Slot::Act).expect("a plan");
+    console.keys("Ctrl-c");
+    console.tell(Msg::Reply {
+        id,
+        slot: Slot::Act,
+        reply: Reply::Planned(Box::new(Ok(plan(Action::Replay, 2, Confirm::Yes)))),
+    });
+    assert!(matches!(console.model.overlay, Overlay::None));
+}
+
+#[test]
+fn a_disabled_action_says_why_and_asks_for_nothing() {
+    let mut console = Console::with_jobs(5);
+    let opened = console.model.source.opened.as_mut().expect("open");
+    opened.info.read_only = Some("the database role may only read".into());
+    console.keys("R");
+    assert!(console.request(Slot::Act).is_none());
+    let notice = console.model.screen.notice.as_ref().expect("a sentence");
+    assert_eq!(notice.sentence, "the database role may only read");
+}
+
+#[test]
+fn a_lost_link_keeps_the_data_and_is_tried_again_at_a_growing_distance() {
+    let mut console = Console::with_jobs(5);
+    console.keys("r");
+    console.answer(Slot::Page, Reply::Page(Err(StoreError::Unreachable("connection refused".into()))));
+    assert!(matches!(console.model.live.link, Link::Down { attempts: 0, .. }));
+    assert_eq!(console.model.list.entries().len(), 5);
+    console.wait(Duration::from_millis(900));
+    assert!(console.request(Slot::Open).is_none(), "not before it is due");
+    console.wait(Duration::from_millis(200));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Err(StoreError::Unreachable("still".into())))));
+    let Link::Down { retry_at, attempts: 1, .. } = console.model.live.link else { panic!("not lost") };
+    assert_eq!(retry_at, console.now.after(Duration::from_secs(2)));
+    console.wait(Duration::from_secs(3));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    assert_eq!(console.model.live.link, Link::Up);
+    assert!(console.request(Slot::Page).is_some(), "everything is read anew");
+}
+
+#[test]
+fn a_list_that_cannot_be_read_is_not_asked_for_again_and_again() {
+    let mut console = Console::with_jobs(5);
+    console.keys("r");
+    console.answer(Slot::Page, Reply::Page(Err(StoreError::Timeout(Duration::from_secs(5)))));
+    console.keys("j k");
+    assert!(console.request(Slot::Page).is_none());
+    console.keys("r");
+    assert!(console.request(Slot::Page).is_some());
+}
+
+#[test]
+fn a_scan_goes_on_by_itself_until_the_screen_is_full_and_stops_at_ctrl_c() {
+    let mut console = Console::with_jobs(5);
+    console.keys("/").text("msg:needle").keys("Enter");
+    let scanned = crate::store::Scanned { rows: 10_000, share: 0.1 };
+    let next = Some(Cursor::After(entry(9).position));
+    let step = Page { entries: Vec::new(), next, scanned: Some(scanned) };
+    console.answer(Slot::Page, Reply::Page(Ok(step.clone())));
+    console.answer(Slot::Page, Reply::Page(Ok(step)));
+    assert_eq!(console.model.list.scan.map(|s| s.rows), Some(20_000));
+    console.keys("Ctrl-c");
+    assert!(console.request(Slot::Page).is_none());
+    assert!(console.other.is_empty(), "Ctrl-C cancelled the scan and did not quit");
+}
+
+#[test]
+fn narrowing_by_a_bar_can_be_undone_with_esc() {
+    let mut console = Console::with_jobs(5);
+    let wide = Filter::all();
+    let narrow = Filter::parse("error:A").expect("a filter");
+    console.model.filter.narrow(narrow, console.now);
+    console.keys("Esc");
+    assert_eq!(console.model.filter.written, wide);
+}
+
+#[test]
+fn quitting_asks_while_a_run_is_going_and_stops_it_first() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("y Esc q");
+    assert!(matches!(console.model.overlay, Overlay::Leave));
+    assert!(console.other.is_empty());
+    console.keys("y");
+    assert!(matches!(console.other.as_slice(), [Effect::StopRun]));
+    console.answer(Slot::Act, Reply::Executed(Box::new(Err("stopped".into()))));
+    assert!(matches!(console.other.last(), Some(Effect::Quit)));
+}
+
+#[test]
+fn esc_never_quits() {
+    let mut console = Console::with_jobs(5);
+    for _ in 0..10 {
+        console.keys("Esc");
+    }
+    assert!(console.other.is_empty());
+    assert_eq!(console.model.screen.focus, Focus::List);
+}
+
+#[test]
+fn a_faulty_filter_is_not_put_in_force_and_points_at_its_column() {
+    let mut console = Console::with_jobs(5);
+    console.keys("/").text("attempts:many").keys("Enter");
+    let Overlay::Line(line) = &console.model.overlay else { panic!("the line was closed") };
+    assert_eq!(line.fault.as_ref().map(|f| f.column), Some(9));
+    assert!(console.model.filter.written.is_all());
+}
+
+#[test]
+fn nothing_is_looked_at_while_the_watch_is_paused() {
+    let mut console = Console::with_jobs(5);
+    console.keys("p").wait(Duration::from_secs(60));
+    assert!(console.request(Slot::Look).is_none());
+}
