@@ -1,0 +1,222 @@
+//! Styles by role, for each depth of colour that terminals have.
+
+use ratatui::style::{Color, Modifier, Style};
+
+use super::Role;
+use super::glyphs::{ASCII, Glyphs, UNICODE};
+use crate::tui::app::Settings;
+
+/// How many colours a terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// None: weight and reverse only.
+    None,
+    /// The sixteen that the terminal's own theme defines.
+    Sixteen,
+    /// The 256 of the extended palette.
+    Extended,
+    /// 24 bits.
+    True,
+}
+
+/// What lies behind the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shade {
+    /// Light text on a dark ground.
+    Dark,
+    /// Dark text on a light ground.
+    Light,
+}
+
+/// A look: gives each role its style.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// How many colours.
+    pub depth: Depth,
+    /// On which ground.
+    pub shade: Shade,
+    /// Which glyphs.
+    pub glyphs: Glyphs,
+}
+
+impl Look {
+    /// The look for the settings on a terminal whose environment `var` reads.
+    pub fn of(settings: &Settings, var: impl Fn(&str) -> Option<String>) -> Look {
+        let set = |name: &str| var(name).filter(|v| !v.is_empty());
+        let detected = detect(&set);
+        let depth = match settings.theme.as_str() {
+            "none" => Depth::None,
+            _ if set("NO_COLOR").is_some() => Depth::None,
+            "16" => Depth::Sixteen,
+            "dark" | "light" if detected == Depth::None => Depth::Sixteen,
+            _ => detected,
+        };
+        let shade = if settings.theme == "light" || is_light(&set) { Shade::Light } else { Shade::Dark };
+        let shade = if settings.theme == "dark" { Shade::Dark } else { shade };
+        let plain = settings.ascii || !is_utf8(&set) || set("TERM").as_deref() == Some("linux");
+        Look { depth, shade, glyphs: if plain { ASCII } else { UNICODE } }
+    }
+
+    /// The style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        let style = weight(role);
+        match self.depth {
+            Depth::None => colourless(role, style),
+            Depth::Sixteen => sixteen(role, style),
+            Depth::Extended | Depth::True => self.rich(role, style),
+        }
+    }
+
+    fn rich(&self, role: Role, style: Style) -> Style {
+        let Some((dark, light)) = hues(role) else { return style };
+        let colour =
+            |hue: Hue| if self.depth == Depth::True { Color::Rgb(hue.0, hue.1, hue.2) } else { Color::Indexed(hue.3) };
+        let hue = if self.shade == Shade::Dark { dark } else { light };
+        match role {
+            Role::Cursor | Role::CursorDim | Role::Hit => style.bg(colour(hue)),
+            Role::Badge => style.bg(colour(hue)).fg(colour(Hue(255, 255, 255, 231))),
+            _ => style.fg(colour(hue)),
+        }
+    }
+}
+
+/// A colour in 24 bits and its nearest of 256.
+#[derive(Clone, Copy)]
+struct Hue(u8, u8, u8, u8);
+
+/// The hues of a role on dark and on light ground; none for text that takes the terminal's own colour.
+fn hues(role: Role) -> Option<(Hue, Hue)> {
+    let grey = (Hue(138, 143, 152, 245), Hue(110, 115, 125, 242));
+    let red = (Hue(255, 123, 114, 210), Hue(179, 29, 40, 124));
+    let amber = (Hue(227, 179, 65, 179), Hue(154, 103, 0, 94));
+    let green = (Hue(126, 201, 119, 114), Hue(26, 127, 55, 28));
+    let blue = (Hue(121, 184, 255, 111), Hue(5, 80, 174, 25));
+    let violet = (Hue(198, 160, 246, 183), Hue(102, 57, 186, 55));
+    let teal = (Hue(95, 205, 196, 79), Hue(11, 110, 110, 23));
+    Some(match role {
+        Role::Text | Role::Strong | Role::AppFrame => return None,
+        Role::Dim | Role::Title | Role::Disabled | Role::Punctuation | Role::LibraryFrame => grey,
+        Role::Rule => (Hue(75, 80, 90, 239), Hue(190, 195, 203, 250)),
+        Role::Cursor => (Hue(48, 62, 92, 237), Hue(206, 222, 250, 153)),
+        Role::CursorDim => (Hue(38, 42, 51, 235), Hue(232, 236, 243, 254)),
+        Role::Hit => (Hue(110, 84, 0, 58), Hue(255, 223, 128, 222)),
+        Role::Error | Role::Danger => red,
+        Role::Badge => (Hue(184, 40, 48, 124), Hue(179, 29, 40, 124)),
+        Role::Bar | Role::Warning | Role::Mark | Role::Literal => amber,
+        Role::Good | Role::Quoted => green,
+        Role::TitleFocused | Role::Key | Role::Class | Role::Member | Role::Path => blue,
+        Role::Queue | Role::Function | Role::Marker => violet,
+        Role::Time | Role::Number | Role::Trend | Role::New => teal,
+    })
+}
+
+fn weight(role: Role) -> Style {
+    match role {
+        Role::Strong
+        | Role::TitleFocused
+        | Role::Mark
+        | Role::New
+        | Role::Danger
+        | Role::Badge
+        | Role::Key
+        | Role::AppFrame => Style::new().add_modifier(Modifier::BOLD),
+        _ => Style::new(),
+    }
+}
+
+fn colourless(role: Role, style: Style) -> Style {
+    match role {
+        Role::Cursor | Role::Badge | Role::Hit => style.add_modifier(Modifier::REVERSED),
+        Role::CursorDim => style.add_modifier(Modifier::UNDERLINED),
+        Role::Dim | Role::Rule | Role::Disabled | Role::Punctuation | Role::LibraryFrame => {
+            style.add_modifier(Modifier::DIM)
+        }
+        _ => style,
+    }
+}
+
+fn sixteen(role: Role, style: Style) -> Style {
+    match role {
+        Role::Cursor => style.add_modifier(Modifier::REVERSED),
+        Role::CursorDim => style.add_modifier(Modifier::UNDERLINED),
+        Role::Hit => style.bg(Color::Yellow).fg(Color::Black),
+        Role::Badge => style.bg(Color::Red).fg(Color::White),
+        Role::Dim | Role::Title | Role::Rule | Role::Disabled | Role::Punctuation | Role::LibraryFrame => {
+            style.add_modifier(Modifier::DIM)
+        }
+        Role::Error | Role::Danger => style.fg(Color::Red),
+        Role::Bar | Role::Warning | Role::Mark | Role::Literal => style.fg(Color::Yellow),
+        Role::Good | Role::Quoted => style.fg(Color::Green),
+        Role::TitleFocused | Role::Key | Role::Class | Role::Member | Role::Path => style.fg(Color::Blue),
+        Role::Queue | Role::Function | Role::Marker => style.fg(Color::Magenta),
+        Role::Time | Role::Number | Role::Trend | Role::New => style.fg(Color::Cyan),
+        Role::Text | Role::Strong | Role::AppFrame => style,
+    }
+}
+
+fn detect(var: &impl Fn(&str) -> Option<String>) -> Depth {
+    let term = var("TERM").unwrap_or_default();
+    let deep = var("COLORTERM").is_some_and(|c| c == "truecolor" || c == "24bit");
+    match term.as_str() {
+        "" | "dumb" => Depth::None,
+        "linux" | "xterm" | "screen" | "vt220" | "ansi" => Depth::Sixteen,
+        _ if deep || term.ends_with("-direct") => Depth::True,
+        _ if term.contains("256color") || term.starts_with("tmux") || term.starts_with("xterm-") => Depth::Extended,
+        _ => Depth::Sixteen,
+    }
+}
+
+/// `COLORFGBG` ends in the background's number; some terminals set it.
+fn is_light(var: &impl Fn(&str) -> Option<String>) -> bool {
+    var("COLORFGBG").and_then(|v| v.rsplit(';').next()?.parse::<u8>().ok()).is_some_and(|n| n == 7 || n == 15)
+}
+
+/// The first of these that is set decides, as in every C program.
+fn is_utf8(var: &impl Fn(&str) -> Option<String>) -> bool {
+    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var).is_none_or(|v| {
+        let v = v.to_ascii_lowercase();
+        v.contains("utf-8") || v.contains("utf8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(theme: &str, vars: &[(&str, &str)]) -> Look {
+        let settings = Settings { theme: theme.into(), ..Settings::default() };
+        Look::of(&settings, |name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+    }
+
+    #[test]
+    fn the_terminal_says_how_many_colours_it_shows() {
+        assert_eq!(look("auto", &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]).depth, Depth::True);
+        assert_eq!(look("auto", &[("TERM", "tmux-256color")]).depth, Depth::Extended);
+        assert_eq!(look("auto", &[("TERM", "linux")]).depth, Depth::Sixteen);
+        assert_eq!(look("16", &[("TERM", "xterm-256color")]).depth, Depth::Sixteen);
+    }
+
+    #[test]
+    fn no_color_wins_over_every_theme_but_only_when_it_is_not_empty() {
+        let vars = [("TERM", "xterm-256color"), ("NO_COLOR", "1")];
+        assert_eq!(look("dark", &vars).depth, Depth::None);
+        assert_eq!(look("dark", &[("TERM", "xterm-256color"), ("NO_COLOR", "")]).depth, Depth::Extended);
+    }
+
+    #[test]
+    fn without_colour_nothing_is_coloured_and_the_cursor_still_shows() {
+        let look = look("none", &[("TERM", "xterm")]);
+        for role in [Role::Error, Role::Badge, Role::Cursor, Role::Dim, Role::Hit] {
+            let style = look.style(role);
+            assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
+        }
+        assert!(look.style(Role::Cursor).add_modifier.contains(Modifier::REVERSED));
+    }
+
+    #[test]
+    fn glyphs_are_plain_where_the_locale_or_the_console_knows_no_others() {
+        assert_eq!(look("auto", &[("LANG", "C")]).glyphs, ASCII);
+        assert_eq!(look("auto", &[("LANG", "C.UTF-8"), ("TERM", "linux")]).glyphs, ASCII);
+        assert_eq!(look("auto", &[("LC_ALL", "en_US.UTF-8"), ("LANG", "C"), ("TERM", "xterm")]).glyphs, UNICODE);
+    }
+}
