@@ -4,6 +4,6 @@ mod document;
 mod effect;
 mod msg;
 
-pub use document::JobDocument;
+pub use document::{Direction, Folds, Ink, JobDocument, Needle, Pane, Piece, Row, Size, Spot, Tab};
 pub use effect::{Effect, Request, RequestId, Settings, Slot};
 pub use msg::{Msg, Opened, Reply};

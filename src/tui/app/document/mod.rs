@@ -1,0 +1,164 @@
+//! A job made ready to be drawn: parsed and folded, and read by window, so that megabytes cost what a screen shows.
+//!
+//! Built by the runtime away from the loop that reads keys ([`JobDocument::build`]); after that every call here is
+//! cheap enough for a frame. What is shown is sanitised and masked; [`JobDocument::exact`] is what `$EDITOR` gets.
+//!
+//! Lines are counted from 0 as if nothing were folded, so that folding and wrapping never move a cursor.
+
+mod body;
+mod folds;
+mod ink;
+mod pane;
+mod search;
+mod styled;
+
+use std::fmt;
+
+pub use folds::Folds;
+pub use ink::{Ink, Piece, Row};
+pub use pane::{Pane, Spot};
+pub use search::{Direction, Needle};
+
+use body::Body;
+
+use crate::domain::job::JobDetail;
+use crate::domain::notation::Notation;
+use crate::domain::redact::Redaction;
+use crate::ledger::HistoryEntry;
+
+/// A side of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tab {
+    /// Arguments or payload.
+    Arguments,
+    /// Where it failed; the application's own frames first.
+    Backtrace,
+    /// The whole error message.
+    Error,
+    /// All other columns.
+    Metadata,
+    /// What the ledger knows.
+    History,
+}
+
+impl Tab {
+    /// Every tab, in the order of the keys `1` to `5`.
+    pub const ALL: [Tab; 5] = [Tab::Arguments, Tab::Backtrace, Tab::Error, Tab::Metadata, Tab::History];
+
+    /// The word on the tab.
+    pub fn word(self) -> &'static str {
+        match self {
+            Tab::Arguments => "Arguments",
+            Tab::Backtrace => "Backtrace",
+            Tab::Error => "Error",
+            Tab::Metadata => "Metadata",
+            Tab::History => "History",
+        }
+    }
+
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// How large a tab's text is, as it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Bytes in the database's text form.
+    pub bytes: usize,
+    /// Lines as shown here, unfolded.
+    pub lines: usize,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, divisor) = match self.bytes {
+            0..=999 => return write!(f, "{} B", self.bytes),
+            1_000..=999_999 => ("kB", 1e3),
+            _ => ("MB", 1e6),
+        };
+        // Far below 2^52 bytes: the conversion is exact.
+        write!(f, "{:.1} {unit}", self.bytes as f64 / divisor)
+    }
+}
+
+/// One open job.
+#[derive(Debug)]
+pub struct JobDocument {
+    /// As the store has it.
+    pub detail: JobDetail,
+    /// What the ledger knows of it, latest first.
+    pub history: Vec<HistoryEntry>,
+    bodies: [Body; Tab::ALL.len()],
+}
+
+impl JobDocument {
+    /// Parses and indexes a job. Takes up to a second for tens of megabytes: not for the loop that reads keys.
+    pub fn build(
+        detail: JobDetail,
+        history: Vec<HistoryEntry>,
+        notation: &Notation,
+        redaction: &Redaction,
+    ) -> JobDocument {
+        let bodies = Tab::ALL.map(|tab| Body::build(tab, &detail, &history, notation, redaction));
+        JobDocument { detail, history, bodies }
+    }
+
+    /// How large a tab's text is.
+    pub fn size(&self, tab: Tab) -> Size {
+        let body = self.body(tab);
+        Size { bytes: body.bytes(), lines: body.len() }
+    }
+
+    /// A sentence that must stand above a tab's text, such as why JSON is shown raw; `None` for most.
+    pub fn remark(&self, tab: Tab) -> Option<&str> {
+        self.body(tab).remark()
+    }
+
+    /// A tab as it lies on a screen: what scrolling and drawing ask.
+    pub fn pane<'a>(&'a self, tab: Tab, folds: &'a Folds, width: usize, wrap: bool) -> Pane<'a> {
+        Pane::new(self.body(tab), folds, width, wrap)
+    }
+
+    /// Folds or unfolds the part that begins at `line`, or else the smallest one around it, and returns its first
+    /// line; `None` when there is nothing to fold.
+    pub fn toggle(&self, tab: Tab, folds: &mut Folds, line: usize) -> Option<usize> {
+        if folds.is_closed(line) {
+            folds.open(line);
+            return Some(line);
+        }
+        let (first, last) = self.body(tab).part(line)?;
+        folds.close(first, last);
+        Some(first)
+    }
+
+    /// Folds every part that lies `level` parts deep; level 0 is the whole text, so 1 is the usual wish.
+    pub fn fold_level(&self, tab: Tab, folds: &mut Folds, level: usize) {
+        folds.close_all(self.body(tab).parts(level));
+    }
+
+    /// The next line with a hit from `from` on (itself included) in a direction, around the ends; folded lines are
+    /// searched too, so the caller reveals what is found.
+    pub fn search(&self, tab: Tab, needle: &Needle, from: usize, direction: Direction) -> Option<usize> {
+        search::find(self.body(tab), needle, from, direction)
+    }
+
+    /// One line as shown, without roles: what `y` copies. Masked like the screen.
+    pub fn line(&self, tab: Tab, line: usize) -> String {
+        self.body(tab).line(line, false).text().to_owned()
+    }
+
+    /// What `y` copies for a whole tab: the text as stored where nothing in it is masked, else as shown.
+    pub fn copy(&self, tab: Tab) -> String {
+        self.body(tab).copy()
+    }
+
+    /// A file name and the exact text of a tab, for `$EDITOR`. Not masked: the operator asked for the original.
+    pub fn exact(&self, tab: Tab) -> (String, String) {
+        self.body(tab).exact(tab)
+    }
+
+    fn body(&self, tab: Tab) -> &Body {
+        &self.bodies[tab.index()]
+    }
+}
