@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::redact::Redaction;
+use crate::domain::redact::Redactor;
 use crate::ledger::Ledger;
 use crate::store::StoreError;
 use crate::triage::Desk;
@@ -55,7 +55,7 @@ pub struct Launch {
     /// Colours, glyphs, mouse, pace.
     pub settings: app::Settings,
     /// What is masked in payloads.
-    pub redaction: Arc<Redaction>,
+    pub redaction: Arc<Redactor>,
     /// A line for the header, such as `demo`; empty for none.
     pub banner: String,
 }

@@ -8,7 +8,7 @@ use super::search::Needle;
 use super::styled::Styled;
 use crate::domain::job::JobDetail;
 use crate::domain::notation::Notation;
-use crate::domain::redact::Redaction;
+use crate::domain::redact::Redactor;
 use crate::domain::text::{Clean, Untrusted};
 use crate::ledger::HistoryEntry;
 
@@ -25,7 +25,7 @@ impl Body {
         detail: &JobDetail,
         _history: &[HistoryEntry],
         _notation: &Notation,
-        _redaction: &Redaction,
+        _redaction: &Redactor,
     ) -> Self {
         let text = match tab {
             Tab::Arguments => detail.arguments.as_ref(),

@@ -23,7 +23,7 @@ use body::Body;
 
 use crate::domain::job::JobDetail;
 use crate::domain::notation::Notation;
-use crate::domain::redact::Redaction;
+use crate::domain::redact::Redactor;
 use crate::ledger::HistoryEntry;
 
 /// A side of a job.
@@ -98,7 +98,7 @@ impl JobDocument {
         detail: JobDetail,
         history: Vec<HistoryEntry>,
         notation: &Notation,
-        redaction: &Redaction,
+        redaction: &Redactor,
     ) -> JobDocument {
         let bodies = Tab::ALL.map(|tab| Body::build(tab, &detail, &history, notation, redaction));
         JobDocument { detail, history, bodies }

@@ -1,0 +1,306 @@
+//! The loop: waits for what happens next, tells the model, passes on what the model wants, draws.
+//!
+//! It only routes. Nothing is awaited in it but the next thing to happen; only an errand that needs the terminal for
+//! another program (an editor, the shell) takes it over, and then there is nothing to be drawn.
+
+use std::future::{Future, pending};
+use std::io;
+use std::time::Duration;
+
+use crossterm::event::Event;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep_until};
+
+use super::Program;
+use super::input::{self, Input};
+use super::signals::Signal;
+use super::world::{Errand, Fact, World};
+use crate::domain::time::Timestamp;
+use crate::tui::app::{Effect, Msg};
+
+/// The least time between two frames.
+pub const FRAME: Duration = Duration::from_millis(33);
+
+/// What a model gets at most, once it was told to end, to bring something to its end.
+const PARTING: Duration = Duration::from_secs(3);
+
+/// Most things that are taken in between two frames, so that a flood cannot keep the screen from being drawn.
+const GULP: usize = 1_000;
+
+/// A screen that takes one frame at a time.
+pub trait Screen {
+    /// Whether a frame can be drawn now.
+    fn is_ready(&self) -> bool;
+
+    /// Waits until a frame can be drawn; an error when the terminal is gone. Can be dropped at any time.
+    fn ready(&self) -> impl Future<Output = io::Result<()>>;
+
+    /// Draws the model. Only called when ready.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn draw<P: Program>(&mut self, program: &mut P, now: Timestamp) -> io::Result<()>;
+
+    /// The terminal's size.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn size(&self) -> io::Result<(u16, u16)>;
+
+    /// Makes the next frame a whole one.
+    fn repaint(&mut self);
+
+    /// Writes bytes that are no frame.
+    fn send(&mut self, bytes: Vec<u8>);
+
+    /// Takes or releases the mouse.
+    fn mouse(&mut self, taken: bool);
+
+    /// Gives the terminal back for a while.
+    fn leave(&mut self);
+
+    /// Takes it again.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn enter(&mut self) -> io::Result<()>;
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The model wanted to leave.
+    Quit,
+    /// The terminal is gone.
+    HungUp,
+}
+
+/// What comes in besides the operator's own doing.
+#[derive(Debug)]
+pub struct Wires {
+    /// What the system asks for.
+    pub signals: UnboundedReceiver<Signal>,
+    /// What the world tells.
+    pub facts: UnboundedReceiver<Fact>,
+}
+
+/// Everything that the loop joins.
+pub struct EventLoop<P, S, I, W> {
+    /// Model and view.
+    pub program: P,
+    /// Where it is drawn.
+    pub screen: S,
+    /// What the operator does.
+    pub input: I,
+    /// What carries out effects.
+    pub world: W,
+    /// What else comes in.
+    pub wires: Wires,
+    /// The wall clock.
+    pub clock: fn() -> Timestamp,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Something happened since the last frame.
+    dirty: bool,
+    /// When the next frame may be drawn.
+    due: Option<Instant>,
+    /// When the model wants to be woken.
+    wake: Option<Instant>,
+    /// When we leave whatever the model says.
+    deadline: Option<Instant>,
+    errand: Option<Errand>,
+    ended: Option<Ended>,
+}
+
+impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
+    /// Joins the parts.
+    pub fn new(program: P, screen: S, input: I, world: W, wires: Wires, clock: fn() -> Timestamp) -> Self {
+        Self { program, screen, input, world, wires, clock, state: State::default() }
+    }
+
+    /// Runs until the model wants to leave or the terminal is gone.
+    pub async fn run(&mut self) -> Ended {
+        self.begin();
+        loop {
+            if self.can_draw() {
+                self.draw();
+            }
+            if let Some(ended) = self.state.ended {
+                self.world.close();
+                return ended;
+            }
+            if let Some(errand) = self.state.errand.take() {
+                self.run_errand(errand).await;
+                continue;
+            }
+            let State { due, wake, deadline, .. } = self.state;
+            tokio::select! {
+                biased;
+                Some(signal) = self.wires.signals.recv() => self.take_signal(signal),
+                event = self.input.next() => self.take_events(event).await,
+                Some(fact) = self.wires.facts.recv() => self.take_facts(fact),
+                () = alarm(wake) => self.wake(),
+                () = alarm(deadline) => self.state.ended = Some(Ended::Quit),
+                terminal = frame_due(&self.screen, due), if self.state.dirty => {
+                    if terminal.is_err() {
+                        self.hang_up();
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let effects = self.program.start((self.clock)());
+        self.carry_out(effects);
+        match self.screen.size() {
+            Ok((width, height)) => self.tell(Msg::Resize { width, height }),
+            Err(_) => self.hang_up(),
+        }
+    }
+
+    fn take_signal(&mut self, signal: Signal) {
+        match signal {
+            Signal::Terminate => {
+                self.tell(Msg::Terminate);
+                // A model that has something to bring to an end may ask for time; it does not get all it wants.
+                self.state.deadline.get_or_insert(Instant::now() + PARTING);
+            }
+            Signal::Interrupt => self.take_signal(Signal::Terminate),
+            Signal::Continue => {
+                let entered = self.screen.enter();
+                self.screen.repaint();
+                if entered.is_err() { self.hang_up() } else { self.tell(Msg::Continued) }
+            }
+        }
+    }
+
+    fn take_facts(&mut self, first: Fact) {
+        let (mut next, mut left) = (Some(first), GULP);
+        while let Some(fact) = next {
+            match fact {
+                Fact::Bytes(bytes) => self.screen.send(bytes),
+                fact => self.world.settle(fact).into_iter().for_each(|msg| self.tell(msg)),
+            }
+            left -= 1;
+            next = if left == 0 || self.is_busy() { None } else { self.wires.facts.try_recv().ok() };
+        }
+    }
+
+    /// Takes in all events that are there. Of several sizes only the last one counts.
+    async fn take_events(&mut self, first: Option<io::Result<Event>>) {
+        let (mut next, mut left) = (Some(first), GULP);
+        let mut size = None;
+        while let Some(event) = next {
+            match event {
+                Some(Ok(Event::Resize(width, height))) => size = Some(Msg::Resize { width, height }),
+                Some(Ok(event)) => {
+                    size.take().into_iter().chain(input::message(event)).for_each(|msg| self.tell(msg));
+                }
+                Some(Err(_)) | None => return self.hang_up(),
+            }
+            left -= 1;
+            next = if left == 0 || self.is_busy() { None } else { self.input.ready().await };
+        }
+        size.into_iter().for_each(|msg| self.tell(msg));
+    }
+
+    fn wake(&mut self) {
+        self.state.wake = None;
+        self.tell(Msg::Tick);
+    }
+
+    /// The terminal is gone: the model hears of it as of any other request to end, and gets no say.
+    fn hang_up(&mut self) {
+        self.tell(Msg::Terminate);
+        self.state.ended = Some(Ended::HungUp);
+    }
+
+    fn tell(&mut self, msg: Msg) {
+        let effects = self.program.update(msg, (self.clock)());
+        self.state.dirty = true;
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Quit => self.state.ended = Some(Ended::Quit),
+                Effect::WakeAt(at) => {
+                    let now = (self.clock)();
+                    self.state.wake = Some(Instant::now() + now.age(at));
+                }
+                Effect::Mouse(taken) => self.screen.mouse(taken),
+                Effect::Repaint => self.screen.repaint(),
+                Effect::Suspend => self.state.errand = Some(Errand::Suspend),
+                Effect::Edit { name, text } => self.state.errand = Some(Errand::Edit { name, text }),
+                other => self.world.carry_out(other),
+            }
+        }
+    }
+
+    /// Something stands between us and the next event.
+    fn is_busy(&self) -> bool {
+        self.state.ended.is_some() || self.state.errand.is_some()
+    }
+
+    fn can_draw(&self) -> bool {
+        let due = self.state.due.is_none_or(|due| due <= Instant::now());
+        self.state.dirty && due && !self.is_busy() && self.screen.is_ready()
+    }
+
+    fn draw(&mut self) {
+        if self.screen.draw(&mut self.program, (self.clock)()).is_err() {
+            self.hang_up();
+        }
+        self.state.dirty = false;
+        self.state.due = Some(Instant::now() + FRAME);
+    }
+
+    async fn run_errand(&mut self, errand: Errand) {
+        self.input.release();
+        self.screen.leave();
+        let msg = self.world.run_errand(errand).await;
+        if self.screen.enter().is_err() {
+            return self.hang_up();
+        }
+        self.input.resume();
+        self.screen.repaint();
+        self.forget_signals();
+        if let Ok((width, height)) = self.screen.size() {
+            self.tell(Msg::Resize { width, height });
+        }
+        self.tell(msg);
+    }
+}
+
+impl<P, S, I, W> EventLoop<P, S, I, W> {
+    /// Drops the signals that were meant for the program that had the terminal, and keeps a request to end.
+    fn forget_signals(&mut self) {
+        while let Ok(signal) = self.wires.signals.try_recv() {
+            if signal == Signal::Terminate {
+                self.state.deadline = Some(Instant::now());
+            }
+        }
+    }
+}
+
+async fn alarm(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}
+
+async fn frame_due<S: Screen>(screen: &S, due: Option<Instant>) -> io::Result<()> {
+    if let Some(due) = due {
+        sleep_until(due).await;
+    }
+    screen.ready().await
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! The loop under a paused clock, without a terminal.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Frame;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::*;
+
+/// Everything that the fakes note, in order.
+type Notes = Rc<RefCell<Vec<String>>>;
+
+/// A program that notes what it is told and does what its script says.
+struct Scribe {
+    notes: Notes,
+    script: VecDeque<Vec<Effect>>,
+}
+
+impl Program for Scribe {
+    fn start(&mut self, _: Timestamp) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    fn update(&mut self, msg: Msg, _: Timestamp) -> Vec<Effect> {
+        let (note, quit) = match &msg {
+            Msg::Key(key) => (format!("key {}", key.code), key.code == KeyCode::Char('q')),
+            Msg::Resize { width, height } => (format!("size {width}x{height}"), false),
+            other => (format!("{other:?}"), false),
+        };
+        self.notes.borrow_mut().push(note);
+        if quit { vec![Effect::Quit] } else { self.script.pop_front().unwrap_or_default() }
+    }
+
+    fn draw(&mut self, _: &mut Frame<'_>, _: Timestamp) {}
+}
+
+/// A screen that notes its frames and can be stalled.
+struct Paper {
+    notes: Notes,
+    flows: watch::Receiver<bool>,
+}
+
+impl Screen for Paper {
+    fn is_ready(&self) -> bool {
+        *self.flows.borrow()
+    }
+
+    async fn ready(&self) -> io::Result<()> {
+        let flowing = self.flows.clone().wait_for(|flows| *flows).await.map(|_| ());
+        flowing.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn draw<P: Program>(&mut self, _: &mut P, _: Timestamp) -> io::Result<()> {
+        self.notes.borrow_mut().push("frame".into());
+        Ok(())
+    }
+
+    fn size(&self) -> io::Result<(u16, u16)> {
+        Ok((80, 24))
+    }
+
+    fn repaint(&mut self) {
+        self.notes.borrow_mut().push("repaint".into());
+    }
+
+    fn send(&mut self, bytes: Vec<u8>) {
+        self.notes.borrow_mut().push(format!("sent {}", bytes.len()));
+    }
+
+    fn mouse(&mut self, taken: bool) {
+        self.notes.borrow_mut().push(format!("mouse {taken}"));
+    }
+
+    fn leave(&mut self) {
+        self.notes.borrow_mut().push("leave".into());
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        self.notes.borrow_mut().push("enter".into());
+        Ok(())
+    }
+}
+
+/// Keys from a channel.
+struct Script {
+    events: UnboundedReceiver<io::Result<Event>>,
+    notes: Notes,
+}
+
+impl Input for Script {
+    async fn next(&mut self) -> Option<io::Result<Event>> {
+        self.events.recv().await
+    }
+
+    fn release(&mut self) {
+        self.notes.borrow_mut().push("release".into());
+    }
+
+    fn resume(&mut self) {
+        self.notes.borrow_mut().push("resume".into());
+    }
+}
+
+struct Outside {
+    notes: Notes,
+}
+
+impl World for Outside {
+    fn carry_out(&mut self, effect: Effect) {
+        self.notes.borrow_mut().push(format!("{effect:?}"));
+    }
+
+    fn settle(&mut self, fact: Fact) -> Option<Msg> {
+        match fact {
+            Fact::Told(msg) => Some(msg),
+            Fact::Answer { .. } | Fact::Bytes(_) => None,
+        }
+    }
+
+    async fn run_errand(&mut self, errand: Errand) -> Msg {
+        self.notes.borrow_mut().push(format!("errand {errand:?}"));
+        sleep(Duration::from_millis(200)).await;
+        Msg::Continued
+    }
+
+    fn close(&mut self) {
+        self.notes.borrow_mut().push("close".into());
+    }
+}
+
+/// The hands on the fakes.
+struct Hands {
+    notes: Notes,
+    events: UnboundedSender<io::Result<Event>>,
+    facts: UnboundedSender<Fact>,
+    signals: UnboundedSender<Signal>,
+    flows: watch::Sender<bool>,
+}
+
+impl Hands {
+    fn key(&self, c: char) {
+        let event = Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));
+        self.events.send(Ok(event)).expect("the loop runs");
+    }
+
+    fn resize(&self, width: u16) {
+        self.events.send(Ok(Event::Resize(width, 24))).expect("the loop runs");
+    }
+
+    /// What was noted since the last time.
+    fn notes(&self) -> Vec<String> {
+        self.notes.take()
+    }
+}
+
+type Fake = EventLoop<Scribe, Paper, Script, Outside>;
+
+fn fakes(script: Vec<Vec<Effect>>) -> (Fake, Hands) {
+    let notes = Notes::default();
+    let (events_in, events) = unbounded_channel();
+    let (facts_in, facts) = unbounded_channel();
+    let (signals_in, signals) = unbounded_channel();
+    let (flows_in, flows) = watch::channel(true);
+    let looping = EventLoop::new(
+        Scribe { notes: notes.clone(), script: script.into() },
+        Paper { notes: notes.clone(), flows },
+        Script { events, notes: notes.clone() },
+        Outside { notes: notes.clone() },
+        Wires { signals, facts },
+        || Timestamp(0),
+    );
+    (looping, Hands { notes, events: events_in, facts: facts_in, signals: signals_in, flows: flows_in })
+}
+
+/// Runs the loop beside a script of what happens, and returns why it ended.
+async fn play(mut looping: Fake, script: impl Future<Output = ()>) -> Ended {
+    let (ended, ()) = tokio::join!(looping.run(), script);
+    ended
+}
+
+/// Long enough for everything that is under way to settle.
+async fn settle() {
+    sleep(Duration::from_millis(500)).await;
+}
+
+fn frames(notes: &[String]) -> usize {
+    notes.iter().filter(|note| *note == "frame").count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_frame_comes_at_once_and_nothing_is_drawn_while_nothing_happens() {
+    let (looping, hands) = fakes(Vec::new());
+    let ended = play(looping, async {
+        tokio::task::yield_now().await;
+        assert_eq!(hands.notes(), ["size 80x24", "frame"]);
+        sleep(Duration::from_secs(3_600)).await;
+        assert_eq!(hands.notes(), [] as [&str; 0]);
+        hands.key('q');
+    });
+    assert_eq!(ended.await, Ended::Quit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_of_sizes_is_one_message_and_a_frame_each_thirtieth_of_a_second() {
+    let (looping, hands) = fakes(Vec::new());
+    play(looping, async {
+        settle().await;
+        hands.notes();
+        for width in 100..160 {
+            hands.resize(width);
+        }
+        settle().await;
+        assert_eq!(hands.notes(), ["size 159x24", "frame"]);
+
+        let start = Instant::now();
+        for i in 0..1_000 {
+            hands.resize(80 + i % 60);
+            sleep(Duration::from_millis(2)).await;
+        }
+        settle().await;
+        let drawn = frames(&hands.notes());
+        let most = (start.elapsed().as_millis() / FRAME.as_millis()) as usize + 1;
+        assert!((50..=most).contains(&drawn), "{drawn} frames");
+        hands.key('q');
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_typed_between_two_frames_share_a_frame_and_keep_their_order() {
+    let (looping, hands) = fakes(Vec::new());
+    play(looping, async {
+        settle().await;
+        hands.notes();
+        hands.key('a');
+        hands.resize(100);
+        hands.key('b');
+        settle().await;
+        assert_eq!(hands.notes(), ["key a", "size 100x24", "key b", "frame"]);
+        hands.key('q');
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_terminal_that_takes_nothing_stops_the_frames_and_not_the_keys() {
+    let (looping, hands) = fakes(Vec::new());
+    play(looping, async {
+        settle().await;
+        hands.notes();
+        hands.flows.send_replace(false);
+        for key in ['a', 'b', 'c'] {
+            hands.key(key);
+            settle().await;
+        }
+        assert_eq!(hands.notes(), ["key a", "key b", "key c"]);
+        hands.flows.send_replace(true);
+        settle().await;
+        assert_eq!(hands.notes(), ["frame"]);
+        hands.flows.send_replace(false);
+        hands.key('q');
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_to_be_woken_replaces_the_one_before() {
+    let wake = |ms: u64| vec![Effect::WakeAt(Timestamp(0).after(Duration::from_millis(ms)))];
+    let (looping, hands) = fakes(vec![wake(1_000), wake(5_000)]);
+    play(looping, async {
+        hands.key('a');
+        sleep(Duration::from_millis(4_900)).await;
+        assert_eq!(hands.notes(), ["size 80x24", "frame", "key a", "frame"]);
+        sleep(Duration::from_millis(200)).await;
+        assert_eq!(hands.notes(), ["Tick", "frame"]);
+        sleep(Duration::from_secs(60)).await;
+        assert!(hands.notes().is_empty());
+        hands.key('q');
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_errand_has_the_terminal_for_itself_and_the_keys_typed_before_it_are_kept() {
+    let (looping, hands) = fakes(vec![Vec::new(), vec![Effect::Suspend]]);
+    play(looping, async {
+        settle().await;
+        hands.notes();
+        hands.key('z');
+        hands.key('a');
+        sleep(Duration::from_millis(100)).await;
+        // Meant for whoever has the terminal.
+        hands.signals.send(Signal::Interrupt).expect("the loop runs");
+        settle().await;
+        let notes = hands.notes().join(", ");
+        let errand = "release, leave, errand Suspend, enter, resume, repaint, size 80x24, Continued";
+        assert_eq!(notes, format!("key z, {errand}, frame, key a, frame"));
+        hands.key('q');
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_terminal_that_hangs_up_ends_the_loop_and_the_model_is_told() {
+    for error in [true, false] {
+        let (looping, hands) = fakes(Vec::new());
+        let notes = hands.notes.clone();
+        let ended = play(looping, async move {
+            settle().await;
+            if error {
+                hands.events.send(Err(io::ErrorKind::NotConnected.into())).expect("the loop runs");
+            }
+        });
+        assert_eq!(ended.await, Ended::HungUp);
+        assert!(notes.borrow().ends_with(&["Terminate".into(), "close".into()]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_to_end_gives_the_model_a_little_time_and_not_for_ever() {
+    let (looping, hands) = fakes(Vec::new());
+    let start = Instant::now();
+    let ended = play(looping, async {
+        hands.signals.send(Signal::Terminate).expect("the loop runs");
+        hands.flows.send_replace(false);
+        sleep(PARTING / 2).await;
+        hands.facts.send(Fact::Told(Msg::Said(Ok("stopped".into())))).expect("the loop runs");
+        sleep(PARTING * 2).await;
+    });
+    assert_eq!(ended.await, Ended::Quit);
+    assert!(start.elapsed() >= PARTING);
+    let notes = hands.notes();
+    assert!(notes.contains(&"Terminate".to_owned()) && notes.iter().any(|note| note.contains("stopped")), "{notes:?}");
+}

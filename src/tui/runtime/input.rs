@@ -1,0 +1,69 @@
+//! What the operator does, as the terminal reports it.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::task::Poll;
+
+use crossterm::event::{Event, EventStream, KeyEventKind};
+use futures_util::StreamExt;
+
+use crate::tui::app::Msg;
+
+/// Keys, pastes, sizes. Generic so that the loop runs under a paused clock without a terminal.
+pub trait Input {
+    /// The next event; `None` or an error when the terminal is gone. Can be dropped at any time.
+    fn next(&mut self) -> impl Future<Output = Option<io::Result<Event>>>;
+
+    /// Lets go of the terminal's input, so that another program can read it.
+    fn release(&mut self);
+
+    /// Reads it again.
+    fn resume(&mut self);
+
+    /// An event that is there already: `None` at once when there is none.
+    ///
+    /// Polled with the waker of the task that will wait next, and not with one that does nothing: the terminal's event
+    /// thread keeps the first waker that it is given.
+    fn ready(&mut self) -> impl Future<Output = Option<Option<io::Result<Event>>>> {
+        async {
+            let mut next = pin!(self.next());
+            poll_fn(|context| match next.as_mut().poll(context) {
+                Poll::Ready(event) => Poll::Ready(Some(event)),
+                Poll::Pending => Poll::Ready(None),
+            })
+            .await
+        }
+    }
+}
+
+/// The terminal that this process runs in.
+#[derive(Default)]
+pub struct Keyboard {
+    events: Option<EventStream>,
+}
+
+impl Input for Keyboard {
+    async fn next(&mut self) -> Option<io::Result<Event>> {
+        self.events.get_or_insert_with(EventStream::new).next().await
+    }
+
+    fn release(&mut self) {
+        self.events = None;
+    }
+
+    fn resume(&mut self) {
+        self.events = Some(EventStream::new());
+    }
+}
+
+/// What the model is told of an event; `None` for what means nothing to it.
+pub fn message(event: Event) -> Option<Msg> {
+    match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => Some(Msg::Key(key)),
+        Event::Paste(text) => Some(Msg::Paste(text)),
+        Event::Mouse(mouse) => Some(Msg::Mouse(mouse)),
+        Event::Resize(width, height) => Some(Msg::Resize { width, height }),
+        Event::Key(_) | Event::FocusGained | Event::FocusLost => None,
+    }
+}

@@ -1,0 +1,52 @@
+//! Everything outside the loop, as the loop sees it.
+
+use std::future::Future;
+
+use crate::tui::app::{Effect, Msg, Reply, RequestId, Slot};
+
+/// Something that was found out or finished.
+#[derive(Debug)]
+pub enum Fact {
+    /// A request has ended.
+    Answer {
+        /// Identity.
+        id: RequestId,
+        /// Its place.
+        slot: Slot,
+        /// The answer.
+        reply: Reply,
+    },
+    /// The model is to be told.
+    Told(Msg),
+    /// The terminal is to be sent bytes that are no frame.
+    Bytes(Vec<u8>),
+}
+
+/// Something that another program needs our terminal for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Errand {
+    /// The shell.
+    Suspend,
+    /// The operator's editor.
+    Edit {
+        /// File name shown by the editor.
+        name: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// Carries out what the model wants. Nothing here waits, but an errand.
+pub trait World {
+    /// Sets an effect going.
+    fn carry_out(&mut self, effect: Effect);
+
+    /// Notes a fact, and says what the model is to be told of it.
+    fn settle(&mut self, fact: Fact) -> Option<Msg>;
+
+    /// Runs an errand while the terminal is not ours, and says what the model is to be told.
+    fn run_errand(&mut self, errand: Errand) -> impl Future<Output = Msg>;
+
+    /// Lets nothing new begin and cancels what nobody waits for any more.
+    fn close(&mut self);
+}
