@@ -1,4 +1,5 @@
 //! The integration tests, in one binary so that one PostgreSQL and one MariaDB serve them all.
 
+mod fixtures;
 mod harness;
 mod pty;
