@@ -13,7 +13,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
-//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `pgbouncer`; a server that cannot be had fails the test |
 //!
 //! A shared server starts when the first test asks for it and ends with the test binary, however that ends. Tests that
 //! stop or pause a server take one of their own: [`private_postgres`], [`private_mariadb`].
@@ -21,6 +21,7 @@
 mod database;
 mod machine;
 mod mariadb;
+mod pgbouncer;
 mod postgres;
 pub mod process;
 mod server;
@@ -29,6 +30,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 pub use database::{Engine, TestDb};
+pub use pgbouncer::Pooler;
 pub use server::Server;
 
 /// The user that the throwaway servers know.
@@ -56,6 +58,11 @@ pub fn private_postgres() -> Option<Server> {
 /// A MariaDB of the test's own, to be stopped, killed and paused; never one given by URL.
 pub fn private_mariadb() -> Option<Server> {
     private("mariadb", mariadb::start)
+}
+
+/// A PgBouncer in transaction mode in front of a PostgreSQL database, with so many server connections.
+pub fn pgbouncer(db: &TestDb, connections: usize) -> Option<Pooler> {
+    pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason, true)).ok()
 }
 
 /// A fresh SQLite database in a temporary folder.
