@@ -1,6 +1,9 @@
 //! The integration tests, in one binary so that one PostgreSQL and one MariaDB serve them all.
 
+mod architecture;
+mod dependencies;
 mod engine;
+mod fixtures;
 mod harness;
 mod pgbouncer;
 mod pty;
