@@ -5,5 +5,6 @@ mod dependencies;
 mod engine;
 mod fixtures;
 mod harness;
+mod install;
 mod pgbouncer;
 mod pty;

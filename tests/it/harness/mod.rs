@@ -66,6 +66,9 @@ pub fn private_mariadb() -> Option<Server> {
 
 /// A PgBouncer in transaction mode in front of a PostgreSQL database, with so many server connections.
 pub fn pgbouncer(db: &TestDb, connections: usize) -> Option<Pooler> {
+    if is_listed("DLQ_TEST_SKIP", "pgbouncer") {
+        return None;
+    }
     pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason, true)).ok()
 }
 

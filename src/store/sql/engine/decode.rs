@@ -7,13 +7,16 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Decode, Postgres, Row as _, TypeInfo, ValueRef};
 
 use super::{Row, Value};
+use crate::domain::text::Untrusted;
 use crate::store::{Result, StoreError};
 
 /// Bytes as text: a value may have been written by a program that knew nothing of UTF-8, and must still be shown.
+///
+/// A byte that is not UTF-8 stands as a mark, see [`Untrusted::from_bytes`].
 fn text(bytes: &[u8]) -> Value {
     Value::Text(match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+        Err(_) => Untrusted::from_bytes(bytes.to_vec()).exact().to_owned(),
     })
 }
 
@@ -136,6 +139,6 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf8_are_still_text() {
-        assert_eq!(text(b"caf\xe9"), Value::Text("caf\u{fffd}".into()));
+        assert_eq!(text(b"caf\xe9"), Value::Text("caf⟨xE9⟩".into()));
     }
 }
