@@ -19,6 +19,13 @@ pub(super) fn store_error(error: sqlx::Error) -> StoreError {
         sqlx::Error::Database(error) => database(&*error),
         sqlx::Error::Io(error) => StoreError::Unreachable(io(&error)),
         sqlx::Error::Tls(error) => StoreError::Unreachable(format!("TLS: {error}")),
+        sqlx::Error::Configuration(error) if error.to_string().starts_with("RSA auth backend disabled") => {
+            StoreError::Input(
+                "the password of this MySQL user can only be sent over TLS or a Unix socket: \
+                 add ?sslmode=require or ?socket=/path to the URL"
+                    .into(),
+            )
+        }
         sqlx::Error::Configuration(error) => StoreError::Input(format!("the connection settings do not work: {error}")),
         sqlx::Error::Encode(error) | sqlx::Error::Decode(error) => StoreError::Layout(error.to_string()),
         sqlx::Error::ColumnDecode { index, source } => StoreError::Layout(format!("column {index}: {source}")),
@@ -90,7 +97,8 @@ fn sqlite(message: String, code: Option<String>) -> StoreError {
         Some(5 | 6) => StoreError::Locked(message),
         Some(9) => SERVER_DEADLINE,
         Some(3 | 8) => StoreError::Denied(message),
-        Some(10 | 14) => StoreError::Unreachable(message),
+        // Out of memory, of disk, of the file's trust: such errors end the transaction by themselves.
+        Some(7 | 10 | 13 | 14) => StoreError::Unreachable(message),
         _ => StoreError::Refused { message, code },
     }
 }

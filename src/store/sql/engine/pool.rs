@@ -16,6 +16,9 @@ use crate::store::{Result, StoreError};
 /// How long a connection may take to close its transaction before it is given up.
 const SETTLE: Duration = Duration::from_secs(2);
 
+/// How long a call waits for a connection that is on its way back.
+const SHORT: Duration = Duration::from_millis(200);
+
 /// The connections of one engine.
 pub(super) struct Pool {
     connector: Box<dyn Connector>,
@@ -81,8 +84,10 @@ impl Pool {
             if self.settling.load(Ordering::SeqCst) == 0 {
                 return None;
             }
-            // Bounded: what settles comes back or is given up within `SETTLE`, and says so.
-            returned.await;
+            // Usually one round trip; when it is more, a new connection is the better choice.
+            if tokio::time::timeout(SHORT, returned).await.is_err() {
+                return None;
+            }
         }
     }
 
@@ -109,7 +114,7 @@ pub(super) fn no_answer(after: Duration) -> StoreError {
 
 /// A connection on loan.
 ///
-/// Dropped with an open transaction, it closes it in the background (a read is committed, a write undone) and then
+/// Dropped with an open transaction, it closes it in the background (a read is released, a write undone) and then
 /// returns; so the caller of a read need not wait for the answer to the `COMMIT`.
 pub(super) struct Lease {
     link: Option<Box<dyn Link>>,
@@ -149,7 +154,7 @@ impl Drop for Lease {
         let Some(mode) = self.open else { return self.pool.put(link) };
         // Without a runtime there is nobody to talk to the server: closing the connection undoes the transaction.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let end = if mode == Mode::Read { End::Commit } else { End::Rollback };
+        let end = if mode == Mode::Read { End::Release } else { End::Rollback };
         let settling = Settling::start(Arc::clone(&self.pool));
         runtime.spawn(async move {
             if let Ok(Ok(())) = tokio::time::timeout(SETTLE, link.end(end)).await {
