@@ -23,6 +23,7 @@ const SHORT: Duration = Duration::from_millis(200);
 pub(super) struct Pool {
     connector: Box<dyn Connector>,
     connect_timeout: Duration,
+    size: usize,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Box<dyn Link>>>,
     /// Connections on their way back: worth waiting for instead of opening another one.
@@ -35,6 +36,7 @@ impl Pool {
         Self {
             connector,
             connect_timeout,
+            size: size.max(1),
             permits: Arc::new(Semaphore::new(size.max(1))),
             idle: Mutex::new(Vec::new()),
             settling: AtomicUsize::new(0),
@@ -56,6 +58,14 @@ impl Pool {
         self.returned.notify_one();
     }
 
+    /// Waits up to `patience` until no connection is lent out or on its way back, and lends none any more.
+    pub(super) async fn close(&self, patience: Duration) {
+        let all = u32::try_from(self.size).unwrap_or(u32::MAX);
+        drop(tokio::time::timeout(patience, self.permits.acquire_many(all)).await);
+        self.permits.close();
+        self.clear();
+    }
+
     /// Forgets the idle connections: the server they belong to is gone.
     pub(super) fn clear(&self) {
         let stale = std::mem::take(&mut *self.lock_idle());
@@ -72,7 +82,7 @@ impl Pool {
             Some(link) => (link, false),
             None => (self.connect().await?, true),
         };
-        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, _permit: permit }, fresh))
+        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, permit: Some(permit) }, fresh))
     }
 
     async fn idle_link(&self) -> Option<Box<dyn Link>> {
@@ -120,7 +130,7 @@ pub(super) struct Lease {
     link: Option<Box<dyn Link>>,
     pool: Arc<Pool>,
     open: Option<Mode>,
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Lease {
@@ -155,7 +165,7 @@ impl Drop for Lease {
         // Without a runtime there is nobody to talk to the server: closing the connection undoes the transaction.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let end = if mode == Mode::Read { End::Release } else { End::Rollback };
-        let settling = Settling::start(Arc::clone(&self.pool));
+        let settling = Settling::start(Arc::clone(&self.pool), self.permit.take());
         runtime.spawn(async move {
             if let Ok(Ok(())) = tokio::time::timeout(SETTLE, link.end(end)).await {
                 settling.pool.put(link);
@@ -167,12 +177,13 @@ impl Drop for Lease {
 /// Counts a connection as on its way back for as long as it lives.
 struct Settling {
     pool: Arc<Pool>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Settling {
-    fn start(pool: Arc<Pool>) -> Self {
+    fn start(pool: Arc<Pool>, permit: Option<OwnedSemaphorePermit>) -> Self {
         pool.settling.fetch_add(1, Ordering::SeqCst);
-        Self { pool }
+        Self { pool, _permit: permit }
     }
 }
 
