@@ -102,3 +102,64 @@ fn sqlite(message: String, code: Option<String>) -> StoreError {
         _ => StoreError::Refused { message, code },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(error: &StoreError) -> &'static str {
+        match error {
+            StoreError::Unreachable(_) => "unreachable",
+            StoreError::Timeout(_) => "timeout",
+            StoreError::Locked(_) => "locked",
+            StoreError::Denied(_) => "denied",
+            StoreError::Refused { .. } => "refused",
+            StoreError::Layout(_) => "layout",
+            _ => "other",
+        }
+    }
+
+    #[test]
+    fn codes_say_whether_to_wait_to_ask_somebody_or_to_give_up() {
+        for (code, wanted) in [
+            ("57014", "timeout"),
+            ("55P03", "locked"),
+            ("40001", "locked"),
+            ("40P01", "locked"),
+            ("42501", "denied"),
+            ("25006", "denied"),
+            ("28P01", "refused"),
+            ("57P03", "unreachable"),
+            ("08006", "unreachable"),
+            ("26000", "layout"),
+            ("23505", "refused"),
+        ] {
+            assert_eq!(kind(&postgres("m".into(), Some(code.into()))), wanted, "{code}");
+        }
+        for (number, wanted) in [
+            (1317, "timeout"),
+            (1969, "timeout"),
+            (3024, "timeout"),
+            (1205, "locked"),
+            (1213, "locked"),
+            (1142, "denied"),
+            (1792, "denied"),
+            (1045, "refused"),
+            (1062, "refused"),
+            (1053, "unreachable"),
+        ] {
+            assert_eq!(kind(&mysql("m".into(), number)), wanted, "{number}");
+        }
+        // 517 is one of the kinds of 5, "busy"; 2067 one of 19, "constraint".
+        for (code, wanted) in [
+            ("5", "locked"),
+            ("517", "locked"),
+            ("9", "timeout"),
+            ("8", "denied"),
+            ("13", "unreachable"),
+            ("2067", "refused"),
+        ] {
+            assert_eq!(kind(&sqlite("m".into(), Some(code.into()))), wanted, "{code}");
+        }
+    }
+}
