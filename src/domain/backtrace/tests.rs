@@ -150,6 +150,16 @@ fn javascript_and_java_frames_are_told_apart() {
 }
 
 #[test]
+fn folders_whose_names_merely_resemble_a_librarys_are_the_applications() {
+    let text =
+        "main.f()\n\t/srv/app/internal/pay.go:1\nmain.g()\n\t/srv/myvendor/pay.go:2\nmain.h()\n\tvendor/x/pay.go:3";
+    let libraries: Vec<bool> = read(text).original().iter().map(|e| e.library).collect();
+    assert_eq!(libraries, [false, false, true]);
+    let origins = Origins { application: vec!["vendor/x/".into()], ..Origins::default() };
+    assert!(Backtrace::parse(text, &origins).original().iter().all(Entry::is_application));
+}
+
+#[test]
 fn a_message_before_the_frames_is_kept_as_notes_and_is_taken_for_no_frame() {
     let lines = original("bad row at 12:30\nDETAIL: café: 3\n\n/srv/app/x.rb:3:in `go'");
     assert_eq!(lines, ["- bad row at 12:30", "- DETAIL: café: 3", "- ", "/srv/app/x.rb:3 go"]);
