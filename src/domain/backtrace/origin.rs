@@ -30,7 +30,8 @@ const LIBRARY_FOLDERS: &[&str] = &[
 ];
 
 /// What files of languages' own runtimes begin with. An `internal/` further in is many an application's folder.
-const LIBRARY_FILES: &[&str] = &["<internal:", "<frozen ", "node:", "internal/", "<anonymous>", "[internal function]"];
+const LIBRARY_FILES: &[&str] =
+    &["<internal:", "<frozen ", "(eval", "node:", "internal/", "<anonymous>", "[internal function]"];
 
 /// How the names of what languages bring along begin.
 const LIBRARY_NAMES: &[&str] = &[

@@ -30,12 +30,14 @@ fn ruby_frames_are_read_from_lines_and_from_json_encoded_twice() {
         "/usr/share/rubygems-integration/all/gems/activejob-6.1/lib/x.rb:48:in `block in perform_now'",
         "app/jobs/charge.rb:69:in `perform'",
         "<internal:kernel>:187:in 'loop'",
+        "(eval):11:in `block in run'",
         "bin/worker.rb:3",
     ];
     let expected = [
         "L /usr/share/rubygems-integration/all/gems/activejob-6.1/lib/x.rb:48 block in perform_now",
         "app/jobs/charge.rb:69 perform",
         "L <internal:kernel>:187 loop",
+        "L (eval):11 block in run",
         "bin/worker.rb:3 ",
     ];
     let json = format!("[{}]", lines.map(quote).join(","));
