@@ -7,6 +7,7 @@
 
 mod body;
 mod folds;
+mod highlight;
 mod ink;
 mod pane;
 mod search;
