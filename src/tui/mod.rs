@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::redact::Redactor;
 use crate::ledger::Ledger;
-use crate::store::StoreError;
+use crate::store::{Deliver, StoreError};
 use crate::triage::Desk;
 
 /// One layout that was found in a source: what the picker shows.
@@ -39,7 +39,16 @@ pub trait Opener: Send + Sync {
     ///
     /// # Errors
     /// When the source cannot be reached any more or the layout is gone.
-    fn open(&self, name: String) -> BoxFuture<'_, Result<Desk, StoreError>>;
+    fn open(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>>;
+}
+
+/// A store that was opened for the console.
+#[derive(Clone)]
+pub struct OpenStore {
+    /// The store, and who acts on it.
+    pub desk: Desk,
+    /// Where replayed jobs go when the destination is outside the database.
+    pub deliver: Option<Arc<dyn Deliver>>,
 }
 
 /// What the console is started with.
