@@ -56,6 +56,11 @@ pub(super) trait Speech: Sync {
     /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.
     fn contract(&self, raw: &str, kind: Kind) -> String;
 
+    /// Whether a column of this type is compared with text as it stands; else it is cast first.
+    fn is_text(&self, _data_type: &str) -> bool {
+        true
+    }
+
     /// An expression as the text by which a later statement finds its place again.
     fn position(&self, raw: &str, kind: Kind) -> String;
 

@@ -76,6 +76,10 @@ impl Speech for Postgres {
         }
     }
 
+    fn is_text(&self, data_type: &str) -> bool {
+        ["character varying", "text", "citext"].contains(&data_type)
+    }
+
     fn position(&self, raw: &str, _kind: Kind) -> String {
         format!("({raw})::text")
     }
