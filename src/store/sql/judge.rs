@@ -15,7 +15,6 @@ use crate::domain::time::Timestamp;
 pub(super) struct Extras {
     pub(super) message: bool,
     pub(super) arguments: bool,
-    pub(super) backtrace: bool,
 }
 
 /// A filter made ready for one layout.
@@ -41,7 +40,6 @@ impl<'a> Judge<'a> {
             match &clause.key {
                 Key::Message | Key::Word => extras.message = true,
                 Key::Arg(_) => extras.arguments = true,
-                Key::Fingerprint => (extras.message, extras.backtrace) = (true, true),
                 _ => {}
             }
         }

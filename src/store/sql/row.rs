@@ -7,7 +7,7 @@ use super::engine::{Row, Value};
 use super::judge::Extras;
 use super::layout::{Expr, Layout, Part};
 use crate::adapter::Kind;
-use crate::domain::fingerprint;
+use crate::domain::fingerprint::Fingerprint;
 use crate::domain::filter::{Key, Subject};
 use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
 use crate::domain::json;
@@ -20,7 +20,6 @@ pub(super) struct Read {
     pub(super) entry: Entry,
     pub(super) message: Option<String>,
     pub(super) arguments: Option<String>,
-    pub(super) backtrace: Option<String>,
     /// Whether the row met the statement's condition; a window's last row may be there for its place only.
     pub(super) hit: bool,
     /// Its number in the window, from 1.
@@ -28,7 +27,7 @@ pub(super) struct Read {
 }
 
 /// How many columns [`select`] writes.
-pub(super) const WIDTH: usize = 14;
+pub(super) const WIDTH: usize = 13;
 
 /// Writes the light columns, followed by those that `extras` asks for (NULL for the others).
 pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
@@ -38,7 +37,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
     };
     let whole = |wanted: bool, part: Part| if wanted { contract(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
-        speech.contract(&layout.key.raw, layout.key.kind_as_text()),
+        speech.contract(&layout.key.raw, Kind::Text),
         speech.position(&order.raw, order.kind),
         contract(layout, Part::At),
         contract(layout, Part::State),
@@ -51,7 +50,6 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         contract(layout, Part::MaxAttempts),
         whole(extras.message, Part::Message),
         whole(extras.arguments, Part::Arguments),
-        whole(extras.backtrace, Part::Backtrace),
     ];
     for (i, column) in columns.iter().enumerate() {
         if i > 0 {
@@ -64,13 +62,6 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
 /// A part as a contract column; NULL where the layout has none.
 pub(super) fn contract(layout: &Layout, part: Part) -> String {
     layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.contract(&e.raw, e.kind))
-}
-
-impl Expr {
-    /// The kind under which a key is read: keys are text to us, whatever they are.
-    pub(super) fn kind_as_text(&self) -> Kind {
-        Kind::Text
-    }
 }
 
 /// Reads the columns that [`select`] wrote.
@@ -100,7 +91,6 @@ pub(super) fn read(layout: &Layout, row: Row) -> Result<Read> {
         entry: Entry { row, position },
         message: cells.text()?,
         arguments: cells.text()?,
-        backtrace: cells.text()?,
         hit: cells.int().ok().flatten().is_none_or(|n| n != 0),
         number: cells.int().ok().flatten().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
     })
@@ -147,15 +137,11 @@ impl Cells {
 }
 
 impl Read {
-    /// The fingerprint, from the whole message and the backtrace; needs both to have been read.
-    pub(super) fn fingerprint(&self) -> String {
-        let class = self.entry.row.error_class.as_ref().map(Untrusted::exact);
-        fingerprint_of(class, self.message.as_deref(), self.backtrace.as_deref())
+    /// The fingerprint, which goes by what a light row carries.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        let row = &self.entry.row;
+        Fingerprint::of(row.error_class.as_ref().map(Untrusted::exact), row.message.as_ref().map(Untrusted::exact))
     }
-}
-
-fn fingerprint_of(class: Option<&str>, message: Option<&str>, backtrace: Option<&str>) -> String {
-    fingerprint::of(class, message, backtrace)
 }
 
 impl Subject for Read {
@@ -173,7 +159,7 @@ impl Subject for Read {
             },
             Key::Native => Some(Cow::Borrowed(row.native_state.exact())),
             Key::Id => Some(Cow::Borrowed(row.id.as_str())),
-            Key::Fingerprint => Some(Cow::Owned(self.fingerprint())),
+            Key::Fingerprint => Some(Cow::Owned(self.fingerprint().to_string())),
             _ => None,
         }
     }

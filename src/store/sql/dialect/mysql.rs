@@ -65,6 +65,10 @@ impl Speech for Mysql {
         }
     }
 
+    fn group(&self, raw: &str) -> String {
+        bytes(raw)
+    }
+
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         self.compare(sql, raw, kind, at, ">=");
     }

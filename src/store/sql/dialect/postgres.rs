@@ -202,6 +202,11 @@ impl Speech for Postgres {
         Some("pg_current_snapshot()::text")
     }
 
+    fn token_span(&self, token: &str) -> Option<(u64, u64)> {
+        let mut parts = token.split(':').map(str::parse);
+        Some((parts.next()?.ok()?, parts.next()?.ok()?))
+    }
+
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Postgres);
         sql.push(
