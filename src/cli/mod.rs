@@ -1,1 +1,3 @@
-//! To be written.
+//! The command line: its words, and the headless commands, one file each.
+
+pub mod demo;

@@ -1,0 +1,6 @@
+//! The demo.
+
+mod catalogue;
+mod random;
+mod story;
+mod template;
