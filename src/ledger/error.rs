@@ -22,4 +22,17 @@ pub enum LedgerError {
     /// No run of that id.
     #[error("there is no run {0}; `dlq-tui runs` lists them")]
     NoSuchRun(String),
+    /// The run's state does not allow what was asked.
+    #[error("run {run} is {state}: it cannot be {asked}")]
+    WrongState {
+        /// The run.
+        run: String,
+        /// The word of its state.
+        state: String,
+        /// What was asked, as a participle.
+        asked: &'static str,
+    },
+    /// Another process executes the run.
+    #[error("run {0} is being executed by another process")]
+    Held(String),
 }

@@ -3,8 +3,23 @@
 //! Local by default: an SQLite file in the operator's state folder. What it holds was written before the fact
 //! (intent) and after it (result), so that a crash leaves at most one batch to look at.
 
+mod archive;
+mod batches;
 mod error;
+mod hold;
+mod id;
+mod jobs;
 mod model;
+mod open;
+mod runs;
+mod tally;
 
+pub use archive::LedgerArchive;
+pub use batches::Settled;
 pub use error::{LedgerError, Result};
+pub use hold::Hold;
 pub use model::*;
+pub use open::Ledger;
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::domain::action::Action;
+use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -54,6 +55,11 @@ impl RunState {
             RunState::Finished => "finished",
             RunState::Dismissed => "dismissed",
         }
+    }
+
+    /// The state that a word names, if it names one.
+    pub fn from_word(word: &str) -> Option<RunState> {
+        RunState::ALL.into_iter().find(|s| s.word() == word)
     }
 }
 
@@ -157,4 +163,68 @@ pub struct HistoryEntry {
     pub reason: Option<String>,
     /// `done`, `skipped: …`, `failed: …` or `in doubt`.
     pub outcome: Untrusted,
+}
+
+/// Number of a batch within its run, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BatchNo(pub i64);
+
+/// A part of a run's cohort; each is a cohort of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Every planned job.
+    All,
+    /// Jobs that the action took effect on.
+    Done,
+    /// Jobs left alone because another session held them.
+    Locked,
+    /// All jobs left alone.
+    Skipped,
+    /// Jobs that were refused.
+    Failed,
+    /// Jobs of a batch whose result is not known.
+    InDoubt,
+    /// Jobs that were not reached.
+    NotStarted,
+    /// All but the done ones.
+    Remainder,
+}
+
+/// A job of a run as the record has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunJob {
+    /// Its place in the run, from 1; pass the last one on to read further.
+    pub ord: i64,
+    /// The job.
+    pub id: JobId,
+    /// Its error class when it was frozen.
+    pub error_class: Option<Untrusted>,
+    /// What became of it: `None` is not started.
+    pub outcome: Option<Outcome>,
+}
+
+/// What the record says of a job that was named in a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The action took effect. The note says so where that was found out by looking, after an interruption.
+    Done(Option<Untrusted>),
+    /// Left alone, with the word for why.
+    Skipped(Untrusted),
+    /// Refused, with the reason.
+    Failed(Untrusted),
+    /// Not known: its batch was interrupted.
+    InDoubt,
+}
+
+/// How the jobs of a cohort divide.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Split {
+    /// Jobs by error class, the largest first.
+    pub by_error: Vec<(Option<Untrusted>, u64)>,
+    /// Jobs by job class, the largest first.
+    pub by_class: Vec<(Option<Untrusted>, u64)>,
+    /// Jobs by state when they were frozen.
+    pub by_state: Vec<(State, u64)>,
+    /// Oldest and newest death.
+    pub span: Option<(Timestamp, Timestamp)>,
 }

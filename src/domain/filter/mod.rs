@@ -1,10 +1,63 @@
 //! The filter language: one grammar for the console and the command line.
 //!
-//! Terms combine by AND, a repeated key is OR, `-` negates. A filter prints back as it was written, and a parsed
-//! filter that is printed and parsed again is the same filter.
+//! Terms combine by AND, a repeated key is OR, `-` negates. A filter prints back as it was written (white space apart),
+//! and a parsed filter that is printed and parsed again is the same filter.
+//!
+//! ```ebnf
+//! filter   = { space } [ term { space { space } term } ] { space } ;
+//! term     = [ "-" ] ( key ":" value | text ) ;
+//! key      = name | "args" { "." segment } ;          (* the names are the table in `key.rs` *)
+//! segment  = plain { plain } | quoted ;               (* plain: no space, no '.', ':' or '"' *)
+//! value    = text | compare | range ;
+//! text     = regex | quoted | bare ;
+//! bare     = nonspace { nonspace } ;                  (* holds no '"'; no escapes; "*" stands for anything *)
+//! quoted   = '"' { char | escape } '"' ;              (* "*" stands for anything here too *)
+//! escape   = "\" ( '"' | "\" | "*" | "n" | "r" | "t" | "u{" hex { hex } "}" ) ;
+//! regex    = "/" char { char } "/" ;                  (* a slash inside is written "\/" *)
+//! compare  = ( ">=" | ">" | "<=" | "<" ) ( number | moment ) ;
+//! range    = [ end ] ".." [ end ] ;                   (* end: number, moment or span *)
+//! moment   = date [ "T" hh [ ":" mm [ ":" ss [ "." fraction ] ] ] [ "Z" | offset ] ] | integer "µs" ;
+//! span     = integer unit { integer unit } ;          (* unit: s, m, h, d or w *)
+//! ```
+//!
+//! - **Text** (`error`, `class`, `queue`, `reason`, `worker`, `native`, `id`, `args.PATH`): the whole value, case counts;
+//!   with a star a glob that is anchored at both ends. `/…/` is found anywhere, case counts unless it says `(?i)`.
+//! - **Searched text** (`msg`, `args` without a path, free words): contained anywhere, whatever the case. With a star:
+//!   the pieces are contained in that order, and case counts, as in every glob.
+//! - **None**: `key:""` selects jobs that have no value (NULL or empty). Any other test fails on a missing value, so its
+//!   negation holds: `-queue:low` selects jobs without a queue too.
+//! - **Numbers** (`attempts`, `replayed`) are whole; `5..10` includes both ends. `args.PATH` compares exact decimals of
+//!   any size, and values that are no numbers fail.
+//! - **Times** are UTC unless they say otherwise. A bound is the start of what it names: `since:2026-11-20` includes
+//!   that day, `until:2026-11-20` and `at:…..2026-11-20` stop before it; `at:2026-11-20` is the whole day.
+//! - **OR** joins terms of one key that are not negated; `since` and `until` are keys of their own here, `at` and `hour`
+//!   are one. A repetition that lets every number pass (`attempts:>=5 attempts:<10`) is an error: a range was meant.
+//!   Each negated term is a clause of its own.
+//! - A bare `AND`, `OR` or `NOT` is an error, because a reader of other languages would not have meant the word.
+
+mod build;
+mod complete;
+mod decimal;
+mod error;
+mod eval;
+mod key;
+mod lex;
+mod parse;
+mod pattern;
+mod quote;
+#[cfg(test)]
+mod tests;
+mod value;
+mod when;
 
 use std::fmt;
 use std::time::Duration;
+
+pub use complete::{Completion, Context, complete, keys};
+pub use error::ParseError;
+pub use eval::{CompiledFilter, Subject};
+pub use key::{KEYS, KeyInfo, ValueKind, reference};
+pub use pattern::Matcher;
 
 use super::job::State;
 use super::time::Timestamp;
@@ -109,10 +162,21 @@ pub struct Clause {
     pub any: Vec<Test>,
 }
 
+/// One term as it was written, with what it means.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Term {
+    /// The row of the key table by which it was spelled; tells `since` from `at`.
+    info: &'static KeyInfo,
+    key: Key,
+    negated: bool,
+    test: Test,
+    text: String,
+}
+
 /// A parsed filter: clauses that must all hold, and the text they came from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Filter {
-    text: String,
+    terms: Vec<Term>,
     clauses: Vec<Clause>,
 }
 
@@ -120,6 +184,14 @@ impl Filter {
     /// The filter that every job passes.
     pub fn all() -> Self {
         Self::default()
+    }
+
+    /// Reads a filter; blank text is the filter that every job passes.
+    ///
+    /// # Errors
+    /// Points at the first place that cannot be read and says what was expected there.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        parse::filter(text).map_err(|fault| fault.within(text))
     }
 
     /// The clauses, each of which must hold; repeated keys are already joined.
@@ -135,6 +207,20 @@ impl Filter {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        for (i, term) in self.terms.iter().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(&term.text)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::str::FromStr for Filter {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Filter::parse(text)
     }
 }

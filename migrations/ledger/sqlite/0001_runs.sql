@@ -1,0 +1,68 @@
+-- The record of runs. Times are microseconds since 1970 in UTC; words are those of the command line.
+
+CREATE TABLE runs (
+    seq           INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL UNIQUE,
+    action        TEXT NOT NULL,
+    state         TEXT NOT NULL,
+    source        TEXT NOT NULL,
+    store         TEXT NOT NULL,
+    filter        TEXT NOT NULL,
+    resolved      TEXT NOT NULL,
+    reason        TEXT,
+    os_user       TEXT NOT NULL,
+    database_user TEXT NOT NULL,
+    host          TEXT NOT NULL,
+    ssh_client    TEXT,
+    frozen_at     BIGINT NOT NULL,
+    started_at    BIGINT,
+    ended_at      BIGINT,
+    planned       BIGINT NOT NULL DEFAULT 0
+);
+
+-- The frozen cohort, and what became of each job of it.
+-- batch is NULL until the job was named in a batch; outcome is NULL while the result of that batch is not known.
+CREATE TABLE run_jobs (
+    run         BIGINT NOT NULL,
+    ord         BIGINT NOT NULL,
+    job_id      TEXT NOT NULL,
+    error_class TEXT,
+    job_class   TEXT,
+    died_at     BIGINT,
+    state       TEXT NOT NULL,
+    batch       BIGINT,
+    outcome     TEXT,
+    reason      TEXT,
+    PRIMARY KEY (run, ord)
+) WITHOUT ROWID;
+
+-- A job is in a run once; the same index answers what the record knows of a job.
+CREATE UNIQUE INDEX run_jobs_by_job ON run_jobs (job_id, run);
+-- The next batch and the batch in doubt are found without passing over what is settled.
+CREATE INDEX run_jobs_not_started ON run_jobs (run, ord) WHERE batch IS NULL;
+CREATE INDEX run_jobs_in_doubt ON run_jobs (run, ord) WHERE batch IS NOT NULL AND outcome IS NULL;
+
+CREATE TABLE batches (
+    run      BIGINT NOT NULL,
+    no       BIGINT NOT NULL,
+    begun_at BIGINT NOT NULL,
+    ended_at BIGINT,
+    PRIMARY KEY (run, no)
+) WITHOUT ROWID;
+
+-- Sums of runs that are not being executed, so that listing runs does not count their jobs again.
+CREATE TABLE run_tallies (
+    run     BIGINT NOT NULL,
+    outcome TEXT NOT NULL,
+    reason  TEXT NOT NULL,
+    n       BIGINT NOT NULL,
+    PRIMARY KEY (run, outcome, reason)
+) WITHOUT ROWID;
+
+-- Whole rows, kept before they were deleted from their table.
+CREATE TABLE archive (
+    run    BIGINT NOT NULL,
+    job_id TEXT NOT NULL,
+    row    TEXT NOT NULL,
+    PRIMARY KEY (run, job_id)
+);

@@ -1,0 +1,117 @@
+//! Filters made from filters: narrowed, widened, resolved.
+
+use super::error::ParseError;
+use super::key::{KeyInfo, ValueKind};
+use super::{Filter, Key, Term, Test, TimeBound, parse, quote, when};
+use crate::domain::facet::Facet;
+use crate::domain::time::Timestamp;
+
+impl Filter {
+    /// This filter with one more term, quoted so that exactly `value` is meant (for searched keys: contained); `None`
+    /// selects jobs without a value. A key that is there already gains an alternative: to replace it, see
+    /// [`Filter::narrow`].
+    ///
+    /// # Errors
+    /// If the value is none that the key can take, such as text for a number.
+    pub fn with(&self, key: &Key, value: Option<&str>, negated: bool) -> Result<Filter, ParseError> {
+        self.with_term(&term_text(KeyInfo::of(key), key, value), negated)
+    }
+
+    /// This filter narrowed to values of a facet that its histogram showed: they take the place of the terms that
+    /// chose among the facet's values before; negated terms and bounds of time stay.
+    ///
+    /// # Errors
+    /// If a value is none that the facet's key can take.
+    pub fn narrow(&self, facet: Facet, values: &[Option<&str>]) -> Result<Filter, ParseError> {
+        let key = Key::of_facet(facet);
+        let mut filter = self.keep(|term| term.negated || term.joins() != (&key, 0));
+        for value in values {
+            filter = filter.with_term(&Filter::term_for(facet, *value), false)?;
+        }
+        Ok(filter)
+    }
+
+    /// This filter with the jobs of one value of a facet left out.
+    ///
+    /// # Errors
+    /// If the value is none that the facet's key can take.
+    pub fn exclude(&self, facet: Facet, value: Option<&str>) -> Result<Filter, ParseError> {
+        self.with_term(&Filter::term_for(facet, value), true)
+    }
+
+    /// This filter without the terms of a key, negated ones and every spelling of it included.
+    pub fn without(&self, key: &Key) -> Filter {
+        self.keep(|term| term.key != *key)
+    }
+
+    /// The term that selects one value of a facet, `None` standing for jobs that have none.
+    pub fn term_for(facet: Facet, value: Option<&str>) -> String {
+        match (facet, value) {
+            (Facet::Hour, value) => {
+                term_text(KeyInfo::from_word("hour").unwrap_or(KeyInfo::of(&Key::At)), &Key::At, value)
+            }
+            (facet, value) => {
+                let key = Key::of_facet(facet);
+                term_text(KeyInfo::of(&key), &key, value)
+            }
+        }
+    }
+
+    /// This filter with relative times counted from the whole second of `now`, and printed so: `since:2h` becomes
+    /// `since:2026-11-20T01:12:09Z`. Everything else stays as it was written.
+    pub fn resolve(&self, now: Timestamp) -> Filter {
+        let resolve = |term: &Term| {
+            let test = term.test.resolve(now);
+            if test == term.test {
+                return term.clone();
+            }
+            let sign = if term.negated { "-" } else { "" };
+            Term { text: format!("{sign}{}:{}", term.info.word, times(term.info.kind, &test)), test, ..term.clone() }
+        };
+        parse::rejoin(self.terms.iter().map(resolve).collect())
+    }
+
+    /// Whether any bound of time is relative.
+    pub fn is_relative(&self) -> bool {
+        let ago = |bound: &Option<TimeBound>| matches!(bound, Some(TimeBound::Ago(_)));
+        self.terms.iter().any(|term| matches!(&term.test, Test::Time { from, to } if ago(from) || ago(to)))
+    }
+
+    fn with_term(&self, term: &str, negated: bool) -> Result<Filter, ParseError> {
+        let sign = if negated { "-" } else { "" };
+        let space = if self.terms.is_empty() { "" } else { " " };
+        Filter::parse(&format!("{self}{space}{sign}{term}"))
+    }
+
+    fn keep(&self, which: impl Fn(&Term) -> bool) -> Filter {
+        parse::rejoin(self.terms.iter().filter(|term| which(term)).cloned().collect())
+    }
+}
+
+fn term_text(info: &KeyInfo, key: &Key, value: Option<&str>) -> String {
+    let value = value.unwrap_or_default();
+    match (info.kind, key) {
+        _ if *key == Key::Word => quote::text(value),
+        // What an adapter could not normalise can still be told by the framework's own word.
+        (ValueKind::State, _) if crate::domain::job::State::from_word(value).is_none() => {
+            format!("native:{}", quote::value(value, ValueKind::Text))
+        }
+        (ValueKind::Argument, Key::Arg(_)) => format!("{}:{}", key.word(), quote::value(value, info.kind)),
+        (kind, _) => format!("{}:{}", info.word, quote::value(value, kind)),
+    }
+}
+
+/// A resolved test of time as its key spells it.
+fn times(kind: ValueKind, test: &Test) -> String {
+    let Test::Time { from, to } = test else { return String::new() };
+    let text = |bound: &Option<TimeBound>| match bound {
+        Some(TimeBound::At(at)) => when::moment_text(*at),
+        _ => String::new(),
+    };
+    match kind {
+        ValueKind::Since => text(from),
+        ValueKind::Until => text(to),
+        ValueKind::Idle if from.is_none() => text(to),
+        _ => format!("{}..{}", text(from), text(to)),
+    }
+}

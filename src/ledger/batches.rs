@@ -1,0 +1,177 @@
+//! Batches: named before their jobs are touched, settled after. What lies between the two is in doubt.
+
+use sqlx::Row;
+
+use super::error::{LedgerError, Result};
+use super::model::{BatchNo, RunId, RunState};
+use super::open::Ledger;
+use super::tally::{DONE, FAILED, SKIPPED};
+use crate::domain::action::{JobOutcome, JobResult};
+use crate::domain::job::JobId;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+
+/// Characters of a reason that the record keeps.
+const REASON_HEAD: usize = 2_000;
+
+/// The result of a job as the record takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// The job with what became of it.
+    pub outcome: JobOutcome,
+    /// How that is known, where the store did not say so itself.
+    pub note: Option<&'static str>,
+}
+
+impl From<JobOutcome> for Settled {
+    fn from(outcome: JobOutcome) -> Self {
+        Self { outcome, note: None }
+    }
+}
+
+impl Ledger {
+    /// The next jobs of a run that no batch has named yet, in the order of freezing.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn next_batch(&self, run: &RunId, n: usize) -> Result<Vec<JobId>> {
+        let ids: Vec<String> = sqlx::query_scalar(
+            "SELECT job_id FROM run_jobs WHERE run = (SELECT seq FROM runs WHERE id = ?) AND batch IS NULL \
+             ORDER BY ord LIMIT ?",
+        )
+        .bind(&run.0)
+        .bind(i64::try_from(n).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|e| self.fault(e))?;
+        Ok(ids.into_iter().map(JobId::new).collect())
+    }
+
+    /// Writes down that these jobs are about to be touched; durable on return. A job that was skipped may be named
+    /// again, one that is done or refused may not.
+    ///
+    /// # Errors
+    /// When the record cannot be kept, the run is not running, or a job may not be named: then none is.
+    pub async fn begin_batch(&self, run: &RunId, ids: &[JobId], now: Timestamp) -> Result<BatchNo> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        let no: i64 = sqlx::query_scalar(
+            "INSERT INTO batches (run, no, begun_at) \
+             SELECT ?1, 1 + coalesce(max(no), 0), ?2 FROM batches WHERE run = ?1 RETURNING no",
+        )
+        .bind(seq)
+        .bind(now.0)
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
+        let named = sqlx::query(
+            "UPDATE run_jobs INDEXED BY run_jobs_by_job SET batch = ?2, outcome = NULL, reason = NULL \
+             WHERE run = ?1 AND job_id IN (SELECT value FROM json_each(?3)) \
+             AND (batch IS NULL OR outcome = 'skipped')",
+        )
+        .bind(seq)
+        .bind(no)
+        .bind(ids_json(ids))
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
+        if named.rows_affected() != ids.len() as u64 {
+            let missing = ids.len() as u64 - named.rows_affected().min(ids.len() as u64);
+            return Err(LedgerError::Refused(format!("{missing} jobs of the batch are settled or not of this run")));
+        }
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        Ok(BatchNo(no))
+    }
+
+    /// Writes down what became of a batch's jobs. Jobs that `outcomes` leaves out stay in doubt.
+    ///
+    /// # Errors
+    /// When the record cannot be kept: the batch stays in doubt.
+    pub async fn finish_batch(&self, run: &RunId, batch: BatchNo, outcomes: &[Settled], now: Timestamp) -> Result<()> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        sqlx::query(
+            "UPDATE run_jobs INDEXED BY run_jobs_by_job SET outcome = told.outcome, reason = told.reason \
+             FROM (SELECT value ->> 0 AS id, value ->> 1 AS outcome, value ->> 2 AS reason FROM json_each(?3)) AS told \
+             WHERE run_jobs.run = ?1 AND run_jobs.batch = ?2 AND run_jobs.job_id = told.id",
+        )
+        .bind(seq)
+        .bind(batch.0)
+        .bind(outcomes_json(outcomes))
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
+        sqlx::query("UPDATE batches SET ended_at = ?3 WHERE run = ?1 AND no = ?2")
+            .bind(seq)
+            .bind(batch.0)
+            .bind(now.0)
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.fault(e))?;
+        tx.commit().await.map_err(|e| self.fault(e))
+    }
+
+    /// Takes a batch back: it is certain that none of its jobs was touched, so they are not started again.
+    ///
+    /// # Errors
+    /// As [`Ledger::finish_batch`].
+    pub async fn release_batch(&self, run: &RunId, batch: BatchNo) -> Result<()> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        for sql in [
+            "UPDATE run_jobs SET batch = NULL WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
+            "DELETE FROM batches WHERE run = ?1 AND no = ?2",
+        ] {
+            sqlx::query(sql).bind(seq).bind(batch.0).execute(&mut *tx).await.map_err(|e| self.fault(e))?;
+        }
+        tx.commit().await.map_err(|e| self.fault(e))
+    }
+
+    /// The batches of a run whose result is not known, with their jobs.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn in_doubt(&self, run: &RunId) -> Result<Vec<(BatchNo, Vec<JobId>)>> {
+        let rows = sqlx::query(
+            "SELECT batch, job_id FROM run_jobs WHERE run = (SELECT seq FROM runs WHERE id = ?) \
+             AND batch IS NOT NULL AND outcome IS NULL ORDER BY batch, ord",
+        )
+        .bind(&run.0)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|e| self.fault(e))?;
+        let mut batches: Vec<(BatchNo, Vec<JobId>)> = Vec::new();
+        for row in rows {
+            let no = BatchNo(row.try_get("batch").map_err(|e| self.fault(e))?);
+            let id = JobId::new(row.try_get::<String, _>("job_id").map_err(|e| self.fault(e))?);
+            match batches.last_mut() {
+                Some((last, ids)) if *last == no => ids.push(id),
+                _ => batches.push((no, vec![id])),
+            }
+        }
+        Ok(batches)
+    }
+}
+
+/// Ids as one bound value.
+pub(super) fn ids_json(ids: &[JobId]) -> String {
+    serde_json::to_string(&ids.iter().map(JobId::as_str).collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// Outcomes as one bound value: an array of `[id, outcome, reason]`.
+fn outcomes_json(outcomes: &[Settled]) -> String {
+    let rows: Vec<(&str, &str, Option<String>)> = outcomes
+        .iter()
+        .map(|Settled { outcome: (id, result), note }| match result {
+            JobResult::Done => (id.as_str(), DONE, note.map(str::to_owned)),
+            JobResult::Skipped(reason) => (id.as_str(), SKIPPED, Some(reason.word().to_owned())),
+            JobResult::Failed(reason) => (id.as_str(), FAILED, Some(kept(reason))),
+        })
+        .collect();
+    serde_json::to_string(&rows).unwrap_or_default()
+}
+
+/// The start of a reason. NUL would end the text for SQLite's string functions.
+fn kept(reason: &Untrusted) -> String {
+    reason.exact().chars().take(REASON_HEAD).map(|c| if c == '\0' { '\u{2400}' } else { c }).collect()
+}

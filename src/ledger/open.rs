@@ -1,0 +1,130 @@
+//! Opening the file: folder and file private to the operator, schema brought up to date, faults as sentences.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::SqlSafeStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+
+use super::error::{LedgerError, Result};
+
+/// How long a statement waits for another process that is writing.
+const BUSY: Duration = Duration::from_secs(10);
+/// Page cache of a connection in KiB: enough that freezing a million ids does not read its index back.
+const CACHE_KIB: &str = "-65536";
+/// Times that bringing the schema up to date is tried: two processes may find the file new at the same moment.
+const MIGRATION_TRIES: u32 = 10;
+
+/// The record of runs in a local SQLite file; cheap to clone, shared by every process of the operator.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    pub(super) pool: SqlitePool,
+    path: Arc<Path>,
+}
+
+impl Ledger {
+    /// Opens the file at `path`, and makes it and its folder (mode 0600 and 0700) where they are missing.
+    ///
+    /// # Errors
+    /// [`LedgerError::Unusable`] when the file cannot be made, read, written, or is no ledger.
+    pub async fn open(path: &Path) -> Result<Self> {
+        let unusable = |reason: String| LedgerError::Unusable { place: path.display().to_string(), reason };
+        make_private(path).map_err(|e| unusable(e.to_string()))?;
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(false)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY)
+            .pragma("cache_size", CACHE_KIB);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(3)
+            .acquire_timeout(BUSY)
+            .connect_with(options)
+            .await
+            .map_err(|e| unusable(sentence(&e)))?;
+        migrate(&pool).await.map_err(unusable)?;
+        Ok(Self { pool, path: path.into() })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Closes the file once running calls have ended.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// The folder in which processes hold the runs that they execute.
+    pub(super) fn holds(&self) -> PathBuf {
+        let mut name = self.path.file_name().unwrap_or_default().to_os_string();
+        name.push(".holds");
+        self.path.with_file_name(name)
+    }
+
+    /// The sentence for a failed statement: whether the file as a whole can no longer be used, or only this was refused.
+    pub(super) fn fault(&self, error: sqlx::Error) -> LedgerError {
+        if unusable_code(&error) {
+            return LedgerError::Unusable { place: self.path.display().to_string(), reason: sentence(&error) };
+        }
+        LedgerError::Refused(sentence(&error))
+    }
+}
+
+/// Makes the file so that SQLite, which gives its side files the mode of the main one, keeps all of them private.
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
+    let migrations = Migrator::with_migrations(vec![Migration::new(
+        1,
+        "runs".into(),
+        MigrationType::Simple,
+        include_str!("../../migrations/ledger/sqlite/0001_runs.sql").into_sql_str(),
+        false,
+    )]);
+    let mut tried = 0;
+    loop {
+        let Err(error) = migrations.run(pool).await else { return Ok(()) };
+        tried += 1;
+        if tried >= MIGRATION_TRIES {
+            return Err(error.to_string());
+        }
+        tokio::time::sleep(Duration::from_millis(20 * u64::from(tried))).await;
+    }
+}
+
+/// Whether SQLite says that the file or its disk is at fault, and not the statement.
+fn unusable_code(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(e) => {
+            let extended: i32 = e.code().and_then(|c| c.parse().ok()).unwrap_or_default();
+            // PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
+            matches!(extended & 0xff, 3 | 5 | 8 | 10 | 11 | 13 | 14 | 26)
+        }
+        _ => false,
+    }
+}
+
+fn sentence(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(e) => e.message().to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,320 @@
+//! Runs: made before anything is touched, filled with their frozen ids, and led from state to state.
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::error::{LedgerError, Result};
+use super::id;
+use super::model::{Operator, Run, RunId, RunIntent, RunState, Tally};
+use super::open::Ledger;
+use super::tally;
+use crate::domain::action::Action;
+use crate::domain::time::Timestamp;
+use crate::store::Frozen;
+
+/// Jobs that go into one statement while freezing.
+const FREEZE_CHUNK: usize = 10_000;
+/// Rows of a dismissed plan that are removed in one transaction.
+const FORGET_CHUNK: i64 = 20_000;
+/// Ids that are tried before giving up; only runs frozen within the same instant meet.
+const ID_TRIES: i64 = 1_000;
+/// Characters of a class that the record keeps of each job.
+const CLASS_HEAD: usize = 200;
+
+impl Ledger {
+    /// Writes down what a run is to do, in state `freezing`.
+    ///
+    /// # Errors
+    /// When the record cannot be kept: then nothing may be acted on.
+    pub async fn create_run(&self, intent: &RunIntent) -> Result<RunId> {
+        let operator = &intent.operator;
+        for nth in 0..ID_TRIES {
+            let id = id::candidate(intent.frozen_at, nth);
+            let made = sqlx::query(
+                "INSERT INTO runs (id, action, state, source, store, filter, resolved, reason, os_user, \
+                 database_user, host, ssh_client, frozen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+                 ON CONFLICT (id) DO NOTHING",
+            )
+            .bind(&id)
+            .bind(intent.action.word())
+            .bind(RunState::Freezing.word())
+            .bind(&intent.source)
+            .bind(&intent.store)
+            .bind(&intent.filter)
+            .bind(&intent.resolved)
+            .bind(&intent.reason)
+            .bind(&operator.user)
+            .bind(&operator.database_user)
+            .bind(&operator.host)
+            .bind(&operator.ssh_client)
+            .bind(intent.frozen_at.0)
+            .execute(&self.pool)
+            .await
+            .map_err(|e| self.fault(e))?;
+            if made.rows_affected() == 1 {
+                return Ok(RunId(id));
+            }
+        }
+        Err(LedgerError::Refused("too many runs were made at the same instant".into()))
+    }
+
+    /// Adds jobs to a run that is being frozen and says how many of them were not in it yet.
+    ///
+    /// # Errors
+    /// As [`Ledger::create_run`]; [`LedgerError::WrongState`] once the run is sealed.
+    pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<u64> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let seq = self.in_state(&mut tx, run, &[RunState::Freezing], "added to").await?;
+        let mut added = 0;
+        for chunk in jobs.chunks(FREEZE_CHUNK) {
+            let done = sqlx::query(
+                "INSERT INTO run_jobs (run, ord, job_id, error_class, job_class, died_at, state) \
+                 SELECT ?1, key + 1 + (SELECT coalesce(max(ord), 0) FROM run_jobs WHERE run = ?1), value ->> 0, \
+                 value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true \
+                 ON CONFLICT (job_id, run) DO NOTHING",
+            )
+            .bind(seq)
+            .bind(frozen_json(chunk))
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.fault(e))?;
+            added += done.rows_affected();
+        }
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        Ok(added)
+    }
+
+    /// Closes the cohort: `planned` from here on. Returns how many jobs it has.
+    ///
+    /// # Errors
+    /// As [`Ledger::freeze_jobs`].
+    pub async fn seal(&self, run: &RunId) -> Result<u64> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let seq = self.in_state(&mut tx, run, &[RunState::Freezing], "sealed").await?;
+        let planned: i64 = sqlx::query_scalar(
+            "UPDATE runs SET state = ?2, planned = (SELECT count(*) FROM run_jobs WHERE run = ?1) \
+             WHERE seq = ?1 RETURNING planned",
+        )
+        .bind(seq)
+        .bind(RunState::Planned.word())
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        Ok(u64::try_from(planned).unwrap_or_default())
+    }
+
+    /// Dismisses a plan that was not confirmed. The run stays on record, with its number of jobs but without their ids.
+    ///
+    /// # Errors
+    /// As [`Ledger::freeze_jobs`]; [`LedgerError::WrongState`] once it was started.
+    pub async fn dismiss(&self, run: &RunId, now: Timestamp) -> Result<()> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let open = [RunState::Freezing, RunState::Planned, RunState::Dismissed];
+        let seq = self.in_state(&mut tx, run, &open, "dismissed").await?;
+        sqlx::query("UPDATE runs SET state = ?2, ended_at = ?3 WHERE seq = ?1")
+            .bind(seq)
+            .bind(RunState::Dismissed.word())
+            .bind(now.0)
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.fault(e))?;
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        loop {
+            let gone = sqlx::query(
+                "DELETE FROM run_jobs WHERE run = ?1 AND ord < ?2 + (SELECT min(ord) FROM run_jobs WHERE run = ?1)",
+            )
+            .bind(seq)
+            .bind(FORGET_CHUNK)
+            .execute(&self.pool)
+            .await
+            .map_err(|e| self.fault(e))?;
+            if gone.rows_affected() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Marks a confirmed, stopped or crashed run as running. The caller has the [`super::Hold`] of it.
+    ///
+    /// # Errors
+    /// As [`Ledger::freeze_jobs`]; [`LedgerError::WrongState`] for a run that ended or was dismissed.
+    pub async fn start(&self, run: &RunId, now: Timestamp) -> Result<()> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let open = [RunState::Planned, RunState::Stopped, RunState::Running];
+        let seq = self.in_state(&mut tx, run, &open, "started").await?;
+        sqlx::query(
+            "UPDATE runs SET state = ?2, started_at = coalesce(started_at, ?3), ended_at = NULL WHERE seq = ?1",
+        )
+        .bind(seq)
+        .bind(RunState::Running.word())
+        .bind(now.0)
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
+        tally::forget(&mut tx, seq).await.map_err(|e| self.fault(e))?;
+        tx.commit().await.map_err(|e| self.fault(e))
+    }
+
+    /// Ends an execution: `finished` when every planned job has an outcome, otherwise `stopped`, to be resumed.
+    ///
+    /// # Errors
+    /// As [`Ledger::freeze_jobs`].
+    pub async fn end(&self, run: &RunId, now: Timestamp) -> Result<Run> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let seq = self.in_state(&mut tx, run, &[RunState::Running], "ended").await?;
+        let tally = tally::count(&mut tx, seq).await.map_err(|e| self.fault(e))?;
+        let open = tally.not_started + tally.in_doubt > 0;
+        let state = if open { RunState::Stopped } else { RunState::Finished };
+        tally::keep(&mut tx, seq).await.map_err(|e| self.fault(e))?;
+        sqlx::query("UPDATE runs SET state = ?2, ended_at = ?3 WHERE seq = ?1")
+            .bind(seq)
+            .bind(state.word())
+            .bind(now.0)
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.fault(e))?;
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        self.run(run).await
+    }
+
+    /// A run with its tally.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoSuchRun`], or when the record cannot be read.
+    pub async fn run(&self, run: &RunId) -> Result<Run> {
+        let mut tx = self.pool.begin().await.map_err(|e| self.fault(e))?;
+        let row = sqlx::query("SELECT * FROM runs WHERE id = ?")
+            .bind(&run.0)
+            .fetch_optional(&mut *tx)
+            .await
+            .map_err(|e| self.fault(e))?
+            .ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
+        self.read(&mut tx, &row).await
+    }
+
+    /// The latest runs, newest first.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn runs(&self, limit: usize) -> Result<Vec<Run>> {
+        let mut tx = self.pool.begin().await.map_err(|e| self.fault(e))?;
+        let rows = sqlx::query("SELECT * FROM runs ORDER BY seq DESC LIMIT ?")
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(&mut *tx)
+            .await
+            .map_err(|e| self.fault(e))?;
+        let mut runs = Vec::with_capacity(rows.len());
+        for row in &rows {
+            runs.push(self.read(&mut tx, row).await?);
+        }
+        Ok(runs)
+    }
+
+    /// What became of a run's jobs so far; the parts add up to what was planned.
+    ///
+    /// # Errors
+    /// As [`Ledger::run`].
+    pub async fn tally(&self, run: &RunId) -> Result<Tally> {
+        Ok(self.run(run).await?.tally)
+    }
+
+    /// The run's key, if its state is one of `allowed`.
+    pub(super) async fn in_state(
+        &self,
+        tx: &mut SqliteConnection,
+        run: &RunId,
+        allowed: &[RunState],
+        asked: &'static str,
+    ) -> Result<i64> {
+        let row = sqlx::query("SELECT seq, state FROM runs WHERE id = ?")
+            .bind(&run.0)
+            .fetch_optional(tx)
+            .await
+            .map_err(|e| self.fault(e))?
+            .ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
+        let word: String = row.try_get("state").map_err(|e| self.fault(e))?;
+        if !allowed.iter().any(|state| state.word() == word) {
+            return Err(LedgerError::WrongState { run: run.0.clone(), state: word, asked });
+        }
+        row.try_get("seq").map_err(|e| self.fault(e))
+    }
+
+    async fn read(&self, tx: &mut SqliteConnection, row: &SqliteRow) -> Result<Run> {
+        let head = Head::decode(row).map_err(|e| self.fault(e))?;
+        let tally = tally::of(tx, head.seq, head.state, head.planned).await.map_err(|e| self.fault(e))?;
+        Ok(Run {
+            id: head.id,
+            intent: head.intent,
+            state: head.state,
+            started_at: head.started_at,
+            ended_at: head.ended_at,
+            tally,
+        })
+    }
+}
+
+/// A row of `runs`.
+struct Head {
+    seq: i64,
+    id: RunId,
+    intent: RunIntent,
+    state: RunState,
+    started_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
+    planned: u64,
+}
+
+impl Head {
+    fn decode(row: &SqliteRow) -> sqlx::Result<Self> {
+        let action: String = row.try_get("action")?;
+        let state: String = row.try_get("state")?;
+        let unknown = |word: &str| sqlx::Error::Decode(format!("`{word}` is of a later version").into());
+        Ok(Self {
+            seq: row.try_get("seq")?,
+            id: RunId(row.try_get("id")?),
+            intent: RunIntent {
+                action: Action::from_word(&action).ok_or_else(|| unknown(&action))?,
+                source: row.try_get("source")?,
+                store: row.try_get("store")?,
+                filter: row.try_get("filter")?,
+                resolved: row.try_get("resolved")?,
+                reason: row.try_get("reason")?,
+                operator: operator(row)?,
+                frozen_at: Timestamp(row.try_get("frozen_at")?),
+            },
+            state: RunState::from_word(&state).ok_or_else(|| unknown(&state))?,
+            started_at: row.try_get::<Option<i64>, _>("started_at")?.map(Timestamp),
+            ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(Timestamp),
+            planned: u64::try_from(row.try_get::<i64, _>("planned")?).unwrap_or_default(),
+        })
+    }
+}
+
+/// Who acted, out of a row that has the columns of `runs`.
+pub(super) fn operator(row: &SqliteRow) -> sqlx::Result<Operator> {
+    Ok(Operator {
+        user: row.try_get("os_user")?,
+        database_user: row.try_get("database_user")?,
+        host: row.try_get("host")?,
+        ssh_client: row.try_get("ssh_client")?,
+    })
+}
+
+/// Jobs as one bound value: an array of `[id, error class, job class, time of death, state]`.
+fn frozen_json(jobs: &[Frozen]) -> String {
+    let head = |text: &str| text.chars().take(CLASS_HEAD).collect::<String>();
+    let rows: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            (
+                job.id.as_str(),
+                job.error_class.as_ref().map(|c| head(c.exact())),
+                job.job_class.as_ref().map(|c| head(c.exact())),
+                job.at.map(|at| at.0),
+                job.state.word(),
+            )
+        })
+        .collect();
+    serde_json::to_string(&rows).unwrap_or_default()
+}

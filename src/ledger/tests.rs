@@ -1,0 +1,303 @@
+//! The record against a real file.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+use super::*;
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::job::{JobId, State};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::Frozen;
+
+const T: Timestamp = Timestamp(1_795_144_329_000_000);
+
+fn intent(action: Action) -> RunIntent {
+    RunIntent {
+        action,
+        source: "main".into(),
+        store: "events public.events".into(),
+        filter: "error:Boom".into(),
+        resolved: "error:Boom".into(),
+        reason: Some("the gateway is back".into()),
+        operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
+        frozen_at: T,
+    }
+}
+
+fn frozen(n: usize) -> Frozen {
+    Frozen {
+        id: JobId::new(format!("{n}")),
+        error_class: Some(Untrusted::new(format!("Error{}", n % 3))),
+        job_class: None,
+        at: Some(Timestamp(T.0 + n as i64)),
+        state: State::Dead,
+    }
+}
+
+async fn open() -> (tempfile::TempDir, Ledger) {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(&folder.path().join("state/ledger.sqlite3")).await.unwrap();
+    (folder, ledger)
+}
+
+async fn planned(ledger: &Ledger, n: usize) -> RunId {
+    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    ledger.freeze_jobs(&run, &(0..n).map(frozen).collect::<Vec<_>>()).await.unwrap();
+    assert_eq!(ledger.seal(&run).await.unwrap(), n as u64);
+    run
+}
+
+fn all(ids: &[JobId], result: &JobResult) -> Vec<Settled> {
+    ids.iter().map(|id| Settled::from((id.clone(), result.clone()) as JobOutcome)).collect()
+}
+
+#[tokio::test]
+async fn the_folder_and_every_file_in_it_are_private_to_the_operator() {
+    let (folder, ledger) = open().await;
+    planned(&ledger, 3).await;
+    let state = folder.path().join("state");
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&state), 0o700);
+    for file in std::fs::read_dir(&state).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(mode(&file.path()) & 0o077, 0, "{:?}", file.file_name());
+    }
+}
+
+#[tokio::test]
+async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 10).await;
+    let kept = ledger.run(&run).await.unwrap();
+    assert_eq!((kept.intent, kept.state), (intent(Action::Replay), RunState::Planned));
+    assert_eq!(kept.tally, Tally { planned: 10, not_started: 10, ..Tally::default() });
+
+    ledger.start(&run, T).await.unwrap();
+    let ids = ledger.next_batch(&run, 4).await.unwrap();
+    assert_eq!(ids, (0..4).map(|n| JobId::new(n.to_string())).collect::<Vec<_>>());
+    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+    let tally = ledger.tally(&run).await.unwrap();
+    assert_eq!((tally.in_doubt, tally.not_started), (4, 6));
+    assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(batch, ids.clone())]);
+
+    let outcomes: Vec<Settled> = vec![
+        (ids[0].clone(), JobResult::Done).into(),
+        (ids[1].clone(), JobResult::Skipped(SkipReason::Gone)).into(),
+        (ids[2].clone(), JobResult::Failed("no\0 such\nqueue".into())).into(),
+        Settled { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
+    ];
+    ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
+    let stopped = ledger.end(&run, T).await.unwrap();
+    assert_eq!(stopped.state, RunState::Stopped);
+    assert_eq!(
+        stopped.tally,
+        Tally {
+            planned: 10,
+            done: 2,
+            skipped: vec![("gone".into(), 1)],
+            failed: vec![("no\u{2400} such\nqueue".into(), 1)],
+            in_doubt: 0,
+            not_started: 6
+        }
+    );
+    let remainder = ledger.jobs(&run, Part::Remainder, 0, 100).await.unwrap();
+    assert_eq!(remainder.len(), 8);
+    assert_eq!(remainder[0].outcome, Some(Outcome::Skipped("gone".into())));
+    assert_eq!(ledger.jobs(&run, Part::Remainder, remainder[5].ord, 100).await.unwrap(), remainder[6..]);
+}
+
+#[tokio::test]
+async fn a_run_ends_finished_only_when_every_job_has_an_outcome() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 2).await;
+    ledger.start(&run, T).await.unwrap();
+    let ids = ledger.next_batch(&run, 9).await.unwrap();
+    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+    assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Stopped);
+    ledger.start(&run, T).await.unwrap();
+    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Finished);
+    assert!(matches!(ledger.start(&run, T).await, Err(LedgerError::WrongState { .. })));
+}
+
+#[tokio::test]
+async fn a_job_is_in_a_run_once_however_often_it_is_frozen() {
+    let (_folder, ledger) = open().await;
+    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    assert_eq!(ledger.freeze_jobs(&run, &[frozen(1), frozen(2), frozen(1)]).await.unwrap(), 2);
+    assert_eq!(ledger.freeze_jobs(&run, &[frozen(2), frozen(3)]).await.unwrap(), 1);
+    assert_eq!(ledger.seal(&run).await.unwrap(), 3);
+    assert!(ledger.freeze_jobs(&run, &[frozen(4)]).await.is_err());
+}
+
+#[tokio::test]
+async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 2).await;
+    ledger.start(&run, T).await.unwrap();
+    let ids = ledger.next_batch(&run, 2).await.unwrap();
+    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+    assert!(ledger.begin_batch(&run, &ids[..1], T).await.is_err(), "in doubt");
+    let outcomes: Vec<Settled> = vec![
+        (ids[0].clone(), JobResult::Done).into(),
+        (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into(),
+    ];
+    ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
+    assert!(ledger.begin_batch(&run, &ids, T).await.is_err(), "done");
+    let locked = ledger.jobs(&run, Part::Locked, 0, 9).await.unwrap();
+    assert_eq!(locked.len(), 1);
+    ledger.begin_batch(&run, &ids[1..], T).await.unwrap();
+    let tally = ledger.tally(&run).await.unwrap();
+    assert_eq!((tally.done, tally.in_doubt, tally.skipped_total()), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn a_released_batch_is_not_started_again() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 3).await;
+    ledger.start(&run, T).await.unwrap();
+    let ids = ledger.next_batch(&run, 2).await.unwrap();
+    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+    ledger.release_batch(&run, batch).await.unwrap();
+    assert_eq!(ledger.tally(&run).await.unwrap().not_started, 3);
+    assert_eq!(ledger.next_batch(&run, 2).await.unwrap(), ids);
+}
+
+#[tokio::test]
+async fn a_dismissed_plan_keeps_its_number_and_forgets_its_jobs() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 5).await;
+    ledger.dismiss(&run, T).await.unwrap();
+    let kept = ledger.run(&run).await.unwrap();
+    assert_eq!((kept.state, kept.tally.planned, kept.tally.adds_up()), (RunState::Dismissed, 5, true));
+    assert!(ledger.jobs(&run, Part::All, 0, 9).await.unwrap().is_empty());
+    assert!(ledger.start(&run, T).await.is_err());
+}
+
+#[tokio::test]
+async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed() {
+    let (_folder, ledger) = open().await;
+    for _ in 0..2 {
+        let run = planned(&ledger, 3).await;
+        ledger.start(&run, T).await.unwrap();
+        let ids = ledger.next_batch(&run, 2).await.unwrap();
+        let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+        ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), Timestamp(T.0 + 9)).await.unwrap();
+        ledger.end(&run, T).await.unwrap();
+    }
+    let store = "events public.events";
+    let history = ledger.history("main", store, &JobId::new("1")).await.unwrap();
+    assert_eq!(history.len(), 2);
+    assert!(history[0].run > history[1].run);
+    assert_eq!((history[0].outcome.exact(), history[0].at), ("done", Timestamp(T.0 + 9)));
+    assert!(ledger.history("main", store, &JobId::new("2")).await.unwrap().is_empty(), "was not reached");
+    assert!(ledger.history("other", store, &JobId::new("1")).await.unwrap().is_empty());
+
+    let ids: Vec<JobId> = ["0", "1", "2"].map(JobId::new).into();
+    let counts = ledger.replayed_counts("main", store, &ids).await.unwrap();
+    assert_eq!((counts.get(&ids[0]), counts.get(&ids[2])), (Some(&2), None));
+    let next = planned(&ledger, 3).await;
+    assert_eq!(ledger.replayed_before(&next).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn archived_rows_come_back_exactly() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 1).await;
+    let row = "{\"n\":12345678901234567890.10,\"s\":\"\\u0000\"}".to_owned();
+    ledger.keep_archive(&run, &[(JobId::new("0"), "old".into())]).await.unwrap();
+    ledger.keep_archive(&run, &[(JobId::new("0"), row.clone())]).await.unwrap();
+    let kept = ledger.archived(&run, &[JobId::new("0"), JobId::new("1")]).await.unwrap();
+    assert_eq!(kept, vec![(JobId::new("0"), row)]);
+}
+
+#[tokio::test]
+async fn one_run_is_executed_by_one_holder_at_a_time() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 1).await;
+    assert!(!ledger.is_held(&run));
+    let hold = ledger.hold(&run).unwrap();
+    assert!(ledger.is_held(&run));
+    assert!(matches!(ledger.hold(&run), Err(LedgerError::Held(_))));
+    drop(hold);
+    assert!(!ledger.is_held(&run));
+    ledger.hold(&run).unwrap();
+}
+
+#[tokio::test]
+async fn processes_that_open_a_new_file_at_once_all_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite3");
+    let opened = futures_util::future::join_all((0..6).map(|_| Ledger::open(&path))).await;
+    for ledger in opened {
+        planned(&ledger.unwrap(), 2).await;
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_named_with_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite3");
+    std::fs::write(&path, "this is no database, but it is long enough to be taken for one at first sight".repeat(40))
+        .unwrap();
+    let fault = Ledger::open(&path).await.unwrap_err();
+    assert!(matches!(&fault, LedgerError::Unusable { .. }), "{fault}");
+    assert!(fault.to_string().contains("ledger.sqlite3"), "{fault}");
+    let fault = Ledger::open(std::path::Path::new("/proc/dlq-tui/ledger.sqlite3")).await.unwrap_err();
+    assert!(matches!(fault, LedgerError::Unusable { .. }), "{fault}");
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_leaves_what_was_written_before() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 2_000).await;
+    ledger.start(&run, T).await.unwrap();
+    // Each connection has a limit of its own.
+    let mut held = Vec::new();
+    for _ in 0..ledger.pool.options().get_max_connections() {
+        let mut connection = ledger.pool.acquire().await.unwrap();
+        sqlx::query("PRAGMA max_page_count = 1").execute(&mut *connection).await.unwrap();
+        held.push(connection);
+    }
+    drop(held);
+    let big = vec![(JobId::new("0"), "x".repeat(4_000_000))];
+    let fault = ledger.keep_archive(&run, &big).await.unwrap_err();
+    assert!(matches!(&fault, LedgerError::Unusable { .. }), "{fault}");
+    assert_eq!(ledger.tally(&run).await.unwrap().not_started, 2_000);
+}
+
+#[tokio::test]
+#[ignore = "a measurement, run by hand"]
+async fn a_million_ids_freeze_in_seconds() {
+    let (folder, ledger) = open().await;
+    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let begun = Instant::now();
+    for step in 0..50 {
+        let jobs: Vec<Frozen> = (0..20_000)
+            .map(|n| Frozen { id: JobId::new(uuid::Uuid::new_v4().to_string()), ..frozen(step * 20_000 + n) })
+            .collect();
+        ledger.freeze_jobs(&run, &jobs).await.unwrap();
+    }
+    println!("frozen {:?}", begun.elapsed());
+    ledger.seal(&run).await.unwrap();
+    println!("sealed {:?}", begun.elapsed());
+    ledger.split(&run, 8).await.unwrap();
+    println!("split {:?}", begun.elapsed());
+    println!("before {:?} {:?}", ledger.replayed_before(&run).await.unwrap(), begun.elapsed());
+    ledger.start(&run, T).await.unwrap();
+    let begun = Instant::now();
+    for _ in 0..100 {
+        let ids = ledger.next_batch(&run, 500).await.unwrap();
+        let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+        ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    }
+    println!("100 batches of 500 {:?}", begun.elapsed());
+    let begun = Instant::now();
+    assert!(ledger.tally(&run).await.unwrap().adds_up());
+    println!("tally {:?}, file {:?}", begun.elapsed(), std::fs::metadata(ledger.path()).unwrap().len());
+    let begun = Instant::now();
+    ledger.end(&run, T).await.unwrap();
+    println!("end {:?}", begun.elapsed());
+    drop(folder);
+}
