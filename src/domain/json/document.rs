@@ -1,0 +1,350 @@
+//! The index over one JSON text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::parse::{self, JsonError};
+use super::string::unquote;
+
+/// A value of a [`Document`], numbered in the order in which values begin in the text; the root is 0.
+pub type NodeId = u32;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `{…}`
+    Object,
+    /// `[…]`
+    Array,
+    /// `"…"`
+    String,
+    /// A number, of any size and precision.
+    Number,
+    /// `true` or `false`
+    Bool,
+    /// `null`
+    Null,
+}
+
+impl Kind {
+    /// Whether values of this kind hold others.
+    pub fn is_container(self) -> bool {
+        matches!(self, Kind::Object | Kind::Array)
+    }
+}
+
+/// One step of a path from the root.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// A member, by its key (unescaped), and which of the members with that key, from 0.
+    Key(String, u32),
+    /// An element, from 0.
+    Index(u32),
+}
+
+/// Sixteen bytes a value; everything else is read from the text when it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    /// Offset of the value's first byte.
+    pub start: u32,
+    /// Offset of the quote that opens the member's key; [`NO_KEY`] for elements and the root.
+    pub key: u32,
+    /// The node after this one and all that it holds.
+    pub end: NodeId,
+    /// The container that holds it; the root names itself.
+    pub parent: NodeId,
+}
+
+pub(super) const NO_KEY: u32 = u32::MAX;
+
+/// A JSON text that was checked and indexed.
+///
+/// Nothing here recurses, so depth is limited by memory only.
+#[derive(Clone, Debug)]
+pub struct Document {
+    text: String,
+    pub(super) nodes: Vec<Node>,
+}
+
+impl Document {
+    /// Checks and indexes `text`.
+    ///
+    /// # Errors
+    /// Says where and why when `text` is not one JSON value, or is larger than 4 GiB.
+    pub fn parse(text: impl Into<String>) -> Result<Self, JsonError> {
+        let text = text.into();
+        let nodes = parse::index(&text)?;
+        Ok(Self { text, nodes })
+    }
+
+    /// The text, exactly as it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many values there are; never 0.
+    pub fn len(&self) -> u32 {
+        // The parser refuses texts that could hold more.
+        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Never: a document holds at least its root.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// What `node` is.
+    pub fn kind(&self, node: NodeId) -> Kind {
+        match self.text.as_bytes().get(self.node(node).start as usize) {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The container that holds `node`; `None` for the root.
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        (node != 0).then(|| self.node(node).parent)
+    }
+
+    /// The node that follows `node` and everything inside it.
+    pub fn end(&self, node: NodeId) -> NodeId {
+        self.node(node).end
+    }
+
+    /// Whether `node` holds no other values.
+    pub fn is_leaf(&self, node: NodeId) -> bool {
+        self.end(node) == node + 1
+    }
+
+    /// The values directly inside `node`, in order.
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let (mut next, end) = (node + 1, self.end(node));
+        std::iter::from_fn(move || {
+            let child = (next < end).then_some(next)?;
+            next = self.end(child);
+            Some(child)
+        })
+    }
+
+    /// The members of `node` with that key; several where the key is repeated.
+    pub fn members<'a>(&'a self, node: NodeId, key: &'a str) -> impl Iterator<Item = NodeId> + 'a {
+        self.children(node).filter(move |&child| self.key(child).as_deref() == Some(key))
+    }
+
+    /// The member's key, unescaped; `None` for elements and the root.
+    pub fn key(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        self.raw_key(node).map(unquote)
+    }
+
+    /// The member's key as written, with its quotes.
+    pub fn raw_key(&self, node: NodeId) -> Option<&str> {
+        let Node { key, start, .. } = self.node(node);
+        if key == NO_KEY {
+            return None;
+        }
+        Some(self.text.get(key as usize..start as usize)?.trim_end_matches([' ', '\t', '\r', '\n', ':']))
+    }
+
+    /// The value as written.
+    pub fn raw(&self, node: NodeId) -> &str {
+        self.text.get(self.span(node)).unwrap_or("")
+    }
+
+    /// A scalar as text: strings unescaped, the others as written; `None` for containers.
+    pub fn scalar(&self, node: NodeId) -> Option<Cow<'_, str>> {
+        match self.kind(node) {
+            Kind::Object | Kind::Array => None,
+            Kind::String => Some(unquote(self.raw(node))),
+            Kind::Number | Kind::Bool | Kind::Null => Some(Cow::Borrowed(self.raw(node))),
+        }
+    }
+
+    /// How many containers hold `node`; 0 for the root.
+    pub fn depth(&self, node: NodeId) -> u32 {
+        std::iter::successors(self.parent(node), |&above| self.parent(above)).fold(0, |n, _| n + 1)
+    }
+
+    /// Where the value stands in the text.
+    pub(super) fn span(&self, node: NodeId) -> Range<usize> {
+        let start = self.node(node).start as usize;
+        if !self.kind(node).is_container() {
+            return start..self.scalar_end(node);
+        }
+        let (last, mut open) = self.last_inside(node);
+        let mut at = if last == node || self.kind(last).is_container() {
+            self.node(last).start as usize + 1
+        } else {
+            self.scalar_end(last)
+        };
+        // Behind the last value only closers, commas and space can stand before the bracket looked for.
+        while let Some(byte) = self.text.as_bytes().get(at) {
+            at += 1;
+            if matches!(byte, b']' | b'}') {
+                if open == 0 {
+                    break;
+                }
+                open -= 1;
+            }
+        }
+        start..at
+    }
+
+    /// The last node inside `node`, and how many containers below `node` are closed behind it.
+    fn last_inside(&self, node: NodeId) -> (NodeId, u32) {
+        let last = self.end(node) - 1;
+        let mut open = u32::from(last != node && self.kind(last).is_container());
+        let mut above = self.node(last).parent;
+        while last != node && above != node {
+            open += 1;
+            above = self.node(above).parent;
+        }
+        (last, open)
+    }
+
+    /// Where a scalar ends: before it, the next value begins; between the two stand only marks and space.
+    fn scalar_end(&self, node: NodeId) -> usize {
+        let limit = match self.nodes.get(node as usize + 1) {
+            Some(next) => next.key.min(next.start) as usize,
+            None => self.text.len(),
+        };
+        let start = self.node(node).start as usize;
+        let between = self.text.get(start..limit).unwrap_or("");
+        start + between.trim_end_matches([' ', '\t', '\r', '\n', ',', ']', '}']).len()
+    }
+
+    /// The path to `node`.
+    pub fn steps(&self, node: NodeId) -> Vec<Step> {
+        let mut steps: Vec<Step> = self.chain(node).map(|(above, child)| self.step(above, child)).collect();
+        steps.reverse();
+        steps
+    }
+
+    fn chain(&self, node: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        std::iter::successors(Some(node), |&child| self.parent(child))
+            .filter_map(|child| self.parent(child).map(|above| (above, child)))
+    }
+
+    fn step(&self, above: NodeId, child: NodeId) -> Step {
+        let before = self.children(above).take_while(|&sibling| sibling != child);
+        match self.key(child) {
+            Some(key) => {
+                let nth = before.filter(|&sibling| self.key(sibling).as_deref() == Some(&*key)).count();
+                Step::Key(key.into_owned(), u32::try_from(nth).unwrap_or(u32::MAX))
+            }
+            None => Step::Index(u32::try_from(before.count()).unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// The value at the end of `steps`, where there is one.
+    pub fn find(&self, steps: &[Step]) -> Option<NodeId> {
+        steps.iter().try_fold(0, |node, step| match step {
+            Step::Key(key, nth) => self.members(node, key).nth(*nth as usize),
+            Step::Index(nth) if self.kind(node) == Kind::Array => self.children(node).nth(*nth as usize),
+            Step::Index(_) => None,
+        })
+    }
+
+    /// The path to `node` as people and filters write it, `0.user.id`; empty for the root.
+    pub fn path(&self, node: NodeId) -> String {
+        let words: Vec<String> = self
+            .steps(node)
+            .into_iter()
+            .map(|step| match step {
+                Step::Key(key, _) => key,
+                Step::Index(nth) => nth.to_string(),
+            })
+            .collect();
+        words.join(".")
+    }
+
+    /// The text with some values replaced, everything else to the byte as it was.
+    ///
+    /// `values` are nodes in ascending order with the JSON to put there; one that lies inside another is left out.
+    pub fn replace(&self, values: &[(NodeId, &str)]) -> String {
+        let mut out = String::with_capacity(self.text.len());
+        let mut copied = 0;
+        for &(node, json) in values {
+            let span = self.span(node);
+            if span.start < copied {
+                continue;
+            }
+            out.push_str(self.text.get(copied..span.start).unwrap_or(""));
+            out.push_str(json);
+            copied = span.end;
+        }
+        out.push_str(self.text.get(copied..).unwrap_or(""));
+        out
+    }
+
+    fn node(&self, node: NodeId) -> Node {
+        // A number from another document is answered by an empty root instead of a panic.
+        let nowhere = Node { start: u32::MAX, key: NO_KEY, end: node.saturating_add(1), parent: 0 };
+        self.nodes.get(node as usize).copied().unwrap_or(nowhere)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doc(text: &str) -> Document {
+        Document::parse(text).expect("valid")
+    }
+
+    #[test]
+    fn numbers_of_any_size_and_repeated_keys_stay_as_written() {
+        let d = doc(r#"{"a":12345678901234567890.10,"a":1.10,"b":1E400}"#);
+        let all: Vec<&str> = d.children(0).map(|n| d.raw(n)).collect();
+        assert_eq!(all, ["12345678901234567890.10", "1.10", "1E400"]);
+        assert_eq!(d.members(0, "a").count(), 2);
+    }
+
+    #[test]
+    fn every_value_can_be_cut_out_of_the_text() {
+        let d = doc(" { \"a\" : [ [ ] , { \"b\" : [ 1 , [ { } ] ] } ] , \"c,]\" : \"x]}\" } ");
+        let raws: Vec<&str> = (1..d.len()).map(|n| d.raw(n)).collect();
+        assert_eq!(
+            raws,
+            [
+                "[ [ ] , { \"b\" : [ 1 , [ { } ] ] } ]",
+                "[ ]",
+                "{ \"b\" : [ 1 , [ { } ] ] }",
+                "[ 1 , [ { } ] ]",
+                "1",
+                "[ { } ]",
+                "{ }",
+                "\"x]}\""
+            ]
+        );
+        assert_eq!(d.raw(0), d.text().trim());
+        assert_eq!(d.raw_key(8), Some("\"c,]\""));
+    }
+
+    #[test]
+    fn a_path_leads_back_to_its_value_even_past_repeated_keys() {
+        let d = doc(r#"{"user":{"id":1,"id":2},"tags":["x",{"y\n":[null]}]}"#);
+        for node in 0..d.len() {
+            assert_eq!(d.find(&d.steps(node)), Some(node));
+        }
+        assert_eq!(d.path(3), "user.id");
+        assert_eq!(d.path(8), "tags.1.y\n.0");
+        assert_eq!(d.find(&[Step::Key("nope".into(), 0)]), None);
+        assert_eq!(d.find(&[Step::Index(0)]), None);
+    }
+
+    #[test]
+    fn replacing_values_leaves_the_rest_to_the_byte() {
+        let d = doc(" {\"a\": [1, 2 ],  \"b\":\t3.50}\n");
+        assert_eq!(d.replace(&[(1, "null"), (2, "9"), (4, "\"x\"")]), " {\"a\": null,  \"b\":\t\"x\"}\n");
+    }
+
+    #[test]
+    fn a_number_from_another_document_is_answered_and_does_not_panic() {
+        let d = doc("1");
+        assert_eq!((d.raw(7), d.key(7), d.path(7).is_empty()), ("", None, false));
+    }
+}

@@ -1,0 +1,26 @@
+//! Exact JSON: numbers stay text, repeated keys stay, and any size and depth can be looked at through a window.
+//!
+//! A general JSON value type would round big and exact numbers and merge repeated keys, so payloads never pass through
+//! one. A [`Document`] is an index over the text; [`Layout`] and [`View`] turn it into the lines that a screen shows.
+
+mod document;
+mod layout;
+mod line;
+mod lookup;
+mod marks;
+mod parse;
+mod search;
+mod string;
+mod template;
+mod view;
+
+pub use document::{Document, Kind, NodeId, Step};
+pub use layout::{Folds, Layout};
+pub use line::{Line, Token, TokenKind};
+pub use lookup::{Scalar, decode_double, lookup};
+pub use marks::{Cut, Marks};
+pub use parse::JsonError;
+pub use search::Match;
+pub use string::{quote, unquote};
+pub use template::{Template, TemplateError};
+pub use view::View;

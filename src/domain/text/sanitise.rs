@@ -1,0 +1,253 @@
+//! The sanitiser: what is left after it can be read, and cannot act.
+//!
+//! Nothing is dropped, because two different payloads must not look alike: what may not pass is replaced by something
+//! visible.
+//!
+//! | in | out |
+//! |---|---|
+//! | C0 controls, DEL | their pictures, `␀` to `␡` |
+//! | C1 controls, format characters (bidi, zero width, tags), line and paragraph separators, private use, unassigned | `⟨202E⟩` |
+//! | letters that show nothing | `⟨3164⟩` |
+//! | joiners and variation selectors | kept inside emoji, else `⟨200D⟩` |
+//! | marks on one base | the first four kept, else `⟨0301⟩`, as is a mark without a base |
+//! | tab | spaces up to the next multiple of 4 columns |
+//! | CR LF, LF | `\n`, or `⏎` on a single line |
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Marks and modifiers that one base may carry.
+const MAX_MARKS: u8 = 4;
+/// Joiners that one emoji may hold; the longest in use, a family, has three.
+const MAX_JOINERS: u8 = 4;
+/// Columns between tab stops.
+const TAB: usize = 4;
+
+const ZWJ: char = '\u{200D}';
+const KEYCAP: char = '\u{20E3}';
+
+/// What becomes of line breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Breaks {
+    /// They stay, as `\n`.
+    Kept,
+    /// They become `⏎`.
+    Shown,
+}
+
+/// Makes `text` safe for a terminal. Borrows where there is nothing to change.
+pub(super) fn sanitise(text: &str, breaks: Breaks) -> Cow<'_, str> {
+    let plain = text.bytes().position(|b| !matches!(b, 0x20..=0x7E) && !(b == b'\n' && breaks == Breaks::Kept));
+    let Some(ascii) = plain else {
+        return Cow::Borrowed(text);
+    };
+    // The scan starts over one character early: a mark right after the ASCII part needs its base.
+    let start = ascii.saturating_sub(1);
+    let mut scan = Scan::new(text, breaks);
+    let mut chars = text[start..].char_indices().map(|(i, c)| (start + i, c)).peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|&(_, c)| c);
+        match scan.judge(c, next) {
+            Verdict::Pass => scan.pass(c),
+            Verdict::Swallow => scan.replace(at, c, |_| ()),
+            Verdict::Picture(picture) => scan.replace(at, c, |out| out.push(picture)),
+            Verdict::Code => scan.replace(at, c, |out| {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "⟨{:04X}⟩", u32::from(c));
+            }),
+            Verdict::Tab => scan.tab(at),
+        }
+    }
+    scan.finish()
+}
+
+enum Verdict {
+    Pass,
+    /// The CR of a CR LF.
+    Swallow,
+    Picture(char),
+    Code,
+    Tab,
+}
+
+struct Scan<'a> {
+    text: &'a str,
+    breaks: Breaks,
+    out: String,
+    /// How much of `text` is in `out`.
+    copied: usize,
+    /// The base that marks would sit on, without selectors and modifiers.
+    base: Option<char>,
+    previous: Option<char>,
+    marks: u8,
+    joiners: u8,
+    /// Bytes of `out` whose columns are added up in `column`, which counts from the last line break.
+    measured: usize,
+    column: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn new(text: &'a str, breaks: Breaks) -> Self {
+        Self {
+            text,
+            breaks,
+            out: String::new(),
+            copied: 0,
+            base: None,
+            previous: None,
+            marks: 0,
+            joiners: 0,
+            measured: 0,
+            column: 0,
+        }
+    }
+
+    fn judge(&mut self, c: char, next: Option<char>) -> Verdict {
+        match c {
+            ' '..='~' => Verdict::Pass,
+            '\n' if self.breaks == Breaks::Kept => Verdict::Pass,
+            '\n' => Verdict::Picture('⏎'),
+            '\r' if next == Some('\n') => Verdict::Swallow,
+            '\t' => Verdict::Tab,
+            '\0'..='\u{1F}' => Verdict::Picture(char::from_u32(0x2400 + u32::from(c)).unwrap_or('␀')),
+            '\u{7F}' => Verdict::Picture('␡'),
+            _ if is_plain(c) => Verdict::Pass,
+            ZWJ => self.judge_joiner(next),
+            '\u{FE0E}' | '\u{FE0F}' => self.judge_selector(next),
+            _ if is_invisible(c) => Verdict::Code,
+            _ if extends(c) => self.judge_mark(c),
+            _ => Verdict::Pass,
+        }
+    }
+
+    fn judge_joiner(&mut self, next: Option<char>) -> Verdict {
+        let joins = self.base.is_some_and(is_emoji) && self.previous != Some(ZWJ) && next.is_some_and(is_emoji);
+        if joins && self.joiners < MAX_JOINERS {
+            self.joiners += 1;
+            return Verdict::Pass;
+        }
+        Verdict::Code
+    }
+
+    fn judge_selector(&self, next: Option<char>) -> Verdict {
+        // A digit is an emoji only under a keycap.
+        match self.previous {
+            Some(c) if is_emoji(c) => Verdict::Pass,
+            Some('0'..='9' | '#' | '*') if next == Some(KEYCAP) => Verdict::Pass,
+            _ => Verdict::Code,
+        }
+    }
+
+    fn judge_mark(&mut self, c: char) -> Verdict {
+        // A skin tone without a base is a swatch of its own.
+        if self.base.is_none() {
+            return if is_modifier(c) { Verdict::Pass } else { Verdict::Code };
+        }
+        self.marks = self.marks.saturating_add(1);
+        if self.marks <= MAX_MARKS { Verdict::Pass } else { Verdict::Code }
+    }
+
+    fn pass(&mut self, c: char) {
+        let joined = self.previous == Some(ZWJ);
+        self.previous = Some(c);
+        if c == '\n' {
+            self.base = None;
+        } else if c == ZWJ || is_selector(c) || (self.base.is_some() && extends(c)) {
+            return;
+        } else {
+            self.base = Some(c);
+        }
+        self.marks = 0;
+        if !joined {
+            self.joiners = 0;
+        }
+    }
+
+    fn replace(&mut self, at: usize, c: char, write: impl FnOnce(&mut String)) {
+        self.out.push_str(&self.text[self.copied..at]);
+        self.copied = at + c.len_utf8();
+        write(&mut self.out);
+        // What was written is a base, but the rest of a tower of marks is not set upon it.
+        self.base = Some('⟩');
+        self.previous = Some('⟩');
+        self.joiners = 0;
+        if !extends(c) {
+            self.marks = 0;
+        }
+    }
+
+    fn tab(&mut self, at: usize) {
+        self.replace(at, '\t', |_| ());
+        let piece = &self.out[self.measured..];
+        match piece.rfind('\n') {
+            Some(newline) => self.column = UnicodeWidthStr::width(&piece[newline + 1..]),
+            None => self.column += UnicodeWidthStr::width(piece),
+        }
+        let spaces = TAB - self.column % TAB;
+        self.out.extend(std::iter::repeat_n(' ', spaces));
+        self.column += spaces;
+        self.measured = self.out.len();
+        self.base = Some(' ');
+    }
+
+    fn finish(mut self) -> Cow<'a, str> {
+        if self.copied == 0 {
+            return Cow::Borrowed(self.text);
+        }
+        self.out.push_str(&self.text[self.copied..]);
+        Cow::Owned(self.out)
+    }
+}
+
+/// Letters that need no look into the tables: most of what payloads in any language are made of.
+fn is_plain(c: char) -> bool {
+    matches!(c,
+        '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{2FF}' | '\u{400}'..='\u{482}' | '\u{3041}'..='\u{3096}'
+        | '\u{30A0}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+fn is_modifier(c: char) -> bool {
+    matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
+}
+
+/// A character that is an emoji by itself; digits and signs, which are so only under a keycap, are not.
+fn is_emoji(c: char) -> bool {
+    !c.is_ascii() && c.is_emoji_char()
+}
+
+/// Characters that sit on the one before instead of taking a place of their own.
+fn extends(c: char) -> bool {
+    use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
+    if c.is_ascii() || is_plain(c) {
+        return false;
+    }
+    is_modifier(c)
+        || c.width() == Some(0)
+        || matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark)
+}
+
+/// Characters that show nothing, or that act instead.
+fn is_invisible(c: char) -> bool {
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator, PrivateUse, Surrogate, Unassigned};
+    let blank = matches!(
+        c,
+        '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'
+            ..='\u{180F}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}'
+    );
+    blank
+        || is_selector(c)
+        || matches!(
+            c.general_category(),
+            Control | Format | LineSeparator | ParagraphSeparator | PrivateUse | Surrogate | Unassigned
+        )
+}
+
+#[cfg(test)]
+mod tests;
