@@ -62,8 +62,11 @@ macro_rules! counted {
 }
 
 const COUNT: &str = concat!(counted!("?"), " ORDER BY 3 DESC, 2");
-const KEEP: &str =
-    concat!("INSERT INTO run_tallies (run, outcome, reason, n) SELECT ?1, outcome, reason, n FROM (", counted!("?1"), ")");
+const KEEP: &str = concat!(
+    "INSERT INTO run_tallies (run, outcome, reason, n) SELECT ?1, outcome, reason, n FROM (",
+    counted!("?1"),
+    ")"
+);
 
 async fn sum(tx: &mut SqliteConnection, sql: &'static str, run: i64) -> sqlx::Result<Tally> {
     let mut tally = Tally::default();

@@ -139,10 +139,8 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
     let ids = ledger.next_batch(&run, 2).await.unwrap();
     let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
     assert!(ledger.begin_batch(&run, &ids[..1], T).await.is_err(), "in doubt");
-    let outcomes: Vec<Settled> = vec![
-        (ids[0].clone(), JobResult::Done).into(),
-        (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into(),
-    ];
+    let outcomes: Vec<Settled> =
+        vec![(ids[0].clone(), JobResult::Done).into(), (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into()];
     ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
     assert!(ledger.begin_batch(&run, &ids, T).await.is_err(), "done");
     let locked = ledger.jobs(&run, Part::Locked, 0, 9).await.unwrap();
