@@ -2,3 +2,4 @@
 //! layer binds values and decodes three types.
 
 pub mod engine;
+pub mod target;
