@@ -20,11 +20,6 @@ pub enum Phase {
     Search,
 }
 
-impl Phase {
-    /// Every phase.
-    pub const ALL: [Phase; 3] = [Phase::Steady, Phase::Outage, Phase::Search];
-}
-
 /// The language that a job is written in: it decides what a backtrace looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,7 +36,29 @@ pub enum Lang {
 
 #[derive(Deserialize)]
 struct JobFile {
+    runtime: Runtimes,
     job: Vec<RawJob>,
+}
+
+/// What runs the jobs of a language: the outermost frames, innermost of them first.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Runtimes {
+    ruby: Vec<String>,
+    python: Vec<String>,
+    elixir: Vec<String>,
+    go: Vec<String>,
+}
+
+impl Runtimes {
+    fn of(&self, lang: Lang) -> &[String] {
+        match lang {
+            Lang::Ruby => &self.ruby,
+            Lang::Python => &self.python,
+            Lang::Elixir => &self.elixir,
+            Lang::Go => &self.go,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -143,8 +160,8 @@ impl Catalogue {
     /// When the data beside the code is broken, which a test sees first.
     pub fn load(only: Option<Lang>) -> Result<Catalogue> {
         let wanted = |lang: Lang| only.is_none_or(|o| o == lang);
-        let jobs: Vec<RawJob> = toml::from_str::<JobFile>(JOBS).context("the demo's jobs")?.job;
-        let jobs: Vec<RawJob> = jobs.into_iter().filter(|j| wanted(j.lang)).collect();
+        let JobFile { runtime, job } = toml::from_str(JOBS).context("the demo's jobs")?;
+        let jobs: Vec<RawJob> = job.into_iter().filter(|j| wanted(j.lang)).collect();
         let raw: Vec<RawError> = toml::from_str::<ErrorFile>(ERRORS).context("the demo's errors")?.error;
         let raw: Vec<RawError> = raw.into_iter().filter(|e| wanted(e.lang)).collect();
         ensure!(raw.len() <= 256, "a request id has room for 256 errors");
@@ -153,7 +170,7 @@ impl Catalogue {
             Weighted::new(raw.iter().map(|e| e.outage)),
             Weighted::new(raw.iter().map(|e| e.search)),
         ];
-        let errors = raw.into_iter().map(|e| error_kind(e, &jobs)).collect::<Result<_>>()?;
+        let errors = raw.into_iter().map(|e| error_kind(e, &jobs, &runtime)).collect::<Result<_>>()?;
         let jobs = jobs
             .into_iter()
             .map(|j| JobKind { args: Template::parse(&j.args), class: j.class, queue: j.queue, lang: j.lang })
@@ -177,13 +194,14 @@ impl Catalogue {
     }
 }
 
-fn error_kind(raw: RawError, jobs: &[RawJob]) -> Result<ErrorKind> {
+fn error_kind(raw: RawError, jobs: &[RawJob], runtime: &Runtimes) -> Result<ErrorKind> {
     let mut victims = Vec::new();
     let mut weights = Vec::new();
     for (index, job) in jobs.iter().enumerate() {
         let named = raw.jobs.is_empty() || raw.jobs.iter().any(|start| job.class.starts_with(start));
         if job.lang == raw.lang && named {
-            victims.push((index, Template::parse(&backtrace(raw.lang, &raw.frames, &job.frames))));
+            let frames = raw.frames.iter().chain(&job.frames).chain(runtime.of(raw.lang));
+            victims.push((index, Template::parse(&backtrace(raw.lang, frames))));
             weights.push(job.weight);
         }
     }
@@ -197,43 +215,19 @@ fn error_kind(raw: RawError, jobs: &[RawJob]) -> Result<ErrorKind> {
     })
 }
 
-/// A backtrace as its language prints it: what the library did, what the application did, what ran the job.
-fn backtrace(lang: Lang, library: &[String], application: &[String]) -> String {
-    let frames: Vec<&str> = library.iter().chain(application).map(String::as_str).collect();
+/// A backtrace as its language prints it, from its frames, the innermost first.
+fn backtrace<'a>(lang: Lang, frames: impl DoubleEndedIterator<Item = &'a String>) -> String {
+    let indented = |by: &str, frame: &String| format!("{by}{}", frame.replace('\n', &format!("\n{by}")));
+    let lines = |frames: Vec<String>| frames.join("\n");
     match lang {
-        Lang::Ruby => [frames.as_slice(), RUBY_RUNTIME].concat().join("\n"),
+        Lang::Ruby => lines(frames.cloned().collect()),
         Lang::Python => {
-            let frames = frames.iter().rev().map(|f| format!("  {}", f.replace('\n', "\n  ")));
-            let runtime = PYTHON_RUNTIME.iter().map(|f| format!("  {}", f.replace('\n', "\n  ")));
-            let lines: Vec<String> = runtime.chain(frames).collect();
-            format!("Traceback (most recent call last):\n{}", lines.join("\n"))
+            format!("Traceback (most recent call last):\n{}", lines(frames.rev().map(|f| indented("  ", f)).collect()))
         }
-        Lang::Elixir => {
-            let lines: Vec<String> = frames.iter().chain(ELIXIR_RUNTIME).map(|f| format!("    {f}")).collect();
-            lines.join("\n")
-        }
-        Lang::Go => {
-            format!("goroutine <100..9900> [running]:\n{}", [frames.as_slice(), GO_RUNTIME].concat().join("\n"))
-        }
+        Lang::Elixir => lines(frames.map(|f| indented("    ", f)).collect()),
+        Lang::Go => format!("goroutine <100..9900> [running]:\n{}", lines(frames.cloned().collect())),
     }
 }
-
-const RUBY_RUNTIME: &[&str] = &[
-    "/usr/local/bundle/gems/activejob-7.1.3.4/lib/active_job/execution.rb:68:in `block in _perform_job'",
-    "/usr/local/bundle/gems/activesupport-7.1.3.4/lib/active_support/callbacks.rb:121:in `block in run_callbacks'",
-    "/usr/local/bundle/gems/activejob-7.1.3.4/lib/active_job/execution.rb:51:in `perform_now'",
-];
-const PYTHON_RUNTIME: &[&str] = &[
-    "File \"/usr/lib/python3.12/site-packages/celery/app/trace.py\", line 453, in trace_task\n    R = retval = fun(*args, **kwargs)",
-];
-const ELIXIR_RUNTIME: &[&str] = &[
-    "(oban 2.17.12) lib/oban/queue/executor.ex:139: Oban.Queue.Executor.perform/1",
-    "(elixir 1.16.3) lib/task/supervised.ex:101: Task.Supervised.invoke_mfa/2",
-];
-const GO_RUNTIME: &[&str] = &[
-    "github.com/acme/worker.(*Pool).run.func1()\n\t/src/worker/pool.go:134 +0x8f",
-    "created by github.com/acme/worker.(*Pool).run in goroutine 1\n\t/src/worker/pool.go:121 +0x15e",
-];
 
 #[cfg(test)]
 mod tests {
@@ -261,7 +255,7 @@ mod tests {
     fn a_layout_of_one_language_still_has_a_story_in_every_phase() {
         let ruby = Catalogue::load(Some(Lang::Ruby)).expect("the data beside the code");
         assert!(ruby.errors.len() > 12);
-        for phase in Phase::ALL {
+        for phase in [Phase::Steady, Phase::Outage, Phase::Search] {
             assert!(ruby.draw(phase, &mut Random::new(1)) < ruby.errors.len());
         }
     }
