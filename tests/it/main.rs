@@ -1,4 +1,7 @@
 //! The integration tests, in one binary so that one PostgreSQL and one MariaDB serve them all.
 
+mod architecture;
+mod dependencies;
+mod fixtures;
 mod harness;
 mod pty;

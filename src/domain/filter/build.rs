@@ -46,15 +46,10 @@ impl Filter {
 
     /// The term that selects one value of a facet, `None` standing for jobs that have none.
     pub fn term_for(facet: Facet, value: Option<&str>) -> String {
-        match (facet, value) {
-            (Facet::Hour, value) => {
-                term_text(KeyInfo::from_word("hour").unwrap_or(KeyInfo::of(&Key::At)), &Key::At, value)
-            }
-            (facet, value) => {
-                let key = Key::of_facet(facet);
-                term_text(KeyInfo::of(&key), &key, value)
-            }
-        }
+        let key = Key::of_facet(facet);
+        let own = KeyInfo::of(&key);
+        let info = if facet == Facet::Hour { KeyInfo::from_word(facet.word()).unwrap_or(own) } else { own };
+        term_text(info, &key, value)
     }
 
     /// This filter with relative times counted from the whole second of `now`, and printed so: `since:2h` becomes

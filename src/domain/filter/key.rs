@@ -73,14 +73,14 @@ impl KeyInfo {
         &WORDS
     }
 
-    /// The first row that spells `key`.
+    /// The row that spells `key` itself: `at` for a time, and not `since`.
     pub(super) fn of(key: &Key) -> &'static KeyInfo {
-        KEYS.iter()
-            .find(|info| match (key, &info.key) {
-                (Key::Arg(_), Key::Arg(_)) => true,
-                (key, spelled) => key == spelled,
-            })
-            .unwrap_or(&WORDS)
+        let spells = |info: &&KeyInfo| match key {
+            Key::At => info.kind == ValueKind::Time,
+            Key::Arg(_) => info.kind == ValueKind::Argument,
+            key => info.key == *key,
+        };
+        KEYS.iter().find(spells).unwrap_or(&WORDS)
     }
 }
 
@@ -133,8 +133,6 @@ impl Key {
     pub fn word(&self) -> Cow<'static, str> {
         let word = KeyInfo::of(self).word;
         match self {
-            // `since` comes first in the table, but a time as such is `at`.
-            Key::At => Cow::Borrowed("at"),
             Key::Arg(path) if !path.is_empty() => Cow::Owned(quote::path(word, path)),
             _ => Cow::Borrowed(word),
         }

@@ -133,9 +133,9 @@ impl<'a> Value<'a> {
         }
         // Stars in a row are one star.
         let last = parts.len() - 1;
-        let mut place = 0..;
-        parts.retain(|part| !part.is_empty() || place.next().is_some_and(|at| at == 0 || at == last));
-        Ok(Pattern::Glob(parts))
+        let inner = |at: usize| at != 0 && at != last;
+        let parts = parts.into_iter().enumerate().filter(|(at, part)| !(part.is_empty() && inner(*at)));
+        Ok(Pattern::Glob(parts.map(|(_, part)| part).collect()))
     }
 }
 

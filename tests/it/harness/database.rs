@@ -18,9 +18,6 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Postgres, Self::Mysql, Self::Sqlite];
-
     /// The name by which adapters and fixtures call it.
     pub fn name(self) -> &'static str {
         match self {
