@@ -7,6 +7,7 @@ mod random;
 mod story;
 mod template;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -46,13 +47,11 @@ impl Layout {
         }
     }
 
+    /// The statements that make its tables.
     fn schema(self) -> &'static str {
         match self {
-            Layout::JobsDlq => concat!(
-                "CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, payload TEXT, attempts INTEGER DEFAULT 0, max_attempts INTEGER DEFAULT 5, run_after TEXT, locked_at TEXT, locked_by TEXT, created_at TEXT DEFAULT CURRENT_TIMESTAMP);",
-                "CREATE TABLE jobs_dlq (id INTEGER PRIMARY KEY AUTOINCREMENT, original_id INTEGER, payload TEXT, attempts INTEGER, error_class TEXT, error_msg TEXT, stacktrace TEXT, failed_by TEXT, failed_at TEXT);"
-            ),
-            Layout::DeadLetterJobs => "",
+            Layout::JobsDlq => include_str!("../../../assets/demo/jobs_dlq.sql"),
+            Layout::DeadLetterJobs => include_str!("../../../assets/demo/dead_letter_jobs.sql"),
         }
     }
 }
@@ -107,4 +106,19 @@ impl Demo {
     pub async fn end(self) {
         self.life.end().await;
     }
+}
+
+/// Runs the demo without a console until it is told to stop, and says where the database is.
+///
+/// # Errors
+/// As [`Demo::start`].
+pub async fn serve(recipe: &Recipe, folder: &Path) -> Result<()> {
+    let demo = Demo::start(recipe, Some(folder)).await?;
+    let mut out = super::out::stdout();
+    writeln!(out, "sqlite:{}", demo.file().display())?;
+    out.flush()?;
+    drop(out);
+    super::signal::stop_requested().await;
+    demo.end().await;
+    Ok(())
 }
