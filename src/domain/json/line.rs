@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
+
 use super::document::{Document, Kind, NodeId};
 use super::layout::{Folds, Place};
 use super::marks::{Cut, Marks};
 use super::string::readable;
 use crate::domain::text::{Clean, head};
 
-/// What a piece of a line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What a piece of a line is. Adapter files write these words in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TokenKind {
     /// A member's key.
     Key,
@@ -111,7 +114,7 @@ impl<'a> Lines<'a> {
         let cut = self.marks.at(node);
         let open = cut.is_none() && !self.doc.is_leaf(node);
         if let Some(cut) = cut {
-            tokens.push(cut_token(cut));
+            tokens.push(cut_token(cut, self.cap));
         } else if open {
             let folded = self.folds.contains(node);
             fold = Some(folded);
@@ -204,9 +207,10 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn cut_token(cut: &Cut) -> Token<'_> {
+fn cut_token(cut: &Cut, cap: usize) -> Token<'_> {
     match cut {
-        Cut::Shown(text, kind) => Token { kind: *kind, text: Cow::Borrowed(text) },
+        Cut::Shown(text, kind) => Token { kind: *kind, text: Cow::Borrowed(head(text, cap)) },
+        Cut::Masked(json) => Token { kind: TokenKind::String, text: capped(json, cap).0 },
         Cut::Redacted | Cut::Hidden => Token { kind: TokenKind::Marker, text: Cow::Borrowed(REDACTED) },
     }
 }

@@ -15,6 +15,19 @@ pub enum Cut {
     Shown(Cow<'static, str>, TokenKind),
     /// `[redacted]`.
     Redacted,
+    /// The same JSON string with the secrets in it replaced.
+    Masked(String),
+}
+
+impl Cut {
+    /// The JSON that stands for a redacted value in copies and exports; `None` for other cuts.
+    pub fn redacted_json(&self) -> Option<&str> {
+        match self {
+            Cut::Redacted => Some("\"[redacted]\""),
+            Cut::Masked(json) => Some(json),
+            Cut::Hidden | Cut::Shown(..) => None,
+        }
+    }
 }
 
 /// Cuts and key styles by node. What lies inside a cut value is not displayed and not searched.
@@ -49,9 +62,9 @@ impl Marks {
         self.symbols.contains(&node)
     }
 
-    /// Whether `node` itself is redacted.
+    /// Whether `node` itself is redacted, wholly or in part.
     pub fn is_redacted(&self, node: NodeId) -> bool {
-        matches!(self.at(node), Some(Cut::Redacted))
+        matches!(self.at(node), Some(Cut::Redacted | Cut::Masked(_)))
     }
 
     /// Whether `node` shows nothing at all.

@@ -36,6 +36,7 @@ impl View {
                 let hit = in_key
                     || match cut {
                         Some(Cut::Shown(text, _)) => pattern.is_match(text),
+                        Some(Cut::Masked(json)) => pattern.is_match(&readable(json)),
                         Some(Cut::Redacted | Cut::Hidden) => false,
                         None if doc.kind(node).is_container() => false,
                         None => pattern.is_match(&readable(doc.raw(node))),

@@ -93,6 +93,7 @@ impl View {
         Some(match self.marks.at(node) {
             Some(Cut::Redacted | Cut::Hidden) => REDACTED.to_owned(),
             Some(Cut::Shown(text, _)) => text.to_string(),
+            Some(Cut::Masked(json)) => json.clone(),
             None => self.redacted_copy(node),
         })
     }
@@ -100,7 +101,7 @@ impl View {
     fn redacted_copy(&self, node: NodeId) -> String {
         let end = self.doc.end(node);
         let secret: Vec<(NodeId, &str)> =
-            self.marks.cuts().filter(|&(n, _)| self.marks.is_redacted(n)).map(|(n, _)| (n, "\"[redacted]\"")).collect();
+            self.marks.cuts().filter_map(|(n, cut)| Some((n, cut.redacted_json()?))).collect();
         let inside = secret.iter().any(|&(n, _)| n >= node && n < end);
         if !inside {
             return self.doc.raw(node).to_owned();

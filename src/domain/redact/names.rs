@@ -1,0 +1,128 @@
+//! Rules that name keys, and the keys that are secret unless told otherwise.
+
+/// Keys that are taken for secrets, as rules. Case, `_`, `-` and spaces do not count: `apikey` is `API-Key` too.
+pub(super) const WELL_KNOWN: &[&str] = &[
+    "*password*",
+    "*passwd",
+    "*passphrase",
+    "pwd",
+    "*secret",
+    "*secretkey",
+    "secretkeybase",
+    "*clientsecret*",
+    "token",
+    "*accesstoken",
+    "*authtoken",
+    "*apitoken",
+    "*refreshtoken",
+    "*idtoken",
+    "*sessiontoken",
+    "*bearertoken",
+    "*csrftoken",
+    "*secrettoken",
+    "jwt",
+    "*authorization",
+    "*apikey",
+    "*accesskey",
+    "*accesskeyid",
+    "*privatekey",
+    "*encryptionkey",
+    "*signingkey",
+    "*credential",
+    "*credentials",
+    "cookie",
+    "setcookie",
+    "sessionid",
+    "*cardnumber",
+    "*creditcard",
+    "ccnumber",
+    "pan",
+    "card.number",
+    "*cvv",
+    "cvv2",
+    "cvc",
+    "cvc2",
+    "*securitycode",
+    "pin",
+    "pincode",
+    "otp",
+    "ssn",
+    "*socialsecuritynumber",
+    "*iban",
+    "*bankaccountnumber",
+    "*routingnumber",
+];
+
+/// Keys in a row, each with `*` for any characters: `card.number` is any `number` directly inside any `card`.
+///
+/// Elements of arrays are not named, as in filters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rule(Vec<String>);
+
+impl Rule {
+    pub(super) fn new(text: &str) -> Self {
+        Self(text.split('.').map(folded).collect())
+    }
+
+    /// Whether the keys on the way to a value, the last first, end in this rule's keys. `keys` are folded.
+    pub(super) fn matches<'a>(&self, keys: impl Iterator<Item = &'a str>) -> bool {
+        let mut keys = keys;
+        self.0.iter().rev().all(|pattern| keys.next().is_some_and(|key| glob(pattern, key)))
+    }
+
+    /// Whether it needs no other key than the last.
+    pub(super) fn is_single(&self) -> bool {
+        self.0.len() == 1
+    }
+
+    /// Whether it could concern a value whose own key is `key`.
+    pub(super) fn ends_in(&self, key: &str) -> bool {
+        self.0.last().is_some_and(|pattern| glob(pattern, key))
+    }
+}
+
+/// A key without what spellings differ in.
+pub(super) fn folded(key: &str) -> String {
+    key.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether `text` is what `pattern` describes, `*` standing for any characters. Linear but for the stars' own restarts.
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(rest) = text.strip_prefix(parts.next().unwrap_or("")) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    let mut rest = rest;
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_characters_and_the_rest_for_itself() {
+        for (pattern, text, fits) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("a*", "abc", true),
+            ("*c", "abc", true),
+            ("a*b*c", "axbyc", true),
+            ("a*b*c", "acb", false),
+            ("a*a", "a", false),
+            ("*b*", "abc", true),
+        ] {
+            assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn marked(config: &RedactConfig, text: &str) -> Vec<String> {
+    let doc = Document::parse(text).expect("valid");
+    let mut marks = Marks::default();
+    Redactor::new(config).mark(&doc, &mut marks);
+    marks.cuts().map(|(node, _)| doc.path(node)).collect()
+}
+
+#[test]
+fn well_known_secrets_are_found_in_any_spelling_and_at_any_depth() {
+    let text = r#"[{"user":{"apiKey":"x","API-Key":"x","api_key":[1],"new_password":"x","keyboard":"x"}},
+        {"card":{"number":4242,"exp":"12/30"},"order":{"number":7},"IBAN":"DE1","pin":null,"tokens":12,"panel":"x"}]"#;
+    let paths = ["0.user.apiKey", "0.user.API-Key", "0.user.api_key", "0.user.new_password", "1.card.number", "1.IBAN"];
+    assert_eq!(marked(&RedactConfig::default(), text), paths);
+}
+
+#[test]
+fn configuration_adds_rules_allows_others_and_can_switch_the_list_off() {
+    let text = r#"{"user":[{"name":"x"}],"name":"y","token":"z"}"#;
+    let extra = RedactConfig { extra: vec!["user.na*".into()], ..RedactConfig::default() };
+    assert_eq!(marked(&extra, text), ["user.0.name", "token"]);
+    let allow = RedactConfig { allow: vec!["token".into()], ..RedactConfig::default() };
+    assert_eq!(marked(&allow, text), [""; 0]);
+    let off: RedactConfig = toml::from_str("well_known = false\nextra = ['name']").expect("a table");
+    assert_eq!(marked(&off, text), ["user.0.name", "name"]);
+    assert!(toml::from_str::<RedactConfig>("extras = []").is_err());
+}
+
+#[test]
+fn json_stays_json_and_exact_in_all_else() {
+    let redactor = Redactor::default();
+    let text = r#"{"n": 1.10,  "token" : {"a": [1]}, "body":"{\"password\":\"hunter2\",\"n\":1}"}"#;
+    let out = redactor.text(text);
+    assert_eq!(out, r#"{"n": 1.10,  "token" : "[redacted]", "body":"{\"password\":\"[redacted]\",\"n\":1}"}"#);
+    assert!(Document::parse(&*out).is_ok());
+    assert_eq!(redactor.text(&quote(r#"{"token":"x"}"#)), quote(r#"{"token":"[redacted]"}"#));
+    assert!(matches!(redactor.text(r#"{"a":"b"}"#), Cow::Borrowed(_)));
+}
+
+#[test]
+fn secrets_in_prose_are_replaced_wherever_a_key_announces_them() {
+    let redactor = Redactor::default();
+    for (text, out) in [
+        ("login failed: password=hunter2, user=7", "login failed: password=[redacted], user=7"),
+        ("GET /a?token=abc&x=1", "GET /a?token=[redacted]&x=1"),
+        ("Authorization: Bearer abc.def-1", "Authorization: [redacted]"),
+        (r#"{"password" : "hun\"ter", "#, r#"{"password" : "[redacted]", "#),
+        (r#"{:password=>"hunter2", "api_key" => 'x'}"#, r#"{:password=>"[redacted]", "api_key" => '[redacted]'}"#),
+        (r#"body: "{\"password\":\"hunter2\"}""#, r#"body: "{\"password\":\"[redacted]\"}""#),
+        ("msg: secret: abc", "msg: secret: [redacted]"),
+        ("postgres://app:hunter2@db/x", "postgres://app:[redacted]@db/x"),
+        ("sent Bearer abcdefghijklmnop1234 there", "sent Bearer [redacted] there"),
+        ("config.api_key = abc", "config.api_key = [redacted]"),
+    ] {
+        assert_eq!(redactor.prose(text), out);
+    }
+    for same in ["undefined method `password' for nil", "token expired", "a: b, c=d", "http://a.b/c:d@e"] {
+        assert!(matches!(redactor.prose(same), Cow::Borrowed(_)), "{same}");
+    }
+}
+
+#[test]
+fn nothing_is_replaced_while_secrets_are_revealed() {
+    let redactor = Redactor::default().revealing(true);
+    assert_eq!(redactor.text(r#"{"token":"x"}"#), r#"{"token":"x"}"#);
+    assert_eq!(redactor.prose("token=x"), "token=x");
+}
+
+proptest! {
+    #[test]
+    fn a_planted_secret_never_comes_out(
+        before in "[ -~]{0,12}",
+        key in prop::sample::select(vec!["password", "API_KEY", "accessToken", "cvv"]),
+        noise in "[a-z ,:{}\\[\\]\"\\\\=&]{0,12}",
+    ) {
+        let document = format!("{{{}:[{{{}:{}}}]}}", quote(&before), quote(key), quote(&format!("hunter2{noise}")));
+        let redactor = Redactor::default();
+        prop_assert!(!redactor.text(&document).contains("hunter2"));
+        prop_assert!(!redactor.text(&quote(&document)).contains("hunter2"));
+        prop_assert!(Document::parse(redactor.text(&document)).is_ok());
+    }
+
+    #[test]
+    fn any_text_goes_through_without_a_panic(text in "[a-z=:\"'\\\\ @/{}éßtokenpassword]{0,40}") {
+        let redactor = Redactor::default();
+        let _ = (redactor.prose(&text), redactor.text(&text));
+    }
+}
+
+#[test]
+fn copying_a_container_never_copies_the_secrets_in_it() {
+    let doc = Document::parse(r#"{"a":{"token":"hunter2","note":"password=hunter2 \u00e9"}}"#).expect("valid");
+    let mut marks = Marks::default();
+    Redactor::default().mark(&doc, &mut marks);
+    let view = crate::domain::json::View::new(doc, marks);
+    assert_eq!(view.value_at(1).as_deref(), Some(r#"{"token":"[redacted]","note":"password=[redacted] \u00e9"}"#));
+    assert_eq!(view.value_at(3).as_deref(), Some(r#""password=[redacted] \u00e9""#));
+    assert_eq!(view.search("hunter2", 0, 9), []);
+}
