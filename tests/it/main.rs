@@ -2,6 +2,9 @@
 
 mod architecture;
 mod dependencies;
+mod engine;
 mod fixtures;
 mod harness;
+mod install;
+mod pgbouncer;
 mod pty;

@@ -56,6 +56,10 @@ fn postgres(message: String, code: Option<String>) -> StoreError {
         "57014" => SERVER_DEADLINE,
         "55P03" | "40001" | "40P01" => StoreError::Locked(message),
         "42501" | "25006" => StoreError::Denied(message),
+        // The driver looks up a type that it does not know with a statement of its own, which replaces ours.
+        "26000" => StoreError::Layout(
+            "a column or value has a type of the database's own (an enum?): the statement must cast it to text".into(),
+        ),
         // Wrong password, unknown role or database: waiting does not help, so it is not `Unreachable`.
         "28000" | "28P01" | "3D000" => StoreError::Refused { message, code },
         // Connection exceptions, shut down, starting up, too many connections, idle too long in a transaction.

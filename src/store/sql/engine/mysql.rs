@@ -54,7 +54,7 @@ impl Connector for Mysql {
 /// The connection's id, whether it is MariaDB, and what the server says of itself.
 async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(u64, bool, Facts)> {
     if read_only {
-        sqlx::raw_sql("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
+        bind::command("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
     }
     let row = sqlx::query(
         "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
@@ -118,7 +118,7 @@ impl Link for MyLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         let sql = begin_sql(self.maria, mode, limits);
         Box::pin(async move {
-            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
@@ -143,7 +143,7 @@ impl Link for MyLink {
             End::Rollback => "ROLLBACK",
         };
         Box::pin(async move {
-            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
@@ -153,7 +153,7 @@ impl Link for MyLink {
         Box::pin(async move {
             let kill = async move {
                 let mut second = options.connect().await?;
-                sqlx::raw_sql(AssertSqlSafe(format!("KILL QUERY {id}"))).execute(&mut second).await
+                bind::command(AssertSqlSafe(format!("KILL QUERY {id}"))).execute(&mut second).await
             };
             drop(tokio::time::timeout(INTERRUPT, kill).await);
         })

@@ -117,7 +117,7 @@ impl Link for LiteLink {
             Mode::Write => "PRAGMA query_only = off; BEGIN IMMEDIATE",
         };
         Box::pin(async move {
-            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
@@ -146,7 +146,7 @@ impl Link for LiteLink {
             End::Rollback => "ROLLBACK",
         };
         Box::pin(async move {
-            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
