@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
+use crate::domain::notation::Notation;
 
 /// A layout as one database has it.
 #[derive(Clone, Debug, Deserialize)]
@@ -37,7 +38,7 @@ pub struct Spec {
     pub outcome: Option<Spanned<String>>,
     /// How payloads are read by a human.
     #[serde(default)]
-    pub notation: toml::Table,
+    pub notation: Notation,
 }
 
 /// What must be there for the layout to be recognised.

@@ -10,7 +10,6 @@ mod sqlite;
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
 use crate::adapter::Kind;
-use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
 
 /// The speech of a database.
@@ -56,11 +55,21 @@ pub(super) trait Speech: Sync {
     /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.
     fn contract(&self, raw: &str, kind: Kind) -> String;
 
+    /// Whether a column of this type is compared with text as it stands; else it is cast first.
+    fn is_text(&self, _data_type: &str) -> bool {
+        true
+    }
+
     /// An expression as the text by which a later statement finds its place again.
     fn position(&self, raw: &str, kind: Kind) -> String;
 
     /// A text placeholder cast to what `kind` is compared with.
     fn cast(&self, place: &str, kind: Kind) -> String;
+
+    /// A text expression as values are told apart by in a GROUP BY: exactly.
+    fn group(&self, raw: &str) -> String {
+        raw.to_owned()
+    }
 
     /// The first `n` characters of a text expression.
     fn head(&self, raw: &str, n: usize) -> String {
@@ -139,6 +148,11 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// The oldest transaction in flight and the next one to begin, as a change token tells them.
+    fn token_span(&self, _token: &str) -> Option<(u64, u64)> {
+        None
+    }
+
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
@@ -160,16 +174,6 @@ pub(super) struct WindowShape<'a> {
     pub(super) key: &'a str,
     pub(super) order: &'a str,
     pub(super) rows: usize,
-}
-
-/// The value of a facet that stands for an hour: digits up to the hour.
-pub(super) fn hour_text(at: Timestamp) -> Option<String> {
-    at.calendar().map(|c| c.format("%Y-%m-%dT%H").to_string())
-}
-
-/// Facets whose values are the words of the state column.
-pub(super) fn by_state(facet: Facet) -> bool {
-    facet == Facet::State
 }
 
 /// An instant as a database without time zones writes it; beyond its calendar, the last instant that it knows.

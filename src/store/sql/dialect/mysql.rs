@@ -65,6 +65,10 @@ impl Speech for Mysql {
         }
     }
 
+    fn group(&self, raw: &str) -> String {
+        bytes(raw)
+    }
+
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         self.compare(sql, raw, kind, at, ">=");
     }
@@ -105,9 +109,10 @@ impl Speech for Mysql {
     }
 
     fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str) {
-        // Latin-1 keeps ASCII as it is and folds little else; what it cannot hold becomes a question mark.
+        // Read as ASCII so that nothing else folds into it; whatever is not ASCII becomes a question mark there.
+        let charset = if piece.contains('?') { "utf8mb4" } else { "ascii" };
         let place = sql.text(&piece.to_ascii_lowercase());
-        let folded = format!("LOWER(CONVERT({raw} USING ascii))");
+        let folded = format!("LOWER(CONVERT({raw} USING {charset}))");
         sql.push(&format!("LOCATE(CAST({place} AS BINARY), CAST({folded} AS BINARY)) > 0"));
     }
 

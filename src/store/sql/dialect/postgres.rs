@@ -76,6 +76,10 @@ impl Speech for Postgres {
         }
     }
 
+    fn is_text(&self, data_type: &str) -> bool {
+        ["character varying", "text", "citext"].contains(&data_type)
+    }
+
     fn position(&self, raw: &str, _kind: Kind) -> String {
         format!("({raw})::text")
     }
@@ -196,6 +200,11 @@ impl Speech for Postgres {
 
     fn change_token(&self) -> Option<&'static str> {
         Some("pg_current_snapshot()::text")
+    }
+
+    fn token_span(&self, token: &str) -> Option<(u64, u64)> {
+        let mut parts = token.split(':').map(str::parse);
+        Some((parts.next()?.ok()?, parts.next()?.ok()?))
     }
 
     fn catalogue(&self, tables: &[String]) -> Statement {
