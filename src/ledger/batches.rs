@@ -1,9 +1,10 @@
 //! Batches: named before their jobs are touched, settled after. What lies between the two is in doubt.
 
 use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
 
 use super::error::{LedgerError, Result};
-use super::model::{BatchNo, RunId, RunState};
+use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::open::Ledger;
 use super::tally::{DONE, FAILED, SKIPPED};
 use crate::domain::action::{JobOutcome, JobResult};
@@ -30,56 +31,68 @@ impl From<JobOutcome> for Settled {
 }
 
 impl Ledger {
-    /// The next jobs of a run that no batch has named yet, in the order of freezing.
+    /// Writes down that the next jobs of the run are about to be touched, at most `n` of them in the order of freezing;
+    /// durable on return. `None` when every job was named in a batch.
     ///
     /// # Errors
-    /// When the record cannot be read.
-    pub async fn next_batch(&self, run: &RunId, n: usize) -> Result<Vec<JobId>> {
-        let ids: Vec<String> = sqlx::query_scalar(
-            "SELECT job_id FROM run_jobs WHERE run = (SELECT seq FROM runs WHERE id = ?) AND batch IS NULL \
-             ORDER BY ord LIMIT ?",
-        )
-        .bind(&run.0)
-        .bind(i64::try_from(n).unwrap_or(i64::MAX))
-        .fetch_all(&self.pool)
-        .await
-        .map_err(|e| self.fault(e))?;
-        Ok(ids.into_iter().map(JobId::new).collect())
-    }
-
-    /// Writes down that these jobs are about to be touched; durable on return. A job that was skipped may be named
-    /// again, one that is done or refused may not.
-    ///
-    /// # Errors
-    /// When the record cannot be kept, the run is not running, or a job may not be named: then none is.
-    pub async fn begin_batch(&self, run: &RunId, ids: &[JobId], now: Timestamp) -> Result<BatchNo> {
+    /// When the record cannot be kept or the run is not running: then nothing may be touched.
+    pub async fn begin_batch(&self, run: &RunId, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
-        let no: i64 = sqlx::query_scalar(
-            "INSERT INTO batches (run, no, begun_at) \
-             SELECT ?1, 1 + coalesce(max(no), 0), ?2 FROM batches WHERE run = ?1 RETURNING no",
+        let no = self.new_batch(&mut tx, seq, now).await?;
+        let ids: Vec<String> = sqlx::query_scalar(
+            "UPDATE run_jobs SET batch = ?2 WHERE run = ?1 AND ord IN \
+             (SELECT ord FROM run_jobs WHERE run = ?1 AND batch IS NULL ORDER BY ord LIMIT ?3) RETURNING job_id",
         )
         .bind(seq)
-        .bind(now.0)
-        .fetch_one(&mut *tx)
+        .bind(no.0)
+        .bind(i64::try_from(n).unwrap_or(i64::MAX))
+        .fetch_all(&mut *tx)
         .await
         .map_err(|e| self.fault(e))?;
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        Ok(Some((no, ids.into_iter().map(JobId::new).collect())))
+    }
+
+    /// Writes down that jobs which were skipped are about to be tried once more; otherwise as [`Ledger::begin_batch`].
+    ///
+    /// # Errors
+    /// As [`Ledger::begin_batch`]; also when one of the jobs was not skipped: then none is named.
+    pub async fn begin_again(&self, run: &RunId, jobs: &[RunJob], now: Timestamp) -> Result<BatchNo> {
+        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        let no = self.new_batch(&mut tx, seq, now).await?;
+        let ords: Vec<i64> = jobs.iter().map(|job| job.ord).collect();
         let named = sqlx::query(
-            "UPDATE run_jobs INDEXED BY run_jobs_by_job SET batch = ?2, outcome = NULL, reason = NULL \
-             WHERE run = ?1 AND job_id IN (SELECT value FROM json_each(?3)) \
-             AND (batch IS NULL OR outcome = 'skipped')",
+            "UPDATE run_jobs SET batch = ?2, outcome = NULL, reason = NULL WHERE run = ?1 \
+             AND ord IN (SELECT value FROM json_each(?3)) AND outcome = 'skipped'",
         )
         .bind(seq)
-        .bind(no)
-        .bind(ids_json(ids))
+        .bind(no.0)
+        .bind(serde_json::to_string(&ords).unwrap_or_default())
         .execute(&mut *tx)
         .await
         .map_err(|e| self.fault(e))?;
-        if named.rows_affected() != ids.len() as u64 {
-            let missing = ids.len() as u64 - named.rows_affected().min(ids.len() as u64);
-            return Err(LedgerError::Refused(format!("{missing} jobs of the batch are settled or not of this run")));
+        if named.rows_affected() != jobs.len() as u64 {
+            return Err(LedgerError::Refused(format!("not all of these jobs of run {run} were skipped")));
         }
         tx.commit().await.map_err(|e| self.fault(e))?;
+        Ok(no)
+    }
+
+    async fn new_batch(&self, tx: &mut SqliteConnection, run: i64, now: Timestamp) -> Result<BatchNo> {
+        let no = sqlx::query_scalar(
+            "INSERT INTO batches (run, no, begun_at) \
+             SELECT ?1, 1 + coalesce(max(no), 0), ?2 FROM batches WHERE run = ?1 RETURNING no",
+        )
+        .bind(run)
+        .bind(now.0)
+        .fetch_one(tx)
+        .await
+        .map_err(|e| self.fault(e))?;
         Ok(BatchNo(no))
     }
 

@@ -79,7 +79,7 @@ impl Ledger {
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "SELECT run_jobs.job_id, count(*) FROM json_each(?3) AS asked \
              CROSS JOIN run_jobs ON run_jobs.job_id = asked.value CROSS JOIN runs ON runs.seq = run_jobs.run \
-             WHERE run_jobs.outcome = 'done' AND runs.action = 'replay' AND runs.source = ?1 AND runs.store = ?2 \
+             WHERE run_jobs.batch IS NOT NULL AND run_jobs.outcome = 'done' AND runs.action = 'replay' AND runs.source = ?1 AND runs.store = ?2 \
              GROUP BY 1",
         )
         .bind(source)
@@ -91,18 +91,19 @@ impl Ledger {
         Ok(rows.into_iter().map(|(id, n)| (JobId::new(id), u64::try_from(n).unwrap_or_default())).collect())
     }
 
-    /// How many jobs of a run were replayed by earlier runs of the same store.
+    /// How many jobs of a run were replayed by other runs of the same store.
     ///
     /// # Errors
     /// When the record cannot be read.
     pub async fn replayed_before(&self, run: &RunId) -> Result<u64> {
         let n: i64 = sqlx::query_scalar(
-            "SELECT count(DISTINCT earlier.job_id) FROM runs AS this CROSS JOIN runs AS past \
-             ON past.source = this.source AND past.store = this.store AND past.seq < this.seq \
-             AND past.action = 'replay' AND past.started_at IS NOT NULL \
-             CROSS JOIN run_jobs AS earlier ON earlier.run = past.seq AND earlier.outcome = 'done' \
-             CROSS JOIN run_jobs AS planned ON planned.job_id = earlier.job_id AND planned.run = this.seq \
-             WHERE this.id = ?",
+            "WITH past AS MATERIALIZED (SELECT past.seq FROM runs AS this JOIN runs AS past \
+             ON past.source = this.source AND past.store = this.store AND past.seq <> this.seq \
+             WHERE this.id = ?1 AND past.action = 'replay' AND past.started_at IS NOT NULL) \
+             SELECT count(*) FROM run_jobs AS planned WHERE planned.run = (SELECT seq FROM runs WHERE id = ?1) \
+             AND EXISTS (SELECT 1 FROM past) AND EXISTS (SELECT 1 FROM run_jobs AS earlier \
+             WHERE earlier.job_id = planned.job_id AND earlier.batch IS NOT NULL AND earlier.outcome = 'done' \
+             AND earlier.run IN (SELECT seq FROM past))",
         )
         .bind(&run.0)
         .fetch_one(&self.pool)

@@ -58,39 +58,43 @@ impl Ledger {
         Err(LedgerError::Refused("too many runs were made at the same instant".into()))
     }
 
-    /// Adds jobs to a run that is being frozen and says how many of them were not in it yet.
+    /// Adds jobs to a run that is being frozen; those that come twice are sorted out by [`Ledger::seal`].
     ///
     /// # Errors
     /// As [`Ledger::create_run`]; [`LedgerError::WrongState`] once the run is sealed.
-    pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<u64> {
+    pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<()> {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Freezing], "added to").await?;
-        let mut added = 0;
         for chunk in jobs.chunks(FREEZE_CHUNK) {
-            let done = sqlx::query(
+            sqlx::query(
                 "INSERT INTO run_jobs (run, ord, job_id, error_class, job_class, died_at, state) \
                  SELECT ?1, key + 1 + (SELECT coalesce(max(ord), 0) FROM run_jobs WHERE run = ?1), value ->> 0, \
-                 value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true \
-                 ON CONFLICT (job_id, run) DO NOTHING",
+                 value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2)",
             )
             .bind(seq)
             .bind(frozen_json(chunk))
             .execute(&mut *tx)
             .await
             .map_err(|e| self.fault(e))?;
-            added += done.rows_affected();
         }
-        tx.commit().await.map_err(|e| self.fault(e))?;
-        Ok(added)
+        tx.commit().await.map_err(|e| self.fault(e))
     }
 
-    /// Closes the cohort: `planned` from here on. Returns how many jobs it has.
+    /// Closes the cohort: each job is in it once, and it is `planned` from here on. Returns how many jobs it has.
     ///
     /// # Errors
     /// As [`Ledger::freeze_jobs`].
     pub async fn seal(&self, run: &RunId) -> Result<u64> {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Freezing], "sealed").await?;
+        sqlx::query(
+            "DELETE FROM run_jobs WHERE run = ?1 AND ord IN (SELECT ord FROM (SELECT ord, \
+             row_number() OVER (PARTITION BY job_id ORDER BY ord) AS nth FROM run_jobs WHERE run = ?1) WHERE nth > 1)",
+        )
+        .bind(seq)
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
         let planned: i64 = sqlx::query_scalar(
             "UPDATE runs SET state = ?2, planned = (SELECT count(*) FROM run_jobs WHERE run = ?1) \
              WHERE seq = ?1 RETURNING planned",

@@ -48,6 +48,10 @@ async fn planned(ledger: &Ledger, n: usize) -> RunId {
     run
 }
 
+async fn begin(ledger: &Ledger, run: &RunId, n: usize) -> (BatchNo, Vec<JobId>) {
+    ledger.begin_batch(run, n, T).await.unwrap().unwrap()
+}
+
 fn all(ids: &[JobId], result: &JobResult) -> Vec<Settled> {
     ids.iter().map(|id| Settled::from((id.clone(), result.clone()) as JobOutcome)).collect()
 }
@@ -74,9 +78,8 @@ async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
     assert_eq!(kept.tally, Tally { planned: 10, not_started: 10, ..Tally::default() });
 
     ledger.start(&run, T).await.unwrap();
-    let ids = ledger.next_batch(&run, 4).await.unwrap();
+    let (batch, ids) = begin(&ledger, &run, 4).await;
     assert_eq!(ids, (0..4).map(|n| JobId::new(n.to_string())).collect::<Vec<_>>());
-    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
     let tally = ledger.tally(&run).await.unwrap();
     assert_eq!((tally.in_doubt, tally.not_started), (4, 6));
     assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(batch, ids.clone())]);
@@ -112,8 +115,7 @@ async fn a_run_ends_finished_only_when_every_job_has_an_outcome() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2).await;
     ledger.start(&run, T).await.unwrap();
-    let ids = ledger.next_batch(&run, 9).await.unwrap();
-    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+    let (batch, ids) = begin(&ledger, &run, 9).await;
     assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Stopped);
     ledger.start(&run, T).await.unwrap();
     ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
@@ -125,8 +127,8 @@ async fn a_run_ends_finished_only_when_every_job_has_an_outcome() {
 async fn a_job_is_in_a_run_once_however_often_it_is_frozen() {
     let (_folder, ledger) = open().await;
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
-    assert_eq!(ledger.freeze_jobs(&run, &[frozen(1), frozen(2), frozen(1)]).await.unwrap(), 2);
-    assert_eq!(ledger.freeze_jobs(&run, &[frozen(2), frozen(3)]).await.unwrap(), 1);
+    ledger.freeze_jobs(&run, &[frozen(1), frozen(2), frozen(1)]).await.unwrap();
+    ledger.freeze_jobs(&run, &[frozen(2), frozen(3)]).await.unwrap();
     assert_eq!(ledger.seal(&run).await.unwrap(), 3);
     assert!(ledger.freeze_jobs(&run, &[frozen(4)]).await.is_err());
 }
@@ -136,16 +138,17 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2).await;
     ledger.start(&run, T).await.unwrap();
-    let ids = ledger.next_batch(&run, 2).await.unwrap();
-    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
-    assert!(ledger.begin_batch(&run, &ids[..1], T).await.is_err(), "in doubt");
+    let (batch, ids) = begin(&ledger, &run, 2).await;
+    let named = ledger.jobs(&run, Part::All, 0, 9).await.unwrap();
+    assert!(ledger.begin_again(&run, &named[..1], T).await.is_err(), "in doubt");
     let outcomes: Vec<Settled> =
         vec![(ids[0].clone(), JobResult::Done).into(), (ids[1].clone(), JobResult::Skipped(SkipReason::Locked)).into()];
     ledger.finish_batch(&run, batch, &outcomes, T).await.unwrap();
-    assert!(ledger.begin_batch(&run, &ids, T).await.is_err(), "done");
+    assert!(ledger.begin_again(&run, &named, T).await.is_err(), "done");
+    assert_eq!(ledger.begin_batch(&run, 9, T).await.unwrap(), None);
     let locked = ledger.jobs(&run, Part::Locked, 0, 9).await.unwrap();
     assert_eq!(locked.len(), 1);
-    ledger.begin_batch(&run, &ids[1..], T).await.unwrap();
+    ledger.begin_again(&run, &locked, T).await.unwrap();
     let tally = ledger.tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.skipped_total()), (1, 1, 0));
 }
@@ -155,11 +158,10 @@ async fn a_released_batch_is_not_started_again() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 3).await;
     ledger.start(&run, T).await.unwrap();
-    let ids = ledger.next_batch(&run, 2).await.unwrap();
-    let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+    let (batch, ids) = begin(&ledger, &run, 2).await;
     ledger.release_batch(&run, batch).await.unwrap();
     assert_eq!(ledger.tally(&run).await.unwrap().not_started, 3);
-    assert_eq!(ledger.next_batch(&run, 2).await.unwrap(), ids);
+    assert_eq!(begin(&ledger, &run, 2).await.1, ids);
 }
 
 #[tokio::test]
@@ -179,8 +181,7 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
     for _ in 0..2 {
         let run = planned(&ledger, 3).await;
         ledger.start(&run, T).await.unwrap();
-        let ids = ledger.next_batch(&run, 2).await.unwrap();
-        let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+        let (batch, ids) = begin(&ledger, &run, 2).await;
         ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), Timestamp(T.0 + 9)).await.unwrap();
         ledger.end(&run, T).await.unwrap();
     }
@@ -286,8 +287,7 @@ async fn a_million_ids_freeze_in_seconds() {
     ledger.start(&run, T).await.unwrap();
     let begun = Instant::now();
     for _ in 0..100 {
-        let ids = ledger.next_batch(&run, 500).await.unwrap();
-        let batch = ledger.begin_batch(&run, &ids, T).await.unwrap();
+        let (batch, ids) = begin(&ledger, &run, 500).await;
         ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     }
     println!("100 batches of 500 {:?}", begun.elapsed());

@@ -36,8 +36,8 @@ CREATE TABLE run_jobs (
     PRIMARY KEY (run, ord)
 ) WITHOUT ROWID;
 
--- A job is in a run once; the same index answers what the record knows of a job.
-CREATE UNIQUE INDEX run_jobs_by_job ON run_jobs (job_id, run);
+-- What the record knows of a job. Only jobs that a batch has named: a frozen cohort costs no index in random order.
+CREATE UNIQUE INDEX run_jobs_by_job ON run_jobs (job_id, run) WHERE batch IS NOT NULL;
 -- The next batch and the batch in doubt are found without passing over what is settled.
 CREATE INDEX run_jobs_not_started ON run_jobs (run, ord) WHERE batch IS NULL;
 CREATE INDEX run_jobs_in_doubt ON run_jobs (run, ord) WHERE batch IS NOT NULL AND outcome IS NULL;
