@@ -24,13 +24,7 @@ use crate::triage::plan::{Confirm, Plan, Scope};
 pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
     let scope = scope(opened, action, args)?;
     let ledger = opened.ledger().await?;
-    let ask = Ask {
-        scope,
-        action,
-        reason: args.reason.clone(),
-        type_above: opened.confirm_count,
-        now: opened.now,
-    };
+    let ask = Ask { scope, action, reason: args.reason.clone(), type_above: opened.confirm_count, now: opened.now };
     let talk = std::io::stderr().is_terminal();
     let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
         if talk {

@@ -31,7 +31,9 @@ pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
         Format::Table => text(&mut out, &detail, &opened.desk.store.info().notation)?,
         Format::Json => out::json(&mut out, &out::Versioned::new(DetailRecord::from(&detail)))?,
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(DetailRecord::from(&detail)))?,
-        Format::Csv => return Err(Fault::usage("one job with all its parts fits no row: use -o json, or list -o csv").into()),
+        Format::Csv => {
+            return Err(Fault::usage("one job with all its parts fits no row: use -o json, or list -o csv").into());
+        }
     }
     out.flush()?;
     Ok(Code::Done)

@@ -17,7 +17,14 @@ use database::Shop;
 use life::Life;
 use story::Story;
 
+use super::args::{ConsoleArgs, DemoArgs};
+use super::console;
+use super::exit::Code;
+use super::source::{Origin, Session};
+use crate::config::{Address, Paths, ReplayTo, Source};
+use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
+use crate::store::sql::target::Target;
 
 /// The layouts that the demo can be had in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -47,12 +54,13 @@ impl Layout {
         }
     }
 
-    /// The statements that make its tables.
-    fn schema(self) -> &'static str {
-        match self {
-            Layout::JobsDlq => include_str!("../../../assets/demo/jobs_dlq.sql"),
-            Layout::DeadLetterJobs => include_str!("../../../assets/demo/dead_letter_jobs.sql"),
-        }
+    /// The statements that make its tables: the live queue, and the dead-letter table.
+    fn schema(self) -> [&'static str; 2] {
+        let dead = match self {
+            Layout::JobsDlq => include_str!("../../../migrations/preset/sqlite/jobs_dlq.sql"),
+            Layout::DeadLetterJobs => include_str!("../../../migrations/preset/sqlite/dead_letter_jobs.sql"),
+        };
+        [include_str!("../../../migrations/preset/sqlite/jobs.sql"), dead]
     }
 }
 
@@ -71,6 +79,7 @@ pub struct Recipe {
 pub struct Demo {
     life: Life,
     file: PathBuf,
+    layout: Layout,
     // Deleted with everything in it when the demo ends; `None` where the operator named the folder.
     _folder: Option<tempfile::TempDir>,
 }
@@ -94,7 +103,7 @@ impl Demo {
         shop.fill(times.into_iter().map(|(at, phase)| story.death(phase, at))).await?;
         shop.close().await;
         let life = Life::start(&file, recipe.layout, story).await?;
-        Ok(Demo { life, file, _folder: own })
+        Ok(Demo { life, file, layout: recipe.layout, _folder: own })
     }
 
     /// The database's file.
@@ -108,11 +117,51 @@ impl Demo {
     }
 }
 
-/// Runs the demo without a console until it is told to stop, and says where the database is.
+/// `dlq-tui demo`: the console on a demo of its own, or the demo alone where a folder is named to serve it from.
 ///
 /// # Errors
-/// As [`Demo::start`].
-pub async fn serve(recipe: &Recipe, folder: &Path) -> Result<()> {
+/// As [`Demo::start`] and the console.
+pub async fn run(session: Session, args: &DemoArgs, console: &ConsoleArgs) -> Result<Code> {
+    let recipe = Recipe { rows: args.rows, seed: args.seed, layout: args.layout };
+    if let Some(folder) = &args.serve {
+        return serve(&recipe, folder).await;
+    }
+    console::terminal()?;
+    super::out::say(&format!("filling a database with {} dead jobs …", grouped(recipe.rows as u64)));
+    let demo = Demo::start(&recipe, None).await?;
+    let (session, origin) = at_home(session, &demo);
+    let ended = console::on(session, origin, console).await;
+    demo.end().await;
+    ended
+}
+
+/// The demo as a source, apart from everything that is configured: nothing of it stays in the operator's ledger.
+fn at_home(session: Session, demo: &Demo) -> (Session, Origin) {
+    let home = demo.file().parent().unwrap_or(Path::new(".")).to_owned();
+    let name = "demo".to_owned();
+    let source = Source {
+        name: name.clone(),
+        address: Address::Url(format!("sqlite:{}", demo.file().display()).into()),
+        store: None,
+        production: false,
+        read_only: session.connect.read_only,
+        refresh: None,
+        statement_timeout: None,
+        replay: (demo.layout == Layout::DeadLetterJobs).then(|| ReplayTo::Table("jobs".to_owned())),
+    };
+    let origin = Origin {
+        name,
+        target: Target::sqlite(demo.file(), false),
+        read_only: source.read_only,
+        store: Some(demo.layout.word().to_owned()),
+        source: Some(source),
+    };
+    let paths = Paths::within(home.join("config"), home.join("state"), None);
+    (Session { paths, ..session }, origin)
+}
+
+/// Runs the demo without a console until it is told to stop, and says where the database is.
+async fn serve(recipe: &Recipe, folder: &Path) -> Result<Code> {
     let demo = Demo::start(recipe, Some(folder)).await?;
     let mut out = super::out::stdout();
     writeln!(out, "sqlite:{}", demo.file().display())?;
@@ -120,5 +169,5 @@ pub async fn serve(recipe: &Recipe, folder: &Path) -> Result<()> {
     drop(out);
     super::signal::stop_requested().await;
     demo.end().await;
-    Ok(())
+    Ok(Code::Done)
 }
