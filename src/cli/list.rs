@@ -39,7 +39,7 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let format = args.output.output;
     let mut out = out::stdout();
-    let mut printer = Printer::new(format, &mut out)?;
+    let printer = Printer::new(format, &mut out)?;
     let mut rows: Vec<JobRow> = Vec::new();
     let mut left = limit;
     let mut more = false;

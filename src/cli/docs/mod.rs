@@ -1,5 +1,7 @@
 //! `dlq-tui docs`: the references under `docs/`, generated from the program so that they cannot say anything else.
 
+mod adapters;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -26,7 +28,10 @@ pub fn reference(what: Reference) -> String {
     match what {
         Reference::Commands => commands(),
         Reference::Filter => filter(),
-        Reference::Keys => crate::tui::reference(),
+        Reference::Keys => format!("{GENERATED} keys` prints this file. -->\n\n# Keys\n\n{}", crate::tui::reference()),
+        Reference::Adapters => {
+            format!("{GENERATED} adapters` prints this file. -->\n\n{}", adapters::reference())
+        }
     }
 }
 
