@@ -142,6 +142,9 @@ pub struct DemoArgs {
     /// Makes the database in this folder and lets the shop live until stopped, without a console.
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub serve: Option<PathBuf>,
+    /// How the console starts.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
 }
 
 /// Rows of a demo: 2000, 50k or 1M.

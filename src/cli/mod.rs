@@ -55,12 +55,12 @@ async fn run(cli: Cli) -> Result<Code> {
     if let Command::Docs(args) = &command {
         return docs::run(args);
     }
-    if cli.console.filter.is_some() && !matches!(command, Command::Demo(_)) {
+    if cli.console.filter.is_some() {
         return Err(Fault::usage("write -f behind the command: before it, it is the console's").into());
     }
     let session = Session::load(cli.connect)?;
     match &command {
-        Command::Demo(args) => demo::run(session, args, &cli.console).await,
+        Command::Demo(args) => demo::run(session, args).await,
         Command::Sources(args) => sources::run(&session, args).await,
         Command::Stats(args) => stats::run(&open::open(&session).await?, args).await,
         Command::List(args) => list::run(&open::open(&session).await?, args).await,

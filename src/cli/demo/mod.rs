@@ -17,7 +17,7 @@ use database::Shop;
 use life::Life;
 use story::Story;
 
-use super::args::{ConsoleArgs, DemoArgs};
+use super::args::DemoArgs;
 use super::console;
 use super::exit::Code;
 use super::source::{Origin, Session};
@@ -121,7 +121,7 @@ impl Demo {
 ///
 /// # Errors
 /// As [`Demo::start`] and the console.
-pub async fn run(session: Session, args: &DemoArgs, console: &ConsoleArgs) -> Result<Code> {
+pub async fn run(session: Session, args: &DemoArgs) -> Result<Code> {
     let recipe = Recipe { rows: args.rows, seed: args.seed, layout: args.layout };
     if let Some(folder) = &args.serve {
         return serve(&recipe, folder).await;
@@ -130,7 +130,7 @@ pub async fn run(session: Session, args: &DemoArgs, console: &ConsoleArgs) -> Re
     super::out::say(&format!("filling a database with {} dead jobs …", grouped(recipe.rows as u64)));
     let demo = Demo::start(&recipe, None).await?;
     let (session, origin) = at_home(session, &demo);
-    let ended = console::on(session, origin, console).await;
+    let ended = console::on(session, origin, &args.console).await;
     demo.end().await;
     ended
 }

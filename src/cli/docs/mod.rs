@@ -90,6 +90,9 @@ fn spelling(argument: &clap::Arg) -> String {
 
 fn meaning(argument: &clap::Arg) -> String {
     let mut text = argument.get_help().map(ToString::to_string).unwrap_or_default().replace('|', "\\|");
+    if !text.ends_with(['.', ')']) {
+        text.push('.');
+    }
     let defaults: Vec<String> =
         argument.get_default_values().iter().map(|v| v.to_string_lossy().into_owned()).collect();
     if argument.get_action().takes_values() {
