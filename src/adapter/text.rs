@@ -1,10 +1,12 @@
 //! Statements of adapter files: SQL with `{placeholders}` that the store fills in.
 
 /// The placeholders that statements may hold, with what each stands for.
-pub const PLACEHOLDERS: [(&str, &str); 11] = [
+pub const PLACEHOLDERS: [(&str, &str); 12] = [
     ("table", "the dead-letter table, quoted, with its schema"),
     ("schema", "the schema that the table was found in, quoted"),
     ("target", "the live table that the config names as destination, quoted, with its schema"),
+    ("key", "the primary key as text"),
+    ("error_class", "the expression of the error class"),
     ("ids", "the condition that picks the jobs of the batch: `t.<key> in …`"),
     ("batch", "a row source `b(id, new_id, message)` with one row a job of the batch"),
     ("now", "the present instant"),
@@ -12,7 +14,6 @@ pub const PLACEHOLDERS: [(&str, &str); 11] = [
     ("run_after", "when replayed jobs may run"),
     ("run_after_utc", "when replayed jobs may run, for a column without time zone, in UTC"),
     ("run", "the identity of the run, as text"),
-    ("new_key", "a fresh UUID as text, one for each row"),
 ];
 
 /// A piece of a statement.

@@ -58,12 +58,7 @@ impl Grouping<'_> {
 
     /// Counts by value; `slot`, where given, is a whole-number expression to count by as well, and `within` writes a
     /// further condition.
-    pub(super) fn statement(
-        &self,
-        judge: &Judge<'_>,
-        slot: Option<&str>,
-        within: impl FnOnce(&mut Sql),
-    ) -> Statement {
+    pub(super) fn statement(&self, judge: &Judge<'_>, slot: Option<&str>, within: impl FnOnce(&mut Sql)) -> Statement {
         let speech = self.layout.speech;
         let (at, kind) = self.at();
         let mut sql = Sql::new(speech);

@@ -7,8 +7,8 @@ use super::engine::{Row, Value};
 use super::judge::Extras;
 use super::layout::{Expr, Layout, Part};
 use crate::adapter::Kind;
-use crate::domain::fingerprint::Fingerprint;
 use crate::domain::filter::{Key, Subject};
+use crate::domain::fingerprint::Fingerprint;
 use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
 use crate::domain::json;
 use crate::domain::text::Untrusted;
@@ -18,6 +18,7 @@ use crate::store::{Entry, Position, Result, StoreError};
 /// A row as it was read: light, with its place, and with what the last word in memory needs.
 pub(super) struct Read {
     pub(super) entry: Entry,
+    pub(super) reason: Option<String>,
     pub(super) message: Option<String>,
     pub(super) arguments: Option<String>,
     /// Whether the row met the statement's condition; a window's last row may be there for its place only.
@@ -27,7 +28,7 @@ pub(super) struct Read {
 }
 
 /// How many columns [`select`] writes.
-pub(super) const WIDTH: usize = 13;
+pub(super) const WIDTH: usize = 14;
 
 /// Writes the light columns, followed by those that `extras` asks for (NULL for the others).
 pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
@@ -48,6 +49,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         contract(layout, Part::Worker),
         contract(layout, Part::Attempts),
         contract(layout, Part::MaxAttempts),
+        contract(layout, Part::Reason),
         whole(extras.message, Part::Message),
         whole(extras.arguments, Part::Arguments),
     ];
@@ -89,6 +91,7 @@ pub(super) fn read(layout: &Layout, row: Row) -> Result<Read> {
     };
     Ok(Read {
         entry: Entry { row, position },
+        reason: cells.text()?,
         message: cells.text()?,
         arguments: cells.text()?,
         hit: cells.int().ok().flatten().is_none_or(|n| n != 0),
@@ -153,6 +156,7 @@ impl Subject for Read {
             Key::Class => exact(&row.job_class),
             Key::Queue => exact(&row.queue),
             Key::Worker => exact(&row.worker),
+            Key::Reason => self.reason.as_deref().map(Cow::Borrowed),
             Key::Message => match &self.message {
                 Some(whole) => Some(Cow::Borrowed(whole)),
                 None => exact(&row.message),

@@ -12,12 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::build::Sql;
+use super::count::{WindowCounts, read_window, window_statement};
 use super::dialect::WindowShape;
 use super::engine::{Engine, Statement};
+use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
 use super::row::{Read, read, select};
-use crate::store::{Budget, Cursor, Position, Result, Scanned, Sort, StoreError};
+use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead.
 const DIRECT: Duration = Duration::from_millis(400);
@@ -62,11 +64,13 @@ impl Pace {
         self.rows.store((rows / 2).max(LEAST), Ordering::Relaxed);
     }
 
-    fn is_slow(&self, question: &str) -> bool {
+    /// Whether the direct statement is known to take too long for a question.
+    pub(super) fn is_slow(&self, question: &str) -> bool {
         self.slow.lock().unwrap_or_else(|p| p.into_inner()).contains(question)
     }
 
-    fn mark_slow(&self, question: &str) {
+    /// Remembers that it does.
+    pub(super) fn mark_slow(&self, question: &str) {
         let mut slow = self.slow.lock().unwrap_or_else(|p| p.into_inner());
         if slow.len() > 100 {
             slow.clear();
@@ -167,14 +171,14 @@ impl Scan<'_> {
                         return Ok(Step { rows, last, looked_at: Some(looked_at) });
                     }
                 }
-                match end {
-                    Some(place) => last = Some(place.clone()).inspect(|p| from = Some(p.clone())),
-                    None if i + 1 == segments.len() => last = None,
-                    None => {}
-                }
                 let done = end.is_none();
+                if let Some(place) = end {
+                    last = Some(place.clone());
+                    from = Some(place);
+                } else if i + 1 == segments.len() {
+                    last = None;
+                }
                 if rows.len() >= limit || (!done && started.elapsed() >= TARGET) {
-                    let last = if done && i + 1 == segments.len() { None } else { last };
                     return Ok(Step { rows, last, looked_at: Some(looked_at) });
                 }
                 if done {
@@ -209,6 +213,55 @@ impl Scan<'_> {
         reads.sort_by_key(|r| r.number);
         reads.retain(|r| r.hit && self.judge.rest.as_ref().is_none_or(|rest| rest.matches(r)));
         Ok((reads, seen, end))
+    }
+
+    /// One window forward from a cursor, or several where they are quick: all rows that pass.
+    pub(super) async fn window_step(&self, cursor: &Cursor) -> Result<Step> {
+        let order = self.order()?;
+        let nullable = order.nullable && !self.layout.is_key(order);
+        self.windows(order, true, &segments(cursor, true, nullable), usize::MAX).await
+    }
+
+    /// Counts by value in the next window forward.
+    pub(super) async fn window_counts(&self, cursor: &Cursor, grouping: &Grouping<'_>) -> Result<WindowCounts> {
+        let order = self.order()?;
+        let nullable = order.nullable && !self.layout.is_key(order);
+        let segments = segments(cursor, true, nullable);
+        let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
+        for segment in &segments {
+            let (size, began) = (self.pace.window(false), Instant::now());
+            let statement = self.counting_statement(order, segment, size, grouping);
+            let rows = match self.engine.read(&[statement], self.budget).await {
+                Ok(mut results) => results.pop().unwrap_or_default(),
+                Err(StoreError::Timeout(_)) if size > LEAST => {
+                    self.pace.back_off(size);
+                    return Ok(WindowCounts { last: segment.from.clone().or(sum.last), ..sum });
+                }
+                Err(error) => return Err(error),
+            };
+            self.pace.learn(size, began.elapsed());
+            let counts = read_window(grouping, rows)?;
+            sum.values.extend(counts.values);
+            sum.looked_at += counts.looked_at;
+            sum.last = counts.last;
+            if sum.last.is_some() {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
+        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let shape = WindowShape {
+            table: &self.layout.table,
+            key: &self.layout.speech.quote(key),
+            order: &self.order_by(order, segment.null, true),
+            rows: size,
+        };
+        let position = self.layout.speech.position(&order.raw, order.kind);
+        let within = &mut |sql: &mut Sql| self.within(sql, order, segment, true);
+        window_statement(self, grouping, &shape, &position, within)
     }
 
     async fn fetch(&self, statement: Statement, budget: &Budget) -> Result<Vec<Read>> {
@@ -307,9 +360,4 @@ fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Segment> {
         (false, false) if nullable && from.is_none() => vec![whole(true), whole(false)],
         _ => vec![part(false)],
     }
-}
-
-/// The extent of a step for whoever shows progress.
-pub(super) fn extent(step: &Step, share: f32) -> Scanned {
-    Scanned { rows: step.looked_at.unwrap_or(step.rows.len() as u64), share }
 }

@@ -10,10 +10,7 @@
 //! that after its time of death is missed until counts are taken anew. Rows that change *behind* the bound are not
 //! seen by any database; a full count closes that.
 
-use std::time::Instant;
-
 use super::build::Sql;
-use super::dialect::Speech;
 use super::engine::{Row, Statement};
 use super::group::{Grouping, Tally, untrusted};
 use super::layout::{Expr, Layout};
@@ -83,6 +80,13 @@ impl<'a> Axis<'a> {
         }
     }
 
+    /// The clock alone; one row.
+    pub(super) fn clock(&self) -> Statement {
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push(&format!("SELECT {}, NULL, NULL", self.layout.speech.clock()));
+        sql.done()
+    }
+
     /// The clock, the change token, and how far the order reaches; one row.
     pub(super) fn look(&self) -> Statement {
         let speech = self.layout.speech;
@@ -130,11 +134,7 @@ impl Look {
     pub(super) fn read(rows: Vec<Row>) -> crate::store::Result<Self> {
         let row = rows.into_iter().next().unwrap_or(Row(Vec::new()));
         let mut cells = Cells::new(row);
-        Ok(Self {
-            clock: cells.int()?.map(Timestamp).unwrap_or_default(),
-            token: cells.text()?,
-            reach: cells.int()?,
-        })
+        Ok(Self { clock: cells.int()?.map(Timestamp).unwrap_or_default(), token: cells.text()?, reach: cells.int()? })
     }
 
     /// Whether anything may have changed since a look.
@@ -142,12 +142,20 @@ impl Look {
         since.is_none_or(|mark| mark.token.is_none() || mark.token != self.token)
     }
 
+    /// Where a look starts that knows nothing of the past.
+    pub(super) fn start(&self, axis: &Axis<'_>) -> i64 {
+        match axis.is_time() {
+            true => self.clock.0.saturating_sub(TIME_OVERLAP),
+            false => self.reach.unwrap_or(0).saturating_sub(KEY_OVERLAP),
+        }
+    }
+
     /// What to remember of this look.
     pub(super) fn mark(self, axis: &Axis<'_>, before: Option<&Mark>) -> Mark {
         let reach = if axis.is_time() { self.clock.0 } else { self.reach.unwrap_or(0) };
         let (slack, overlap) = if axis.is_time() { (TIME_SLACK, TIME_OVERLAP) } else { (KEY_SLACK, KEY_OVERLAP) };
         let mut looks = before.map(|m| m.looks.clone()).unwrap_or_default();
-        let span = self.token.as_deref().and_then(|t| speech_span(axis.layout.speech, t));
+        let span = self.token.as_deref().and_then(|t| axis.layout.speech.token_span(t));
         let bound = match span {
             None => reach.saturating_sub(overlap),
             Some((oldest, next)) => {
@@ -164,22 +172,10 @@ impl Look {
     }
 }
 
-fn speech_span(speech: &'static dyn Speech, token: &str) -> Option<(u64, u64)> {
-    speech.token_span(token)
-}
-
 impl Mark {
     /// Where the next look starts.
     pub(super) fn bound(&self) -> i64 {
         self.bound
-    }
-
-    /// A mark for a look that knows nothing of the past, from how far the order reaches now.
-    pub(super) fn fresh(axis: &Axis<'_>, clock: Timestamp, reach: Option<i64>) -> i64 {
-        match axis.is_time() {
-            true => clock.0.saturating_sub(TIME_OVERLAP),
-            false => reach.unwrap_or(0).saturating_sub(KEY_OVERLAP),
-        }
     }
 }
 
@@ -200,9 +196,4 @@ pub(super) fn cells(counted: Vec<super::group::Counted>) -> Vec<Cell> {
             last_seen: t.last,
         })
         .collect()
-}
-
-/// A stopwatch for what a look cost.
-pub(super) fn cost(since: Instant) -> std::time::Duration {
-    since.elapsed()
 }

@@ -38,9 +38,6 @@ pub(super) struct Place<'a> {
 
 /// The text of one database.
 pub(super) trait Speech: Sync {
-    /// The word for the database in adapter files.
-    fn word(&self) -> &'static str;
-
     /// A quoted identifier.
     fn quote(&self, name: &str) -> String;
 
@@ -50,6 +47,11 @@ pub(super) trait Speech: Sync {
     /// A whole-number placeholder with the type that it needs.
     fn whole(&self, place: &str) -> String {
         place.to_owned()
+    }
+
+    /// The type of whole numbers in a CAST.
+    fn whole_type(&self) -> &'static str {
+        "bigint"
     }
 
     /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.

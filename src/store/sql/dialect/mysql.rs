@@ -6,7 +6,7 @@ use super::{BatchRow, Speech, WindowShape, like, literal};
 use crate::adapter::Kind;
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::{Bind, Statement};
+use crate::store::sql::engine::Statement;
 
 pub(super) struct Mysql;
 
@@ -31,16 +31,16 @@ impl Mysql {
 }
 
 impl Speech for Mysql {
-    fn word(&self) -> &'static str {
-        "mysql"
-    }
-
     fn quote(&self, name: &str) -> String {
         format!("`{}`", name.replace('`', "``"))
     }
 
     fn placeholder(&self, _n: usize) -> String {
         "?".to_owned()
+    }
+
+    fn whole_type(&self) -> &'static str {
+        "SIGNED"
     }
 
     fn contract(&self, raw: &str, kind: Kind) -> String {

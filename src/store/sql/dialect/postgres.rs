@@ -47,10 +47,6 @@ pub(super) fn epoch(kind: Kind, at: Timestamp, round_up: bool) -> i64 {
 }
 
 impl Speech for Postgres {
-    fn word(&self) -> &'static str {
-        "postgres"
-    }
-
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }

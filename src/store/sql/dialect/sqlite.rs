@@ -55,16 +55,16 @@ impl Sqlite {
 }
 
 impl Speech for Sqlite {
-    fn word(&self) -> &'static str {
-        "sqlite"
-    }
-
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
 
     fn placeholder(&self, _n: usize) -> String {
         "?".to_owned()
+    }
+
+    fn whole_type(&self) -> &'static str {
+        "INTEGER"
     }
 
     fn contract(&self, raw: &str, kind: Kind) -> String {
@@ -175,10 +175,8 @@ impl Speech for Sqlite {
     }
 
     fn row_json(&self, columns: &[String]) -> String {
-        let pairs: Vec<String> = columns
-            .iter()
-            .map(|c| format!("'{}', t.{}", c.replace('\'', "''"), self.quote(c)))
-            .collect();
+        let pairs: Vec<String> =
+            columns.iter().map(|c| format!("'{}', t.{}", c.replace('\'', "''"), self.quote(c))).collect();
         format!("json_object({})", pairs.join(", "))
     }
 
