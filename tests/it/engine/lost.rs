@@ -87,3 +87,18 @@ async fn a_file_that_is_no_database_is_refused_at_once() {
     let error = Engine::connect(&Target::sqlite(&file, false), &options()).await.err().unwrap().to_string();
     assert!(error.contains("file is not a database"), "{error}");
 }
+
+#[tokio::test]
+async fn many_calls_at_once_share_two_connections() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("shared").await;
+    let engine = connect(&db).await;
+    let budget = Budget::new(LONG);
+    let statements = [sql("select pg_backend_pid()"), sql("select pg_sleep(0.01)::text")];
+    let calls = (0..40).map(|_| engine.read(&statements, &budget));
+    let mut processes: Vec<_> =
+        futures_util::future::join_all(calls).await.into_iter().map(|rows| format!("{:?}", rows.unwrap()[0])).collect();
+    processes.sort();
+    processes.dedup();
+    assert!((1..=2).contains(&processes.len()), "{processes:?}");
+}

@@ -108,3 +108,44 @@ async fn a_statement_stopped_by_an_administrator_is_no_timeout() {
     let error = result.unwrap_err();
     assert!(error.to_string().contains("stopped from another session"), "{error}");
 }
+
+#[tokio::test]
+async fn a_stopped_statement_does_not_cost_the_connection() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("kept").await;
+    let engine = connect_once(&db).await;
+    let process = "select pg_backend_pid()";
+    let before = row(&engine, process, Vec::new()).await;
+    for _ in 0..3 {
+        let budget = Budget::new(LONG);
+        let statements = [endless(&db)];
+        let canceller = async {
+            until_running(&db, db.name(), 1).await;
+            budget.cancel.cancel();
+        };
+        let (result, ()) = tokio::join!(engine.read(&statements, &budget), canceller);
+        assert!(matches!(result, Err(StoreError::Cancelled)), "{result:?}");
+    }
+    assert_eq!(row(&engine, process, Vec::new()).await, before);
+}
+
+#[test]
+fn leaving_stops_what_still_runs_on_the_server() {
+    for server in [harness::postgres(), harness::mariadb()].into_iter().flatten() {
+        let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let db = runtime().block_on(server.database("leaving"));
+        runtime().block_on(async {
+            let engine = connect(&db).await;
+            let budget = Budget::new(LONG);
+            let statements = [endless(&db)];
+            tokio::select! {
+                result = engine.read(&statements, &budget) => panic!("{:?}: ended: {result:?}", db.engine),
+                () = until_running(&db, db.name(), 1) => {}
+            }
+            engine.close().await;
+            assert!(matches!(engine.read(&[sql("select 1")], &budget).await, Err(StoreError::Unreachable(_))));
+        });
+        // The runtime is gone, and with it whatever could still have stopped the statement.
+        runtime().block_on(until_running(&db, db.name(), 0));
+    }
+}

@@ -107,7 +107,10 @@ async fn a_missing_right_is_told_from_other_refusals() {
     let db = server.database("rights").await;
     let role = format!("{}_reader", db.name());
     db.execute(&format!("create table t (a int); create role {role} login; grant select on t to {role}")).await;
-    let url = db.url.replacen(harness::USER, &role, 1);
+    let url = db.url.replacen(&format!("//{}:", harness::USER), &format!("//{role}:"), 1);
+    if url == db.url {
+        return; // a server given by URL may ask our role for a password that it does not have
+    }
     let engine = Engine::connect(&Target::from_url(&url).unwrap(), &options()).await.unwrap();
     assert_eq!(engine.user(), role);
     let mut tx = engine.begin(&Budget::new(LONG)).await.unwrap();
@@ -115,4 +118,43 @@ async fn a_missing_right_is_told_from_other_refusals() {
     assert!(matches!(error, StoreError::Denied(_)), "{error:?}");
     let error = engine.read(&[sql("select nope from t")], &Budget::new(LONG)).await.unwrap_err();
     assert_eq!(error.to_string(), "the database refused: column \"nope\" does not exist (42703)");
+}
+
+#[tokio::test]
+async fn after_a_failed_statement_nothing_more_runs_and_nothing_is_committed() {
+    for db in harness::every_engine("failed").await {
+        db.execute("create table t (id int primary key)").await;
+        let engine = connect(&db).await;
+        let mut tx = engine.begin(&Budget::new(LONG)).await.unwrap();
+        tx.execute(&sql("insert into t values (1)")).await.unwrap();
+        let error = tx.execute(&sql("insert into t values (1)")).await.unwrap_err();
+        assert!(matches!(error, StoreError::Refused { .. }) && !error.retryable(), "{:?}: {error:?}", db.engine);
+        assert!(tx.execute(&sql("insert into t values (2)")).await.is_err(), "{:?}", db.engine);
+        assert!(tx.commit().await.is_err(), "{:?}: a failed transaction was committed", db.engine);
+        let found = row(&engine, "select count(*) from t", Vec::new()).await;
+        assert_eq!(found, Row(vec![Value::Int(0)]), "{:?}", db.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_deadlock_is_an_error_that_can_be_tried_again() {
+    for server in [harness::postgres(), harness::mariadb()].into_iter().flatten() {
+        let db = server.database("deadlock").await;
+        db.execute("create table t (id int primary key, a int); insert into t values (1, 0), (2, 0)").await;
+        let engine = connect_as(&db, &EngineOptions { lock_timeout: LONG, ..options() }).await.unwrap();
+        let budget = Budget::new(LONG);
+        let (mut a, mut b) = (engine.begin(&budget).await.unwrap(), engine.begin(&budget).await.unwrap());
+        let (one, two) = (sql("update t set a = 1 where id = 1"), sql("update t set a = 2 where id = 2"));
+        a.execute(&one).await.unwrap();
+        b.execute(&two).await.unwrap();
+        let crossing = tokio::join!(a.execute(&two), async {
+            let result = b.execute(&one).await;
+            // The loser's locks must go before the winner can go on.
+            b.rollback().await;
+            result
+        });
+        let errors: Vec<_> = [crossing.0, crossing.1].into_iter().filter_map(Result::err).collect();
+        assert_eq!(errors.len(), 1, "{:?}: {errors:?}", db.engine);
+        assert!(matches!(&errors[0], StoreError::Locked(_)) && errors[0].retryable(), "{:?}: {errors:?}", db.engine);
+    }
 }

@@ -8,7 +8,6 @@ use super::database::TestDb;
 use super::machine;
 use super::process::Process;
 use super::server::{Own, Plan};
-use super::{PASSWORD, USER};
 
 /// A pooler in front of a database.
 #[derive(Debug)]
@@ -22,10 +21,12 @@ pub struct Pooler {
 pub fn start(db: &TestDb, connections: usize) -> Result<Pooler, String> {
     let program = machine::program(&["pgbouncer"])
         .ok_or("PgBouncer is not installed (Debian: apt-get install --no-install-recommends pgbouncer)")?;
-    let (_, place) = db.url.rsplit_once('@').ok_or("a URL with a host")?;
+    let (front, place) = db.url.rsplit_once('@').ok_or("a URL with a user")?;
+    let login = front.split_once("://").map_or(front, |(_, login)| login);
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let (host, port) = place.split_once('/').and_then(|(server, _)| server.split_once(':')).ok_or("a host and port")?;
     let (own, listen) = machine::with_server_folder("pgb", |folder, account| {
-        write(folder, "users.txt", &format!("\"{USER}\" \"{PASSWORD}\"\n"))?;
+        write(folder, "users.txt", &format!("\"{user}\" \"{password}\"\n"))?;
         Own::start(|listen| {
             let config = format!(
                 "[databases]\n* = host={host} port={port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
@@ -46,7 +47,7 @@ pub fn start(db: &TestDb, connections: usize) -> Result<Pooler, String> {
             }
         })
     })?;
-    Ok(Pooler { url: format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{listen}/{}", db.name()), _own: own })
+    Ok(Pooler { url: format!("postgres://{login}@127.0.0.1:{listen}/{}", db.name()), _own: own })
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {

@@ -58,18 +58,18 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
     }
     let row = sqlx::query(
         "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
-         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS SIGNED)",
+         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR)",
     )
     .fetch_one(&mut *connection)
     .await?;
     let version: String = row.try_get_unchecked(1)?;
     let (maria, server) = product(&version);
-    let server_read_only: i64 = row.try_get_unchecked(4)?;
+    let server_read_only: String = row.try_get_unchecked(4)?;
     let facts = Facts {
         server,
         database: row.try_get_unchecked(2)?,
         user: row.try_get_unchecked(3)?,
-        read_only: match (read_only, server_read_only != 0) {
+        read_only: match (read_only, !matches!(server_read_only.as_str(), "0" | "OFF")) {
             (true, _) => Some("opened read-only".into()),
             (_, true) => Some("the server is read_only (a replica?)".into()),
             _ => None,
@@ -139,7 +139,7 @@ impl Link for MyLink {
 
     fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>> {
         let sql = match end {
-            End::Commit => "COMMIT",
+            End::Commit | End::Release => "COMMIT",
             End::Rollback => "ROLLBACK",
         };
         Box::pin(async move {

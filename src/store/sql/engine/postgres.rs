@@ -138,8 +138,10 @@ impl Link for PgLink {
 
     fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>> {
         let sql = match end {
-            End::Commit => "COMMIT",
+            // A COMMIT after a failed statement rolls back and reports success; the SELECT makes that an error.
+            End::Commit => "SELECT 1; COMMIT",
             End::Rollback => "ROLLBACK",
+            End::Release => "COMMIT",
         };
         Box::pin(async move {
             bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;

@@ -142,7 +142,7 @@ impl Link for LiteLink {
         // A statement that was stopped has ended by now; what stopped it must not stop this one.
         self.stop.never();
         let sql = match end {
-            End::Commit => "COMMIT",
+            End::Commit | End::Release => "COMMIT",
             End::Rollback => "ROLLBACK",
         };
         Box::pin(async move {
