@@ -8,10 +8,10 @@ use futures_util::FutureExt;
 
 use super::args::ConsoleArgs;
 use super::exit::{Code, Fault};
-use super::layouts::Found;
 use super::open::{self, Surveyed};
 use super::source::{Origin, Session};
 use crate::ledger::Ledger;
+use crate::store::sql::Found;
 use crate::tui::{self, Choice, Launch};
 
 /// Opens the console on the database that the command line names.
@@ -58,7 +58,10 @@ fn launch(
     if let Some(refresh) = surveyed.origin.source.as_ref().and_then(|s| s.refresh) {
         ui.refresh = refresh;
     }
-    let choices = matching.iter().map(|f| Choice { adapter: f.adapter.clone(), title: f.title.clone() }).collect();
+    let choices = matching
+        .iter()
+        .map(|f| Choice { adapter: f.adapter.clone(), title: f.title.clone(), store: f.label() })
+        .collect();
     let statement = session.statement_timeout(&surveyed.origin);
     let deliver = open::deliver(&surveyed.origin);
     let source = surveyed.origin.name.clone();

@@ -12,7 +12,6 @@ mod adapters;
 mod console;
 mod execute;
 mod init;
-mod layouts;
 mod list;
 mod open;
 mod operator;

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::exit::Fault;
-use super::layouts::{self, Found};
 use super::operator;
 use super::source::{Origin, Session};
 use crate::adapter::Library;
-use crate::config::ReplayTo;
+use crate::config::{ReplayTo, Source};
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
@@ -17,6 +16,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
 use crate::store::sql::engine::Engine;
+use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver};
 use crate::triage::Desk;
 use crate::triage::deliver::CommandDestination;
@@ -43,8 +43,10 @@ pub struct Surveyed {
     pub origin: Origin,
     /// The connection.
     pub engine: Arc<Engine>,
+    /// The adapters that were tried.
+    pub library: Library,
     /// What was found.
-    pub found: Vec<Found>,
+    pub detection: Detection,
 }
 
 /// Connects, and looks which layouts are there.
@@ -54,8 +56,8 @@ pub struct Surveyed {
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
     let engine = Arc::new(origin.connect(session).await?);
     let library = library(session);
-    let found = layouts::detect(&engine, &library, budget).await?;
-    Ok(Surveyed { origin, engine, found })
+    let detection = sql::detect(&engine, &library.adapters, budget).await?;
+    Ok(Surveyed { origin, engine, library, detection })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -74,35 +76,39 @@ impl Surveyed {
     /// When there is none, none of that name, or several and none is named.
     pub fn only(&self) -> Result<&Found> {
         let matching = self.matching();
-        match (matching.as_slice(), &self.origin.store) {
-            ([one], _) => Ok(one),
-            ([], Some(store)) => Err(Fault::usage(format!(
-                "{} holds no store `{store}`; it holds {}",
-                self.origin.name,
-                names(&self.found)
-            ))
-            .into()),
-            ([], None) => Err(Fault::usage(format!(
-                "{} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui init` creates one, an adapter \
-                 file describes your own (see docs/adapters.md)",
-                self.origin.name
-            ))
-            .into()),
-            (several, _) => Err(Fault::usage(format!(
-                "{} holds several stores: choose one with --store ({})",
-                self.origin.name,
-                several.iter().map(|f| f.title.as_str()).collect::<Vec<_>>().join(", ")
-            ))
-            .into()),
+        if let [one] = matching.as_slice() {
+            return Ok(one);
+        }
+        Err(Fault::usage(self.why_not_one(&matching)).into())
+    }
+
+    fn why_not_one(&self, matching: &[&Found]) -> String {
+        let name = &self.origin.name;
+        let labels = |found: &[&Found]| found.iter().map(|f| f.label()).collect::<Vec<_>>().join(", ");
+        let all: Vec<&Found> = self.detection.found.iter().collect();
+        match (matching, &self.origin.store) {
+            ([], Some(store)) if !all.is_empty() => {
+                format!("{name} holds no store `{store}`; it holds {}", labels(&all))
+            }
+            ([], _) => {
+                let near = self.detection.rejected.iter().filter(|r| r.schema.is_some());
+                let near: String = near.map(|r| format!("\n  not {}: {}", r.adapter, r.reasons.join("; "))).collect();
+                format!(
+                    "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui init` creates one, and \
+                     an adapter file describes your own (see docs/adapters.md){near}"
+                )
+            }
+            (several, _) => format!("{name} holds several stores: choose one with --store ({})", labels(several)),
         }
     }
 
     /// The layouts that fit what was named with `--store`, or all.
     pub fn matching(&self) -> Vec<&Found> {
-        match &self.origin.store {
-            Some(store) => self.found.iter().filter(|f| f.is_named(store)).collect(),
-            None => self.found.iter().collect(),
-        }
+        let named = |found: &&Found| match &self.origin.store {
+            Some(store) => found.adapter == *store || found.table == *store || found.label() == *store,
+            None => true,
+        };
+        self.detection.found.iter().filter(named).collect()
     }
 
     /// Opens a layout.
@@ -110,14 +116,26 @@ impl Surveyed {
     /// # Errors
     /// When the table does not fit its adapter, or the database fails.
     pub async fn open(&self, found: &Found, budget: &Budget) -> Result<Desk> {
-        let replay_to = self.origin.source.as_ref().and_then(|s| s.replay.as_ref());
-        let store = layouts::open(Arc::clone(&self.engine), found, replay_to, budget).await?;
+        let Some(adapter) = self.library.get(&found.adapter) else {
+            anyhow::bail!("the adapter {} is gone", found.adapter);
+        };
+        let options = OpenOptions { destination: destination(self.origin.source.as_ref()) };
+        let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),
-            store,
+            store: Arc::new(store),
             source: self.origin.name.clone(),
             production: self.origin.production(),
         })
+    }
+}
+
+/// Where a source's replayed jobs go, as the store takes it.
+fn destination(source: Option<&Source>) -> ReplayDestination {
+    match source.and_then(|s| s.replay.as_ref()) {
+        None => ReplayDestination::None,
+        Some(ReplayTo::Table(table)) => ReplayDestination::Table(table.clone()),
+        Some(ReplayTo::Command { .. }) => ReplayDestination::Command,
     }
 }
 
@@ -209,12 +227,5 @@ pub fn filter(text: Option<&str>) -> Result<Filter> {
     match text {
         None => Ok(Filter::all()),
         Some(text) => Filter::parse(text).map_err(|e| Fault::usage(format!("the filter: {e}\n{}", e.pointer())).into()),
-    }
-}
-
-fn names(found: &[Found]) -> String {
-    match found {
-        [] => "none".to_owned(),
-        found => found.iter().map(|f| f.title.as_str()).collect::<Vec<_>>().join(", "),
     }
 }

@@ -37,7 +37,8 @@ struct SourceRecord {
 #[derive(Serialize)]
 struct StoreRecord {
     adapter: String,
-    title: String,
+    /// Schema and table, as `--store` takes them.
+    store: String,
 }
 
 /// Looks at each source, and prints what is there.
@@ -101,9 +102,10 @@ async fn look(session: &Session, source: String, origin: Result<Origin>) -> Sour
             record.user = Some(engine.user().to_owned()).filter(|u| !u.is_empty());
             record.read_only |= engine.read_only().is_some();
             record.stores = surveyed
+                .detection
                 .found
                 .iter()
-                .map(|f| StoreRecord { adapter: f.adapter.clone(), title: f.title.clone() })
+                .map(|f| StoreRecord { adapter: f.adapter.clone(), store: f.label() })
                 .collect();
         }
         Err(error) => record.error = Some(mask_secrets(&format!("{error:#}"))),
@@ -162,6 +164,6 @@ fn rows(record: &SourceRecord) -> Vec<[String; 7]> {
     };
     match record.stores.as_slice() {
         [] => vec![row("", "")],
-        stores => stores.iter().map(|s| row(&s.adapter, &s.title)).collect(),
+        stores => stores.iter().map(|s| row(&s.adapter, &s.store)).collect(),
     }
 }

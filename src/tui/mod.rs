@@ -19,8 +19,10 @@ use crate::triage::Desk;
 pub struct Choice {
     /// The adapter's name.
     pub adapter: String,
-    /// The table, with its schema.
+    /// The adapter's title, as one line.
     pub title: String,
+    /// Schema and table.
+    pub store: String,
 }
 
 /// Opens one of the choices, by its place among them; may be called again after a failure.
