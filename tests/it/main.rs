@@ -8,3 +8,4 @@ mod harness;
 mod install;
 mod pgbouncer;
 mod pty;
+mod terminal;

@@ -185,3 +185,6 @@ impl JobDocument {
         &self.bodies[tab.index()]
     }
 }
+
+#[cfg(test)]
+mod tests;
