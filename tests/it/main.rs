@@ -5,3 +5,4 @@ mod dependencies;
 mod fixtures;
 mod harness;
 mod pty;
+mod run;
