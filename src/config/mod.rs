@@ -28,19 +28,7 @@ pub struct Config {
     pub sources: BTreeMap<String, Source>,
     /// The source that opens when none is named.
     pub default_source: Option<String>,
-    impl Theme {
-    /// The word for it in the config and on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Theme::Dark => "dark",
-            Theme::Light => "light",
-            Theme::Sixteen => "16",
-            Theme::None => "none",
-        }
-    }
-}
-
-/// Looks and manners of the console.
+    /// Looks and manners of the console.
     pub ui: Ui,
     /// What is masked on screens and in tables.
     pub redaction: Redaction,
@@ -67,6 +55,18 @@ pub enum Theme {
     Sixteen,
     /// No colour: bold, dim and reverse only.
     None,
+}
+
+impl Theme {
+    /// The word for it in the config and on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Theme::Dark => "dark",
+            Theme::Light => "light",
+            Theme::Sixteen => "16",
+            Theme::None => "none",
+        }
+    }
 }
 
 /// Looks and manners of the console.

@@ -8,4 +8,5 @@ mod harness;
 mod install;
 mod pgbouncer;
 mod pty;
+mod run;
 mod terminal;
