@@ -7,6 +7,7 @@ use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::store::HistogramStep;
 use crate::triage::live::LiveCounts;
 
 /// What a bar stands for; `None` for jobs without a value.
@@ -108,14 +109,14 @@ impl HistogramPane {
     }
 
     /// Takes in a step of a count. A recount is shown only when it is complete: numbers never shrink to grow again.
-    pub fn take_count(&mut self, histogram: Histogram, now: Timestamp, height: usize) {
-        let is_complete = histogram.progress.is_none();
+    pub fn take_count(&mut self, step: &HistogramStep, now: Timestamp, height: usize) {
+        let is_complete = step.resume.is_none();
         let cost = self.counting_since.map_or(Duration::ZERO, |since| since.age(now));
         match &mut self.counts {
-            Some(counts) if is_complete => counts.recount(histogram, cost),
+            Some(counts) if is_complete => counts.recount(step, cost),
             Some(_) => return,
-            None if is_complete => self.counts = Some(LiveCounts::new(histogram, cost)),
-            None => return self.show(histogram, height),
+            None if is_complete => self.counts = Some(LiveCounts::new(step, cost)),
+            None => return self.show(step.histogram.clone(), height),
         }
         self.show_counts(height);
     }

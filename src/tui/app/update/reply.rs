@@ -144,7 +144,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     }
     let mut effects = heard(model, now);
     let rows = model.histogram_rows();
-    model.histogram.take_count(step.histogram, now, rows);
+    model.histogram.take_count(&step, now, rows);
     if let Some(resume) = step.resume {
         let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
         let query = HistogramQuery { facet, filter, resume: Some(resume) };
