@@ -6,4 +6,5 @@ mod fixtures;
 mod harness;
 mod pty;
 mod store_desk;
+mod store_filters;
 mod store_story;
