@@ -2,7 +2,7 @@
 
 use super::error::ParseError;
 use super::key::{KeyInfo, ValueKind};
-use super::{Filter, Key, Term, Test, TimeBound, parse, quote, when};
+use super::{Filter, Key, Term, Test, TimeBound, moment, parse, quote};
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
 
@@ -45,6 +45,8 @@ impl Filter {
     }
 
     /// The term that selects one value of a facet, `None` standing for jobs that have none.
+    ///
+    /// It parses for every text; for hours and fingerprints, which are no free text, if the value is one.
     pub fn term_for(facet: Facet, value: Option<&str>) -> String {
         let key = Key::of_facet(facet);
         let own = KeyInfo::of(&key);
@@ -100,7 +102,7 @@ fn term_text(info: &KeyInfo, key: &Key, value: Option<&str>) -> String {
 fn times(kind: ValueKind, test: &Test) -> String {
     let Test::Time { from, to } = test else { return String::new() };
     let text = |bound: &Option<TimeBound>| match bound {
-        Some(TimeBound::At(at)) => when::moment_text(*at),
+        Some(TimeBound::At(at)) => moment::text(*at),
         _ => String::new(),
     };
     match kind {

@@ -14,7 +14,7 @@
 //! quoted   = '"' { char | escape } '"' ;              (* "*" stands for anything here too *)
 //! escape   = "\" ( '"' | "\" | "*" | "n" | "r" | "t" | "u{" hex { hex } "}" ) ;
 //! regex    = "/" char { char } "/" ;                  (* a slash inside is written "\/" *)
-//! compare  = ( ">=" | ">" | "<=" | "<" ) ( number | moment ) ;
+//! compare  = ( ">=" | ">" | "<=" | "<" ) ( number | moment | span ) ;
 //! range    = [ end ] ".." [ end ] ;                   (* end: number, moment or span *)
 //! moment   = date [ "T" hh [ ":" mm [ ":" ss [ "." fraction ] ] ] [ "Z" | offset ] ] | integer "µs" ;
 //! span     = integer unit { integer unit } ;          (* unit: s, m, h, d or w *)
@@ -33,6 +33,8 @@
 //! - **OR** joins terms of one key that are not negated; `since` and `until` are keys of their own here, `at` and `hour`
 //!   are one. A repetition that lets every number pass (`attempts:>=5 attempts:<10`) is an error: a range was meant.
 //!   Each negated term is a clause of its own.
+//! - **Free words** may hold colons where no key could be meant: `Net::ReadTimeout`, `https://host`, `job.rb:12`. What
+//!   looks like a key and is none is an error, so that a slip never widens or narrows a filter unseen.
 //! - A bare `AND`, `OR` or `NOT` is an error, because a reader of other languages would not have meant the word.
 
 mod build;
@@ -42,6 +44,7 @@ mod error;
 mod eval;
 mod key;
 mod lex;
+mod moment;
 mod parse;
 mod pattern;
 mod quote;
