@@ -18,11 +18,14 @@ impl Filter {
     }
 
     /// This filter narrowed to values of a facet that its histogram showed: they take the place of the terms that
-    /// chose among the facet's values before; negated terms and bounds of time stay.
+    /// chose among the facet's values before; negated terms and bounds of time stay. Without values it stays as it is.
     ///
     /// # Errors
     /// If a value is none that the facet's key can take.
     pub fn narrow(&self, facet: Facet, values: &[Option<&str>]) -> Result<Filter, ParseError> {
+        if values.is_empty() {
+            return Ok(self.clone());
+        }
         let key = Key::of_facet(facet);
         let mut filter = self.keep(|term| term.negated || term.joins() != (&key, 0));
         for value in values {
