@@ -28,7 +28,7 @@ pub mod process;
 mod server;
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 pub use database::{Engine, TestDb};
 pub use pgbouncer::Pooler;
@@ -105,34 +105,23 @@ fn is_listed(variable: &str, name: &str) -> bool {
 }
 
 fn available(name: &str, server: &'static Result<Server, String>) -> Option<&'static Server> {
-    static SAID: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
-    match server {
-        Ok(server) => Some(server),
-        Err(reason) => {
-            let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let first_time = !said.iter().any(|other| other == name);
-            if first_time {
-                said.push(name.to_owned());
-            }
-            drop(said);
-            skip(name, reason, first_time);
-            None
-        }
-    }
+    server.as_ref().map_err(|reason| skip(name, reason)).ok()
 }
 
 fn private(name: &str, start: Start) -> Option<Server> {
-    start_unless_skipped(name, start).map_err(|reason| skip(name, &reason, true)).ok()
+    start_unless_skipped(name, start).map_err(|reason| skip(name, &reason)).ok()
 }
 
-/// Says why a server is missing: as a failure where `DLQ_TEST_REQUIRE` names it, in a line on stderr otherwise.
-fn skip(name: &str, reason: &str, aloud: bool) {
+/// Says why a server is missing: as a failure where `DLQ_TEST_REQUIRE` names it, in one line on stderr otherwise.
+fn skip(name: &str, reason: &str) {
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     assert!(!is_listed("DLQ_TEST_REQUIRE", name), "DLQ_TEST_REQUIRE names {name}: {reason}");
-    if aloud {
+    let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !said.iter().any(|other| other == name) {
+        said.push(name.to_owned());
         // Not eprintln!: the test runner would keep that back when the test passes.
         let _ = writeln!(std::io::stderr(), "SKIP {name}: {reason}");
     }
 }
 
-#[cfg(test)]
 mod tests;
