@@ -9,5 +9,6 @@ mod install;
 mod pgbouncer;
 mod pty;
 mod store_desk;
+mod store_destinations;
 mod store_filters;
 mod store_story;
