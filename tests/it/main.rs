@@ -9,4 +9,8 @@ mod install;
 mod pgbouncer;
 mod pty;
 mod run;
+mod store_desk;
+mod store_destinations;
+mod store_filters;
+mod store_story;
 mod terminal;
