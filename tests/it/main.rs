@@ -9,3 +9,5 @@ mod harness;
 mod install;
 mod pgbouncer;
 mod pty;
+mod store_desk;
+mod store_story;
