@@ -11,3 +11,4 @@ mod pgbouncer;
 mod pty;
 mod store_desk;
 mod store_story;
+mod run;

@@ -45,11 +45,11 @@ impl Answers {
 
     /// Ends a line, also one that the command did not end itself.
     pub(super) fn end(&mut self) {
-        if !self.too_long {
-            if let Ok(answer) = serde_json::from_slice::<Answer>(&self.line) {
-                let told = if answer.ok { Ok(()) } else { Err(refusal(answer.error)) };
-                self.by_id.entry(text(answer.id)).or_insert(told);
-            }
+        if !self.too_long
+            && let Ok(answer) = serde_json::from_slice::<Answer>(&self.line)
+        {
+            let told = if answer.ok { Ok(()) } else { Err(refusal(answer.error)) };
+            self.by_id.entry(text(answer.id)).or_insert(told);
         }
         self.line.clear();
         self.too_long = false;

@@ -319,6 +319,31 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
     assert!(bench.live().is_empty());
 }
 
+#[tokio::test]
+async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
+    let bench = Bench::new(30).await;
+    let budget = Budget::new(Duration::from_secs(1));
+    let ask = Ask {
+        scope: Scope::Filter(Filter::all()),
+        action: Action::Replay,
+        reason: None,
+        type_above: 100,
+        now: Timestamp(1_795_144_329_000_000),
+    };
+    let cancel = budget.cancel.clone();
+    let mut told = Vec::new();
+    let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |progress| {
+        told.push(progress.frozen);
+        cancel.cancel();
+    })
+    .await;
+    assert!(matches!(plan, Err(PlanError::Store(StoreError::Cancelled))), "{plan:?}");
+    assert_eq!(told, [7]);
+    let run = bench.ledger.runs(1).await.unwrap().remove(0);
+    assert_eq!(run.state, RunState::Dismissed);
+    assert!(bench.ledger.jobs(&run.id, Part::All, 0, 9).await.unwrap().is_empty());
+}
+
 fn fault() -> impl Strategy<Value = u8> {
     0u8..12
 }
