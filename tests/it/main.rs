@@ -9,6 +9,6 @@ mod harness;
 mod install;
 mod pgbouncer;
 mod pty;
+mod run;
 mod store_desk;
 mod store_story;
-mod run;
