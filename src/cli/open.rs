@@ -54,7 +54,7 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let engine = Arc::new(origin.connect(session).await?);
+    let engine = Arc::new(origin.connect(session, budget).await?);
     let library = library(session);
     let detection = sql::detect(&engine, &library.adapters, budget).await?;
     Ok(Surveyed { origin, engine, library, detection })
