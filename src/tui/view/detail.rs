@@ -76,7 +76,8 @@ fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp
     }
     items.push(Ranked::left(1, Phrase::of(Role::Class, words::field(row.job_class.as_ref()))));
     let native = row.native_state.line_head(40);
-    let state = if *native == *row.state.word() { row.state.to_string() } else { format!("{} ({})", row.state, &*native) };
+    let state =
+        if *native == *row.state.word() { row.state.to_string() } else { format!("{} ({})", row.state, &*native) };
     items.push(Ranked::left(2, Phrase::of(Role::Strong, state)));
     let when = row.at.map_or_else(|| "time unknown".into(), |at| format!("{at}, {}", words::ago(at, now)));
     items.push(Ranked::left(3, Phrase::of(Role::Time, when)));

@@ -42,7 +42,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, empty: &Empty) {
 pub fn of_histogram(model: &Model) -> Empty {
     unreached(model).unwrap_or_else(|| {
         if model.histogram.shown.as_ref().is_none_or(|h| h.progress.is_some()) {
-            return empty(if model.asks.is_open(Slot::Histogram) { "counting" } else { "not counted" }, "r counts anew");
+            return empty(
+                if model.asks.is_open(Slot::Histogram) { "counting" } else { "not counted" },
+                "r counts anew",
+            );
         }
         nothing(model)
     })

@@ -90,4 +90,3 @@ fn typing(purpose: Purpose) -> Vec<Phrase<'static>> {
     }
     hints
 }
-

@@ -232,8 +232,7 @@ pub fn gauge(n: u64, most: u64, width: usize, glyphs: &Glyphs) -> String {
 fn spark(trend: &[u32], width: usize, glyphs: &Glyphs) -> String {
     let width = width.min(trend.len()).max(1);
     let slot = |n: usize| n * trend.len() / width;
-    let sums: Vec<u64> =
-        (0..width).map(|n| trend[slot(n)..slot(n + 1)].iter().map(|x| u64::from(*x)).sum()).collect();
+    let sums: Vec<u64> = (0..width).map(|n| trend[slot(n)..slot(n + 1)].iter().map(|x| u64::from(*x)).sum()).collect();
     let most = sums.iter().copied().max().unwrap_or(0).max(1);
     sums.iter().map(|sum| glyphs.spark[usize::try_from((sum * 8).div_ceil(most)).unwrap_or(8).min(8)]).collect()
 }

@@ -44,10 +44,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
 fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let role = if model.screen.focus == Focus::List { Role::TitleFocused } else { Role::Title };
     let word = if model.screen.focus == Focus::List { "[Jobs]" } else { "Jobs" };
-    let mut items = vec![
-        Ranked::left(0, Phrase::of(role, word)),
-        Ranked::left(4, Phrase::of(Role::Dim, order(model.list.sort))),
-    ];
+    let mut items =
+        vec![Ranked::left(0, Phrase::of(role, word)), Ranked::left(4, Phrase::of(Role::Dim, order(model.list.sort)))];
     let marked = match &model.list.marks {
         Marks::None => None,
         Marks::Some(ids) => Some(format!("{} marked", grouped(ids.len() as u64))),

@@ -93,8 +93,7 @@ pub fn prune(phrases: &mut Vec<Ranked<'_>>, gap: usize, width: usize, look: &Loo
 pub fn draw_line(canvas: &mut Canvas<'_>, area: Rect, row: usize, mut phrases: Vec<Ranked<'_>>, gap: usize) {
     let look = canvas.look;
     prune(&mut phrases, gap, usize::from(area.width).saturating_sub(2), look);
-    let right: usize =
-        phrases.iter().filter(|p| p.side == Side::Right).map(|p| p.phrase.width(look) + gap).sum();
+    let right: usize = phrases.iter().filter(|p| p.side == Side::Right).map(|p| p.phrase.width(look) + gap).sum();
     let mut pen = canvas.row(area, row);
     pen.skip(1).reserve(1);
     let left = pen.left().saturating_sub(right);

@@ -27,7 +27,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     if let Some(going) = &model.runner.going {
         let behind = going.tally.planned.saturating_sub(going.tally.not_started);
         let (behind, planned) = (grouped(behind), grouped(going.tally.planned));
-        let text = format!("A run is going: {behind} of {planned} are behind it. It stops after its current batch and can be resumed:");
+        let text = format!(
+            "A run is going: {behind} of {planned} are behind it. It stops after its current batch and can be resumed:"
+        );
         let rows = panel::wrap(&text, width.saturating_sub(4), canvas.look);
         lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Text, row)));
         lines.push(Phrase::of(Role::Strong, format!("  dlq-tui resume {}", going.run)));
@@ -35,9 +37,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
         lines.push(Phrase::of(Role::Text, "The run has ended meanwhile."));
     }
     lines.push(Phrase::empty());
-    lines.push(
-        Phrase::of(Role::Key, " y").and(Role::Text, " stop and leave    ").and(Role::Cursor, "[ n stay ]"),
-    );
+    lines.push(Phrase::of(Role::Key, " y").and(Role::Text, " stop and leave    ").and(Role::Cursor, "[ n stay ]"));
     let area = panel::centred(screen, width, lines.len() + 2);
     let inside = panel::frame(canvas, area, "Leave?", Role::Danger);
     panel::scroll(canvas, area, inside, &lines, 0);
