@@ -12,13 +12,22 @@ mod run;
 mod runs;
 mod text;
 
+use ratatui::layout::Rect;
+
 use crate::domain::time::Timestamp;
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Model, Overlay};
+use crate::tui::look::Role;
 use crate::tui::view::canvas::Canvas;
 
 /// Draws what lies over the panes, if anything does.
 pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestamp) {
+    if !matches!(model.overlay, Overlay::None | Overlay::Line(_)) {
+        // What lies behind steps back; the header stays, since it says where one is.
+        let screen = canvas.area();
+        let behind = Rect { y: areas.header.bottom(), height: screen.bottom() - areas.header.bottom(), ..screen };
+        canvas.tint(behind, Role::Dim);
+    }
     match &model.overlay {
         Overlay::None => {}
         Overlay::Help(reading) => help::draw(canvas, *reading),

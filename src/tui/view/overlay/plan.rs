@@ -4,10 +4,10 @@
 //! ┌ Replay ──────────────────────────────────────────────────────────┐
 //! │  ▀█    ▀▀█ █▀█ █ █                                               │
 //! │   █    █▀▀ █ █ ▀▀█   jobs to replay                              │
-//! │  ▀▀▀ ▖ ▀▀▀ ▀▀▀   ▀   on shop, public.jobs        PRODUCTION      │
-//! │ filter  error:Net::ReadTimeout at:>=2026-11-20T01:12:09Z         │
-//! │ died    2026-11-20 01:14:02Z to 03:12:09Z, newest 4s ago         │
+//! │  ▀▀▀ ▖ ▀▀▀ ▀▀▀   ▀   PRODUCTION on shop, public.jobs             │
 //! │ ! 12 of them were replayed before                                │
+//! │ filter  error:Net::ReadTimeout at:>=2026-11-20T01:12:09Z         │
+//! │ died    2026-11-20 01:14:02Z to 03:12:09Z, 2h to 4s ago          │
 //! │                                                                  │
 //! │ by error class                                                   │
 //! │   Net::ReadTimeout       ████████████████  1,204  100 %          │
@@ -81,12 +81,12 @@ fn lines<'p>(
 ) -> Vec<Phrase<'p>> {
     let mut lines = headline(model, plan, tall, width, look);
     lines.push(Phrase::empty());
-    lines.extend(cohort(plan, width, look, now));
     for warning in &plan.warnings {
         lines.extend(sentence(Role::Danger, "! ", warning, width, look));
     }
+    lines.extend(cohort(plan, width, look, now));
     for note in &plan.notes {
-        lines.extend(sentence(Role::Warning, "  ", note, width, look));
+        lines.extend(sentence(Role::Warning, "note    ", note, width, look));
     }
     for (title, role, shares) in
         [("by error class", Role::Error, &plan.by_error), ("by job class", Role::Class, &plan.by_class)]
@@ -112,10 +112,11 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Loo
     let verb = format!("{word} to {}", plan.action);
     let opened = model.source.opened.as_ref();
     let store = opened.map_or("", |o| &o.info.title);
-    let mut place = Phrase::of(Role::Text, "on ").and(Role::Strong, format!("{}, {store}", model.source.label));
-    if opened.is_some_and(|o| o.production) {
-        place = place.and(Role::Text, "  ").and(Role::Badge, " PRODUCTION ");
-    }
+    // The badge comes first: whatever is cut off on a narrow screen, it is not this.
+    let production = opened.is_some_and(|o| o.production);
+    let badge = if production { Phrase::of(Role::Badge, " PRODUCTION ") } else { Phrase::empty() };
+    let place = badge.and(Role::Text, if production { " on " } else { "on " });
+    let place = place.and(Role::Strong, format!("{}, {store}", model.source.label));
     let rows = digits::rows(&number);
     let side = place.width(look).max(columns(&verb, look)) + 2;
     if tall && columns(&rows[0], look) + side <= width {
@@ -134,11 +135,10 @@ fn cohort<'p>(plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phr
     let filter = if plan.filter.is_empty() { "the jobs that were marked, one by one" } else { &plan.filter };
     let mut lines = sentence(Role::Text, "filter  ", filter, width, look);
     if let Some((oldest, newest)) = plan.span {
-        let ages = format!("{} old", words::age(oldest, now));
         let text = if oldest == newest {
-            format!("{newest}, {ages}")
+            format!("{newest}, {}", words::ago(newest, now))
         } else {
-            format!("{oldest} to {newest}; oldest {ages}, newest {}", words::age(newest, now))
+            format!("{oldest} to {newest}, {} to {}", words::age(oldest, now), words::ago(newest, now))
         };
         lines.extend(sentence(Role::Text, "died    ", &text, width, look));
     }

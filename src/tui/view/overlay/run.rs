@@ -1,7 +1,7 @@
 //! The gauge of the run that is going.
 //!
 //! ```text
-//! ┌ Replaying r-7 ─────────────────────────────────────┐
+//! ┌ Run r-7: replay ───────────────────────────────────┐
 //! │ ████████████████████▌                        43 %  │
 //! │ 512 of 1,204    310 /s    2s left                  │
 //! │ replayed 500   skipped 10   failed 2               │
@@ -11,6 +11,7 @@
 
 use ratatui::layout::Rect;
 
+use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::Model;
@@ -33,13 +34,14 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
         canvas.row(inside, 1).put(Role::Text, "no run is going: Esc closes");
         return;
     };
-    let inside = panel::frame(canvas, area, &format!("Run {}", going.run), Role::Strong);
+    let verb = model.runner.action.map_or("run", Action::word);
+    let inside = panel::frame(canvas, area, &format!("Run {}: {verb}", going.run), Role::Strong);
     let tally = &going.tally;
     let behind = tally.planned.saturating_sub(tally.not_started);
     let share = if tally.planned == 0 { 0.0 } else { behind as f64 / tally.planned as f64 };
     bar(canvas, inside, 0, share as f32);
     canvas.row(inside, 1).phrase(&speed(going, behind));
-    canvas.row(inside, 2).phrase(&parts(going));
+    canvas.row(inside, 2).phrase(&parts(model, going));
     canvas.row(inside, 4).phrase(&standing(model, going));
     panel::caption(canvas, area, &hints(&["stop", "pause", "hide"]));
 }
@@ -77,12 +79,12 @@ fn speed(going: &RunProgress, behind: u64) -> Phrase<'static> {
     }
 }
 
-fn parts(going: &RunProgress) -> Phrase<'static> {
+fn parts(model: &Model, going: &RunProgress) -> Phrase<'static> {
     let tally = &going.tally;
     let part = |role, word: &str, n: u64| (if n > 0 { role } else { Role::Dim }, format!("{word} {}", grouped(n)));
     let mut phrase = Phrase::empty();
     for (n, (role, text)) in [
-        part(Role::Good, "done", tally.done),
+        part(Role::Good, model.runner.action.map_or("done", Action::done_word), tally.done),
         part(Role::Warning, "skipped", tally.skipped_total()),
         part(Role::Danger, "failed", tally.failed_total()),
     ]

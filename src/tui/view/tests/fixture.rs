@@ -13,7 +13,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, Run, RunId, RunIntent, RunState, Tally};
-use crate::store::{Availability, Entry, Page, Position, SortKey, StoreInfo};
+use crate::store::{Availability, Cursor, Entry, Page, Position, SortKey, StoreInfo};
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::{FilterState, Focus, Link, Marks, Model, Side, Source, Stale};
@@ -177,7 +177,9 @@ pub fn night(size: (u16, u16)) -> Model {
     model.list.arrived = 37;
     model.list.mark_these([JobId::new("8f3a2c0002"), JobId::new("8f3a2c0003")]);
     model.list.stale.insert(JobId::new("8f3a2c0004"), Stale::Gone);
-    model.list.stale.insert(JobId::new("8f3a2c0005"), Stale::Changed);
+    let mut changed = entry(row(5, &NIGHT[0], 1_000));
+    changed.row.state = State::Resolved;
+    model.list.freshen(&[JobId::new("8f3a2c0005")], &[changed]);
     model.detail.turn_to(first.id.clone());
     model.detail.document = Some(document(first, ARGUMENTS));
     model
@@ -221,7 +223,8 @@ pub fn nasty(size: (u16, u16)) -> Model {
     let first = jobs[0].row.clone();
     let height = model.list_rows();
     let scanned = Some(crate::store::Scanned { rows: 1_200_000, share: 0.4 });
-    model.list.receive(Side::Start, Page { entries: jobs, next: None, scanned: None }, height);
+    let next = Some(Cursor::After(jobs[39].position.clone()));
+    model.list.receive(Side::Start, Page { entries: jobs, next, scanned: None }, height);
     model.list.scan = scanned;
     model.list.step(2, height);
     model.list.marks = Marks::All;
@@ -322,5 +325,14 @@ pub fn run() -> Run {
 /// The console with its keys in another pane.
 pub fn focused(mut model: Model, focus: Focus) -> Model {
     model.screen.focus = focus;
+    model
+}
+
+/// A source without dead jobs, or without an answer yet.
+pub fn empty(size: (u16, u16)) -> Model {
+    let mut model = blank(size);
+    let rows = model.histogram_rows();
+    model.histogram.show(histogram(Vec::new()), rows);
+    model.list.receive(Side::Start, Page { entries: Vec::new(), next: None, scanned: None }, rows);
     model
 }

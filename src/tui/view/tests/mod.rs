@@ -2,6 +2,7 @@
 
 mod fixture;
 mod frames;
+mod properties;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
