@@ -54,16 +54,19 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
     let room = usize::from(area.width).saturating_sub(3 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
     let mut phrases = Phrase::empty();
-    for titles in [true, false] {
+    // Titles, then words, and at last the open facet alone with the numbers of the others.
+    for form in 0..3 {
         phrases = Phrase::empty();
         for (n, facet) in offered.iter().enumerate() {
-            let word = if titles { facet.title() } else { facet.word() };
+            let word = if form == 0 { facet.title() } else { facet.word() };
             let gap = if n == 0 { "" } else { " " };
             phrases = if *facet == model.histogram.facet {
                 let role = if focused { Role::TitleFocused } else { Role::Strong };
                 phrases.and(Role::Title, gap).and(role, format!("[{} {word}]", n + 1))
-            } else {
+            } else if form < 2 {
                 phrases.and(Role::Title, format!("{gap}{} {word}", n + 1))
+            } else {
+                phrases.and(Role::Title, format!("{gap}{}", n + 1))
             };
         }
         if phrases.width(look) <= room {

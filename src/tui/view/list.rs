@@ -49,7 +49,7 @@ fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let marked = match &model.list.marks {
         Marks::None => None,
         Marks::Some(ids) => Some(format!("{} marked", grouped(ids.len() as u64))),
-        Marks::All => Some("ALL that the filter selects are marked".to_owned()),
+        Marks::All => Some("ALL marked".to_owned()),
     };
     items.extend(marked.map(|text| Ranked::left(1, Phrase::of(Role::Mark, text))));
     if model.list.range.is_some() {
