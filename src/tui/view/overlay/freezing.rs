@@ -13,7 +13,6 @@ use crate::triage::progress::FreezeProgress;
 use crate::tui::look::Role;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
 use crate::tui::view::words;
 
 const WIDTH: usize = 64;
