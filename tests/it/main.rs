@@ -2,7 +2,14 @@
 
 mod architecture;
 mod dependencies;
+mod engine;
 mod fixtures;
 mod harness;
+mod install;
+mod pgbouncer;
 mod pty;
 mod run;
+mod store_desk;
+mod store_destinations;
+mod store_filters;
+mod store_story;

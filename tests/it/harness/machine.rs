@@ -27,8 +27,14 @@ impl Account {
     }
 }
 
-/// Makes a private folder that belongs to the account which servers run as.
-pub fn server_folder(name: &str) -> Result<(PathBuf, Account), String> {
+/// Makes a private folder that belongs to the account which servers run as, and starts a server in it; the folder goes
+/// when that fails.
+pub fn with_server_folder<T>(name: &str, start: impl FnOnce(&Path, Account) -> Result<T, String>) -> Result<T, String> {
+    let (folder, account) = server_folder(name)?;
+    start(&folder, account).inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))
+}
+
+fn server_folder(name: &str) -> Result<(PathBuf, Account), String> {
     let bases = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
     let base = bases
         .iter()

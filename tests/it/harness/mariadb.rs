@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::database::Engine;
-use super::machine;
+use super::machine::{self, Account};
 use super::process::Process;
 use super::server::{Own, Plan, Server, prepare};
 use super::{PASSWORD, USER};
@@ -17,13 +17,16 @@ pub fn start() -> Result<Server, String> {
     let missing = "MariaDB is not installed (Debian: apt-get install mariadb-server)";
     let server = machine::program(&["mariadbd", "mysqld"]).ok_or(missing)?;
     let install = machine::program(&["mariadb-install-db"]).ok_or(missing)?;
-    let (folder, account) = machine::server_folder("maria")?;
+    machine::with_server_folder("maria", |folder, account| start_in(&server, &install, folder, account))
+}
+
+fn start_in(server: &Path, install: &Path, folder: &Path, account: Account) -> Result<Server, String> {
     let data = folder.join("data");
-    let mut init = account.command(install, &folder);
+    let mut init = account.command(install, folder);
     // Without the test database come no anonymous users, who would be matched before ours.
     init.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
     init.arg(joined("--datadir=", &data));
-    prepare(init).inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
+    prepare(init)?;
     let grant = format!(
         "create or replace user '{USER}'@'%' identified by '{PASSWORD}';\n\
          grant all on *.* to '{USER}'@'%' with grant option;\n"
@@ -31,9 +34,9 @@ pub fn start() -> Result<Server, String> {
     std::fs::write(folder.join("init.sql"), grant).map_err(|e| format!("cannot write init.sql: {e}"))?;
 
     let (own, port) = Own::start(|port| Plan {
-        folder: folder.clone(),
+        folder: folder.to_path_buf(),
         account,
-        command: command(&server, &folder, &data, port),
+        command: command(server, folder, &data, port),
         stop_signal: "TERM",
         last_signal: "KILL",
         port,

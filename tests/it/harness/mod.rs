@@ -13,7 +13,8 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
-//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `pgbouncer`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_SKIP` | the same names: the server is not even tried |
 //!
 //! A shared server starts when the first test asks for it and ends with the test binary, however that ends. Tests that
 //! stop or pause a server take one of their own: [`private_postgres`], [`private_mariadb`].
@@ -21,14 +22,16 @@
 mod database;
 mod machine;
 mod mariadb;
+mod pgbouncer;
 mod postgres;
 pub mod process;
 mod server;
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 pub use database::{Engine, TestDb};
+pub use pgbouncer::Pooler;
 pub use server::Server;
 
 /// The user that the throwaway servers know.
@@ -39,13 +42,16 @@ pub const PASSWORD: &str = "correct-horse-battery";
 /// The PostgreSQL that all tests share, or nothing where there is none.
 pub fn postgres() -> Option<&'static Server> {
     static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
-    available("postgres", SERVER.get_or_init(|| from_env("DLQ_TEST_POSTGRES_URL", Engine::Postgres, postgres::start)))
+    available(
+        "postgres",
+        SERVER.get_or_init(|| shared("postgres", "DLQ_TEST_POSTGRES_URL", Engine::Postgres, postgres::start)),
+    )
 }
 
 /// The MariaDB (or, by URL, MySQL) that all tests share, or nothing where there is none.
 pub fn mariadb() -> Option<&'static Server> {
     static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
-    available("mariadb", SERVER.get_or_init(|| from_env("DLQ_TEST_MYSQL_URL", Engine::Mysql, mariadb::start)))
+    available("mariadb", SERVER.get_or_init(|| shared("mariadb", "DLQ_TEST_MYSQL_URL", Engine::Mysql, mariadb::start)))
 }
 
 /// A PostgreSQL of the test's own, to be stopped, killed and paused; never one given by URL.
@@ -56,6 +62,14 @@ pub fn private_postgres() -> Option<Server> {
 /// A MariaDB of the test's own, to be stopped, killed and paused; never one given by URL.
 pub fn private_mariadb() -> Option<Server> {
     private("mariadb", mariadb::start)
+}
+
+/// A PgBouncer in transaction mode in front of a PostgreSQL database, with so many server connections.
+pub fn pgbouncer(db: &TestDb, connections: usize) -> Option<Pooler> {
+    if is_listed("DLQ_TEST_SKIP", "pgbouncer") {
+        return None;
+    }
+    pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason)).ok()
 }
 
 /// A fresh SQLite database in a temporary folder.
@@ -72,43 +86,42 @@ pub async fn every_engine(name: &str) -> Vec<TestDb> {
     databases
 }
 
-fn from_env(variable: &str, engine: Engine, start: fn() -> Result<Server, String>) -> Result<Server, String> {
+type Start = fn() -> Result<Server, String>;
+
+fn shared(name: &str, variable: &str, engine: Engine, start: Start) -> Result<Server, String> {
     match std::env::var(variable) {
-        Ok(url) => Ok(Server::external(engine, url)),
-        Err(_) => start(),
+        Ok(url) if !is_listed("DLQ_TEST_SKIP", name) => Ok(Server::external(engine, url)),
+        _ => start_unless_skipped(name, start),
     }
+}
+
+fn start_unless_skipped(name: &str, start: Start) -> Result<Server, String> {
+    if is_listed("DLQ_TEST_SKIP", name) { Err("DLQ_TEST_SKIP names it".to_owned()) } else { start() }
+}
+
+/// Whether a comma-separated environment variable holds a name.
+fn is_listed(variable: &str, name: &str) -> bool {
+    std::env::var(variable).unwrap_or_default().split(',').any(|one| one.trim() == name)
 }
 
 fn available(name: &str, server: &'static Result<Server, String>) -> Option<&'static Server> {
-    static SAID: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
-    match server {
-        Ok(server) => Some(server),
-        Err(reason) => {
-            let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let first_time = !said.iter().any(|other| other == name);
-            if first_time {
-                said.push(name.to_owned());
-            }
-            drop(said);
-            skip(name, reason, first_time);
-            None
-        }
-    }
+    server.as_ref().map_err(|reason| skip(name, reason)).ok()
 }
 
-fn private(name: &str, start: fn() -> Result<Server, String>) -> Option<Server> {
-    start().map_err(|reason| skip(name, &reason, true)).ok()
+fn private(name: &str, start: Start) -> Option<Server> {
+    start_unless_skipped(name, start).map_err(|reason| skip(name, &reason)).ok()
 }
 
-/// Says why a server is missing: as a failure where `DLQ_TEST_REQUIRE` names it, in a line on stderr otherwise.
-fn skip(name: &str, reason: &str, aloud: bool) {
-    let required = std::env::var("DLQ_TEST_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|one| one.trim() == name), "DLQ_TEST_REQUIRE names {name}: {reason}");
-    if aloud {
+/// Says why a server is missing: as a failure where `DLQ_TEST_REQUIRE` names it, in one line on stderr otherwise.
+fn skip(name: &str, reason: &str) {
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    assert!(!is_listed("DLQ_TEST_REQUIRE", name), "DLQ_TEST_REQUIRE names {name}: {reason}");
+    let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !said.iter().any(|other| other == name) {
+        said.push(name.to_owned());
         // Not eprintln!: the test runner would keep that back when the test passes.
         let _ = writeln!(std::io::stderr(), "SKIP {name}: {reason}");
     }
 }
 
-#[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::database::Engine;
-use super::machine;
+use super::machine::{self, Account};
 use super::process::Process;
 use super::server::{Own, Plan, Server, prepare};
 use super::{PASSWORD, USER};
@@ -12,17 +12,20 @@ use super::{PASSWORD, USER};
 /// Starts the server and waits until it answers.
 pub fn start() -> Result<Server, String> {
     let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
-    let (folder, account) = machine::server_folder("pg")?;
+    machine::with_server_folder("pg", |folder, account| start_in(&binaries, folder, account))
+}
+
+fn start_in(binaries: &Path, folder: &Path, account: Account) -> Result<Server, String> {
     let data = folder.join("data");
-    let mut initdb = account.command(binaries.join("initdb"), &folder);
+    let mut initdb = account.command(binaries.join("initdb"), folder);
     initdb.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--auth=trust", "--username", USER, "--pgdata"]);
     initdb.arg(&data);
-    prepare(initdb).inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
+    prepare(initdb)?;
 
     let (own, port) = Own::start(|port| Plan {
-        folder: folder.clone(),
+        folder: folder.to_path_buf(),
         account,
-        command: command(&binaries, &folder, &data, port),
+        command: command(binaries, folder, &data, port),
         stop_signal: "INT",
         last_signal: "QUIT",
         port,

@@ -86,13 +86,16 @@ impl Launch {
     }
 }
 
+/// Compares a terminal's line settings with those it had; the type of the settings cannot be named from here.
+type SettingsCheck = Box<dyn Fn(&dyn MasterPty) -> bool + Send>;
+
 /// A program that runs on a pseudo-terminal. It is killed when the value is dropped.
 pub struct Pty {
     terminal: Arc<Terminal>,
     master: Box<dyn MasterPty + Send>,
     writer: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
-    settings_unchanged: Box<dyn Fn(&dyn MasterPty) -> bool + Send>,
+    settings_unchanged: SettingsCheck,
     home: tempfile::TempDir,
 }
 
