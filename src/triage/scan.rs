@@ -60,3 +60,60 @@ pub async fn scan(
     }
     Ok(Found { entries: steps.into_iter().flatten().collect(), next })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::filter::Filter;
+    use crate::store::Sort;
+    use crate::triage::fake::Fake;
+
+    async fn run(cursor: Cursor, limit: usize, budget: &Budget) -> (Result<Found>, Vec<ScanProgress>) {
+        let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor, limit };
+        let mut steps = Vec::new();
+        let fake = Fake::new(12);
+        let found = scan(&*fake, query, budget, |_, progress| steps.push(progress)).await;
+        (found, steps)
+    }
+
+    fn ids(found: &Found) -> Vec<&str> {
+        found.entries.iter().map(|entry| entry.row.id.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn empty_steps_are_passed_over_until_there_are_enough_rows() {
+        let budget = Budget::new(Duration::from_secs(1));
+        let (found, steps) = run(Cursor::Start, 3, &budget).await;
+        let found = found.unwrap();
+        assert_eq!(ids(&found), ["9", "8", "5"]);
+        assert!(found.next.is_some());
+        assert_eq!(steps.iter().map(|s| s.found).collect::<Vec<_>>(), [0, 2, 2, 3]);
+        assert_eq!(steps.last().map(|s| s.examined), Some(8));
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_list_ends_the_scan_and_is_told_as_such() {
+        let budget = Budget::new(Duration::from_secs(1));
+        let (found, steps) = run(Cursor::Start, 100, &budget).await;
+        let found = found.unwrap();
+        assert_eq!((found.entries.len(), found.next), (6, None));
+        assert_eq!(steps.last().map(|s| s.share), Some(1.0));
+    }
+
+    #[tokio::test]
+    async fn rows_read_backwards_stand_in_the_order_of_the_list() {
+        let budget = Budget::new(Duration::from_secs(1));
+        let (found, _) = run(Cursor::End, 4, &budget).await;
+        assert_eq!(ids(&found.unwrap()), ["5", "4", "1", "0"]);
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_scan_asks_for_nothing_more() {
+        let budget = Budget::new(Duration::from_secs(1));
+        budget.cancel.cancel();
+        let (found, steps) = run(Cursor::Start, 4, &budget).await;
+        assert!(matches!(found, Err(StoreError::Cancelled)) && steps.is_empty());
+    }
+}

@@ -6,3 +6,4 @@ mod fixtures;
 mod harness;
 mod pty;
 mod terminal;
+mod run;

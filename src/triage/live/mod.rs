@@ -1,9 +1,8 @@
 //! Counts that live: a count of everything, and what looks at the recent past add to it. Pure; the time is handed in.
 //!
-//! A look recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what earlier looks said of them,
-//! so that a row committed late, changed or removed there is counted once and not twice. Where there is nothing earlier
-//! to compare with, only what died after the full count is new. What no look can see (older rows that changed) is put
-//! right by the next full count, and until then the numbers say `~`.
+//! A look recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier looks
+//! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no look can
+//! see (older rows that changed) is put right by the next full count, and until then the numbers say `~`.
 
 mod growth;
 mod news;
@@ -23,7 +22,7 @@ use self::news::News;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Cell, Changes};
+use crate::store::{Cell, Changes, HistogramStep};
 
 /// A value of a facet, `None` standing for jobs that have none.
 pub type Value = Option<Untrusted>;
@@ -37,11 +36,8 @@ pub struct LiveCounts {
     base: Histogram,
     /// What the full count took.
     cost: Duration,
+    /// The recent past as it was last counted: what the next look replaces.
     recent: Recent,
-    /// The first bucket that looks have counted.
-    known_from: Option<i64>,
-    /// When the last look was, by the database's clock.
-    looked_at: Option<Timestamp>,
     /// Jobs that came (positive) or went since the full count.
     drift: HashMap<Value, Drift>,
     /// Whether a look found that something may have changed since the full count.
@@ -63,61 +59,57 @@ struct Drift {
 }
 
 impl LiveCounts {
-    /// Starts from a count (finished or not) that took `cost`.
-    pub fn new(base: Histogram, cost: Duration) -> Self {
+    /// Starts from a count (finished or not) that took `cost` so far.
+    pub fn new(step: &HistogramStep, cost: Duration) -> Self {
+        Self::from_count(step.histogram.clone(), &step.recent, cost)
+    }
+
+    /// Takes in a further step of the count, or a later full count; looks go on from its watermark. What is known of
+    /// growth and news stays.
+    pub fn recount(&mut self, step: &HistogramStep, cost: Duration) {
+        self.count_again(step.histogram.clone(), &step.recent, cost);
+    }
+
+    /// Takes in a look that started from the watermark of the last count or look.
+    pub fn look(&mut self, changes: &Changes) {
+        let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
+        self.take_in(cells, changes.server_time);
+    }
+
+    fn from_count(base: Histogram, recent: &[Cell], cost: Duration) -> Self {
         let mut news = News::default();
         news.learn(&base);
         let as_of = base.as_of;
-        let arrivals = Arrivals::new(as_of);
-        Self {
-            base,
-            cost,
-            recent: Recent::new(),
-            known_from: None,
-            looked_at: None,
-            drift: HashMap::new(),
-            changed: false,
-            as_of,
-            arrivals,
-            news,
-        }
+        let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
+        Self { base, cost, recent, drift: HashMap::new(), changed: false, as_of, arrivals, news }
     }
 
-    /// Takes in a further step of the count, or a later full count. What is known of growth and news stays.
-    pub fn recount(&mut self, base: Histogram, cost: Duration) {
+    fn count_again(&mut self, base: Histogram, recent: &[Cell], cost: Duration) {
         self.news.learn(&base);
         self.as_of = base.as_of;
         self.base = base;
         self.cost = cost;
+        self.recent = by_bucket(recent);
         self.drift.clear();
         self.changed = false;
     }
 
-    /// Takes in a look.
-    pub fn look(&mut self, changes: &Changes) {
-        self.as_of = self.as_of.max(changes.server_time);
-        let before_last = self.looked_at.replace(changes.server_time);
-        if !changes.changed {
-            return;
-        }
+    /// Takes in the recounted buckets from one on, or that nothing changed.
+    fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) {
+        self.as_of = self.as_of.max(at);
+        let Some((from, cells)) = cells else { return };
         self.changed = true;
-        let follows = before_last.is_some_and(|at| at >= self.base.as_of);
         let mut was: HashMap<Value, u64> = HashMap::new();
-        let replaced = self.recent.split_off(&changes.from_bucket);
-        for (value, n) in replaced.into_values().flatten().filter(|_| follows) {
+        for (value, n) in self.recent.split_off(&from).into_values().flatten() {
             *was.entry(value).or_default() += n;
         }
         let mut is: HashMap<Value, u64> = HashMap::new();
-        for cell in &changes.cells {
-            let comparable = follows && self.known_from.is_some_and(|known| cell.bucket >= known);
-            if comparable || cell.first_seen.is_some_and(|first| first > self.base.as_of) {
-                *is.entry(cell.value.clone()).or_default() += cell.n;
-                self.drift.entry(cell.value.clone()).or_default().saw(cell);
-            }
-            *self.recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default() += cell.n;
+        for cell in cells {
+            *is.entry(cell.value.clone()).or_default() += cell.n;
+            self.drift.entry(cell.value.clone()).or_default().saw(cell);
         }
-        self.known_from = Some(self.known_from.map_or(changes.from_bucket, |known| known.min(changes.from_bucket)));
-        self.apply(&was, &is, changes.server_time);
+        self.recent.append(&mut by_bucket(cells));
+        self.apply(&was, &is, at);
     }
 
     /// Takes in that we acted on `n` jobs of a value: they are gone from the counts at once.
@@ -216,6 +208,14 @@ impl Drift {
         self.first_seen = earliest(self.first_seen, cell.first_seen);
         self.last_seen = self.last_seen.max(cell.last_seen);
     }
+}
+
+fn by_bucket(cells: &[Cell]) -> Recent {
+    let mut recent = Recent::new();
+    for cell in cells {
+        *recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default() += cell.n;
+    }
+    recent
 }
 
 fn empty(value: Value) -> Bar {

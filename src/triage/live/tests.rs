@@ -1,12 +1,9 @@
 //! The counting model against a small table that it cannot see.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::facet::Facet;
-use crate::store::Watermark;
 
 const SECOND: i64 = 1_000_000;
 
@@ -33,10 +30,9 @@ impl Table {
         Histogram { facet: Facet::Error, bars, total, as_of: Timestamp(now * SECOND), progress: None }
     }
 
-    fn look(&self, from: i64, now: i64) -> Changes {
-        let from_bucket = from.div_euclid(10);
+    fn cells(&self, from: i64) -> Vec<Cell> {
         let mut cells: Vec<Cell> = Vec::new();
-        for (at, value) in self.0.iter().filter(|(at, _)| at.div_euclid(10) >= from_bucket) {
+        for (at, value) in self.0.iter().filter(|(at, _)| at.div_euclid(10) >= from.div_euclid(10)) {
             let (bucket, value, seen) = (at.div_euclid(10), Some((*value).into()), Some(Timestamp(at * SECOND)));
             match cells.iter_mut().find(|cell| cell.bucket == bucket && cell.value == value) {
                 Some(cell) => {
@@ -47,18 +43,17 @@ impl Table {
                 None => cells.push(Cell { bucket, value, n: 1, first_seen: seen, last_seen: seen }),
             }
         }
-        Changes { changed: true, from_bucket, cells, ..unchanged(now) }
+        cells
     }
-}
 
-fn unchanged(now: i64) -> Changes {
-    Changes {
-        watermark: Watermark(Arc::new(())),
-        changed: false,
-        from_bucket: 0,
-        cells: Vec::new(),
-        server_time: Timestamp(now * SECOND),
-        cost: Duration::ZERO,
+    /// Counts from a full count that knows the recent past from `from` on.
+    fn live(&self, from: i64, now: i64, cost: Duration) -> LiveCounts {
+        LiveCounts::from_count(self.count(now), &self.cells(from), cost)
+    }
+
+    /// Looks at what happened from `from` on.
+    fn look(&self, live: &mut LiveCounts, from: i64, now: i64) {
+        live.take_in(Some((from.div_euclid(10), &self.cells(from))), Timestamp(now * SECOND));
     }
 }
 
@@ -70,11 +65,11 @@ fn n(live: &LiveCounts, value: &str) -> u64 {
 #[test]
 fn deaths_after_a_quiet_time_are_counted_by_the_first_look_that_sees_them() {
     let mut table = Table(vec![(5, "A"), (96, "A")]);
-    let mut live = LiveCounts::new(table.count(100), Duration::ZERO);
-    live.look(&unchanged(101));
+    let mut live = table.live(70, 100, Duration::ZERO);
+    live.take_in(None, Timestamp(101 * SECOND));
     assert_eq!(live.histogram().total, Count::exact(2));
     table.0.extend([(130, "A"), (131, "B")]);
-    live.look(&table.look(100, 132));
+    table.look(&mut live, 100, 132);
     assert_eq!((n(&live, "A"), n(&live, "B"), live.histogram().total.n), (3, 1, 4));
     assert_eq!(live.histogram().total.exactness, Exactness::Estimate);
     assert_eq!(live.unseen(), 2);
@@ -83,39 +78,39 @@ fn deaths_after_a_quiet_time_are_counted_by_the_first_look_that_sees_them() {
 #[test]
 fn a_row_that_is_seen_again_and_one_that_is_committed_late_count_once() {
     let mut table = Table(vec![(96, "A")]);
-    let mut live = LiveCounts::new(table.count(100), Duration::ZERO);
-    live.look(&table.look(90, 101));
+    let mut live = table.live(70, 100, Duration::ZERO);
+    table.look(&mut live, 90, 101);
     for now in 102..110 {
-        live.look(&table.look(90, now));
+        table.look(&mut live, 90, now);
     }
     assert_eq!(n(&live, "A"), 1);
     table.0.push((99, "A"));
-    live.look(&table.look(90, 111));
-    live.look(&table.look(90, 112));
+    table.look(&mut live, 90, 111);
+    table.look(&mut live, 90, 112);
     assert_eq!(n(&live, "A"), 2);
 }
 
 #[test]
 fn rows_that_leave_the_recent_past_by_our_hand_are_taken_off_once() {
     let mut table = Table(vec![(5, "A"), (96, "A"), (97, "A")]);
-    let mut live = LiveCounts::new(table.count(100), Duration::ZERO);
-    live.look(&table.look(90, 101));
+    let mut live = table.live(70, 100, Duration::ZERO);
+    table.look(&mut live, 90, 101);
     live.acted(&Some("A".into()), 2);
     assert_eq!(n(&live, "A"), 1);
     table.0.retain(|(at, _)| *at != 97 && *at != 5);
-    live.look(&table.look(90, 102));
+    table.look(&mut live, 90, 102);
     assert_eq!(n(&live, "A"), 1, "one of the two is older than the look");
-    live.recount(table.count(103), Duration::ZERO);
+    live.count_again(table.count(103), &table.cells(73), Duration::ZERO);
     assert_eq!(live.histogram().total, Count::exact(1));
 }
 
 #[test]
 fn growth_names_the_time_that_it_was_watched_for() {
     let mut table = Table(vec![]);
-    let mut live = LiveCounts::new(table.count(0), Duration::ZERO);
-    live.look(&table.look(0, 1));
+    let mut live = table.live(0, 0, Duration::ZERO);
+    table.look(&mut live, 0, 1);
     table.0.push((20, "A"));
-    live.look(&table.look(10, 21));
+    table.look(&mut live, 10, 21);
     assert_eq!(live.growth(Timestamp(60 * SECOND)), Growth { n: 1, over: Duration::from_secs(60) });
     assert_eq!(live.growth(Timestamp(600 * SECOND)), Growth { n: 0, over: Duration::from_secs(300) });
     live.seen();
@@ -125,16 +120,16 @@ fn growth_names_the_time_that_it_was_watched_for() {
 #[test]
 fn a_value_is_new_only_if_it_was_not_there_before() {
     let mut table = Table(vec![(5, "A")]);
-    let mut live = LiveCounts::new(table.count(100), Duration::ZERO);
-    live.look(&table.look(90, 101));
+    let mut live = table.live(70, 100, Duration::ZERO);
+    table.look(&mut live, 90, 101);
     table.0.push((110, "B"));
-    live.look(&table.look(90, 111));
+    table.look(&mut live, 90, 111);
     let new = |live: &LiveCounts| -> Vec<_> { live.histogram().bars.iter().map(|bar| live.is_new(bar)).collect() };
     assert_eq!(new(&live), [None, Some(Since::Opened)]);
     live.set_baseline(Timestamp(112 * SECOND));
     assert_eq!(new(&live), [None, None]);
     table.0.push((120, "C"));
-    live.look(&table.look(90, 121));
+    table.look(&mut live, 90, 121);
     assert_eq!(new(&live), [None, None, Some(Since::Baseline)]);
 }
 
@@ -142,19 +137,19 @@ fn a_value_is_new_only_if_it_was_not_there_before() {
 fn an_unfinished_count_makes_nothing_new_and_is_not_reconciled() {
     let mut partial = Table(vec![(5, "A")]).count(100);
     partial.progress = Some(0.5);
-    let mut live = LiveCounts::new(partial, Duration::ZERO);
+    let mut live = LiveCounts::from_count(partial, &[], Duration::ZERO);
     let full = Table(vec![(5, "A"), (6, "B")]).count(101);
     assert!(!live.reconcile_due(Timestamp(10_000 * SECOND)));
-    live.recount(full, Duration::ZERO);
+    live.count_again(full, &[], Duration::ZERO);
     assert!(live.histogram().bars.iter().all(|bar| live.is_new(bar).is_none()));
 }
 
 #[test]
 fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
     let table = Table(vec![(5, "A")]);
-    let mut live = LiveCounts::new(table.count(100), Duration::from_secs(1));
+    let mut live = table.live(70, 100, Duration::from_secs(1));
     assert!(!live.reconcile_due(Timestamp(1_000 * SECOND)), "nothing changed");
-    live.look(&table.look(90, 101));
+    table.look(&mut live, 90, 101);
     assert!(!live.reconcile_due(Timestamp(149 * SECOND)));
     assert!(live.reconcile_due(Timestamp(150 * SECOND)));
 }
@@ -162,11 +157,11 @@ fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
 #[test]
 fn trends_show_when_deaths_were_seen() {
     let mut table = Table(vec![]);
-    let mut live = LiveCounts::new(table.count(0), Duration::ZERO);
-    live.look(&table.look(0, 1));
+    let mut live = table.live(0, 0, Duration::ZERO);
+    table.look(&mut live, 0, 1);
     for now in [30, 31, 95] {
         table.0.push((now, "A"));
-        live.look(&table.look(now, now));
+        table.look(&mut live, now, now);
     }
     let trend = live.histogram().bars[0].trend.clone();
     assert_eq!(trend[trend.len() - 3..], [2, 0, 1]);
@@ -181,8 +176,7 @@ proptest! {
     ) {
         let values = ["A", "B", "C"];
         let mut table = Table(old.into_iter().map(|(at, v)| (at, values[v])).collect());
-        let mut live = LiveCounts::new(table.count(100), Duration::ZERO);
-        live.look(&table.look(0, 100));
+        let mut live = table.live(0, 100, Duration::ZERO);
         for (step, changes) in steps.into_iter().enumerate() {
             let now = 101 + 7 * step as i64;
             for (ago, v, remove) in changes {
@@ -192,7 +186,7 @@ proptest! {
                     None => table.0.push((now - ago, values[v])),
                 }
             }
-            live.look(&table.look(now - 30, now));
+            table.look(&mut live, now - 30, now);
             let told = live.histogram();
             prop_assert_eq!(told.total.n, table.0.len() as u64);
             for bar in table.count(now).bars {

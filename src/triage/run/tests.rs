@@ -170,6 +170,17 @@ async fn a_job_that_was_perhaps_handed_out_is_never_handed_out_again() {
 }
 
 #[tokio::test]
+async fn a_destination_that_accepts_nothing_stops_the_run_before_every_job_is_tried() {
+    let bench = Bench::new(50).await;
+    bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.refuses = Some("no such command")));
+    let run = bench.all(Action::Replay).await;
+    let options = RunOptions { deliver: Some(Arc::new(Count(Default::default()))), ..small() };
+    let receipt = bench.execute(&run, options).await;
+    assert_eq!((receipt.run.tally.failed_total(), receipt.run.tally.not_started), (20, 30));
+    assert!(receipt.halted.unwrap().contains("accepted no job"));
+}
+
+#[tokio::test]
 async fn a_stop_ends_after_the_batch_that_runs_and_resume_does_the_rest() {
     let bench = Bench::new(30).await;
     let run = bench.all(Action::Ignore).await;
@@ -317,6 +328,31 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
     let other = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
     assert!(matches!(other, Err(RunError::OtherStore { .. })), "{other:?}");
     assert!(bench.live().is_empty());
+}
+
+#[tokio::test]
+async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
+    let bench = Bench::new(30).await;
+    let budget = Budget::new(Duration::from_secs(1));
+    let ask = Ask {
+        scope: Scope::Filter(Filter::all()),
+        action: Action::Replay,
+        reason: None,
+        type_above: 100,
+        now: Timestamp(1_795_144_329_000_000),
+    };
+    let cancel = budget.cancel.clone();
+    let mut told = Vec::new();
+    let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |progress| {
+        told.push(progress.frozen);
+        cancel.cancel();
+    })
+    .await;
+    assert!(matches!(plan, Err(PlanError::Store(StoreError::Cancelled))), "{plan:?}");
+    assert_eq!(told, [7]);
+    let run = bench.ledger.runs(1).await.unwrap().remove(0);
+    assert_eq!(run.state, RunState::Dismissed);
+    assert!(bench.ledger.jobs(&run.id, Part::All, 0, 9).await.unwrap().is_empty());
 }
 
 fn fault() -> impl Strategy<Value = u8> {
