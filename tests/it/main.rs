@@ -5,5 +5,5 @@ mod dependencies;
 mod fixtures;
 mod harness;
 mod pty;
-mod terminal;
 mod run;
+mod terminal;
