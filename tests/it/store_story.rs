@@ -62,7 +62,8 @@ async fn pages_in_both_directions_hold_every_dead_job_once() {
                 let up = exhaust(&store, &Filter::all(), sort, Cursor::End, 101).await;
                 assert_eq!(down.len() as u64, dead);
                 assert_eq!(down, up, "{key:?} {descending}");
-                let other = exhaust(&store, &Filter::all(), Sort { key, descending: !descending }, Cursor::Start, 300).await;
+                let other =
+                    exhaust(&store, &Filter::all(), Sort { key, descending: !descending }, Cursor::Start, 300).await;
                 let flipped: Vec<_> = other.into_iter().rev().filter(|e| e.position.key.is_some()).collect();
                 let keyed: Vec<_> = down.into_iter().filter(|e| e.position.key.is_some()).collect();
                 assert_eq!(keyed, flipped);
@@ -142,6 +143,17 @@ async fn counts_by_every_facet_are_those_of_the_rows() {
             assert_eq!(step.histogram.total.exactness, Exactness::Exact);
             assert!(step.watermark.is_some());
         }
+        let gentle = gentle_store(&db, layout).await;
+        for facet in [Facet::Error, Facet::Hour, Facet::Fingerprint] {
+            let (whole, windows) =
+                (histogram(&store, facet, &Filter::all()).await, histogram(&gentle, facet, &Filter::all()).await);
+            assert_eq!(bars(&windows.histogram), bars(&whole.histogram), "{facet} by windows");
+            assert_eq!(windows.recent, whole.recent);
+        }
+        let down = exhaust(&gentle, &Filter::all(), Sort::default(), Cursor::Start, 97).await;
+        let up = exhaust(&gentle, &Filter::all(), Sort::default(), Cursor::End, 60).await;
+        assert_eq!(down, rows);
+        assert_eq!(up, rows);
         let totals = store.totals(&budget()).await.expect("totals");
         let dead = totals.iter().find(|(s, _)| *s == State::Dead).map(|(_, c)| c.n);
         assert_eq!(dead, Some(layout.count_dead(&db).await));
@@ -156,8 +168,7 @@ async fn what_arrives_shows_in_the_changes_and_only_there() {
         let store = store(&db, layout).await;
         let step = histogram(&store, Facet::Error, &Filter::all()).await;
         let watermark = step.watermark.expect("a watermark");
-        let quiet =
-            store.changes(Some(&watermark), Facet::Error, &Filter::all(), &budget()).await.expect("changes");
+        let quiet = store.changes(Some(&watermark), Facet::Error, &Filter::all(), &budget()).await.expect("changes");
         assert!(quiet.cells.iter().all(|c| c.value.as_ref().is_none_or(|v| v.exact() != "Fresh")));
         arrive(&db, layout).await;
         for (facet, text) in [(Facet::Error, ""), (Facet::Error, "error:/^Fr/"), (Facet::Fingerprint, "error:Fresh")] {
