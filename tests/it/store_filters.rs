@@ -161,12 +161,12 @@ async fn jobs(store: &dyn Store) -> Vec<Job> {
     let all = exhaust(store, &filter(EVERYTHING), Sort::default(), Cursor::Start, 200).await;
     let mut jobs = Vec::new();
     for entry in all {
+        let detail = store.detail(&entry.row.id, &budget()).await.expect("a detail").expect("the job");
         // Bytes that are no text are shown as marks, which only a screen should be searched for; and SQLite's own
         // GLOB reads no further than a NUL.
-        if entry.row.message.as_ref().is_some_and(|m| m.exact().contains("⟨x") || m.exact().contains('\0')) {
+        if detail.message.as_ref().is_some_and(|m| m.exact().contains("⟨x") || m.exact().contains('\0')) {
             continue;
         }
-        let detail = store.detail(&entry.row.id, &budget()).await.expect("a detail").expect("the job");
         let column = detail.metadata.iter().find(|(name, _)| name == "updated_at");
         let touched = match column {
             Some((_, value)) => value.as_ref().and_then(|v| instant(v.exact())),
@@ -206,14 +206,20 @@ async fn compare(store: &dyn Store, jobs: &[Job], context: &str) {
         let compiled = parsed.compile(Timestamp::now());
         let passes = |job: &&Job| compiled.matches(*job) && (names_state || job.detail.row.state == State::Dead);
         let expected: BTreeSet<&str> = jobs.iter().filter(passes).map(|j| j.detail.row.id.as_str()).collect();
-        let found = exhaust(store, &parsed, Sort::default(), Cursor::Start, 23).await;
+        let found =
+            exhaust(store, &parsed, Sort::default(), Cursor::Start, if jobs.len() > 100 { 101 } else { 7 }).await;
         let known: BTreeSet<&str> = jobs.iter().map(|j| j.detail.row.id.as_str()).collect();
         let unknown = found.iter().filter(|e| !known.contains(e.row.id.as_str())).count();
         let found: BTreeSet<&str> = found.iter().map(|e| e.row.id.as_str()).filter(|id| known.contains(id)).collect();
-        assert_eq!(found, expected, "{context}: {text}");
+        let wrong: Vec<_> = found.symmetric_difference(&expected).collect();
+        assert!(wrong.is_empty(), "{context}: {text}: {} and not {}: {wrong:?}", found.len(), expected.len());
+        selective += usize::from(!expected.is_empty() && expected.len() < jobs.len());
+        if jobs.len() > 100 {
+            // The rows are heavy, and the other directions were tried on fewer.
+            continue;
+        }
         let backward = exhaust(store, &parsed, Sort::default(), Cursor::End, 101).await;
         assert_eq!(backward.len(), expected.len() + unknown, "{context}: {text} from the end");
-        selective += usize::from(!expected.is_empty() && expected.len() < jobs.len());
         let step = histogram(store, dlq_tui::domain::facet::Facet::Error, &parsed).await;
         assert_eq!(step.histogram.total.n as usize, expected.len() + unknown, "{context}: {text} counted");
     }
@@ -226,7 +232,10 @@ async fn filters_select_what_the_language_says_on_believable_rows() {
         for db in harness::every_engine(&format!("filters_{}", layout.table())).await {
             layout.rows(&db).await;
             let store = store(&db, layout).await;
-            compare(&store, &jobs(&store).await, &format!("{} on {}", layout.table(), db.engine.name())).await;
+            let jobs = jobs(&store).await;
+            compare(&store, &jobs, &format!("{} on {}", layout.table(), db.engine.name())).await;
+            let gentle = gentle_store(&db, layout).await;
+            compare(&gentle, &jobs, &format!("{} on {} by windows", layout.table(), db.engine.name())).await;
         }
     }
 }
