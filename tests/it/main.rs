@@ -11,4 +11,6 @@ mod pgbouncer;
 mod pty;
 mod run;
 mod store_desk;
+mod store_destinations;
+mod store_filters;
 mod store_story;

@@ -71,11 +71,6 @@ pub async fn exhaust(store: &dyn Store, filter: &Filter, sort: Sort, from: Curso
     all
 }
 
-pub async fn ids(store: &dyn Store, text: &str) -> BTreeSet<String> {
-    let entries = exhaust(store, &filter(text), Sort::default(), Cursor::Start, 7).await;
-    entries.into_iter().map(|e| e.row.id.as_str().to_owned()).collect()
-}
-
 /// A histogram carried to its end.
 pub async fn histogram(store: &dyn Store, facet: Facet, filter: &Filter) -> HistogramStep {
     let mut resume = None;
