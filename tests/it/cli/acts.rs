@@ -129,3 +129,34 @@ async fn init_creates_what_is_missing_once_it_is_confirmed() {
         user.run(&["--url", &url, "--store", preset, "stats"]).with(0);
     }
 }
+
+#[tokio::test]
+async fn an_interrupt_ends_a_run_after_its_batch_and_resume_finishes_it() {
+    let db = harness::sqlite("cli_interrupt").await;
+    Layout::JobsDlq.seed(&db, 120_000).await;
+    let user = User::of(&db);
+    let child = user
+        .command(&["replay", "--all", "--yes", "-o", "json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while db.count("jobs").await == 0 {
+        assert!(std::time::Instant::now() < patience, "the run never began");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    harness::process::signal(&[child.id()], "INT");
+    let ended = super::Ended::from(child.wait_with_output().expect("it ends"));
+    assert!(ended.with(3).contains("dlq-tui resume"), "{}", ended.err);
+    let receipt: serde_json::Value = serde_json::from_str(&ended.out).expect("a receipt");
+    let (done, left) = (receipt["done"].as_u64().expect("a count"), receipt["not_started"].as_u64().expect("a count"));
+    assert_eq!((receipt["state"].as_str(), done + left), (Some("stopped"), 120_000));
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (done, left));
+
+    let run = receipt["run"].as_str().expect("a run");
+    assert!(user.run(&["resume", run]).with(4).contains("--yes is needed"));
+    let finished = user.json(&["resume", run, "--yes", "-o", "json"]);
+    assert_eq!(finished["done"], 120_000);
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (120_000, 0));
+}
