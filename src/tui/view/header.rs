@@ -14,14 +14,13 @@ use super::phrase::{Phrase, Ranked, draw_line};
 use super::words;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Timestamp, short_span};
+use crate::triage::live::Growth;
 use crate::tui::app::model::{Link, Model, Overlay};
 use crate::tui::look::{Look, Role};
 
 /// Columns between items.
 const GAP: usize = 2;
-/// Growth is told over this span.
-const GROWTH: Duration = Duration::from_secs(300);
 /// A look that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(10);
 
@@ -112,7 +111,7 @@ fn totals<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> 
 fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     let mut items = Vec::new();
     let server_now = model.live.server_now(now);
-    let growth = model.histogram.counts.as_ref().and_then(|c| c.growth(server_now, GROWTH));
+    let growth = model.histogram.counts.as_ref().map(|c| c.growth(server_now));
     if let Some(growth) = growth.filter(|_| !model.live.is_stale()) {
         items.push(Ranked::left(1, growth_phrase(growth)));
     }
@@ -123,12 +122,11 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     items
 }
 
-fn growth_phrase(growth: i64) -> Phrase<'static> {
-    let number = grouped(growth.unsigned_abs());
-    match growth {
-        0 => Phrase::of(Role::Good, "none in 5m"),
-        1.. => Phrase::of(Role::Danger, format!("+{number} in 5m")),
-        _ => Phrase::of(Role::Good, format!("-{number} in 5m")),
+fn growth_phrase(growth: Growth) -> Phrase<'static> {
+    let over = short_span(growth.over);
+    match growth.n {
+        0 => Phrase::of(Role::Good, format!("none in {over}")),
+        n => Phrase::of(Role::Danger, format!("+{} in {over}", grouped(n))),
     }
 }
 
@@ -156,11 +154,12 @@ fn activity(model: &Model) -> Vec<Ranked<'_>> {
 mod tests {
     use super::*;
 
+    const MINUTES: Duration = Duration::from_secs(300);
+
     #[test]
     fn growth_says_its_direction_without_colour() {
         let text = |n| growth_phrase(n).parts()[0].1.to_string();
-        assert_eq!(text(1_204), "+1,204 in 5m");
-        assert_eq!(text(-3), "-3 in 5m");
-        assert_eq!(text(0), "none in 5m");
+        assert_eq!(text(Growth { n: 1_204, over: MINUTES }), "+1,204 in 5m");
+        assert_eq!(text(Growth { n: 0, over: Duration::from_secs(40) }), "none in 40s");
     }
 }

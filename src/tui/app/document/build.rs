@@ -5,7 +5,7 @@ use super::highlight::Grammar;
 use super::ink::Ink;
 use super::json::JsonText;
 use super::lines::{LinesText, Tone};
-use super::trace;
+use crate::domain::backtrace::{Backtrace, Entry, EntryKind, Origins};
 use crate::domain::job::JobDetail;
 use crate::domain::json::{Document, Marks, View, decode_double, quote};
 use crate::domain::notation::Notation;
@@ -18,6 +18,7 @@ use crate::ledger::HistoryEntry;
 pub(super) struct Reading<'a> {
     pub notation: &'a Notation,
     pub redactor: &'a Redactor,
+    pub origins: &'a Origins,
 }
 
 impl Reading<'_> {
@@ -42,26 +43,27 @@ impl Reading<'_> {
         let Some(stored) = present(detail.backtrace.as_ref()) else {
             return absent("no backtrace was recorded");
         };
-        let frames = trace::frames(&self.redactor.text(stored));
-        if frames.is_empty() {
-            return absent("the backtrace is empty");
-        }
-        let tone = |own| if own { Tone::Application } else { Tone::Flat(Ink::LibraryFrame) };
-        let own = frames.iter().filter(|frame| frame.application).count();
+        let trace = Backtrace::parse(&self.redactor.text(stored), self.origins);
+        let own: Vec<&Entry> = trace.application_first().into_iter().filter(|entry| entry.is_application()).collect();
         let mut text = LinesText::default();
-        if own > 0 && own < frames.len() {
-            text.push(Tone::Flat(Ink::Heading), &format!("Frames of the application: {own}"));
-            for frame in frames.iter().filter(|frame| frame.application) {
-                text.push(tone(true), &frame.text);
-            }
+        if !own.is_empty() && own.len() < trace.original().len() {
+            text.push(Tone::Flat(Ink::Heading), &format!("The application's frames: {}", own.len()));
+            own.iter().for_each(|entry| text.push(Tone::Application, entry.text.exact()));
             text.gap();
-            text.push(Tone::Flat(Ink::Heading), &format!("All frames: {}", frames.len()));
+            text.push(Tone::Flat(Ink::Heading), "The whole backtrace");
         }
-        for frame in &frames {
-            // Where no frame is known to be the application's own, none is dimmed.
-            text.push(if own == 0 { Tone::Seen(Grammar::Backtrace) } else { tone(frame.application) }, &frame.text);
+        for entry in trace.original() {
+            let tone = match entry.kind {
+                EntryKind::Frame if entry.is_application() => Tone::Application,
+                // Where no frame is known to be the application's own, none is dimmed.
+                EntryKind::Frame if !own.is_empty() => Tone::Flat(Ink::LibraryFrame),
+                EntryKind::Frame => Tone::Seen(Grammar::Backtrace),
+                EntryKind::Note => Tone::Seen(Grammar::Message),
+            };
+            text.push(tone, entry.text.exact());
         }
-        Body { text: Text::Lines(text), bytes: stored.len(), remark: None }
+        let remark = (text.len() == 0).then(|| "the backtrace is empty".to_owned());
+        Body { text: Text::Lines(text), bytes: stored.len(), remark }
     }
 
     /// The error: its class, and the whole message.

@@ -4,7 +4,7 @@ use super::highlight::{self, Grammar};
 use super::ink::Ink;
 use super::search::{Direction, Needle};
 use super::styled::Styled;
-use crate::domain::json::{Document, Line, NodeId, TokenKind, View};
+use crate::domain::json::{Line, NodeId, TokenKind, View};
 
 /// Deeper levels are not indented any further: they would stand beyond every right edge.
 const DEEPEST_INDENT: u32 = 40;
@@ -177,7 +177,7 @@ fn coloured(line: &Styled) -> Styled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::json::Marks;
+    use crate::domain::json::{Document, Marks};
 
     fn json(text: &str) -> JsonText {
         JsonText::new(View::new(Document::parse(text).expect("valid"), Marks::default()))

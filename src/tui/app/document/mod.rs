@@ -15,7 +15,6 @@ mod lines;
 mod pane;
 mod search;
 mod styled;
-mod trace;
 
 use std::fmt;
 
@@ -27,6 +26,7 @@ pub use search::{Direction, Needle};
 use body::{Body, Text};
 use build::Reading;
 
+use crate::domain::backtrace::Origins;
 use crate::domain::job::JobDetail;
 use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
@@ -107,7 +107,7 @@ impl JobDocument {
         notation: &Notation,
         redactor: &Redactor,
     ) -> JobDocument {
-        let reading = Reading { notation, redactor };
+        let reading = Reading { notation, redactor, origins: &Origins::default() };
         let bodies = Tab::ALL.map(|tab| match tab {
             Tab::Arguments => reading.arguments(&detail),
             Tab::Backtrace => reading.backtrace(&detail),
@@ -185,3 +185,6 @@ impl JobDocument {
         &self.bodies[tab.index()]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! What each command takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{ConsoleArgs, FilterArg, OutputArg};
+use crate::cli::demo;
+use crate::domain::facet::Facet;
+
+/// `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Dead jobs at the start.
+    #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = rows)]
+    pub rows: usize,
+    /// The same seed makes the same jobs.
+    #[arg(long, default_value_t = 1, value_name = "S")]
+    pub seed: u64,
+    /// The tables that the shop has.
+    #[arg(long, value_enum, default_value_t = demo::Layout::JobsDlq, value_name = "NAME")]
+    pub layout: demo::Layout,
+    /// Makes the database in this folder and lets the shop live until stopped, without a console.
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub serve: Option<PathBuf>,
+    /// How the console starts.
+    #[command(flatten)]
+    pub console: ConsoleArgs,
+}
+
+/// Rows of a demo: 2000, 50k or 1M.
+fn rows(text: &str) -> Result<usize, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        _ => (text, 1),
+    };
+    let wrong = || "write a number up to 1000000, such as 2000, 50k or 1M".to_owned();
+    let n: usize = digits.replace(['_', ','], "").parse().map_err(|_| wrong())?;
+    n.checked_mul(factor).filter(|n| *n <= 1_000_000).ok_or_else(wrong)
+}
+
+/// `sources`.
+#[derive(Args, Debug)]
+pub struct SourcesArgs {
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `stats`.
+#[derive(Args, Debug)]
+pub struct StatsArgs {
+    /// The facet: error, class, queue, reason, worker, state, hour or fp.
+    #[arg(long, default_value = "error", value_name = "FACET", value_parser = facet)]
+    pub by: Facet,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+fn facet(word: &str) -> Result<Facet, String> {
+    Facet::from_word(word)
+        .ok_or_else(|| format!("the facets are {}", Facet::ALL.iter().map(|f| f.word()).collect::<Vec<_>>().join(", ")))
+}
+
+/// `list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// Jobs at the most; 0 lists all.
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub limit: usize,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `show`.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The job, as `list` prints it.
+    pub id: String,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `replay`, `ignore`, `reopen`, `discard`.
+#[derive(Args, Debug)]
+pub struct ActArgs {
+    /// These jobs, as `list` prints them.
+    #[arg(value_name = "ID", conflicts_with_all = ["filter", "all"])]
+    pub ids: Vec<String>,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// All jobs that the verb is for.
+    #[arg(long, conflicts_with = "filter")]
+    pub all: bool,
+    /// Prints the plan and touches nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// Why, for the ledger.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// The form of plan and receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `runs`.
+#[derive(Args, Debug)]
+pub struct RunsArgs {
+    /// The run to show; the latest are listed without one.
+    pub run: Option<String>,
+    /// Runs at the most.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub limit: usize,
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The run, as `runs` prints it.
+    pub run: String,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// The form of the receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// The layout to create.
+    #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME")]
+    pub preset: String,
+    /// Prints the statements and runs none.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `adapters`.
+#[derive(Args, Debug)]
+pub struct AdaptersArgs {
+    /// What to do; list without one.
+    #[command(subcommand)]
+    pub command: Option<AdaptersCommand>,
+}
+
+/// What to do with adapters.
+#[derive(Debug, Subcommand)]
+pub enum AdaptersCommand {
+    /// Lists the adapters that are known, built in and your own.
+    List(OutputArg),
+    /// Prints an adapter file.
+    Show {
+        /// The adapter.
+        name: String,
+    },
+    /// Checks adapters against a database, statement by statement.
+    Check {
+        /// The adapter; all that fit a table without one.
+        name: Option<String>,
+    },
+}
+
+/// `docs`.
+#[derive(Args, Debug)]
+pub struct DocsArgs {
+    /// Which reference.
+    #[arg(value_enum)]
+    pub what: Reference,
+}
+
+/// The references that are generated from the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reference {
+    /// docs/commands.md.
+    Commands,
+    /// docs/filter.md.
+    Filter,
+    /// docs/keys.md.
+    Keys,
+    /// docs/adapters.md.
+    Adapters,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_as_people_write_them() {
+        assert_eq!(rows("2000"), Ok(2_000));
+        assert_eq!(rows("50k"), Ok(50_000));
+        assert_eq!(rows("1M"), Ok(1_000_000));
+        for bad in ["", "k", "2M", "-1", "1é"] {
+            assert!(rows(bad).is_err(), "{bad}");
+        }
+    }
+}

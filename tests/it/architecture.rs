@@ -1,0 +1,306 @@
+//! The house rules that a compiler does not know, checked against the sources.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+/// The floors of the house from the ground up. A floor may use those below it, never one beside or above it.
+const FLOORS: &[&[&str]] =
+    &[&["domain"], &["config"], &["adapter"], &["store"], &["ledger"], &["triage"], &["tui"], &["cli"]];
+
+/// The rooms of the console, from the ground up.
+const CONSOLE_FLOORS: &[&[&str]] = &[&["look"], &["keys"], &["app"], &["view"], &["runtime"]];
+
+/// Frameworks are adapters: data. Not one of their names belongs into code.
+const FRAMEWORKS: &[&str] = &[
+    "rails",
+    "active_?job",
+    "sidekiq",
+    "resque",
+    "solid_?queue",
+    "good_?job",
+    "delayed_?job",
+    "oban",
+    "laravel",
+    "celery",
+    "pg-?boss",
+    "graphile",
+    "procrastinate",
+    "bullmq",
+    "faktory",
+    "hangfire",
+];
+
+/// A file this long wants to be two; see the last line of the failure for where the limits are.
+const WARN_LINES: usize = 300;
+const MOST_LINES: usize = 450;
+
+/// A source file, its test module cut off.
+struct Source {
+    /// Below `src/`, such as `tui/view/list.rs`.
+    path: String,
+    code: String,
+}
+
+impl Source {
+    /// The module's own path: `["tui", "view", "list"]`.
+    fn module(&self) -> Vec<&str> {
+        let path = self.path.trim_end_matches(".rs");
+        let path = path.strip_suffix("/mod").unwrap_or(path);
+        path.split('/').filter(|part| !matches!(*part, "lib" | "main" | "mod")).collect()
+    }
+
+    /// Lines with their numbers, comments blanked.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.code.lines().enumerate();
+        lines.map(|(at, line)| (at + 1, if line.trim_start().starts_with("//") { "" } else { line }))
+    }
+
+    fn code_only(&self) -> String {
+        self.lines().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn sources() -> Vec<Source> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut sources = Vec::new();
+    collect(&root, &root, &mut sources);
+    assert!(sources.len() > 10, "the sources were not found");
+    sources
+}
+
+fn collect(root: &Path, folder: &Path, into: &mut Vec<Source>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(root, &path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            let below = path.strip_prefix(root).expect("below src").to_string_lossy().into_owned();
+            let is_tests = below.ends_with("/tests.rs") || below.contains("/tests/");
+            let code = if is_tests { String::new() } else { without_tests(&text).to_owned() };
+            into.push(Source { path: below, code });
+        }
+    }
+}
+
+/// The text up to its test module, which stands last in a file.
+fn without_tests(text: &str) -> &str {
+    text.find("\n#[cfg(test)]\nmod ").map_or(text, |at| &text[..at])
+}
+
+/// Every path that the code names from the crate's root, `super` resolved: `["tui", "app"]` for `crate::tui::app::Model`.
+fn named_modules(source: &Source) -> BTreeSet<Vec<String>> {
+    let code = source.code_only();
+    let module = source.module();
+    let mut named = BTreeSet::new();
+    let start = Regex::new(r"\b(?:crate|dlq_tui)::|\b(?:super::)+").expect("a valid expression");
+    for found in start.find_iter(&code) {
+        let ups = found.as_str().matches("super::").count();
+        let Some(depth) = module.len().checked_sub(ups) else { continue };
+        let base: Vec<String> =
+            if ups == 0 { Vec::new() } else { module[..depth].iter().map(|s| s.to_string()).collect() };
+        expand(&code[found.end()..], &base, &mut named);
+    }
+    named
+}
+
+/// Follows a path, and into the braces of a group: `tui::{app, view::list}`.
+fn expand(text: &str, base: &[String], named: &mut BTreeSet<Vec<String>>) {
+    let text = text.trim_start();
+    if let Some(group) = text.strip_prefix('{') {
+        let mut depth = 0usize;
+        let mut from = 0;
+        for (at, character) in group.char_indices() {
+            match character {
+                '{' => depth += 1,
+                '}' if depth > 0 => depth -= 1,
+                '}' | ',' if depth == 0 => {
+                    expand(&group[from..at], base, named);
+                    from = at + 1;
+                    if character == '}' {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+        return;
+    }
+    let name: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    if name.is_empty() {
+        return;
+    }
+    let mut path = base.to_vec();
+    path.push(name.clone());
+    match text[name.len()..].strip_prefix("::") {
+        Some(rest) => expand(rest, &path, named),
+        None => drop(named.insert(path)),
+    }
+}
+
+/// Where `module` stands below `prefix` in a list of floors.
+fn floor_of(module: &[&str], prefix: &[&str], floors: &[&[&str]]) -> Option<usize> {
+    let room = module.strip_prefix(prefix)?.first()?;
+    floors.iter().position(|floor| floor.contains(room))
+}
+
+fn upward_uses(source: &Source, prefix: &[&str], floors: &[&[&str]]) -> Vec<String> {
+    let module = source.module();
+    let Some(own) = floor_of(&module, prefix, floors) else { return Vec::new() };
+    let own_room = module[prefix.len()];
+    let mut faults = Vec::new();
+    for path in named_modules(source) {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let Some(other) = floor_of(&path, prefix, floors) else { continue };
+        if other >= own && path[prefix.len()] != own_room {
+            faults.push(format!("src/{} uses {}, which is not below {own_room}", source.path, path.join("::")));
+        }
+    }
+    faults
+}
+
+/// Lines that match, as `src/file.rs:12: text`.
+fn matches(sources: &[Source], pattern: &str, wanted: impl Fn(&Source) -> bool, comments: bool) -> Vec<String> {
+    let pattern = Regex::new(pattern).expect("a valid expression");
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|source| wanted(source)) {
+        let lines: Vec<(usize, &str)> = if comments {
+            source.code.lines().enumerate().map(|(at, l)| (at + 1, l)).collect()
+        } else {
+            source.lines().collect()
+        };
+        for (number, line) in lines.into_iter().filter(|(_, line)| pattern.is_match(line)) {
+            found.push(format!("src/{}:{number}: {}", source.path, line.trim()));
+        }
+    }
+    found
+}
+
+fn none(faults: &[String], rule: &str) {
+    assert!(faults.is_empty(), "{rule}\n  {}\n", faults.join("\n  "));
+}
+
+fn framework_pattern() -> String {
+    format!(r"(?i)(?:\b|_)(?:{})", FRAMEWORKS.join("|"))
+}
+
+#[test]
+fn each_floor_uses_only_the_floors_below_it() {
+    let sources = sources();
+    let faults: Vec<String> = sources.iter().flat_map(|source| upward_uses(source, &[], FLOORS)).collect();
+    none(&faults, "Each floor imports only downward. Move the shared thing down, or pass it in from above.");
+}
+
+#[test]
+fn each_room_of_the_console_uses_only_the_rooms_below_it() {
+    let sources = sources();
+    let faults: Vec<String> = sources.iter().flat_map(|source| upward_uses(source, &["tui"], CONSOLE_FLOORS)).collect();
+    none(&faults, "runtime > view > app > keys > look: each imports only downward.");
+}
+
+#[test]
+fn every_folder_of_the_library_has_its_floor() {
+    let known: Vec<&str> = FLOORS.iter().flat_map(|floor| floor.iter().copied()).collect();
+    let sources = sources();
+    let unknown: BTreeSet<&str> = sources
+        .iter()
+        .filter_map(|source| source.path.split_once('/'))
+        .map(|(room, _)| room)
+        .filter(|room| !known.contains(room) && *room != "bin")
+        .collect();
+    assert!(unknown.is_empty(), "Say in tests/it/architecture.rs (FLOORS) where these stand: {unknown:?}");
+}
+
+#[test]
+fn no_framework_is_named_in_code() {
+    let faults = matches(&sources(), &framework_pattern(), |_| true, true);
+    none(&faults, "Frameworks are adapters, TOML under assets/adapters: no name of one in Rust code or its comments.");
+}
+
+#[test]
+fn nothing_in_the_console_writes_past_the_renderer() {
+    let faults = matches(&sources(), r"\be?print(?:ln)?!|\bdbg!", |source| source.path.starts_with("tui/"), false);
+    none(&faults, "One stray line scrolls the whole screen: while the console is up, only its renderer writes.");
+}
+
+#[test]
+fn the_terminal_is_never_cleared_through_ratatui() {
+    let faults = matches(&sources(), r"Terminal::clear\b|\bterminal\.clear\(", |_| true, false);
+    none(&faults, "Terminal::clear asks the terminal for its cursor, and fails where nobody answers. Resize instead.");
+}
+
+#[test]
+fn only_the_runtime_of_the_console_spawns_and_sleeps() {
+    let elsewhere = |source: &Source| source.path.starts_with("tui/") && !source.path.starts_with("tui/runtime");
+    let faults = matches(
+        &sources(),
+        r"\b(?:spawn(?:_blocking)?|sleep|Instant::now|SystemTime::now|Utc::now)\(",
+        elsewhere,
+        false,
+    );
+    none(
+        &faults,
+        "Model, views and keys are pure: time is an argument, work is an effect that tui/runtime carries out.",
+    );
+}
+
+#[test]
+fn files_stay_short_enough_to_hold_in_mind() {
+    let mut too_long = Vec::new();
+    for source in sources() {
+        let lines = source.code.lines().count();
+        if lines > MOST_LINES {
+            too_long.push(format!("src/{}: {lines} lines", source.path));
+        } else if lines > WARN_LINES {
+            let _ = writeln!(std::io::stderr(), "LONG src/{}: {lines} lines, tests not counted", source.path);
+        }
+    }
+    none(&too_long, &format!("Over {MOST_LINES} lines without tests a room is missing: split at the seam."));
+}
+
+mod tests {
+    use super::*;
+
+    fn source(path: &str, code: &str) -> Source {
+        Source { path: path.to_owned(), code: without_tests(code).to_owned() }
+    }
+
+    fn faults(path: &str, code: &str) -> Vec<String> {
+        let source = source(path, code);
+        [upward_uses(&source, &[], FLOORS), upward_uses(&source, &["tui"], CONSOLE_FLOORS)].concat()
+    }
+
+    #[test]
+    fn upward_imports_are_found_however_they_are_written() {
+        assert_eq!(faults("store/mod.rs", "use crate::tui::app::Model;").len(), 1);
+        assert_eq!(faults("store/sql/run.rs", "use crate::{domain::job, triage::{plan, run}};").len(), 2);
+        assert_eq!(faults("domain/job.rs", "fn f() -> crate::config::Config { todo() }").len(), 1);
+        assert_eq!(faults("tui/view/list.rs", "use super::super::runtime::Loop;").len(), 1);
+        assert_eq!(faults("tui/keys/mod.rs", "use super::app::Msg;").len(), 1);
+        assert_eq!(faults("tui/app/mod.rs", "use crate::tui::{\n    keys::Key,\n    view::draw,\n};").len(), 1);
+        assert_eq!(faults("tui/mod.rs", "use crate::cli::Args;").len(), 1);
+    }
+
+    #[test]
+    fn downward_imports_comments_and_tests_are_no_fault() {
+        assert!(faults("tui/view/list.rs", "use crate::domain::job::Job;\nuse super::super::app::Model;").is_empty());
+        assert!(faults("store/mod.rs", "/// See [`crate::tui`].\nuse crate::adapter::Adapter;").is_empty());
+        assert!(faults("store/mod.rs", "fn a() {}\n\n#[cfg(test)]\nmod tests { use crate::tui::app; }").is_empty());
+        assert!(faults("domain/filter/mod.rs", "use super::job::Job;\nuse crate::domain::time;").is_empty());
+        assert!(faults("main.rs", "use dlq_tui::cli;").is_empty());
+    }
+
+    #[test]
+    fn framework_names_are_found_in_any_spelling_but_not_inside_other_words() {
+        let pattern = Regex::new(&framework_pattern()).expect("a valid expression");
+        for named in ["// as Rails does", "enum Kind { Sidekiq }", "is_oban_job", "\"good_job\"", "ActiveJob::Base"] {
+            assert!(pattern.is_match(named), "{named}");
+        }
+        for innocent in ["trails", "guardrails", "probandum"] {
+            assert!(!pattern.is_match(innocent), "{innocent}");
+        }
+    }
+}

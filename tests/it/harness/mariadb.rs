@@ -1,0 +1,84 @@
+//! Starts a throwaway MariaDB.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use super::database::Engine;
+use super::machine::{self, Account};
+use super::process::Process;
+use super::server::{Own, Plan, Server, prepare};
+use super::{PASSWORD, USER};
+
+/// Starts the server and waits until it answers.
+pub fn start() -> Result<Server, String> {
+    let missing = "MariaDB is not installed (Debian: apt-get install mariadb-server)";
+    let server = machine::program(&["mariadbd", "mysqld"]).ok_or(missing)?;
+    let install = machine::program(&["mariadb-install-db"]).ok_or(missing)?;
+    machine::with_server_folder("maria", |folder, account| start_in(&server, &install, folder, account))
+}
+
+fn start_in(server: &Path, install: &Path, folder: &Path, account: Account) -> Result<Server, String> {
+    let data = folder.join("data");
+    let mut init = account.command(install, folder);
+    // Without the test database come no anonymous users, who would be matched before ours.
+    init.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+    init.arg(joined("--datadir=", &data));
+    prepare(init)?;
+    let grant = format!(
+        "create or replace user '{USER}'@'%' identified by '{PASSWORD}';\n\
+         grant all on *.* to '{USER}'@'%' with grant option;\n"
+    );
+    std::fs::write(folder.join("init.sql"), grant).map_err(|e| format!("cannot write init.sql: {e}"))?;
+
+    let (own, port) = Own::start(|port| Plan {
+        folder: folder.to_path_buf(),
+        account,
+        command: command(server, folder, &data, port),
+        stop_signal: "TERM",
+        last_signal: "KILL",
+        port,
+        is_ready,
+    })?;
+    Ok(Server::own(Engine::Mysql, format!("mysql://{USER}:{PASSWORD}@127.0.0.1:{port}/mysql"), own))
+}
+
+fn command(server: &Path, folder: &Path, data: &Path, port: u16) -> Vec<OsString> {
+    let mut command: Vec<OsString> = vec![server.into(), "--no-defaults".into(), joined("--datadir=", data)];
+    command.push(joined("--socket=", &folder.join("mysql.sock")));
+    command.push(joined("--pid-file=", &folder.join("mysql.pid")));
+    command.push(joined("--init-file=", &folder.join("init.sql")));
+    command.push(format!("--port={port}").into());
+    let settings = [
+        "--bind-address=127.0.0.1",
+        "--skip-name-resolve",
+        "--skip-log-bin",
+        "--innodb-flush-log-at-trx-commit=0",
+        "--innodb-flush-method=nosync",
+        "--innodb-buffer-pool-size=64M",
+        "--max-allowed-packet=64M",
+        "--max-connections=200",
+        "--character-set-server=utf8mb4",
+        // An offset that nobody expects shows whoever forgets that the server need not live in UTC.
+        "--default-time-zone=+05:45",
+    ];
+    command.extend(settings.map(OsString::from));
+    command
+}
+
+/// The server greets whoever connects, and does so only when it is up.
+fn is_ready(plan: &Plan, _: &Process) -> bool {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", plan.port)) else { return false };
+    let mut greeting = [0u8; 5];
+    let patient = stream.set_read_timeout(Some(Duration::from_secs(2))).is_ok();
+    // four bytes of packet header, then the version of the protocol
+    patient && stream.read_exact(&mut greeting).is_ok() && greeting[4] == 10
+}
+
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(option);
+    text.push(path);
+    text
+}

@@ -1,0 +1,127 @@
+//! Real databases for tests, thrown away afterwards.
+//!
+//! ```text
+//! #[tokio::test]
+//! async fn a_sentence_that_states_the_behaviour() {
+//!     let Some(server) = harness::postgres() else { return };     // prints SKIP once, or fails if required
+//!     let db = server.database("sentence").await;                 // fresh and empty, dropped with the value
+//!     db.execute("create table t (a int); insert into t values (1)").await;
+//!     assert_eq!(db.scalar("select count(*) from t").await, "1");
+//! }
+//! ```
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
+//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `pgbouncer`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_SKIP` | the same names: the server is not even tried |
+//!
+//! A shared server starts when the first test asks for it and ends with the test binary, however that ends. Tests that
+//! stop or pause a server take one of their own: [`private_postgres`], [`private_mariadb`].
+
+mod database;
+mod machine;
+mod mariadb;
+mod pgbouncer;
+mod postgres;
+pub mod process;
+mod server;
+
+use std::io::Write;
+use std::sync::{Mutex, OnceLock};
+
+pub use database::{Engine, TestDb};
+pub use pgbouncer::Pooler;
+pub use server::Server;
+
+/// The user that the throwaway servers know.
+pub const USER: &str = "dlq";
+/// Its password, part of every server URL: whatever prints it has leaked a secret.
+pub const PASSWORD: &str = "correct-horse-battery";
+
+/// The PostgreSQL that all tests share, or nothing where there is none.
+pub fn postgres() -> Option<&'static Server> {
+    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+    available(
+        "postgres",
+        SERVER.get_or_init(|| shared("postgres", "DLQ_TEST_POSTGRES_URL", Engine::Postgres, postgres::start)),
+    )
+}
+
+/// The MariaDB (or, by URL, MySQL) that all tests share, or nothing where there is none.
+pub fn mariadb() -> Option<&'static Server> {
+    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+    available("mariadb", SERVER.get_or_init(|| shared("mariadb", "DLQ_TEST_MYSQL_URL", Engine::Mysql, mariadb::start)))
+}
+
+/// A PostgreSQL of the test's own, to be stopped, killed and paused; never one given by URL.
+pub fn private_postgres() -> Option<Server> {
+    private("postgres", postgres::start)
+}
+
+/// A MariaDB of the test's own, to be stopped, killed and paused; never one given by URL.
+pub fn private_mariadb() -> Option<Server> {
+    private("mariadb", mariadb::start)
+}
+
+/// A PgBouncer in transaction mode in front of a PostgreSQL database, with so many server connections.
+pub fn pgbouncer(db: &TestDb, connections: usize) -> Option<Pooler> {
+    if is_listed("DLQ_TEST_SKIP", "pgbouncer") {
+        return None;
+    }
+    pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason)).ok()
+}
+
+/// A fresh SQLite database in a temporary folder.
+pub async fn sqlite(name: &str) -> TestDb {
+    TestDb::sqlite(name).await
+}
+
+/// A fresh database on every engine that is to be had: for stories that are the same on all of them.
+pub async fn every_engine(name: &str) -> Vec<TestDb> {
+    let mut databases = vec![sqlite(name).await];
+    for server in [postgres(), mariadb()].into_iter().flatten() {
+        databases.push(server.database(name).await);
+    }
+    databases
+}
+
+type Start = fn() -> Result<Server, String>;
+
+fn shared(name: &str, variable: &str, engine: Engine, start: Start) -> Result<Server, String> {
+    match std::env::var(variable) {
+        Ok(url) if !is_listed("DLQ_TEST_SKIP", name) => Ok(Server::external(engine, url)),
+        _ => start_unless_skipped(name, start),
+    }
+}
+
+fn start_unless_skipped(name: &str, start: Start) -> Result<Server, String> {
+    if is_listed("DLQ_TEST_SKIP", name) { Err("DLQ_TEST_SKIP names it".to_owned()) } else { start() }
+}
+
+/// Whether a comma-separated environment variable holds a name.
+fn is_listed(variable: &str, name: &str) -> bool {
+    std::env::var(variable).unwrap_or_default().split(',').any(|one| one.trim() == name)
+}
+
+fn available(name: &str, server: &'static Result<Server, String>) -> Option<&'static Server> {
+    server.as_ref().map_err(|reason| skip(name, reason)).ok()
+}
+
+fn private(name: &str, start: Start) -> Option<Server> {
+    start_unless_skipped(name, start).map_err(|reason| skip(name, &reason)).ok()
+}
+
+/// Says why a server is missing: as a failure where `DLQ_TEST_REQUIRE` names it, in one line on stderr otherwise.
+fn skip(name: &str, reason: &str) {
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    assert!(!is_listed("DLQ_TEST_REQUIRE", name), "DLQ_TEST_REQUIRE names {name}: {reason}");
+    let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !said.iter().any(|other| other == name) {
+        said.push(name.to_owned());
+        // Not eprintln!: the test runner would keep that back when the test passes.
+        let _ = writeln!(std::io::stderr(), "SKIP {name}: {reason}");
+    }
+}
+
+mod tests;

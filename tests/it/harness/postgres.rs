@@ -1,0 +1,76 @@
+//! Starts a throwaway PostgreSQL: the newest that the machine has.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::database::Engine;
+use super::machine::{self, Account};
+use super::process::Process;
+use super::server::{Own, Plan, Server, prepare};
+use super::{PASSWORD, USER};
+
+/// Starts the server and waits until it answers.
+pub fn start() -> Result<Server, String> {
+    let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
+    machine::with_server_folder("pg", |folder, account| start_in(&binaries, folder, account))
+}
+
+fn start_in(binaries: &Path, folder: &Path, account: Account) -> Result<Server, String> {
+    let data = folder.join("data");
+    let mut initdb = account.command(binaries.join("initdb"), folder);
+    initdb.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--auth=trust", "--username", USER, "--pgdata"]);
+    initdb.arg(&data);
+    prepare(initdb)?;
+
+    let (own, port) = Own::start(|port| Plan {
+        folder: folder.to_path_buf(),
+        account,
+        command: command(binaries, folder, &data, port),
+        stop_signal: "INT",
+        last_signal: "QUIT",
+        port,
+        is_ready,
+    })?;
+    let url = format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/postgres");
+    Ok(Server::own(Engine::Postgres, url, own))
+}
+
+fn command(binaries: &Path, folder: &Path, data: &Path, port: u16) -> Vec<OsString> {
+    let mut command: Vec<OsString> = vec![binaries.join("postgres").into(), "-D".into(), data.into()];
+    command.extend(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"].map(OsString::from));
+    command.push(folder.into());
+    let settings = [
+        "fsync=off",
+        "full_page_writes=off",
+        "synchronous_commit=off",
+        "max_connections=200",
+        "shared_buffers=64MB",
+        // An offset that nobody expects shows whoever forgets that the server need not live in UTC.
+        "timezone=Asia/Kathmandu",
+    ];
+    command.extend(settings.iter().flat_map(|setting| ["-c".into(), OsString::from(setting)]));
+    command
+}
+
+/// The server says `ready` in the eighth line of its pid file. The file may be one that a killed server left behind.
+fn is_ready(plan: &Plan, process: &Process) -> bool {
+    let Ok(text) = std::fs::read_to_string(plan.folder.join("data/postmaster.pid")) else { return false };
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let pid = lines.first().and_then(|pid| pid.parse().ok());
+    lines.get(7) == Some(&"ready") && pid.is_some_and(|pid| process.owns(pid))
+}
+
+/// The folder with the programs of the newest version installed.
+fn newest() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let numbered = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
+    let debian = numbered.map(|(version, path)| (version, path.join("bin"))).filter(|(_, bin)| has_programs(bin));
+    debian.max().map(|(_, bin)| bin).or_else(|| {
+        let bin = machine::program(&["initdb"])?.parent()?.to_path_buf();
+        has_programs(&bin).then_some(bin)
+    })
+}
+
+fn has_programs(folder: &Path) -> bool {
+    folder.join("initdb").is_file() && folder.join("postgres").is_file()
+}

@@ -1,0 +1,17 @@
+//! The integration tests, in one binary so that one PostgreSQL and one MariaDB serve them all.
+
+mod architecture;
+mod cli;
+mod dependencies;
+mod engine;
+mod fixtures;
+mod harness;
+mod install;
+mod pgbouncer;
+mod pty;
+mod run;
+mod store_desk;
+mod store_destinations;
+mod store_filters;
+mod store_story;
+mod terminal;
