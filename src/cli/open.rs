@@ -119,7 +119,7 @@ impl Surveyed {
         let Some(adapter) = self.library.get(&found.adapter) else {
             anyhow::bail!("the adapter {} is gone", found.adapter);
         };
-        let options = OpenOptions { destination: destination(self.origin.source.as_ref()) };
+        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),

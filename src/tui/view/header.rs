@@ -30,9 +30,6 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
     let mut first = origin(model);
     first.extend(badges(model));
     first.push(Ranked::right(0, link(model, look, now)));
-    if area.height == 1 {
-        first.extend(totals(model, look, now).into_iter().take(1).map(|dead| Ranked { rank: 1, ..dead }));
-    }
     draw_line(canvas, area, 0, first, GAP);
     if area.height > 1 {
         let mut second = totals(model, look, now);

@@ -50,7 +50,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let look = canvas.look;
     let focused = model.screen.focus == Focus::Histogram;
-    let progress = progress(model);
+    let progress = progress(model, area.width < 60);
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
     let room = usize::from(area.width).saturating_sub(3 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
     let mut phrases = Phrase::empty();
@@ -79,11 +79,13 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 }
 
 /// How far an unfinished count has got.
-fn progress(model: &Model) -> Option<Phrase<'static>> {
+fn progress(model: &Model, short: bool) -> Option<Phrase<'static>> {
     let share = model.histogram.shown.as_ref()?.progress?;
     let share = words::progress(share);
     Some(if model.asks.is_open(Slot::Histogram) {
         Phrase::of(Role::Warning, format!("counting {share}"))
+    } else if short {
+        Phrase::of(Role::Warning, format!("{share}: ")).and(Role::Key, "r")
     } else {
         Phrase::of(Role::Warning, format!("counted {share}: ")).and(Role::Key, "r").and(Role::Warning, " goes on")
     })

@@ -173,7 +173,7 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
         (Role::Class, words::field(row.job_class.as_ref())),
         (Role::Queue, words::field(row.queue.as_ref())),
         (Role::Number, words::attempts(row)),
-        (Role::Text, message(row)),
+        (Role::Text, if stale.is_some() { words::field(row.message.as_ref()) } else { message(row) }),
     ];
     for ((width, _), (text_role, text)) in plan.each().into_iter().zip(values) {
         if width > 0 {

@@ -10,13 +10,16 @@
 use ratatui::layout::Rect;
 
 use crate::tui::app::layout::Areas;
-use crate::tui::app::model::{Candidate, Line, Purpose};
+use crate::tui::app::model::{Candidate, Fault, Line, Purpose};
 use crate::tui::look::Role;
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::panel;
 
 /// Candidates on screen at once.
 const OFFERED: usize = 10;
+
+/// Columns before the text: the margin and the prompt.
+const EDGE: usize = 3;
 
 /// Draws the line and what belongs to it.
 pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, line: &Line) {
@@ -67,17 +70,24 @@ fn input(canvas: &mut Canvas<'_>, area: Rect, line: &Line) -> isize {
 
 /// Points at the columns that are wrong and says what was expected. Returns the rows it took.
 fn fault(canvas: &mut Canvas<'_>, below: Rect, line: &Line, indent: isize) -> u16 {
-    let Some(fault) = line.fault.as_ref().filter(|_| !line.input.value().trim().is_empty()) else { return 0 };
+    let text = line.input.value();
+    // What is merely unfinished is no fault while something can be offered to finish it with.
+    let unfinished = |fault: &Fault| !line.candidates.is_empty() && fault.column >= text.trim_end().chars().count();
+    let Some(fault) = line.fault.as_ref().filter(|fault| !text.trim().is_empty() && !unfinished(fault)) else {
+        return 0;
+    };
     if below.height < 2 {
         return 0;
     }
     let look = canvas.look;
-    let text = line.input.value();
     let before: String = text.chars().take(fault.column).collect();
     let wrong: String = text.chars().skip(fault.column).take(fault.width).collect();
-    let start = usize::try_from(indent + isize::try_from(columns(&before, look)).unwrap_or(0)).unwrap_or(0);
-    let start = start.min(usize::from(below.width).saturating_sub(1));
-    let carets = "^".repeat(columns(&wrong, look).max(1));
+    let first = indent + isize::try_from(columns(&before, look)).unwrap_or(0);
+    let last = first + isize::try_from(columns(&wrong, look).max(1)).unwrap_or(1);
+    // Of a line that is scrolled, the part in view is pointed at.
+    let within = |column: isize| usize::try_from(column).unwrap_or(0).clamp(EDGE, usize::from(below.width) - 1);
+    let start = within(first);
+    let carets = "^".repeat(within(last).saturating_sub(start).max(1));
     let width = usize::from(below.width).saturating_sub(2);
     let rows = panel::wrap(&fault.sentence, width, look);
     let height = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX).min(below.height);
@@ -101,8 +111,8 @@ fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &Line, upwards: bool) {
     let widest = |text: fn(&Candidate) -> &str| shown.iter().map(|c| columns(text(c), look)).max().unwrap_or(0);
     let (label, note) = (widest(|c| &c.label), widest(|c| &c.note));
     let more = line.candidates.len() > rows;
-    let width = (label + note + 6).clamp(12, usize::from(room.width));
-    let label = label.min(width.saturating_sub(6)).max(1);
+    let width = (label + note + 7).clamp(12, usize::from(room.width));
+    let label = label.min(width.saturating_sub(7)).max(1);
     let height = u16::try_from(rows).unwrap_or(1);
     let y = if upwards { room.bottom().saturating_sub(height) } else { room.y };
     let area = Rect { y, height, width: u16::try_from(width).unwrap_or(room.width), ..room };
@@ -119,7 +129,9 @@ fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &Line, upwards: bool) {
         };
         let mut pen = canvas.row(area, n);
         pen.cell(if here { Role::Key } else { Role::Rule }, lead, 1).skip(1);
-        pen.cell(Role::Text, &candidate.label, label).skip(2).put(Role::Dim, &candidate.note);
+        pen.reserve(2).cell(Role::Text, &candidate.label, label).skip(2).put(Role::Dim, &candidate.note);
+        let mut pen = canvas.row(area, n);
+        pen.skip(width.saturating_sub(1)).put(Role::Rule, look.glyphs.wall);
         if here {
             canvas.tint(crate::tui::view::line_of(area, n), Role::Cursor);
         }

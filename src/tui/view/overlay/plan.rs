@@ -208,7 +208,11 @@ fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
     let verb = plan.action.word();
     match plan.confirm {
         Confirm::TypeCount => {
-            let ask = format!("Type {} and press Enter to {verb}: ", grouped(plan.count));
+            let number = grouped(plan.count);
+            let mut ask = format!("Type {number} and press Enter to {verb}: ");
+            if ask.len() + number.len() + 4 > usize::from(foot.width) {
+                ask = format!("Type {number}: ");
+            }
             let mut pen = canvas.row(foot, 0);
             pen.put(Role::Strong, &ask).put(Role::Cursor, " ").put(Role::Cursor, dialog.typed.value());
             pen.caret().put(Role::Cursor, "  ");

@@ -3,6 +3,7 @@
 mod fixture;
 mod frames;
 mod properties;
+mod styles;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -110,7 +110,7 @@ fn msg() -> impl Strategy<Value = Msg> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
     fn whatever_happens_at_whatever_size_a_frame_can_be_drawn(
         nasty in any::<bool>(),
