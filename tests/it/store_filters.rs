@@ -202,8 +202,7 @@ async fn compare(store: &dyn Store, jobs: &[Job], context: &str) {
     for template in FILTERS {
         let text = fill(template, sample);
         let parsed = filter(&text).resolve(Timestamp::now());
-        let names_state =
-            parsed.clauses().iter().any(|c| matches!(c.key, Key::State | Key::Native | Key::Id));
+        let names_state = parsed.clauses().iter().any(|c| matches!(c.key, Key::State | Key::Native | Key::Id));
         let compiled = parsed.compile(Timestamp::now());
         let passes = |job: &&Job| compiled.matches(*job) && (names_state || job.detail.row.state == State::Dead);
         let expected: BTreeSet<&str> = jobs.iter().filter(passes).map(|j| j.detail.row.id.as_str()).collect();
