@@ -110,7 +110,8 @@ fn panes(model: &Model, middle: Rect) -> (Option<Rect>, Option<Rect>, Option<Rec
         let right = Rect { x: left + 1, width: middle.width - left - 1, ..middle };
         let above = right.height * 9 / 20;
         let list = Rect { height: above, ..right };
-        let detail = Rect { y: right.y + above, height: right.height - above, ..right };
+        // A line between them is left for a rule.
+        let detail = Rect { y: right.y + above + 1, height: right.height - above - 1, ..right };
         return (Some(histogram), Some(list), Some(detail));
     }
     match model.screen.focus {

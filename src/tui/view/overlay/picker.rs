@@ -12,7 +12,6 @@ use crate::tui::look::Role;
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::footer::key_and;
 use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
 
 /// Draws the choice.
 pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker) {
