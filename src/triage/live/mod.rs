@@ -95,7 +95,7 @@ impl LiveCounts {
     }
 
     /// Takes in the recounted buckets from one on, or that nothing changed.
-    fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) {
+    pub(crate) fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return };
         self.changed = true;

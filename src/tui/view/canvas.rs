@@ -65,6 +65,12 @@ impl<'a> Canvas<'a> {
         }
     }
 
+    /// Fills a row with a rule.
+    pub fn rule(&mut self, area: Rect) {
+        let rule = self.look.glyphs.rule.repeat(usize::from(area.width));
+        self.row(area, 0).put(Role::Rule, &rule);
+    }
+
     /// Fills a column with a wall.
     pub fn wall(&mut self, area: Rect) {
         for n in 0..usize::from(area.height) {
