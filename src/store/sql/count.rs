@@ -14,7 +14,7 @@ use super::scan::Scan;
 use super::watch::{Axis, Look, cells};
 use crate::adapter::Kind;
 use crate::domain::facet::Facet;
-use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
 use crate::store::{
     Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, StoreError, Watermark,
@@ -22,7 +22,7 @@ use crate::store::{
 
 /// Slots of the trend, and their length in microseconds.
 const SLOTS: usize = 12;
-const SLOT: i64 = 300_000_000;
+const SLOT: i64 = TREND_SLOT.as_micros() as i64;
 
 /// Where a count by windows stands.
 #[derive(Clone, Debug)]
