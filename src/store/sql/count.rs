@@ -136,10 +136,16 @@ impl SqlStore {
         let at = self.layout.part(Part::At)?;
         self.at_is_indexed().then(|| {
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
-            grouping.statement(judge, Some(&|sql: &mut Sql| drop(sql.push(&slot))), |sql| {
-                sql.push(" AND ");
-                self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
-            })
+            grouping.statement(
+                judge,
+                Some(&|sql: &mut Sql| {
+                    sql.push(&slot);
+                }),
+                |sql| {
+                    sql.push(" AND ");
+                    self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                },
+            )
         })
     }
 
