@@ -17,7 +17,8 @@ fn screenshot_of_the_demo() {
     console.wait("growth", |screen| screen.contains(" in 1") && screen.contains("trend") && screen.contains(" new: g"));
     // The second tab, with the keys back in the list: what an operator looks at first.
     console.send("<Enter>2");
-    console.wait_for_text("[2 Backtrace");
+    // The footer is the last to be drawn: with it, the frame is whole.
+    console.wait("the backtrace", |screen| screen.contains("[2 Backtrace") && screen.contains("/ search"));
     let image = console.with_screen(svg::render);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/screenshot.svg");
     std::fs::write(path, image).expect("the picture can be written");
