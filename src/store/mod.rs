@@ -6,6 +6,7 @@
 
 mod error;
 pub mod install;
+mod listed;
 pub mod sql;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 pub use error::{Result, StoreError};
+pub use listed::{Listed, ListedBar};
 
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
@@ -192,7 +194,39 @@ pub struct HistogramQuery {
 
 /// Where an unfinished count goes on; the store's own business.
 #[derive(Clone, Debug)]
-pub struct Resume(pub(crate) Arc<sql::CountState>);
+pub struct Resume(Arc<Unfinished>);
+
+#[derive(Debug)]
+enum Unfinished {
+    Counted(sql::CountState),
+    Listed(Listed),
+}
+
+impl Resume {
+    pub(crate) fn from_counted(state: sql::CountState) -> Self {
+        Self(Arc::new(Unfinished::Counted(state)))
+    }
+
+    pub(crate) fn counted(&self) -> Option<&sql::CountState> {
+        match &*self.0 {
+            Unfinished::Counted(state) => Some(state),
+            Unfinished::Listed(_) => None,
+        }
+    }
+
+    /// A count by listing goes on here.
+    pub fn from_listed(state: Listed) -> Self {
+        Self(Arc::new(Unfinished::Listed(state)))
+    }
+
+    /// The state of a count by listing, where it is one.
+    pub fn listed(&self) -> Option<&Listed> {
+        match &*self.0 {
+            Unfinished::Listed(state) => Some(state),
+            Unfinished::Counted(_) => None,
+        }
+    }
+}
 
 /// What is counted so far.
 #[derive(Clone, Debug)]
