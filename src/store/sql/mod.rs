@@ -9,7 +9,7 @@
 //! | `row`, `scan` | light rows, and reading them in order by bounded steps |
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
 //! | `watch` | what is new since the last look |
-//! | `apply`, `steps`, `message` | the verbs |
+//! | `apply`, `hand_over`, `steps`, `message` | the verbs |
 //! | `check` | an adapter's statements against a live database |
 
 mod apply;
@@ -19,6 +19,7 @@ mod count;
 mod dialect;
 pub mod engine;
 mod group;
+mod hand_over;
 mod judge;
 mod layout;
 mod look;
