@@ -13,5 +13,6 @@ mod run;
 mod store_desk;
 mod store_destinations;
 mod store_filters;
+mod store_odd;
 mod store_story;
 mod terminal;
