@@ -73,12 +73,19 @@ impl SqlStore {
         let at = self.layout.part(Part::At).filter(|_| !self.at_is_indexed());
         let slot = at.map(|at| {
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
-            format!("CASE WHEN {slot} >= {} THEN {slot} END", from.0.div_euclid(SLOT))
+            // The comparison is cheap and spares all older rows the arithmetic.
+            move |sql: &mut Sql| {
+                sql.push("CASE WHEN ");
+                self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                sql.push(&format!(" THEN {slot} END"));
+            }
         });
-        let whole = grouping.statement(judge, slot.as_deref(), |_| {});
+        let slot: Option<&(dyn Fn(&mut Sql) + Sync)> = slot.as_ref().map(|s| s as _);
+        let whole = grouping.statement(judge, slot, |_| {});
+        let with_slot = slot.is_some();
         let (mut side, rows) = self.side(judge, grouping, Some(whole), budget).await?;
         let counted = grouping.read(rows)?;
-        if slot.is_some() {
+        if with_slot {
             side.trend = trend(&counted, from);
         }
         let mut bars: HashMap<Option<String>, Tally> = HashMap::new();
@@ -129,7 +136,7 @@ impl SqlStore {
         let at = self.layout.part(Part::At)?;
         self.at_is_indexed().then(|| {
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
-            grouping.statement(judge, Some(&slot), |sql| {
+            grouping.statement(judge, Some(&|sql: &mut Sql| drop(sql.push(&slot))), |sql| {
                 sql.push(" AND ");
                 self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
             })

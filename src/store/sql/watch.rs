@@ -107,7 +107,7 @@ impl<'a> Axis<'a> {
         from: i64,
         since: Option<&Mark>,
     ) -> Statement {
-        grouping.statement(judge, Some(&self.bucket()), |sql| {
+        grouping.statement(judge, Some(&|sql: &mut Sql| drop(sql.push(&self.bucket()))), |sql| {
             sql.push(" AND ");
             self.from(sql, from);
             self.gate(sql, since);
