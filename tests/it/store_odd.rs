@@ -226,6 +226,23 @@ async fn a_batch_of_large_payloads_is_replayed_whole() {
 }
 
 #[tokio::test]
+async fn a_row_that_the_database_cannot_write_out_is_not_deleted() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("unwritten").await;
+    Layout::JobsDlq.install(&db).await;
+    for payload in ["'{}'", "concat('[\"', repeat('\\\\\"', 6000000), '\"]')", "'[]'"] {
+        db.execute(&format!("insert into jobs_dlq (payload, attempts, failed_at) values ({payload}, 1, now())")).await;
+    }
+    let store = store(&db, Layout::JobsDlq).await;
+    let shelf = Arc::new(Shelf::default());
+    let ids = ids(&store).await;
+    let results = apply(&store, Batch { archive: Some(shelf.clone()), ..batch(Action::Discard, ids) }).await;
+    let failed = results.values().filter(|r| matches!(r, JobResult::Failed(_))).count();
+    assert_eq!((failed, db.count("jobs_dlq").await), (1, 1), "{results:?}");
+    assert!(shelf.rows.lock().expect("a lock").iter().all(|(_, row)| row.len() > 2));
+}
+
+#[tokio::test]
 async fn a_live_table_that_wants_more_than_we_know_refuses_and_nothing_is_lost() {
     for layout in [Layout::DeadLetterJobs, Layout::JobsDlq] {
         for db in harness::every_engine(&format!("wants_{}", layout.table())).await {

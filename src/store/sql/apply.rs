@@ -169,7 +169,13 @@ impl SqlStore {
                 }
             };
             if work.verb.archive {
-                held.archive.push((JobId::new(&id), cells.text()?.unwrap_or_default()));
+                // A database that cannot write a row out answers NULL, and MariaDB goes on to do so for the rows after it:
+                // refused, the batch is halved until that row stands alone.
+                let Some(whole) = cells.text()? else {
+                    let message = "the row is too large to be kept whole".to_owned();
+                    return Err(StoreError::Refused { message, code: None });
+                };
+                held.archive.push((JobId::new(&id), whole));
             }
             held.rows.push(BatchRow { id, new_id, message });
         }
