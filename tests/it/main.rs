@@ -15,5 +15,6 @@ mod screenshot;
 mod store_desk;
 mod store_destinations;
 mod store_filters;
+mod store_odd;
 mod store_story;
 mod terminal;
