@@ -7,6 +7,7 @@ mod engine;
 mod fixtures;
 mod harness;
 mod install;
+mod judged;
 mod pgbouncer;
 mod pty;
 mod run;
