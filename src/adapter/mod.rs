@@ -1,1 +1,64 @@
-//! To be written.
+//! Adapters: how one framework, or one team's own table, lays out its dead jobs. Data, not code.
+//!
+//! An adapter is one TOML file. What stands at its top level holds for every database; the sections `[postgres]`,
+//! `[mysql]` and `[sqlite]` repeat the same keys and win over it there. The file names the columns and expressions of
+//! each field, the words of the states, and for each verb its guard and its statements. This floor reads and validates
+//! such files and decides whether a table fits one; it knows no database.
+
+mod error;
+mod fit;
+mod library;
+mod parse;
+mod spec;
+mod text;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use error::AdapterError;
+pub use fit::{Column, Family, Table, destination_misfits, fit};
+pub use library::{Library, built_in};
+pub use spec::{
+    Command, Detect, Field, Fields, IntoTable, Kind, Message, Order, Rows, Spec, StateWords, Step, Verb, Verbs,
+};
+pub use text::{PLACEHOLDERS, Piece, pieces};
+
+/// The words of the databases that an adapter file can speak for.
+pub const DIALECTS: [&str; 3] = ["postgres", "mysql", "sqlite"];
+
+/// One adapter file, read and validated.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    /// What `--store` and the config call it.
+    pub name: String,
+    /// Where it came from: a file of the operator's, or `None` when it is compiled in.
+    pub origin: Option<PathBuf>,
+    /// The text, as `adapters show` prints it.
+    pub text: String,
+    specs: BTreeMap<&'static str, Spec>,
+}
+
+impl Adapter {
+    /// Reads an adapter from the text of its file. `origin` is only remembered and named in errors.
+    ///
+    /// # Errors
+    /// With the line that is wrong, and what was probably meant.
+    pub fn parse(text: &str, origin: Option<PathBuf>) -> Result<Self, AdapterError> {
+        parse::adapter(text, origin)
+    }
+
+    /// What the file says for a database, by the database's word; `None` when it does not speak for it.
+    pub fn spec(&self, dialect: &str) -> Option<&Spec> {
+        self.specs.get(dialect)
+    }
+
+    /// The databases that the file speaks for.
+    pub fn dialects(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.specs.keys().copied()
+    }
+
+    /// The line (from 1) that a place in the text lies on.
+    pub fn line(&self, offset: usize) -> usize {
+        error::line_of(&self.text, offset)
+    }
+}

@@ -191,7 +191,7 @@ pub struct HistogramQuery {
 
 /// Where an unfinished count goes on; the store's own business.
 #[derive(Clone, Debug)]
-pub struct Resume(pub Arc<dyn std::any::Any + Send + Sync>);
+pub struct Resume(pub(crate) Arc<sql::CountState>);
 
 /// What is counted so far.
 #[derive(Clone, Debug)]
@@ -200,13 +200,16 @@ pub struct HistogramStep {
     pub histogram: Histogram,
     /// Pass it back to go on; `None` when the count is complete.
     pub resume: Option<Resume>,
-    /// Where deltas of [`Store::changes`] take over: rows in this bucket or later are counted by them from now on.
+    /// Where deltas of [`Store::changes`] take over; `None` until the count is complete.
     pub watermark: Option<Watermark>,
+    /// The cells of the recent past that are contained in the counts already: what the first deltas replace. Empty
+    /// until the count is complete.
+    pub recent: Vec<Cell>,
 }
 
 /// What a store remembers from one look to the next; the store's own business.
 #[derive(Clone, Debug)]
-pub struct Watermark(pub Arc<dyn std::any::Any + Send + Sync>);
+pub struct Watermark(pub(crate) Arc<sql::Mark>);
 
 /// Jobs counted in one cell of the recent past.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,3 +5,5 @@ mod dependencies;
 mod fixtures;
 mod harness;
 mod pty;
+mod store_desk;
+mod store_story;

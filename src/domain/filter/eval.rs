@@ -70,7 +70,13 @@ enum Check {
 impl Filter {
     /// Makes the filter ready for many jobs, with relative times counted from `now` as [`Filter::resolve`] does.
     pub fn compile(&self, now: Timestamp) -> CompiledFilter {
-        CompiledFilter { clauses: self.clauses().iter().map(|clause| clause.compile(now)).collect() }
+        self.compile_only(now, |_| true)
+    }
+
+    /// As [`Filter::compile`], with only the clauses that `keep` picks: for whoever has judged the others already.
+    pub fn compile_only(&self, now: Timestamp, keep: impl Fn(&Clause) -> bool) -> CompiledFilter {
+        let clauses = self.clauses().iter().filter(|clause| keep(clause));
+        CompiledFilter { clauses: clauses.map(|clause| clause.compile(now)).collect() }
     }
 }
 

@@ -1,4 +1,141 @@
 //! One SQL store for every engine: adapters say what the statements are made of, dialects are text, and the engine
 //! layer binds values and decodes three types.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `open` | which layouts a database holds, and a store over one of them |
+//! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
+//! | `judge` | a filter as a condition, and what of it is judged in memory |
+//! | `row`, `scan` | light rows, and reading them in order by bounded steps |
+//! | `group`, `count`, `stats` | histograms, totals, estimates |
+//! | `watch` | what is new since the last look |
+//! | `apply`, `steps`, `message` | the verbs |
+//! | `check` | an adapter's statements against a live database |
 
+mod apply;
+mod build;
+mod check;
+mod count;
+mod dialect;
 pub mod engine;
+mod group;
+mod judge;
+mod layout;
+mod look;
+mod message;
+mod open;
+mod reads;
+mod row;
+mod scan;
+mod stats;
+mod steps;
+pub mod target;
+mod watch;
+
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use futures_util::future::BoxFuture;
+
+pub use check::{Finding, check};
+pub use count::CountState;
+pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open};
+pub use watch::Mark;
+
+use super::{
+    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result, Store,
+    StoreInfo, Watermark,
+};
+use crate::domain::action::Fate;
+use crate::domain::action::JobOutcome;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::histogram::{Count, Histogram};
+use crate::domain::job::{JobDetail, JobId, State};
+use crate::domain::time::Timestamp;
+use engine::Engine;
+use layout::Layout;
+use open::Destination;
+use scan::Pace;
+
+/// A dead-letter store in an SQL database.
+pub struct SqlStore {
+    engine: Arc<Engine>,
+    layout: Layout,
+    destination: Destination,
+    info: StoreInfo,
+    pace: Pace,
+    /// The database's clock when we last heard it.
+    clock: Mutex<(Timestamp, Instant)>,
+    /// The newest and oldest instant of death, when it was last asked for.
+    span: Mutex<Option<(Instant, i64, i64)>>,
+}
+
+impl SqlStore {
+    /// The database's clock, by ours since we last heard it.
+    fn clock(&self) -> Timestamp {
+        let (at, heard) = *self.clock.lock().unwrap_or_else(|p| p.into_inner());
+        at.after(heard.elapsed())
+    }
+
+    fn set_clock(&self, at: Timestamp) {
+        *self.clock.lock().unwrap_or_else(|p| p.into_inner()) = (at, Instant::now());
+    }
+}
+
+impl Store for SqlStore {
+    fn info(&self) -> &StoreInfo {
+        &self.info
+    }
+
+    fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
+        Box::pin(self.read_statistics(facet, budget))
+    }
+
+    fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        Box::pin(self.count(query, budget))
+    }
+
+    fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+        Box::pin(self.count_states(budget))
+    }
+
+    fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(self.read_page(query, budget))
+    }
+
+    fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        Box::pin(self.read_rows(ids, budget))
+    }
+
+    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
+        Box::pin(self.read_detail(id, budget))
+    }
+
+    fn changes<'a>(
+        &'a self,
+        since: Option<&'a Watermark>,
+        facet: Facet,
+        filter: &'a Filter,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Changes>> {
+        Box::pin(self.look_again(since, facet, filter, budget))
+    }
+
+    fn freeze<'a>(
+        &'a self,
+        filter: &'a Filter,
+        cursor: Cursor,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<FreezeStep>> {
+        Box::pin(self.freeze_step(filter, cursor, budget))
+    }
+
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        Box::pin(self.read_outcome(ids, budget))
+    }
+}

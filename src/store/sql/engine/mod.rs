@@ -1,7 +1,31 @@
 //! The engine layer: the only code that names sqlx. A statement goes in as text with binds, rows come out as text,
 //! whole numbers and NULL, whatever the database.
+//!
+//! `link` is what an engine fills in (`postgres`, `mysql`, `sqlite`), `pool` lends connections, `step` runs one exchange
+//! so that it can be stopped at any moment, `tx` and this file are the way in.
 
-use crate::store::{Budget, Result};
+mod bind;
+mod decode;
+mod fault;
+mod link;
+mod mysql;
+mod pool;
+mod postgres;
+mod sqlite;
+mod step;
+mod tx;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use link::{Connector, Facts, Limits, Link, Mode};
+use pool::{Lease, Pool};
+use step::step;
+pub use tx::Tx;
+
+use super::target::Target;
+use crate::store::{Budget, Result, StoreError};
 
 /// Which engine's SQL is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,66 +84,173 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row(pub Vec<Value>);
 
-/// A connection to one database, with its small pool, deadlines and cancelling.
-pub struct Engine {}
+/// How an engine behaves towards its server.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Every transaction is a reading one, by the database's own rule.
+    pub read_only: bool,
+    /// How long a statement waits for a lock of another session. MySQL counts whole seconds.
+    pub lock_timeout: Duration,
+    /// How long connecting may take where the target does not say.
+    pub connect_timeout: Duration,
+    /// Connections at the most; one more for a moment when a statement is stopped.
+    pub max_connections: usize,
+    /// The name that the server's list of sessions shows, where it has one.
+    pub application_name: String,
+}
 
-/// An open writing transaction; rolled back when dropped.
-pub struct Tx<'a> {
-    engine: &'a Engine,
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            read_only: false,
+            lock_timeout: Duration::from_secs(1),
+            connect_timeout: Duration::from_secs(5),
+            max_connections: 2,
+            application_name: "dlq-tui".to_owned(),
+        }
+    }
+}
+
+/// A connection to one database, with its small pool, deadlines and cancelling.
+///
+/// A lost connection is opened again by the next call.
+pub struct Engine {
+    dialect: Dialect,
+    facts: Facts,
+    lock_timeout: Duration,
+    pool: Arc<Pool>,
 }
 
 impl Engine {
-    /// The engine's dialect.
-    pub fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
-    }
-
-    /// Runs the statements in one read-only transaction under the budget's deadline and returns the rows of each.
+    /// Connects, and asks the server what it is.
     ///
     /// # Errors
-    /// As [`crate::store::StoreError`] says; on cancel or deadline the statement is stopped on the server too.
-    pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
-        let _ = (statements, budget);
-        Ok(Vec::new())
+    /// When the target cannot be reached within the connect timeout, or refuses us.
+    pub async fn connect(target: &Target, options: &EngineOptions) -> Result<Self> {
+        let connector: Box<dyn Connector> = match target.dialect() {
+            Dialect::Postgres => Box::new(postgres::Postgres::new(
+                target.postgres_options()?,
+                &options.application_name,
+                options.read_only,
+            )),
+            Dialect::Mysql => Box::new(mysql::Mysql::new(target.mysql_options()?, options.read_only)),
+            Dialect::Sqlite => {
+                let (file, read_only) = target.sqlite_options(options.read_only)?;
+                Box::new(sqlite::Sqlite::new(file, options.lock_timeout, read_only))
+            }
+        };
+        let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
+        let pool = Arc::new(Pool::new(connector, options.max_connections, connect_timeout));
+        let (link, facts) = pool.bounded(pool.connector().facts()).await?;
+        pool.put(link);
+        Ok(Self { dialect: target.dialect(), facts, lock_timeout: options.lock_timeout, pool })
     }
 
-    /// Begins a writing transaction (`BEGIN IMMEDIATE` on SQLite) under the budget's deadline and a short lock timeout.
+    /// The engine's dialect.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Product and version, such as `PostgreSQL 15.18`.
+    pub fn server(&self) -> &str {
+        &self.facts.server
+    }
+
+    /// Database name, or the file's path.
+    pub fn database(&self) -> &str {
+        &self.facts.database
+    }
+
+    /// The database user; empty where the engine has none.
+    pub fn user(&self) -> &str {
+        &self.facts.user
+    }
+
+    /// Why nothing can be written, where that is so.
+    pub fn read_only(&self) -> Option<&str> {
+        self.facts.read_only.as_deref()
+    }
+
+    /// Runs the statements in one read-only transaction, each under the budget's deadline, and returns the rows of each.
+    ///
+    /// All statements see the same snapshot. The budget's deadline also bounds the wait for a free connection.
+    ///
+    /// # Errors
+    /// As [`StoreError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
+    /// future is dropped.
+    pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
+        let mut lease = self.open(Mode::Read, budget).await?;
+        let mut rows = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let work = fetching(statement.clone());
+            let (back, fetched) = step(lease, budget.statement, &budget.cancel, work).await;
+            rows.push(fetched?);
+            lease = back.ok_or_else(lost)?;
+        }
+        Ok(rows)
+    }
+
+    /// Begins a writing transaction (`BEGIN IMMEDIATE` on SQLite) whose statements each have the budget's deadline and
+    /// a short lock timeout.
     ///
     /// # Errors
     /// When the source is read-only, unreachable or locked.
     pub async fn begin(&self, budget: &Budget) -> Result<Tx<'_>> {
-        let _ = budget;
-        Ok(Tx { engine: self })
+        if let Some(reason) = &self.facts.read_only {
+            return Err(StoreError::Denied(reason.clone()));
+        }
+        let lease = self.open(Mode::Write, budget).await?;
+        Ok(Tx::new(self, lease, budget.statement, budget.cancel.clone()))
+    }
+
+    /// A connection with an open transaction.
+    ///
+    /// An idle connection may have died since; nothing has been asked of it yet, so a fresh one takes its place.
+    async fn open(&self, mode: Mode, budget: &Budget) -> Result<Lease> {
+        match self.try_open(mode, budget).await {
+            Err((StoreError::Unreachable(_), Reused(true))) => {
+                self.pool.clear();
+                self.try_open(mode, budget).await.map_err(|(error, _)| error)
+            }
+            other => other.map_err(|(error, _)| error),
+        }
+    }
+
+    async fn try_open(&self, mode: Mode, budget: &Budget) -> std::result::Result<Lease, (StoreError, Reused)> {
+        let leased = tokio::select! {
+            biased;
+            () = budget.cancel.cancelled() => Err(StoreError::Cancelled),
+            leased = self.pool.lease(budget.statement) => leased,
+        };
+        let (mut lease, fresh) = leased.map_err(|error| (error, Reused(false)))?;
+        lease.opened(mode);
+        let limits = Limits { statement: budget.statement, lock: self.lock_timeout };
+        // A BEGIN is answered at once or the server is gone; on SQLite it may wait for the write lock.
+        let patience = self.pool.connect_timeout().max(self.lock_timeout);
+        let (lease, begun) = step(lease, patience, &budget.cancel, move |link| link.begin(mode, limits)).await;
+        match (begun, lease) {
+            (Ok(()), Some(lease)) => Ok(lease),
+            (Ok(()), None) => Err((lost(), Reused(!fresh))),
+            // Not worth a second try: a server that does not answer on one connection will not on another.
+            (Err(StoreError::Timeout(after)), _) => Err((pool::no_answer(after), Reused(false))),
+            (Err(error), _) => Err((error, Reused(!fresh))),
+        }
     }
 }
 
-impl Tx<'_> {
-    /// Runs a statement and returns its rows (of a SELECT or a RETURNING).
-    ///
-    /// # Errors
-    /// After an error the transaction is only good for a rollback.
-    pub async fn fetch(&mut self, statement: &Statement) -> Result<Vec<Row>> {
-        let _ = (statement, self.engine);
-        Ok(Vec::new())
-    }
+/// The exchange that fetches a statement's rows.
+fn fetching(statement: Statement) -> impl for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<Vec<Row>>> + Send {
+    move |link| Box::pin(async move { link.fetch(&statement).await })
+}
 
-    /// Runs a statement and returns how many rows it affected.
-    ///
-    /// # Errors
-    /// As [`Tx::fetch`].
-    pub async fn execute(&mut self, statement: &Statement) -> Result<u64> {
-        let _ = statement;
-        Ok(0)
-    }
+/// The exchange that executes a statement.
+fn executing(statement: Statement) -> impl for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<u64>> + Send {
+    move |link| Box::pin(async move { link.execute(&statement).await })
+}
 
-    /// Makes it all durable.
-    ///
-    /// # Errors
-    /// An error leaves it open whether the transaction took effect.
-    pub async fn commit(self) -> Result<()> {
-        Ok(())
-    }
+/// Whether a connection had been used before.
+struct Reused(bool);
 
-    /// Undoes it all.
-    pub async fn rollback(self) {}
+fn lost() -> StoreError {
+    StoreError::Unreachable("the connection was lost".into())
 }

@@ -1,0 +1,158 @@
+//! Whether a table fits an adapter: by its columns and, loosely, their types.
+
+use std::collections::BTreeMap;
+
+use super::Spec;
+
+/// A column as the database's catalogue has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type, as the catalogue spells it.
+    pub data_type: String,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// Its collation, where the database names one.
+    pub collation: Option<String>,
+}
+
+/// A table as the catalogue has it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Table {
+    /// Its columns, in order.
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+}
+
+/// Loose families of column types, across databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Anything.
+    Any,
+    /// Text of any length, or an enumeration.
+    Text,
+    /// Numbers.
+    Number,
+    /// Dates and times.
+    Time,
+    /// JSON, or text that may hold it.
+    Json,
+    /// UUIDs, or text that may hold them.
+    Uuid,
+}
+
+impl Family {
+    fn from_word(word: &str) -> Family {
+        match word {
+            "text" => Family::Text,
+            "int" => Family::Number,
+            "time" => Family::Time,
+            "json" => Family::Json,
+            "uuid" => Family::Uuid,
+            _ => Family::Any,
+        }
+    }
+
+    /// The family of a type as a catalogue spells it; `Any` for a type that none of us knows.
+    fn of(data_type: &str) -> Family {
+        let t = data_type.to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|w| t.contains(w));
+        if has(&["json"]) {
+            Family::Json
+        } else if has(&["uuid"]) {
+            Family::Uuid
+        } else if has(&["time", "date"]) {
+            Family::Time
+        } else if has(&["char", "text", "clob", "enum", "string"]) {
+            Family::Text
+        } else if has(&["int", "numeric", "decimal", "serial", "real", "double", "float"]) {
+            Family::Number
+        } else {
+            Family::Any
+        }
+    }
+
+    /// Whether a column of type `found` can hold what is wanted.
+    fn accepts(self, found: Family) -> bool {
+        use Family::{Any, Json, Number, Text, Time, Uuid};
+        match (self, found) {
+            (Any, _) | (_, Any) => true,
+            (Json | Uuid | Time, Text) => true,
+            (Time, Number) => true,
+            (wanted, found) => {
+                debug_assert!(matches!(wanted, Text | Number | Time | Json | Uuid));
+                wanted == found
+            }
+        }
+    }
+}
+
+/// Why the tables of a schema do not fit an adapter; empty when they do.
+///
+/// `lookup` returns a table of the schema by name. A schema without the table itself gives a single reason.
+pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<String> {
+    let Some(table) = lookup(&spec.table) else {
+        return vec![format!("there is no table {}", spec.table)];
+    };
+    let mut reasons = misfits(&spec.table, table, &spec.detect.columns);
+    for (name, columns) in &spec.detect.tables {
+        match lookup(name) {
+            None => reasons.push(format!("there is no table {name} beside it")),
+            Some(other) => reasons.extend(misfits(name, other, columns)),
+        }
+    }
+    reasons
+}
+
+/// What a table lacks of these columns.
+fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for (column, word) in wanted {
+        let family = Family::from_word(word);
+        match table.column(column) {
+            None => reasons.push(format!("{name} has no column {column}")),
+            Some(found) if !family.accepts(Family::of(&found.data_type)) => {
+                reasons.push(format!("{name}.{column} is {}, not {word}", found.data_type));
+            }
+            Some(_) => {}
+        }
+    }
+    reasons
+}
+
+/// What a live table lacks to be a destination: columns that are not there or of another type.
+pub fn destination_misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
+    misfits(name, table, wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_fit_across_databases() {
+        for (wanted, found) in [
+            ("json", "jsonb"),
+            ("json", "longtext"),
+            ("uuid", "char(36)"),
+            ("uuid", "TEXT"),
+            ("time", "timestamp without time zone"),
+            ("time", "TEXT"),
+            ("int", "bigint"),
+            ("text", "character varying"),
+            ("text", "USER-DEFINED"),
+        ] {
+            assert!(Family::from_word(wanted).accepts(Family::of(found)), "{wanted} {found}");
+        }
+        for (wanted, found) in [("json", "integer"), ("time", "jsonb"), ("text", "bigint"), ("int", "text")] {
+            assert!(!Family::from_word(wanted).accepts(Family::of(found)), "{wanted} {found}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The adapters at hand: those compiled in, and the operator's own, which win over them by name.
+
+use std::path::Path;
+
+use super::{Adapter, AdapterError};
+
+/// The adapter files that are compiled in.
+const BUILT_IN: [&str; 3] = [
+    include_str!("../../assets/adapters/dead_letter_jobs.toml"),
+    include_str!("../../assets/adapters/dlq_events.toml"),
+    include_str!("../../assets/adapters/jobs_dlq.toml"),
+];
+
+/// The adapters that are compiled in.
+///
+/// # Errors
+/// Never in a build whose tests pass.
+pub fn built_in() -> Result<Vec<Adapter>, AdapterError> {
+    BUILT_IN.iter().map(|text| Adapter::parse(text, None)).collect()
+}
+
+/// All adapters at hand, and what is wrong with those that cannot be used.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    /// The adapters, in the order in which they are tried: the operator's own first.
+    pub adapters: Vec<Adapter>,
+    /// Faults of files that were left out.
+    pub faults: Vec<AdapterError>,
+}
+
+impl Library {
+    /// The adapters compiled in, overridden by name by the `*.toml` files of a folder, which may be absent.
+    pub fn load(folder: Option<&Path>) -> Self {
+        let mut library = Library::default();
+        if let Some(folder) = folder {
+            library.read_folder(folder);
+        }
+        for parsed in BUILT_IN.iter().map(|text| Adapter::parse(text, None)) {
+            match parsed {
+                Ok(adapter) if library.get(&adapter.name).is_none() => library.adapters.push(adapter),
+                Ok(_) => {}
+                Err(fault) => library.faults.push(fault),
+            }
+        }
+        library
+    }
+
+    /// The adapter of that name.
+    pub fn get(&self, name: &str) -> Option<&Adapter> {
+        self.adapters.iter().find(|a| a.name == name)
+    }
+
+    fn read_folder(&mut self, folder: &Path) {
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
+            Err(e) => return self.faults.push(unreadable(folder, &e)),
+        };
+        let mut paths: Vec<_> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
+        paths.retain(|p| p.extension().is_some_and(|e| e == "toml"));
+        paths.sort();
+        for path in paths {
+            let read = std::fs::read_to_string(&path).map_err(|e| unreadable(&path, &e));
+            match read.and_then(|text| Adapter::parse(&text, Some(path.clone()))) {
+                Ok(adapter) if self.get(&adapter.name).is_some() => self.faults.push(AdapterError {
+                    file: Some(path),
+                    line: None,
+                    message: format!("another file of this folder already names an adapter {}", adapter.name),
+                }),
+                Ok(adapter) => self.adapters.push(adapter),
+                Err(fault) => self.faults.push(fault),
+            }
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> AdapterError {
+    AdapterError { file: Some(path.to_owned()), line: None, message: format!("cannot be read: {error}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_adapter_compiled_in_reads_and_speaks_for_all_databases() {
+        let adapters = built_in().unwrap_or_else(|e| panic!("{e}"));
+        for adapter in adapters {
+            assert_eq!(adapter.dialects().count(), 3, "{}", adapter.name);
+        }
+    }
+
+    #[test]
+    fn a_file_of_the_operators_wins_by_name_and_a_bad_one_names_its_line() {
+        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let own = BUILT_IN[2].replacen("title = \"", "title = \"our own ", 1);
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        assert!(write("own.toml", &own).is_ok());
+        assert!(write("bad.toml", "name = \"bad\"\ntitel = \"x\"\n").is_ok());
+        let library = Library::load(Some(folder.path()));
+        let name = Adapter::parse(&own, None).map(|a| a.name).unwrap_or_default();
+        let title = library.get(&name).and_then(|a| a.spec("sqlite")).map(|s| s.title.clone());
+        assert!(title.is_some_and(|t| t.starts_with("our own ")));
+        assert_eq!(library.adapters.len(), BUILT_IN.len());
+        assert_eq!(library.faults.len(), 1);
+        let sentence = library.faults[0].to_string();
+        assert!(sentence.ends_with("bad.toml, line 2: unknown key `titel`; did you mean `title`?"), "{sentence}");
+    }
+}

@@ -1,0 +1,208 @@
+//! Reads an adapter file: the common part is overlaid with each database's section, and each result is validated.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer, Error};
+
+use super::error::{line_of, with_suggestion};
+use super::spec::{Field, Kind, Message, Spec, Step, Verb};
+use super::text::{PLACEHOLDERS, unknown_hole};
+use super::{Adapter, AdapterError, DIALECTS};
+use crate::domain::action::Action;
+
+/// A fault with the byte offset where it stands.
+type Fault = (Option<usize>, String);
+
+pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, AdapterError> {
+    read(text, &origin).map_err(|(offset, message)| AdapterError {
+        file: origin.clone(),
+        line: offset.map(|o| line_of(text, o)),
+        message,
+    })
+}
+
+fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
+    let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
+    let name = take_name(&mut root)?;
+    let spoken = take_dialects(&mut root)?;
+    let mut overlays: Vec<(&str, Option<DeTable<'_>>)> = Vec::new();
+    for dialect in DIALECTS {
+        overlays.push((dialect, take_table(&mut root, dialect)?));
+    }
+    let mut specs = BTreeMap::new();
+    for (dialect, overlay) in overlays {
+        if !spoken.contains(&dialect) {
+            continue;
+        }
+        let mut merged = root.clone();
+        if let Some(overlay) = overlay {
+            overlay_onto(&mut merged, overlay);
+        }
+        let spec = Spec::deserialize(Deserializer::from(Spanned::new(0..text.len(), merged)))
+            .map_err(|e| in_dialect(fault(e), dialect, spoken.len()))?;
+        validate(&spec).map_err(|f| in_dialect(f, dialect, spoken.len()))?;
+        specs.insert(dialect, spec);
+    }
+    Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), specs })
+}
+
+fn fault(error: Error) -> Fault {
+    (error.span().map(|s| s.start), with_suggestion(error.message().trim()))
+}
+
+/// A fault without a place (a missing key) says for which database it is missing.
+fn in_dialect((offset, message): Fault, dialect: &str, spoken: usize) -> Fault {
+    match offset {
+        Some(o) if o > 0 => (offset, message),
+        _ if spoken > 1 => (None, format!("{message} (for {dialect})")),
+        _ => (None, message),
+    }
+}
+
+fn take_name(root: &mut DeTable<'_>) -> Result<String, Fault> {
+    let Some(value) = root.remove("name") else {
+        return Err((None, "missing `name`".to_owned()));
+    };
+    let at = value.span().start;
+    let name = value.get_ref().as_str().unwrap_or_default().to_owned();
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() || !name.chars().all(good) {
+        return Err((Some(at), "`name` is made of letters, digits, `_` and `-`".to_owned()));
+    }
+    Ok(name)
+}
+
+fn take_dialects(root: &mut DeTable<'_>) -> Result<Vec<&'static str>, Fault> {
+    let Some(value) = root.remove("databases") else {
+        return Ok(DIALECTS.to_vec());
+    };
+    let wrong = || (Some(value.span().start), format!("`databases` is a list of {}", DIALECTS.join(", ")));
+    let items = value.get_ref().as_array().ok_or_else(wrong)?;
+    let named = |item: &Spanned<DeValue<'_>>| {
+        item.get_ref().as_str().and_then(|word| DIALECTS.into_iter().find(|d| *d == word)).ok_or_else(wrong)
+    };
+    items.iter().map(named).collect()
+}
+
+fn take_table<'i>(root: &mut DeTable<'i>, key: &str) -> Result<Option<DeTable<'i>>, Fault> {
+    match root.remove(key).map(|v| (v.span().start, v.into_inner())) {
+        None => Ok(None),
+        Some((_, DeValue::Table(table))) => Ok(Some(table)),
+        Some((at, _)) => Err((Some(at), format!("`{key}` is a section"))),
+    }
+}
+
+/// Lays `over` onto `base`, section by section; a field (a table with `column` or `sql`) is replaced whole.
+fn overlay_onto<'i>(base: &mut DeTable<'i>, over: DeTable<'i>) {
+    for (key, value) in over {
+        let (span, value) = (value.span(), value.into_inner());
+        let DeValue::Table(section) = value else {
+            base.insert(key, Spanned::new(span, value));
+            continue;
+        };
+        let whole = ["column", "sql", "disabled"].iter().any(|k| section.contains_key(*k));
+        match base.get_mut(&key).map(Spanned::get_mut) {
+            Some(DeValue::Table(under)) if !whole => overlay_onto(under, section),
+            _ => {
+                base.insert(key, Spanned::new(span, DeValue::Table(section)));
+            }
+        }
+    }
+}
+
+/// What serde cannot see: fields with both or neither source, placeholders nobody fills, verbs without a way.
+fn validate(spec: &Spec) -> Result<(), Fault> {
+    field(&spec.key, "key")?;
+    if !matches!(spec.key.kind, Kind::Int | Kind::Uuid | Kind::Text) || spec.key.column.is_none() {
+        return Err((source_at(&spec.key), "`key` is a column of kind int, uuid or text".to_owned()));
+    }
+    field(&spec.order.time, "order.time")?;
+    let f = &spec.fields;
+    field(&f.at, "fields.at")?;
+    if !f.at.kind.is_time() {
+        return Err((source_at(&f.at), "`fields.at` is of kind utc, instant, epoch_s or epoch_ms".to_owned()));
+    }
+    let optional = [
+        ("order.attempts", &spec.order.attempts),
+        ("fields.touched", &f.touched),
+        ("fields.state", &f.state),
+        ("fields.error_class", &f.error_class),
+        ("fields.message", &f.message),
+        ("fields.job_class", &f.job_class),
+        ("fields.queue", &f.queue),
+        ("fields.reason", &f.reason),
+        ("fields.worker", &f.worker),
+        ("fields.attempts", &f.attempts),
+        ("fields.max_attempts", &f.max_attempts),
+        ("fields.arguments", &f.arguments),
+        ("fields.backtrace", &f.backtrace),
+        ("fields.lineage", &f.lineage),
+    ];
+    for (name, value) in optional {
+        value.as_ref().map_or(Ok(()), |v| field(v, name))?;
+    }
+    if spec.states.dead.is_empty() {
+        return Err((None, "`states.dead` names at least one word".to_owned()));
+    }
+    for action in Action::ALL {
+        if let Some(v) = spec.verbs.get(action) {
+            verb(v, action)?;
+        }
+    }
+    spec.outcome.as_ref().map_or(Ok(()), holes)
+}
+
+fn source_at(field: &Field) -> Option<usize> {
+    field.column.as_ref().or(field.sql.as_ref()).map(|s| s.span().start)
+}
+
+fn field(field: &Field, name: &str) -> Result<(), Fault> {
+    match (&field.column, &field.sql) {
+        (Some(column), None) if column.get_ref().is_empty() => {
+            Err((Some(column.span().start), format!("`{name}` has an empty column name")))
+        }
+        (Some(_), None) => Ok(()),
+        (None, Some(sql)) => holes(sql),
+        _ => Err((source_at(field), format!("`{name}` has either `column` or `sql`"))),
+    }
+}
+
+fn holes(sql: &Spanned<String>) -> Result<(), Fault> {
+    let Some(word) = unknown_hole(sql.get_ref()) else { return Ok(()) };
+    let known: Vec<String> = PLACEHOLDERS.iter().map(|(known, _)| format!("{{{known}}}")).collect();
+    Err((Some(sql.span().start), format!("unknown placeholder `{{{word}}}`; known are {}", known.join(", "))))
+}
+
+fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
+    if verb.disabled.is_some() {
+        return Ok(());
+    }
+    let Some(when) = &verb.when else {
+        return Err((None, format!("`verbs.{action}` needs `when`, the condition that a job must still meet")));
+    };
+    holes(when)?;
+    if verb.steps.is_empty() && verb.into_table.is_none() && verb.command.is_none() {
+        let message = format!("`verbs.{action}` has no `steps`, `into_table` or `command`");
+        return Err((Some(when.span().start), message));
+    }
+    let mut all: Vec<&Step> = verb.steps.iter().collect();
+    if let Some(t) = &verb.into_table {
+        all.extend(&t.steps);
+    }
+    if let Some(c) = &verb.command {
+        all.extend(c.claim.iter().chain(&c.accepted).chain(&c.refused));
+        if verb.message.is_none() {
+            let message = format!("`verbs.{action}.command` needs `verbs.{action}.message`");
+            return Err((Some(when.span().start), message));
+        }
+    }
+    all.into_iter().try_for_each(|s| holes(&s.sql))?;
+    verb.message.as_ref().map_or(Ok(()), message)
+}
+
+fn message(message: &Message) -> Result<(), Fault> {
+    message.values.iter().try_for_each(|(name, f)| field(f, &format!("message.values.{name}")))
+}

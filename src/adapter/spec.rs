@@ -1,0 +1,307 @@
+//! What an adapter file may say, for one database.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::domain::action::Action;
+use crate::domain::facet::Facet;
+use crate::domain::notation::Notation;
+
+/// A layout as one database has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// One line for pickers and lists.
+    pub title: String,
+    /// The dead-letter table.
+    pub table: String,
+    /// What tells the layout from a table that only has the same name.
+    pub detect: Detect,
+    /// The primary key.
+    pub key: Field,
+    /// The columns that lists are ordered by.
+    pub order: Order,
+    /// Where each part of a dead job stands.
+    pub fields: Fields,
+    /// The layout's words for the states.
+    pub states: StateWords,
+    /// The facets offered, in order; all that have a field when absent.
+    #[serde(default)]
+    pub facets: Option<Vec<FacetWord>>,
+    /// How each action is done.
+    #[serde(default)]
+    pub verbs: Verbs,
+    /// A statement that tells where replayed jobs have got to: columns `id`, `fate`, `error_class`, over `{ids}`.
+    #[serde(default)]
+    pub outcome: Option<Spanned<String>>,
+    /// How payloads are read by a human.
+    #[serde(default)]
+    pub notation: Notation,
+}
+
+/// What must be there for the layout to be recognised.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Detect {
+    /// Columns of the dead-letter table with the family of their type.
+    pub columns: BTreeMap<String, String>,
+    /// Other tables of the same schema, each with its columns.
+    #[serde(default)]
+    pub tables: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A column, or an expression over the table (known as `t`), with how its values are read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    /// Name of a column.
+    #[serde(default)]
+    pub column: Option<Spanned<String>>,
+    /// Or an SQL expression.
+    #[serde(default)]
+    pub sql: Option<Spanned<String>>,
+    /// How the value is read.
+    pub kind: Kind,
+}
+
+/// How the values of a column are read and compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// A whole number.
+    Int,
+    /// A UUID.
+    Uuid,
+    /// A time without zone, which is UTC.
+    Utc,
+    /// A time with zone.
+    Instant,
+    /// Seconds since 1970 as a whole number.
+    EpochS,
+    /// Milliseconds since 1970 as a whole number.
+    EpochMs,
+    /// JSON.
+    Json,
+    /// Text of many lines.
+    Lines,
+}
+
+impl Kind {
+    /// Whether values are instants.
+    pub fn is_time(self) -> bool {
+        matches!(self, Kind::Utc | Kind::Instant | Kind::EpochS | Kind::EpochMs)
+    }
+}
+
+/// The orders of a list: columns that an index serves, not null or null last.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// The column that stands for the time of death: an indexed time, or an ascending key.
+    pub time: Field,
+    /// Attempts made.
+    #[serde(default)]
+    pub attempts: Option<Field>,
+}
+
+/// Where each part of a dead job stands; what a layout does not have is left out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fields {
+    /// Time of death.
+    pub at: Field,
+    /// Time of the last change, where it is kept.
+    #[serde(default)]
+    pub touched: Option<Field>,
+    /// The layout's own word for the state.
+    #[serde(default)]
+    pub state: Option<Field>,
+    /// Error class.
+    #[serde(default)]
+    pub error_class: Option<Field>,
+    /// Error message.
+    #[serde(default)]
+    pub message: Option<Field>,
+    /// Job class, event type or worker name.
+    #[serde(default)]
+    pub job_class: Option<Field>,
+    /// Queue.
+    #[serde(default)]
+    pub queue: Option<Field>,
+    /// Reason beside the error class.
+    #[serde(default)]
+    pub reason: Option<Field>,
+    /// Host or process that failed.
+    #[serde(default)]
+    pub worker: Option<Field>,
+    /// Attempts made.
+    #[serde(default)]
+    pub attempts: Option<Field>,
+    /// Attempts allowed.
+    #[serde(default)]
+    pub max_attempts: Option<Field>,
+    /// Arguments or payload.
+    #[serde(default)]
+    pub arguments: Option<Field>,
+    /// Backtrace.
+    #[serde(default)]
+    pub backtrace: Option<Field>,
+    /// Key by which a job is known across its deaths.
+    #[serde(default)]
+    pub lineage: Option<Field>,
+}
+
+/// The layout's words for each state.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateWords {
+    /// Waits for an operator. A layout without a state column names the one word shown for all its rows.
+    pub dead: Vec<String>,
+    /// The framework still means to run it; also what an unknown word is taken for.
+    #[serde(default)]
+    pub retrying: Vec<String>,
+    /// Settled.
+    #[serde(default)]
+    pub resolved: Vec<String>,
+    /// Set aside.
+    #[serde(default)]
+    pub ignored: Vec<String>,
+}
+
+/// A facet by its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FacetWord(pub Facet);
+
+impl<'de> Deserialize<'de> for FacetWord {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let known = Facet::ALL.map(Facet::word).join(", ");
+        Facet::from_word(&word)
+            .map(FacetWord)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{word}` is no facet; known are {known}")))
+    }
+}
+
+/// How each action is done; an action that is left out is not offered.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verbs {
+    /// Back to the live queue.
+    #[serde(default)]
+    pub replay: Option<Verb>,
+    /// Set aside.
+    #[serde(default)]
+    pub ignore: Option<Verb>,
+    /// Undo of ignore.
+    #[serde(default)]
+    pub reopen: Option<Verb>,
+    /// Archive and delete.
+    #[serde(default)]
+    pub discard: Option<Verb>,
+}
+
+impl Verbs {
+    /// How an action is done.
+    pub fn get(&self, action: Action) -> Option<&Verb> {
+        match action {
+            Action::Replay => self.replay.as_ref(),
+            Action::Ignore => self.ignore.as_ref(),
+            Action::Reopen => self.reopen.as_ref(),
+            Action::Discard => self.discard.as_ref(),
+        }
+    }
+}
+
+/// How one action is done, or why it is not offered.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verb {
+    /// Why the layout has no such action; then nothing else counts.
+    #[serde(default)]
+    pub disabled: Option<String>,
+    /// The guard: a condition over `t` that a job must still meet.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
+    /// Sentences for the plan.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Statements of a move within the layout's own tables.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+    /// Whether whole rows are archived before the steps.
+    #[serde(default)]
+    pub archive: bool,
+    /// Statements of a move into a live table that the config names.
+    #[serde(default)]
+    pub into_table: Option<IntoTable>,
+    /// Statements around a delivery to a command that the config names.
+    #[serde(default)]
+    pub command: Option<Command>,
+    /// How the message is made that a destination takes.
+    #[serde(default)]
+    pub message: Option<Message>,
+}
+
+/// A statement of a verb.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The statement, with placeholders.
+    pub sql: Spanned<String>,
+    /// How many rows it must affect.
+    #[serde(default)]
+    pub rows: Rows,
+}
+
+/// How many rows a step must affect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rows {
+    /// One for each job of the batch: anything else undoes the batch.
+    #[default]
+    Each,
+    /// Any number.
+    Any,
+}
+
+/// A move into a live table that the config names.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IntoTable {
+    /// Columns that the live table must have.
+    pub columns: BTreeMap<String, String>,
+    /// The statements, with `{target}`.
+    pub steps: Vec<Step>,
+    /// Sentences for the plan.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// What is written around a delivery to a command.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// Takes the jobs out of everybody else's reach before they are handed over.
+    pub claim: Vec<Step>,
+    /// Settles the jobs that were accepted.
+    pub accepted: Vec<Step>,
+    /// Gives back the jobs that were not.
+    pub refused: Vec<Step>,
+    /// Sentences for the plan.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// How the message is made that a destination takes: a JSON template and where its values stand.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// The template.
+    pub template: Spanned<String>,
+    /// The values that it names, read together with the lock on the row.
+    pub values: BTreeMap<String, Field>,
+}

@@ -1,0 +1,364 @@
+//! The verbs: one short transaction for each batch.
+//!
+//! A batch locks its rows (passing over those that others hold) under the verb's guard, runs the adapter's statements
+//! over exactly the locked ones, and commits. When a statement is refused the batch is undone and halved until the row
+//! that is to blame stands alone: it fails with the server's words and costs nobody else.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use super::SqlStore;
+use super::build::Sql;
+use super::dialect::BatchRow;
+use super::engine::{Statement, Tx};
+use super::message::{Given, Recipe};
+use super::open::Destination;
+use super::row::Cells;
+use super::steps::{Fill, expand, push};
+use crate::adapter::{Command, Kind, Rows, Step, Verb};
+use crate::domain::action::{JobOutcome, JobResult, SkipReason};
+use crate::domain::job::JobId;
+use crate::domain::text::Untrusted;
+use crate::store::{Availability, Batch, Budget, Message, Result, StoreError};
+
+/// How often a batch is tried again after a deadlock or the like.
+const TRIES: u32 = 4;
+
+/// What one attempt at a batch is made of.
+struct Work<'a> {
+    verb: &'a Verb,
+    batch: &'a Batch,
+    recipe: Option<&'a Recipe>,
+    way: Way<'a>,
+}
+
+/// How a verb's statements go about it.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    /// Within the database, in one transaction.
+    Steps(&'a [Step]),
+    /// Through a command, between two transactions.
+    Command(&'a Command),
+}
+
+/// The rows that an attempt holds.
+struct Held {
+    rows: Vec<BatchRow>,
+    /// Whole rows as JSON, where the verb archives.
+    archive: Vec<(JobId, String)>,
+    /// What is decided already: rows that are not held, or have no message.
+    settled: Vec<JobOutcome>,
+}
+
+impl SqlStore {
+    pub(super) async fn apply_batch(&self, batch: Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
+        if let Availability::Disabled(reason) = self.info.availability(batch.action) {
+            return Err(StoreError::Input(reason));
+        }
+        let missing = || StoreError::Input(format!("this layout has no {}", batch.action));
+        let verb = self.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
+        let recipe = verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?;
+        let work = Work { verb, batch: &batch, recipe: recipe.as_ref(), way: self.way(verb)? };
+        let mut seen = HashSet::new();
+        let (valid, never): (Vec<&JobId>, Vec<&JobId>) = batch
+            .ids
+            .iter()
+            .filter(|id| seen.insert(*id))
+            .partition(|id| !self.valid(std::slice::from_ref(*id)).is_empty());
+        let mut outcomes: Vec<JobOutcome> =
+            never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))).collect();
+        let mut waiting: Vec<Vec<String>> = vec![valid.iter().map(|id| id.as_str().to_owned()).collect()];
+        while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
+            match self.try_batch(&work, &ids, budget).await {
+                Ok(done) => outcomes.extend(done),
+                Err(StoreError::Refused { message, .. }) if ids.len() == 1 => {
+                    outcomes.extend(ids.iter().map(|id| (JobId::new(id), failed(&message))));
+                }
+                Err(StoreError::Refused { .. }) => {
+                    let (left, right) = ids.split_at(ids.len() / 2);
+                    waiting.extend([right.to_vec(), left.to_vec()]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn way<'a>(&self, verb: &'a Verb) -> Result<Way<'a>> {
+        let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
+        match (&self.destination, &verb.into_table, &verb.command) {
+            (Destination::Table(_), Some(table), _) => Ok(Way::Steps(&table.steps)),
+            (Destination::Command, _, Some(command)) => Ok(Way::Command(command)),
+            _ if !verb.steps.is_empty() => Ok(Way::Steps(&verb.steps)),
+            _ => Err(nowhere()),
+        }
+    }
+
+    /// One batch, tried again where the database asks for that.
+    async fn try_batch(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
+        let mut pause = Duration::from_millis(5);
+        for _ in 1..TRIES {
+            match self.attempt(work, ids, budget).await {
+                Err(error) if again(&error) => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 3;
+                }
+                other => return other,
+            }
+        }
+        self.attempt(work, ids, budget).await
+    }
+
+    async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
+        match work.way {
+            Way::Steps(steps) => self.move_rows(work, steps, ids, budget).await,
+            Way::Command(command) => self.hand_over(work, command, ids, budget).await,
+        }
+    }
+
+    /// All within the database: lock, archive, steps, commit.
+    async fn move_rows(
+        &self,
+        work: &Work<'_>,
+        steps: &[Step],
+        ids: &[String],
+        budget: &Budget,
+    ) -> Result<Vec<JobOutcome>> {
+        let mut tx = self.engine.begin(budget).await?;
+        let held = self.hold(&mut tx, work, ids).await;
+        let held = match held {
+            Ok(held) => held,
+            Err(error) => return undo(tx, error).await,
+        };
+        if held.rows.is_empty() {
+            tx.rollback().await;
+            return Ok(held.settled);
+        }
+        if let Err(error) = self.keep(work, &held).await {
+            return undo(tx, error).await;
+        }
+        if let Err(error) = self.run_steps(&mut tx, work, steps, &held.rows).await {
+            return undo(tx, error).await;
+        }
+        tx.commit().await?;
+        Ok(with_all(held.settled, &held.rows, |_| JobResult::Done))
+    }
+
+    /// Through a command: claim, deliver, settle.
+    async fn hand_over(
+        &self,
+        work: &Work<'_>,
+        command: &Command,
+        ids: &[String],
+        budget: &Budget,
+    ) -> Result<Vec<JobOutcome>> {
+        let Some(deliver) = &work.batch.deliver else {
+            return Err(StoreError::Input("nobody delivers to the command".to_owned()));
+        };
+        let mut tx = self.engine.begin(budget).await?;
+        let held = match self.hold(&mut tx, work, ids).await {
+            Ok(held) => held,
+            Err(error) => return undo(tx, error).await,
+        };
+        if held.rows.is_empty() {
+            tx.rollback().await;
+            return Ok(held.settled);
+        }
+        if let Err(error) = self.run_steps(&mut tx, work, &command.claim, &held.rows).await {
+            return undo(tx, error).await;
+        }
+        tx.commit().await?;
+        let message = |row: &BatchRow| Some(Message { id: JobId::new(&row.id), json: row.message.clone()? });
+        let answers = deliver.deliver(held.rows.iter().filter_map(message).collect()).await;
+        let answers: HashMap<JobId, std::result::Result<(), String>> = answers.into_iter().collect();
+        let accepted = |row: &&BatchRow| answers.get(&JobId::new(&row.id)).is_some_and(|a| a.is_ok());
+        let (taken, left): (Vec<&BatchRow>, Vec<&BatchRow>) = held.rows.iter().partition(accepted);
+        self.settle(work, command, &taken, &left, budget).await?;
+        Ok(with_all(held.settled, &held.rows, |id| match answers.get(id) {
+            Some(Ok(())) => JobResult::Done,
+            Some(Err(reason)) => failed(reason),
+            None => failed("the command gave no answer for this job"),
+        }))
+    }
+
+    /// Marks the jobs that were accepted and gives back the others, in one transaction. The jobs are claimed, so this
+    /// is tried for longer than anything else: giving up leaves them `retrying`, with the run's id beside them.
+    async fn settle(
+        &self,
+        work: &Work<'_>,
+        command: &Command,
+        taken: &[&BatchRow],
+        left: &[&BatchRow],
+        budget: &Budget,
+    ) -> Result<()> {
+        // Cancelling must not come between a delivery and its record.
+        let budget = Budget::new(budget.statement);
+        let owned = |rows: &[&BatchRow]| rows.iter().map(|r| (*r).clone()).collect::<Vec<BatchRow>>();
+        let parts = [(&command.accepted, owned(taken)), (&command.refused, owned(left))];
+        let mut pause = Duration::from_millis(20);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.settle_once(work, &parts, &budget).await {
+                Err(error) if tries < 8 && (again(&error) || error.retryable()) => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    async fn settle_once(&self, work: &Work<'_>, parts: &[(&Vec<Step>, Vec<BatchRow>)], budget: &Budget) -> Result<()> {
+        let mut tx = self.engine.begin(budget).await?;
+        for (steps, rows) in parts.iter().filter(|(_, rows)| !rows.is_empty()) {
+            for step in *steps {
+                let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
+                if let Err(error) = tx.execute(&self.filled(work, step, rows, &ids)).await {
+                    return undo(tx, error).await;
+                }
+            }
+        }
+        tx.commit().await
+    }
+
+    /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
+    async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
+        let rows = tx.fetch(&self.lock_statement(work, ids)).await?;
+        let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
+        for row in rows {
+            let mut cells = Cells::new(row);
+            let Some(id) = cells.text()? else { continue };
+            let new_id = uuid::Uuid::new_v4().to_string();
+            let message = match work.recipe {
+                None => None,
+                Some(recipe) => {
+                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.clock() };
+                    match recipe.render(&mut cells, &given)? {
+                        Ok(message) => Some(message),
+                        Err(reason) => {
+                            held.settled.push((JobId::new(&id), failed(&reason)));
+                            continue;
+                        }
+                    }
+                }
+            };
+            if work.verb.archive {
+                held.archive.push((JobId::new(&id), cells.text()?.unwrap_or_default()));
+            }
+            held.rows.push(BatchRow { id, new_id, message });
+        }
+        let known: HashSet<&str> = held.rows.iter().map(|r| r.id.as_str()).collect();
+        let failed: HashSet<&str> = held.settled.iter().map(|(id, _)| id.as_str()).collect();
+        let rest: Vec<String> =
+            ids.iter().filter(|id| !known.contains(id.as_str()) && !failed.contains(id.as_str())).cloned().collect();
+        drop((known, failed));
+        if !rest.is_empty() {
+            held.settled.extend(self.explain_rest(tx, work, &rest).await?);
+        }
+        Ok(held)
+    }
+
+    fn lock_statement(&self, work: &Work<'_>, ids: &[String]) -> Statement {
+        let (layout, speech) = (&self.layout, self.layout.speech);
+        let fill = Fill { ids, ..Fill::of(layout, self.destination.table()) };
+        let mut columns = vec![speech.contract(&layout.key.raw, Kind::Text)];
+        columns.extend(work.recipe.iter().flat_map(|r| r.columns(layout)));
+        if work.verb.archive {
+            let names: Vec<String> = layout.columns.iter().map(|c| c.name.clone()).collect();
+            columns.push(speech.row_json(&names));
+        }
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.table));
+        push(&mut sql, "{ids} AND (", &fill);
+        push(&mut sql, guard(work.verb), &fill);
+        sql.push(")").push(speech.lock_clause());
+        sql.done()
+    }
+
+    /// Why these rows are not held: gone, changed, or locked by somebody else.
+    async fn explain_rest(&self, tx: &mut Tx<'_>, work: &Work<'_>, rest: &[String]) -> Result<Vec<JobOutcome>> {
+        let (layout, speech) = (&self.layout, self.layout.speech);
+        let fill = Fill { ids: rest, ..Fill::of(layout, self.destination.table()) };
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("SELECT {}, CASE WHEN ", speech.contract(&layout.key.raw, Kind::Text)));
+        push(&mut sql, guard(work.verb), &fill);
+        sql.push(&format!(" THEN 1 ELSE 0 END FROM {} AS t WHERE ", layout.table));
+        push(&mut sql, "{ids}", &fill);
+        let mut there: HashMap<String, bool> = HashMap::new();
+        for row in tx.fetch(&sql.done()).await? {
+            let mut cells = Cells::new(row);
+            if let Some(id) = cells.text()? {
+                there.insert(id, cells.int()? == Some(1));
+            }
+        }
+        let reason = |id: &String| match there.get(id) {
+            None => SkipReason::Gone,
+            Some(true) => SkipReason::Locked,
+            Some(false) => SkipReason::Changed,
+        };
+        Ok(rest.iter().map(|id| (JobId::new(id), JobResult::Skipped(reason(id)))).collect())
+    }
+
+    async fn keep(&self, work: &Work<'_>, held: &Held) -> Result<()> {
+        if !work.verb.archive {
+            return Ok(());
+        }
+        let Some(archive) = &work.batch.archive else {
+            return Err(StoreError::Input("rows are only deleted when an archive keeps them".to_owned()));
+        };
+        archive.keep(held.archive.clone()).await.map_err(|e| StoreError::Input(format!("the archive failed: {e}")))
+    }
+
+    async fn run_steps(&self, tx: &mut Tx<'_>, work: &Work<'_>, steps: &[Step], rows: &[BatchRow]) -> Result<()> {
+        let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
+        for (i, step) in steps.iter().enumerate() {
+            let affected = tx.execute(&self.filled(work, step, rows, &ids)).await?;
+            if step.rows == Rows::Each && affected != rows.len() as u64 {
+                let message = format!("statement {} touched {affected} rows instead of {}", i + 1, rows.len());
+                return Err(StoreError::Refused { message, code: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
+        let fill = Fill {
+            layout: &self.layout,
+            target: self.destination.table(),
+            ids,
+            batch: rows,
+            run: &work.batch.run,
+            run_after: work.batch.run_after,
+        };
+        expand(step.sql.get_ref(), &fill)
+    }
+}
+
+fn guard(verb: &Verb) -> &str {
+    // A verb without a guard is refused when its file is read.
+    verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())
+}
+
+fn failed(reason: &str) -> JobResult {
+    JobResult::Failed(Untrusted::new(reason))
+}
+
+fn with_all(mut settled: Vec<JobOutcome>, rows: &[BatchRow], result: impl Fn(&JobId) -> JobResult) -> Vec<JobOutcome> {
+    settled.extend(rows.iter().map(|row| {
+        let id = JobId::new(&row.id);
+        let result = result(&id);
+        (id, result)
+    }));
+    settled
+}
+
+async fn undo<T>(tx: Tx<'_>, error: StoreError) -> Result<T> {
+    tx.rollback().await;
+    Err(error)
+}
+
+/// Whether the database asks to try the same transaction again: a deadlock, a serialisation failure, a lock not had.
+fn again(error: &StoreError) -> bool {
+    matches!(error, StoreError::Locked(_))
+}

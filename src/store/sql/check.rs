@@ -1,0 +1,161 @@
+//! An adapter's statements against a live database: each is explained, none is run.
+
+use super::build::Sql;
+use super::dialect::{BatchRow, speech};
+use super::engine::{Engine, Statement};
+use super::layout::Layout;
+use super::open::Found;
+use super::steps::{Fill, expand, push};
+use crate::adapter::{Adapter, Field, Kind, Spec, Verb};
+use crate::domain::action::Action;
+use crate::store::{Budget, Result, StoreError};
+
+/// What the database says of one piece of an adapter file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which piece: `fields.error_class`, `verbs.replay.steps[1]`.
+    pub what: String,
+    /// The line of the file where it stands, from 1.
+    pub line: usize,
+    /// Nothing wrong, or the database's own sentence.
+    pub verdict: std::result::Result<(), String>,
+}
+
+/// A piece to be explained.
+struct Piece {
+    what: String,
+    offset: usize,
+    statement: Statement,
+}
+
+/// Explains every expression and statement of an adapter against a database that holds its layout. Steps that need a
+/// live table are explained when `target` names one.
+///
+/// # Errors
+/// When the database cannot be reached; what it finds wrong with a statement is a finding.
+pub async fn check(
+    engine: &Engine,
+    adapter: &Adapter,
+    found: &Found,
+    target: Option<&str>,
+    budget: &Budget,
+) -> Result<Vec<Finding>> {
+    let word = engine.dialect().word();
+    let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
+    let spec = adapter.spec(word).ok_or_else(unspoken)?;
+    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns());
+    let mut pieces = fields(&layout, spec);
+    for action in Action::ALL {
+        if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
+            pieces.extend(verb_pieces(&layout, verb, action, target));
+        }
+    }
+    if let Some(outcome) = &spec.outcome {
+        if target.is_some() || !outcome.get_ref().contains("{target}") {
+            let statement = filled(&layout, outcome.get_ref(), target);
+            pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
+        }
+    }
+    let mut findings = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let explained = Statement { sql: layout.speech.explain(&piece.statement.sql), binds: piece.statement.binds };
+        let verdict = match explain(engine, explained, budget).await {
+            Ok(()) => Ok(()),
+            Err(StoreError::Unreachable(reason)) => return Err(StoreError::Unreachable(reason)),
+            Err(StoreError::Cancelled) => return Err(StoreError::Cancelled),
+            Err(error) => Err(error.to_string()),
+        };
+        findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
+    }
+    Ok(findings)
+}
+
+/// Explains one statement in a transaction that is rolled back: a reading one may not even explain a write.
+async fn explain(engine: &Engine, statement: Statement, budget: &Budget) -> Result<()> {
+    let mut tx = engine.begin(budget).await?;
+    let explained = tx.fetch(&statement).await;
+    tx.rollback().await;
+    explained.map(drop)
+}
+
+fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
+    let f = &spec.fields;
+    let all = [
+        ("key", Some(&spec.key)),
+        ("order.time", Some(&spec.order.time)),
+        ("order.attempts", spec.order.attempts.as_ref()),
+        ("fields.at", Some(&f.at)),
+        ("fields.touched", f.touched.as_ref()),
+        ("fields.state", f.state.as_ref()),
+        ("fields.error_class", f.error_class.as_ref()),
+        ("fields.message", f.message.as_ref()),
+        ("fields.job_class", f.job_class.as_ref()),
+        ("fields.queue", f.queue.as_ref()),
+        ("fields.reason", f.reason.as_ref()),
+        ("fields.worker", f.worker.as_ref()),
+        ("fields.attempts", f.attempts.as_ref()),
+        ("fields.max_attempts", f.max_attempts.as_ref()),
+        ("fields.arguments", f.arguments.as_ref()),
+        ("fields.backtrace", f.backtrace.as_ref()),
+        ("fields.lineage", f.lineage.as_ref()),
+    ];
+    all.into_iter().filter_map(|(what, field)| Some(field_piece(layout, what.to_owned(), field?))).collect()
+}
+
+fn field_piece(layout: &Layout, what: String, field: &Field) -> Piece {
+    let expr = layout.expr(field);
+    let offset = field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start);
+    let mut sql = Sql::new(layout.speech);
+    let out = layout.speech.contract(&expr.raw, expr.kind);
+    sql.push(&format!("SELECT {out} FROM {} AS t", layout.table));
+    Piece { what, offset, statement: sql.done() }
+}
+
+fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str>) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    if let Some(when) = &verb.when {
+        let mut sql = Sql::new(layout.speech);
+        sql.push(&format!("SELECT 1 FROM {} AS t WHERE ", layout.table));
+        push(&mut sql, when.get_ref(), &Fill::of(layout, target));
+        pieces.push(Piece { what: format!("verbs.{action}.when"), offset: when.span().start, statement: sql.done() });
+    }
+    if let Some(message) = &verb.message {
+        for (name, field) in &message.values {
+            pieces.push(field_piece(layout, format!("verbs.{action}.message.values.{name}"), field));
+        }
+    }
+    let mut lists = vec![("steps", verb.steps.as_slice())];
+    if let (Some(table), Some(_)) = (&verb.into_table, target) {
+        lists.push(("into_table.steps", &table.steps));
+    }
+    if let Some(c) = &verb.command {
+        lists.extend([
+            ("command.claim", c.claim.as_slice()),
+            ("command.accepted", &c.accepted),
+            ("command.refused", &c.refused),
+        ]);
+    }
+    for (list, steps) in lists {
+        for (i, step) in steps.iter().enumerate() {
+            let statement = filled(layout, step.sql.get_ref(), target);
+            pieces.push(Piece {
+                what: format!("verbs.{action}.{list}[{i}]"),
+                offset: step.sql.span().start,
+                statement,
+            });
+        }
+    }
+    pieces
+}
+
+/// A statement over one job that is not there.
+fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
+    let id = match layout.key.kind {
+        Kind::Int => "0",
+        _ => "00000000-0000-0000-0000-000000000000",
+    };
+    let ids = [id.to_owned()];
+    let row = BatchRow { id: id.to_owned(), new_id: id.to_owned(), message: Some("{}".to_owned()) };
+    let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), ..Fill::of(layout, target) };
+    expand(text, &fill)
+}

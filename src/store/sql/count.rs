@@ -1,0 +1,305 @@
+//! Histograms: whole where the database gets through in time, else window by window.
+
+use std::collections::HashMap;
+
+use super::SqlStore;
+use super::build::Sql;
+use super::dialect::WindowShape;
+use super::engine::{Row, Statement};
+use super::group::{Grouping, Tally, untrusted};
+use super::judge::Judge;
+use super::layout::Part;
+use super::row::Cells;
+use super::scan::Scan;
+use super::watch::{Axis, Look, cells};
+use crate::adapter::Kind;
+use crate::domain::facet::Facet;
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::time::Timestamp;
+use crate::store::{
+    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, StoreError, Watermark,
+};
+
+/// Slots of the trend, and their length in microseconds.
+const SLOTS: usize = 12;
+const SLOT: i64 = 300_000_000;
+
+/// Where a count by windows stands.
+#[derive(Clone, Debug)]
+pub struct CountState {
+    bars: HashMap<Option<String>, Tally>,
+    side: Side,
+    cursor: Cursor,
+    looked_at: u64,
+}
+
+/// What is read beside the counts, in the same snapshot as their beginning.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    clock: Timestamp,
+    mark: Option<Watermark>,
+    recent: Vec<Cell>,
+    trend: HashMap<Option<String>, Vec<u32>>,
+}
+
+impl SqlStore {
+    pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let judge = Judge::new(&self.layout, &query.filter);
+        let grouping = Grouping { layout: &self.layout, facet: query.facet };
+        if let Some(resume) = query.resume {
+            let state = CountState::clone(&resume.0);
+            return self.count_windows(&judge, &grouping, state, budget).await;
+        }
+        let in_memory = query.facet == Facet::Fingerprint || judge.rest.is_some();
+        let question = format!("{:?}", grouping.statement(&judge, None, |_| {}));
+        if !in_memory && !self.pace.is_slow(&question) {
+            match self.count_whole(&judge, &grouping, budget).await {
+                Err(StoreError::Timeout(_)) => self.pace.mark_slow(&question),
+                other => return other,
+            }
+        }
+        let side = match in_memory {
+            true => self.side_in_memory(&judge, &grouping, budget).await?,
+            false => self.side(&judge, &grouping, None, budget).await?.0,
+        };
+        let state = CountState { bars: HashMap::new(), side, cursor: Cursor::Start, looked_at: 0 };
+        self.count_windows(&judge, &grouping, state, budget).await
+    }
+
+    /// Everything in one snapshot: the counts, and what is read beside them.
+    async fn count_whole(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<HistogramStep> {
+        let whole = grouping.statement(judge, None, |_| {});
+        let (side, rows) = self.side(judge, grouping, Some(whole), budget).await?;
+        let mut bars: HashMap<Option<String>, Tally> = HashMap::new();
+        for counted in grouping.read(rows)? {
+            bars.entry(counted.value).or_default().add(&counted.tally);
+        }
+        Ok(finished(grouping.facet, bars, side))
+    }
+
+    /// Reads the clock, the recent cells and the trend, and the rows of one statement more.
+    async fn side(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        more: Option<Statement>,
+        budget: &Budget,
+    ) -> Result<(Side, Vec<Row>)> {
+        let Some(axis) = Axis::of(&self.layout) else { return Ok((Side::default(), Vec::new())) };
+        let from = self.start_bucket(&axis, budget).await?;
+        let hour_ago = Timestamp(self.clock().0.div_euclid(SLOT).saturating_sub(SLOTS as i64 - 1).saturating_mul(SLOT));
+        let mut statements = vec![axis.look(), axis.recount(grouping, judge, from, None)];
+        statements.extend(self.trend_statement(grouping, judge, hour_ago));
+        let with_trend = statements.len() == 3;
+        statements.extend(more);
+        let mut results = self.engine.read(&statements, budget).await?.into_iter();
+        let mut next = || results.next().unwrap_or_default();
+        let look = Look::read(next())?;
+        let recent = cells(grouping.read(next())?);
+        let trend = if with_trend { trend(grouping, next(), hour_ago)? } else { HashMap::new() };
+        let clock = look.clock;
+        self.set_clock(clock);
+        let mark = Watermark(std::sync::Arc::new(look.mark(&axis, None)));
+        Ok((Side { clock, mark: Some(mark), recent, trend }, next()))
+    }
+
+    /// The same for what is judged in memory: only the clock; the deltas start from the mark.
+    async fn side_in_memory(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
+        let Some(axis) = Axis::of(&self.layout) else { return Ok(Side::default()) };
+        let from = self.start_bucket(&axis, budget).await?;
+        let (look, recent) = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
+        let clock = look.clock;
+        self.set_clock(clock);
+        let mark = Watermark(std::sync::Arc::new(look.mark(&axis, None)));
+        Ok(Side { clock, mark: Some(mark), recent, trend: HashMap::new() })
+    }
+
+    fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
+        let at = self.layout.part(Part::At)?;
+        // Without an index on it, the last hour would cost another look at every row.
+        let indexed = self.layout.order(SortKey::Time).is_some_and(|order| order.raw == at.raw);
+        indexed.then(|| {
+            let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
+            grouping.statement(judge, Some(&slot), |sql| {
+                sql.push(" AND ");
+                self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+            })
+        })
+    }
+
+    /// One step of a count by windows.
+    async fn count_windows(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        mut state: CountState,
+        budget: &Budget,
+    ) -> Result<HistogramStep> {
+        let in_memory = grouping.facet == Facet::Fingerprint || judge.rest.is_some();
+        let last = match in_memory {
+            true => self.window_in_memory(judge, grouping, &mut state, budget).await?,
+            false => self.window_grouped(judge, grouping, &mut state, budget).await?,
+        };
+        let Some(last) = last else {
+            return Ok(finished(grouping.facet, state.bars, state.side));
+        };
+        let share = self.share(&last, state.looked_at).await;
+        state.cursor = Cursor::After(last);
+        let mut histogram = histogram(grouping.facet, &state.bars, &state.side, Exactness::AtLeast);
+        histogram.progress = Some(share);
+        Ok(HistogramStep {
+            histogram,
+            resume: Some(Resume(std::sync::Arc::new(state))),
+            watermark: None,
+            recent: Vec::new(),
+        })
+    }
+
+    async fn window_in_memory(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        state: &mut CountState,
+        budget: &Budget,
+    ) -> Result<Option<Position>> {
+        let scan = self.scan(judge, Sort::default(), budget);
+        let step = scan.window_step(&state.cursor).await?;
+        state.looked_at += step.looked_at.unwrap_or(0);
+        for read in &step.rows {
+            let value = value_in_memory(grouping.facet, read);
+            let at = read.entry.row.at;
+            state.bars.entry(value).or_default().add(&Tally { n: 1, first: at, last: at });
+        }
+        Ok(step.last)
+    }
+
+    async fn window_grouped(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        state: &mut CountState,
+        budget: &Budget,
+    ) -> Result<Option<Position>> {
+        let scan = self.scan(judge, Sort::default(), budget);
+        let counted = scan.window_counts(&state.cursor, grouping).await?;
+        for (value, tally) in counted.values {
+            state.bars.entry(value).or_default().add(&tally);
+        }
+        state.looked_at += counted.looked_at;
+        Ok(counted.last)
+    }
+}
+
+/// What a window counted.
+pub(super) struct WindowCounts {
+    pub(super) values: Vec<(Option<String>, Tally)>,
+    pub(super) looked_at: u64,
+    pub(super) last: Option<Position>,
+}
+
+/// Counts by value in one window, with the place of its last row in whichever group that is.
+pub(super) fn window_statement(
+    scan: &Scan<'_>,
+    grouping: &Grouping<'_>,
+    shape: &WindowShape<'_>,
+    position: &str,
+    within: &mut dyn FnMut(&mut Sql),
+) -> Statement {
+    let speech = scan.layout.speech;
+    let (at, kind) = grouping.at();
+    let edge = |column: &str| format!("max(CASE WHEN rn = {} THEN {column} END)", shape.rows);
+    let bound = |end: &str| speech.contract(&format!("{end}(CASE WHEN hit = 1 THEN a END)"), kind);
+    let mut sql = Sql::new(speech);
+    sql.push(&format!(
+        "SELECT {}, CAST(sum(hit) AS {}), {}, {}, max(rn), {}, {} FROM (SELECT {} AS v, {at} AS a, {} AS k, {} AS i, rn, \
+         CASE WHEN ",
+        speech.contract("v", Kind::Text),
+        speech.whole_type(),
+        bound("min"),
+        bound("max"),
+        edge("k"),
+        edge("i"),
+        grouping.value(),
+        position,
+        speech.contract(&scan.layout.key.raw, Kind::Text),
+    ));
+    scan.judge.push(&mut sql);
+    sql.push(" THEN 1 ELSE 0 END AS hit FROM ");
+    speech.window(&mut sql, shape, within);
+    sql.push(") AS x GROUP BY v");
+    sql.done()
+}
+
+/// Reads what [`window_statement`] counted; the place is there only when the window was full.
+pub(super) fn read_window(grouping: &Grouping<'_>, rows: Vec<Row>) -> Result<WindowCounts> {
+    let mut out = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
+    for row in rows {
+        let mut cells = Cells::new(row);
+        let value = grouping.word(cells.text()?);
+        let tally = Tally { n: cells.count()?, first: cells.int()?.map(Timestamp), last: cells.int()?.map(Timestamp) };
+        out.looked_at = out.looked_at.max(cells.count()?);
+        let (key, id) = (cells.text()?, cells.text()?);
+        if let Some(id) = id {
+            out.last = Some(Position { key, id: crate::domain::job::JobId::new(id) });
+        }
+        if tally.n > 0 {
+            out.values.push((value, tally));
+        }
+    }
+    Ok(out)
+}
+
+fn trend(grouping: &Grouping<'_>, rows: Vec<Row>, from: Timestamp) -> Result<HashMap<Option<String>, Vec<u32>>> {
+    let first = from.0.div_euclid(SLOT);
+    let mut trends: HashMap<Option<String>, Vec<u32>> = HashMap::new();
+    for counted in grouping.read(rows)? {
+        // What is dated ahead of the clock is shown in the last slot.
+        let slot = counted.slot.unwrap_or(first).saturating_sub(first).clamp(0, SLOTS as i64 - 1);
+        let slots = trends.entry(counted.value).or_insert_with(|| vec![0; SLOTS]);
+        if let Some(n) = usize::try_from(slot).ok().and_then(|i| slots.get_mut(i)) {
+            *n = n.saturating_add(u32::try_from(counted.tally.n).unwrap_or(u32::MAX));
+        }
+    }
+    Ok(trends)
+}
+
+fn finished(facet: Facet, bars: HashMap<Option<String>, Tally>, side: Side) -> HistogramStep {
+    let histogram = histogram(facet, &bars, &side, Exactness::Exact);
+    HistogramStep { histogram, resume: None, watermark: side.mark, recent: side.recent }
+}
+
+fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side, exactness: Exactness) -> Histogram {
+    let mut bars: Vec<Bar> = tallies
+        .iter()
+        .map(|(value, t)| Bar {
+            value: untrusted(value),
+            count: Count { n: t.n, exactness },
+            first_seen: t.first,
+            last_seen: t.last,
+            trend: match (side.trend.get(value), side.trend.is_empty()) {
+                (Some(slots), _) => slots.clone(),
+                (None, false) => vec![0; SLOTS],
+                (None, true) => Vec::new(),
+            },
+        })
+        .collect();
+    bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+    let n = bars.iter().fold(0u64, |sum, bar| sum.saturating_add(bar.count.n));
+    Histogram { facet, bars, total: Count { n, exactness }, as_of: side.clock, progress: None }
+}
+
+/// The value of a facet for a row that is in memory.
+pub(super) fn value_in_memory(facet: Facet, read: &super::row::Read) -> Option<String> {
+    let row = &read.entry.row;
+    let exact = |t: &Option<crate::domain::text::Untrusted>| t.as_ref().map(|t| t.exact().to_owned());
+    match facet {
+        Facet::Error => exact(&row.error_class),
+        Facet::Fingerprint => Some(read.fingerprint().to_string()),
+        Facet::Class => exact(&row.job_class),
+        Facet::Queue => exact(&row.queue),
+        Facet::Reason => read.reason.clone(),
+        Facet::Worker => exact(&row.worker),
+        Facet::State => Some(row.state.word().to_owned()),
+        Facet::Hour => row.at.and_then(Timestamp::calendar).map(|c| c.format("%Y-%m-%dT%H").to_string()),
+    }
+}

@@ -1,0 +1,207 @@
+//! What the databases say differently, as text. The only place where they differ.
+//!
+//! `raw` is always an SQL expression over the dead-letter table, known as `t`: a quoted column or what an adapter
+//! states. Comparisons are made on the raw expression, so that the indexes that are there serve.
+
+mod mysql;
+mod postgres;
+mod sqlite;
+
+use super::build::Sql;
+use super::engine::{Dialect, Statement};
+use crate::adapter::Kind;
+use crate::domain::time::Timestamp;
+
+/// The speech of a database.
+pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
+    match dialect {
+        Dialect::Postgres => &postgres::Postgres,
+        Dialect::Mysql => &mysql::Mysql,
+        Dialect::Sqlite => &sqlite::Sqlite,
+    }
+}
+
+/// One job of a batch as statements see it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct BatchRow {
+    pub(super) id: String,
+    pub(super) new_id: String,
+    pub(super) message: Option<String>,
+}
+
+/// Where a table stands, for catalogue look-ups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub(super) schema: &'a str,
+    pub(super) table: &'a str,
+}
+
+/// The text of one database.
+pub(super) trait Speech: Sync {
+    /// A quoted identifier.
+    fn quote(&self, name: &str) -> String;
+
+    /// The placeholder of the `n`-th value, from 1.
+    fn placeholder(&self, n: usize) -> String;
+
+    /// A whole-number placeholder with the type that it needs.
+    fn whole(&self, place: &str) -> String {
+        place.to_owned()
+    }
+
+    /// The type of whole numbers in a CAST.
+    fn whole_type(&self) -> &'static str {
+        "bigint"
+    }
+
+    /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.
+    fn contract(&self, raw: &str, kind: Kind) -> String;
+
+    /// Whether a column of this type is compared with text as it stands; else it is cast first.
+    fn is_text(&self, _data_type: &str) -> bool {
+        true
+    }
+
+    /// An expression as the text by which a later statement finds its place again.
+    fn position(&self, raw: &str, kind: Kind) -> String;
+
+    /// A text placeholder cast to what `kind` is compared with.
+    fn cast(&self, place: &str, kind: Kind) -> String;
+
+    /// A text expression as values are told apart by in a GROUP BY: exactly.
+    fn group(&self, raw: &str) -> String {
+        raw.to_owned()
+    }
+
+    /// The first `n` characters of a text expression.
+    fn head(&self, raw: &str, n: usize) -> String {
+        format!("left({raw}, {n})")
+    }
+
+    /// `raw >= instant`.
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp);
+
+    /// `raw < instant`.
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp);
+
+    /// Whether a text expression is one of these words, exactly, as an index can serve it.
+    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
+
+    /// Whether the primary key is one of these.
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]);
+
+    /// Whether a text expression is made of the parts with anything between them, exactly.
+    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]);
+
+    /// Whether a text expression contains a piece, exactly.
+    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str);
+
+    /// Whether a text expression contains an ASCII piece, whatever the case of ASCII letters.
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str);
+
+    /// Whether `(key, id)` lies beyond a place, in either direction; `key` is absent where the primary key orders.
+    fn beyond(&self, sql: &mut Sql, key: Option<(&str, String)>, id: (&str, String), descending: bool) {
+        let op = if descending { "<" } else { ">" };
+        match key {
+            None => sql.push(&format!("{} {op} {}", id.0, id.1)),
+            Some(key) => sql.push(&format!("({}, {}) {op} ({}, {})", key.0, id.0, key.1, id.1)),
+        };
+    }
+
+    /// Whether `beyond` names the key's placeholder twice.
+    fn beyond_repeats_key(&self) -> bool {
+        false
+    }
+
+    /// A window of rows, `n` in order, as a row source `t` with the column `rn` counting them.
+    ///
+    /// `order` orders them, `within` writes the condition under which rows count.
+    fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql));
+
+    /// The instant of a live-watch bucket, or a key's, as a whole number: `raw / width` rounded down.
+    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String;
+
+    /// A facet's expression over the instant of death: the hour in UTC as `2026-11-20T03`.
+    fn hour(&self, raw: &str, kind: Kind) -> String;
+
+    /// A row source `b(id, new_id, message)` with a row for each job; `key` is the column it is joined with.
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>);
+
+    /// The lock clause of the SELECT that picks a batch.
+    fn lock_clause(&self) -> &'static str;
+
+    /// The present instant.
+    fn now(&self) -> &'static str;
+
+    /// The present instant for a column without zone.
+    fn now_utc(&self) -> &'static str;
+
+    /// An instant that is given, or now.
+    fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String;
+
+    /// A whole row of the table as one JSON text.
+    fn row_json(&self, columns: &[String]) -> String;
+
+    /// The database's clock in microseconds, as a contract column.
+    fn clock(&self) -> &'static str;
+
+    /// A token that differs whenever anything may have changed, as a contract column; `None` where there is none.
+    fn change_token(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The oldest transaction in flight and the next one to begin, as a change token tells them.
+    fn token_span(&self, _token: &str) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, in order of position.
+    fn catalogue(&self, tables: &[String]) -> Statement;
+
+    /// The planner's statistics of a column: `value, frequency in millionths`, and the table's rows as the row whose
+    /// first column is NULL and whose third is 1. `None` where the database keeps none that we can read.
+    fn statistics(&self, _place: Place<'_>, _column: &str) -> Option<Statement> {
+        None
+    }
+
+    /// A statement that explains another without running it.
+    fn explain(&self, sql: &str) -> String {
+        format!("EXPLAIN {sql}")
+    }
+}
+
+/// What a window is made of.
+pub(super) struct WindowShape<'a> {
+    pub(super) table: &'a str,
+    pub(super) key: &'a str,
+    pub(super) order: &'a str,
+    pub(super) rows: usize,
+}
+
+/// An instant as a database without time zones writes it; beyond its calendar, the last instant that it knows.
+fn literal(at: Timestamp, first: &str, last: &str) -> String {
+    use chrono::Datelike;
+    match at.calendar() {
+        Some(c) if (1..=9999).contains(&c.year()) => c.format("%Y-%m-%d %H:%M:%S%.6f").to_string(),
+        _ if at.0 < 0 => first.to_owned(),
+        _ => last.to_owned(),
+    }
+}
+
+/// A LIKE pattern in which `!` escapes.
+fn like(parts: &[String]) -> String {
+    let escaped: Vec<String> = parts
+        .iter()
+        .map(|part| {
+            let mut out = String::with_capacity(part.len());
+            for c in part.chars() {
+                if matches!(c, '%' | '_' | '!') {
+                    out.push('!');
+                }
+                out.push(c);
+            }
+            out
+        })
+        .collect();
+    escaped.join("%")
+}

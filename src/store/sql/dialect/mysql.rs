@@ -1,0 +1,221 @@
+//! MySQL's and MariaDB's text. Collations there ignore case and trailing spaces: whatever must be exact is compared
+//! as bytes, beside a comparison that an index serves.
+
+use super::postgres::epoch;
+use super::{BatchRow, Speech, WindowShape, like, literal};
+use crate::adapter::Kind;
+use crate::domain::time::Timestamp;
+use crate::store::sql::build::Sql;
+use crate::store::sql::engine::Statement;
+
+pub(super) struct Mysql;
+
+const FIRST: &str = "0001-01-01 00:00:00";
+const LAST: &str = "9999-12-31 23:59:59.999999";
+
+/// The bytes of a text expression in UTF-8.
+fn bytes(raw: &str) -> String {
+    format!("CAST(CONVERT({raw} USING utf8mb4) AS BINARY)")
+}
+
+impl Mysql {
+    fn compare(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp, op: &str) {
+        match kind {
+            Kind::EpochS | Kind::EpochMs => sql.push(&format!("{raw} {op} ")).push_int(epoch(kind, at, true)),
+            _ => {
+                let place = sql.text(&literal(at, FIRST, LAST));
+                sql.push(&format!("{raw} {op} CAST({place} AS DATETIME(6))"))
+            }
+        };
+    }
+}
+
+impl Speech for Mysql {
+    fn quote(&self, name: &str) -> String {
+        format!("`{}`", name.replace('`', "``"))
+    }
+
+    fn placeholder(&self, _n: usize) -> String {
+        "?".to_owned()
+    }
+
+    fn whole_type(&self) -> &'static str {
+        "SIGNED"
+    }
+
+    fn contract(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CONVERT({raw} USING utf8mb4)"),
+            Kind::Int => format!("CAST({raw} AS SIGNED)"),
+            Kind::EpochS => format!("CAST({raw} AS SIGNED) * 1000000"),
+            Kind::EpochMs => format!("CAST({raw} AS SIGNED) * 1000"),
+            Kind::Utc | Kind::Instant => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {raw})"),
+        }
+    }
+
+    fn position(&self, raw: &str, _kind: Kind) -> String {
+        format!("CAST({raw} AS CHAR)")
+    }
+
+    fn cast(&self, place: &str, kind: Kind) -> String {
+        match kind {
+            Kind::Int | Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS SIGNED)"),
+            Kind::Utc | Kind::Instant => format!("CAST({place} AS DATETIME(6))"),
+            _ => place.to_owned(),
+        }
+    }
+
+    fn group(&self, raw: &str) -> String {
+        bytes(raw)
+    }
+
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        self.compare(sql, raw, kind, at, ">=");
+    }
+
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        self.compare(sql, raw, kind, at, "<");
+    }
+
+    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
+        sql.push(&format!("({raw} IN (")).join(words, ", ", |sql, w| {
+            sql.push_text(w);
+        });
+        sql.push(&format!(") AND {} IN (", bytes(raw))).join(words, ", ", |sql, w| {
+            let place = sql.text(w);
+            sql.push(&format!("CAST({place} AS BINARY)"));
+        });
+        sql.push("))");
+    }
+
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
+        // A list of values and not a derived table: an UPDATE with IN (SELECT …) reads the whole table.
+        sql.push(&format!("{raw} IN (")).join(ids, ", ", |sql, id| {
+            let place = sql.text(id);
+            let place = sql.speech().cast(&place, kind);
+            sql.push(&place);
+        });
+        sql.push(")");
+    }
+
+    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
+        let place = sql.text(&like(parts));
+        sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(raw)));
+    }
+
+    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str) {
+        let place = sql.text(piece);
+        sql.push(&format!("LOCATE(CAST({place} AS BINARY), {}) > 0", bytes(raw)));
+    }
+
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str) {
+        // Read as ASCII so that nothing else folds into it; whatever is not ASCII becomes a question mark there.
+        let charset = if piece.contains('?') { "utf8mb4" } else { "ascii" };
+        let place = sql.text(&piece.to_ascii_lowercase());
+        let folded = format!("LOWER(CONVERT({raw} USING {charset}))");
+        sql.push(&format!("LOCATE(CAST({place} AS BINARY), CAST({folded} AS BINARY)) > 0"));
+    }
+
+    fn beyond(&self, sql: &mut Sql, key: Option<(&str, String)>, id: (&str, String), descending: bool) {
+        let op = if descending { "<" } else { ">" };
+        match key {
+            None => sql.push(&format!("{} {op} {}", id.0, id.1)),
+            // A row comparison reads the whole index here; this form is a range.
+            Some((key, value)) => {
+                sql.push(&format!("({key} {op}= {value} AND ({key} {op} {value} OR {} {op} {}))", id.0, id.1))
+            }
+        };
+    }
+
+    fn beyond_repeats_key(&self) -> bool {
+        true
+    }
+
+    fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
+        let WindowShape { table, key, order, rows } = shape;
+        sql.push(&format!(
+            "(SELECT t.{key} AS wk, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "
+        ));
+        within(sql);
+        sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS w STRAIGHT_JOIN {table} AS t ON t.{key} = w.wk"));
+    }
+
+    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
+        format!("CAST(FLOOR(({}) / {width}) AS SIGNED)", self.contract(raw, kind))
+    }
+
+    fn hour(&self, raw: &str, kind: Kind) -> String {
+        let utc = match kind {
+            Kind::Utc | Kind::Instant => raw.to_owned(),
+            kind => format!("TIMESTAMPADD(MICROSECOND, {}, '1970-01-01 00:00:00')", self.contract(raw, kind)),
+        };
+        format!("DATE_FORMAT({utc}, '%Y-%m-%dT%H')")
+    }
+
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>) {
+        let list: Vec<serde_json::Value> =
+            rows.iter().map(|r| serde_json::json!([r.id, r.new_id, r.message])).collect();
+        let place = sql.text(&serde_json::Value::Array(list).to_string());
+        let (of, id) = match (kind, collation) {
+            (Kind::Int, _) => ("BIGINT", "j.id".to_owned()),
+            // The join compares in the column's own collation, so that its index serves.
+            (_, Some(collation)) => {
+                let charset = collation.split('_').next().unwrap_or("utf8mb4");
+                ("VARCHAR(255)", format!("CONVERT(j.id USING {charset}) COLLATE {collation}"))
+            }
+            _ => ("VARCHAR(255)", "j.id".to_owned()),
+        };
+        sql.push(&format!(
+            "(SELECT {id} AS id, j.new_id, j.message FROM JSON_TABLE({place}, '$[*]' COLUMNS (\
+             id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]')) AS j) AS b"
+        ));
+    }
+
+    fn lock_clause(&self) -> &'static str {
+        " FOR UPDATE SKIP LOCKED"
+    }
+
+    fn now(&self) -> &'static str {
+        "UTC_TIMESTAMP(6)"
+    }
+
+    fn now_utc(&self) -> &'static str {
+        "UTC_TIMESTAMP(6)"
+    }
+
+    fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, _zoned: bool) -> String {
+        match at {
+            Some(at) => {
+                let place = sql.text(&literal(at, FIRST, LAST));
+                format!("CAST({place} AS DATETIME(6))")
+            }
+            None => self.now().to_owned(),
+        }
+    }
+
+    fn row_json(&self, columns: &[String]) -> String {
+        let pairs: Vec<String> = columns
+            .iter()
+            .map(|c| format!("'{}', t.{}", c.replace('\\', "\\\\").replace('\'', "''"), self.quote(c)))
+            .collect();
+        format!("CONVERT(JSON_OBJECT({}) USING utf8mb4)", pairs.join(", "))
+    }
+
+    fn clock(&self) -> &'static str {
+        "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
+    }
+
+    fn catalogue(&self, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Mysql);
+        sql.push(
+            "SELECT table_schema, table_name, column_name, column_type, \
+             CASE WHEN is_nullable = 'YES' THEN 1 ELSE 0 END, collation_name \
+             FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN (",
+        );
+        sql.join(tables, ", ", |sql, t| {
+            sql.push_text(t);
+        });
+        sql.push(") ORDER BY table_name, ordinal_position");
+        sql.done()
+    }
+}

@@ -1,0 +1,238 @@
+//! PostgreSQL's text.
+
+use super::{BatchRow, Place, Speech, WindowShape, like, literal};
+use crate::adapter::Kind;
+use crate::domain::time::Timestamp;
+use crate::store::sql::build::Sql;
+use crate::store::sql::engine::{Bind, Statement};
+
+pub(super) struct Postgres;
+
+impl Postgres {
+    fn type_of(kind: Kind) -> &'static str {
+        match kind {
+            Kind::Int | Kind::EpochS | Kind::EpochMs => "bigint",
+            Kind::Uuid => "uuid",
+            Kind::Utc => "timestamp",
+            Kind::Instant => "timestamptz",
+            Kind::Text | Kind::Json | Kind::Lines => "text",
+        }
+    }
+
+    /// An instant in what `kind` is compared with.
+    fn instant(sql: &mut Sql, kind: Kind, at: Timestamp, round_up: bool) -> String {
+        match kind {
+            Kind::EpochS | Kind::EpochMs => {
+                let place = sql.bind(Bind::Int(Some(epoch(kind, at, round_up))));
+                format!("{place}::bigint")
+            }
+            Kind::Instant => {
+                let text = literal(at, "-infinity", "infinity");
+                // The session's time zone is UTC, but a literal should not depend on it.
+                let place = sql.text(&if text.ends_with("infinity") { text } else { text + "+00" });
+                format!("{place}::text::timestamptz")
+            }
+            _ => {
+                let place = sql.text(&literal(at, "-infinity", "infinity"));
+                format!("{place}::text::timestamp")
+            }
+        }
+    }
+}
+
+/// An instant in a column's unit; `round_up` gives the first whole unit that is not earlier.
+pub(super) fn epoch(kind: Kind, at: Timestamp, round_up: bool) -> i64 {
+    let unit = if kind == Kind::EpochMs { 1_000 } else { 1_000_000 };
+    at.0.div_euclid(unit) + i64::from(round_up && at.0.rem_euclid(unit) != 0)
+}
+
+impl Speech for Postgres {
+    fn quote(&self, name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+
+    fn placeholder(&self, n: usize) -> String {
+        format!("${n}")
+    }
+
+    fn whole(&self, place: &str) -> String {
+        format!("{place}::bigint")
+    }
+
+    fn contract(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("({raw})::text"),
+            Kind::Int => format!("({raw})::bigint"),
+            Kind::EpochS => format!("({raw})::bigint * 1000000"),
+            Kind::EpochMs => format!("({raw})::bigint * 1000"),
+            // An infinite time has no number.
+            Kind::Utc | Kind::Instant => {
+                format!("CASE WHEN isfinite({raw}) THEN round(extract(epoch from {raw}) * 1000000)::bigint END")
+            }
+        }
+    }
+
+    fn is_text(&self, data_type: &str) -> bool {
+        ["character varying", "text", "citext"].contains(&data_type)
+    }
+
+    fn position(&self, raw: &str, _kind: Kind) -> String {
+        format!("({raw})::text")
+    }
+
+    fn cast(&self, place: &str, kind: Kind) -> String {
+        format!("{place}::text::{}", Self::type_of(kind))
+    }
+
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        let instant = Self::instant(sql, kind, at, true);
+        sql.push(&format!("{raw} >= {instant}"));
+    }
+
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        let instant = Self::instant(sql, kind, at, true);
+        sql.push(&format!("{raw} < {instant}"));
+    }
+
+    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
+        match words {
+            [word] => {
+                let place = sql.text(word);
+                sql.push(&format!("{raw} = {place}::text"));
+            }
+            words => {
+                let place = sql.bind(Bind::Texts(words.iter().cloned().map(Some).collect()));
+                sql.push(&format!("{raw} = ANY({place}::text[])"));
+            }
+        }
+    }
+
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
+        let place = sql.bind(Bind::Texts(ids.iter().cloned().map(Some).collect()));
+        match kind {
+            Kind::Text => sql.push(&format!("{raw} = ANY({place}::text[])")),
+            kind => sql.push(&format!("{raw} = ANY({place}::text[]::{}[])", Self::type_of(kind))),
+        };
+    }
+
+    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
+        let place = sql.text(&like(parts));
+        sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
+    }
+
+    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str) {
+        let place = sql.text(&format!("%{}%", like(&[piece.to_owned()])));
+        sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
+    }
+
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str) {
+        // lower() in the C collation folds ASCII only, whatever the database's locale.
+        let place = sql.text(&format!("%{}%", like(&[piece.to_ascii_lowercase()])));
+        sql.push(&format!("lower(({raw})::text COLLATE \"C\") LIKE {place}::text ESCAPE '!'"));
+    }
+
+    fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
+        // The columns that nobody uses are dropped from the inner select; what is kept out of line is not fetched.
+        let WindowShape { table, order, rows, .. } = shape;
+        sql.push(&format!("(SELECT t.*, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "));
+        within(sql);
+        sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS t"));
+    }
+
+    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
+        match kind {
+            Kind::Utc | Kind::Instant => format!("floor(extract(epoch from {raw}) * 1000000 / {width})::bigint"),
+            kind => format!("floor(({})::numeric / {width})::bigint", self.contract(raw, kind)),
+        }
+    }
+
+    fn hour(&self, raw: &str, kind: Kind) -> String {
+        let utc = match kind {
+            Kind::Utc => raw.to_owned(),
+            Kind::Instant => format!("({raw} AT TIME ZONE 'UTC')"),
+            kind => format!("(to_timestamp(({})/1000000.0) AT TIME ZONE 'UTC')", self.contract(raw, kind)),
+        };
+        format!("to_char(date_trunc('hour', {utc}), 'YYYY-MM-DD\"T\"HH24')")
+    }
+
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>) {
+        let ids = sql.bind(Bind::Texts(rows.iter().map(|r| Some(r.id.clone())).collect()));
+        let new_ids = sql.bind(Bind::Texts(rows.iter().map(|r| Some(r.new_id.clone())).collect()));
+        let messages = sql.bind(Bind::Texts(rows.iter().map(|r| r.message.clone()).collect()));
+        let of = Self::type_of(kind);
+        sql.push(&format!(
+            "unnest({ids}::text[]::{of}[], {new_ids}::text[], {messages}::text[]) AS b(id, new_id, message)"
+        ));
+    }
+
+    fn lock_clause(&self) -> &'static str {
+        " FOR UPDATE SKIP LOCKED"
+    }
+
+    fn now(&self) -> &'static str {
+        "clock_timestamp()"
+    }
+
+    fn now_utc(&self) -> &'static str {
+        "timezone('UTC', clock_timestamp())"
+    }
+
+    fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String {
+        match (at, zoned) {
+            (Some(at), true) => Self::instant(sql, Kind::Instant, at, false),
+            (Some(at), false) => Self::instant(sql, Kind::Utc, at, false),
+            (None, true) => self.now().to_owned(),
+            (None, false) => self.now_utc().to_owned(),
+        }
+    }
+
+    fn row_json(&self, _columns: &[String]) -> String {
+        "to_jsonb(t)::text".to_owned()
+    }
+
+    fn clock(&self) -> &'static str {
+        "round(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+    }
+
+    fn change_token(&self) -> Option<&'static str> {
+        Some("pg_current_snapshot()::text")
+    }
+
+    fn token_span(&self, token: &str) -> Option<(u64, u64)> {
+        let mut parts = token.split(':').map(str::parse);
+        Some((parts.next()?.ok()?, parts.next()?.ok()?))
+    }
+
+    fn catalogue(&self, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Postgres);
+        sql.push(
+            "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, NULL)::text, \
+             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+             WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname <> 'information_schema' \
+             AND n.nspname NOT LIKE 'pg!_%' ESCAPE '!' AND c.relname = ANY(",
+        );
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!("{place}::text[]) ORDER BY n.nspname <> 'public', 1, 2, a.attnum"));
+        sql.done()
+    }
+
+    fn statistics(&self, place: Place<'_>, column: &str) -> Option<Statement> {
+        let mut sql = Sql::new(&Postgres);
+        let schema = sql.text(place.schema);
+        let table = sql.text(place.table);
+        let column = sql.text(column);
+        sql.push(&format!(
+            "WITH s AS (SELECT * FROM pg_catalog.pg_stats WHERE schemaname = {schema}::text \
+             AND tablename = {table}::text AND attname = {column}::text AND NOT inherited) \
+             SELECT u.v, round(u.f::numeric * 1000000)::bigint, 0::bigint \
+             FROM s, unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS u(v, f) \
+             UNION ALL SELECT NULL, round(s.null_frac::numeric * 1000000)::bigint, 0 FROM s \
+             UNION ALL SELECT NULL, c.reltuples::bigint, 1 FROM pg_catalog.pg_class c \
+             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             WHERE n.nspname = {schema}::text AND c.relname = {table}::text"
+        ));
+        Some(sql.done())
+    }
+}

@@ -1,0 +1,202 @@
+//! SQLite's text. Times are text in UTC (`2026-11-20 03:12:09.123456`, with or without `T`, zone or fraction) or
+//! whole numbers.
+
+use super::postgres::epoch;
+use super::{BatchRow, Speech, WindowShape, literal};
+use crate::adapter::Kind;
+use crate::domain::time::Timestamp;
+use crate::store::sql::build::Sql;
+use crate::store::sql::engine::{Bind, Statement};
+
+pub(super) struct Sqlite;
+
+/// Microseconds of an instant that is written as text. Whole seconds and the fraction are read apart, because the
+/// built-in functions round to milliseconds.
+fn micros(raw: &str) -> String {
+    let zone = format!(
+        "CASE WHEN length({raw}) > 19 AND substr({raw}, -6, 1) IN ('+', '-') THEN substr({raw}, -6) ELSE '' END"
+    );
+    let fraction = format!(
+        "CASE WHEN substr({raw}, 20, 1) = '.' THEN CAST(substr(CAST(CAST('1' || substr({raw}, 21, 6) AS INTEGER) AS TEXT) \
+         || '000000', 2, 6) AS INTEGER) ELSE 0 END"
+    );
+    format!("(CAST(strftime('%s', substr({raw}, 1, 19) || {zone}) AS INTEGER) * 1000000 + {fraction})")
+}
+
+fn escape_glob(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '*' | '?' | '[' => out.extend(['[', c, ']']),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+impl Sqlite {
+    /// A comparison of instants: exact on the microseconds, with a bound on the text that an index serves.
+    fn compare(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp, later: bool) {
+        let op = if later { ">=" } else { "<" };
+        match kind {
+            Kind::EpochS | Kind::EpochMs => {
+                sql.push(&format!("{raw} {op} ")).push_int(epoch(kind, at, true));
+            }
+            _ => {
+                // Zones move a written date by less than a day; the date alone sorts right with and without `T`.
+                const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
+                let date = if later { at.before(DAY) } else { at.after(2 * DAY) };
+                let date = literal(date, "0001-01-01", "9999-12-31");
+                sql.push(&format!("({raw} {op} ")).push_text(&date[..10]);
+                sql.push(&format!(" AND {} {op} ", micros(raw))).push_int(at.0).push(")");
+            }
+        }
+    }
+}
+
+impl Speech for Sqlite {
+    fn quote(&self, name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+
+    fn placeholder(&self, _n: usize) -> String {
+        "?".to_owned()
+    }
+
+    fn whole_type(&self) -> &'static str {
+        "INTEGER"
+    }
+
+    fn contract(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CAST({raw} AS TEXT)"),
+            Kind::Int => format!("CAST({raw} AS INTEGER)"),
+            Kind::EpochS => format!("CAST({raw} AS INTEGER) * 1000000"),
+            Kind::EpochMs => format!("CAST({raw} AS INTEGER) * 1000"),
+            Kind::Utc | Kind::Instant => micros(raw),
+        }
+    }
+
+    fn position(&self, raw: &str, _kind: Kind) -> String {
+        format!("CAST({raw} AS TEXT)")
+    }
+
+    fn cast(&self, place: &str, kind: Kind) -> String {
+        match kind {
+            Kind::Int | Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS INTEGER)"),
+            _ => place.to_owned(),
+        }
+    }
+
+    fn head(&self, raw: &str, n: usize) -> String {
+        format!("substr({raw}, 1, {n})")
+    }
+
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        self.compare(sql, raw, kind, at, true);
+    }
+
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        self.compare(sql, raw, kind, at, false);
+    }
+
+    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
+        sql.push(&format!("{raw} COLLATE BINARY IN (")).join(words, ", ", |sql, w| {
+            sql.push_text(w);
+        });
+        sql.push(")");
+    }
+
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
+        let place = sql.bind(Bind::Texts(ids.iter().cloned().map(Some).collect()));
+        let value = self.cast("value", kind);
+        sql.push(&format!("{raw} IN (SELECT {value} FROM json_each({place}))"));
+    }
+
+    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
+        let pattern: Vec<String> = parts.iter().map(|p| escape_glob(p)).collect();
+        sql.push(&format!("{raw} GLOB ")).push_text(&pattern.join("*"));
+    }
+
+    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str) {
+        sql.push(&format!("instr({raw}, ")).push_text(piece).push(") > 0");
+    }
+
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str) {
+        sql.push(&format!("instr(lower({raw}), ")).push_text(&piece.to_ascii_lowercase()).push(") > 0");
+    }
+
+    fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
+        let WindowShape { table, key, order, rows } = shape;
+        sql.push(&format!(
+            "(SELECT t.{key} AS wk, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "
+        ));
+        within(sql);
+        sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS w CROSS JOIN {table} AS t ON t.{key} = w.wk"));
+    }
+
+    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
+        // Integer division rounds towards zero; instants before 1970 and negative keys only share a bucket.
+        format!("({}) / {width}", self.contract(raw, kind))
+    }
+
+    fn hour(&self, raw: &str, kind: Kind) -> String {
+        format!("strftime('%Y-%m-%dT%H', ({}) / 1000000, 'unixepoch')", self.contract(raw, kind))
+    }
+
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>) {
+        let list: Vec<serde_json::Value> =
+            rows.iter().map(|r| serde_json::json!([r.id, r.new_id, r.message])).collect();
+        let place = sql.text(&serde_json::Value::Array(list).to_string());
+        let id = self.cast("value->>'$[0]'", kind);
+        sql.push(&format!(
+            "(SELECT {id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message FROM json_each({place})) AS b"
+        ));
+    }
+
+    fn lock_clause(&self) -> &'static str {
+        // The whole database is locked since BEGIN IMMEDIATE.
+        ""
+    }
+
+    fn now(&self) -> &'static str {
+        "strftime('%Y-%m-%d %H:%M:%f000', 'now')"
+    }
+
+    fn now_utc(&self) -> &'static str {
+        self.now()
+    }
+
+    fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, _zoned: bool) -> String {
+        match at {
+            Some(at) => sql.text(&literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59")),
+            None => self.now().to_owned(),
+        }
+    }
+
+    fn row_json(&self, columns: &[String]) -> String {
+        let pairs: Vec<String> =
+            columns.iter().map(|c| format!("'{}', t.{}", c.replace('\'', "''"), self.quote(c))).collect();
+        format!("json_object({})", pairs.join(", "))
+    }
+
+    fn clock(&self) -> &'static str {
+        "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
+    }
+
+    fn catalogue(&self, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Sqlite);
+        sql.push(
+            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL \
+             FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
+             WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
+        );
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
+        sql.done()
+    }
+
+    fn explain(&self, sql: &str) -> String {
+        format!("EXPLAIN QUERY PLAN {sql}")
+    }
+}

@@ -1,0 +1,144 @@
+//! Rows as the drivers bring them, decoded by what the value is, not by what was asked for.
+
+use sqlx::mysql::MySqlRow;
+use sqlx::postgres::types::Oid;
+use sqlx::postgres::{PgRow, PgTypeKind, PgValueRef};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Column, Decode, Postgres, Row as _, TypeInfo, ValueRef};
+
+use super::{Row, Value};
+use crate::store::{Result, StoreError};
+
+/// Bytes as text: a value may have been written by a program that knew nothing of UTF-8, and must still be shown.
+fn text(bytes: &[u8]) -> Value {
+    Value::Text(match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+    })
+}
+
+fn unfit(column: &impl Column, type_name: &str) -> StoreError {
+    StoreError::Layout(format!(
+        "column {} has the type {}: the statement must cast it to text or to a whole number",
+        column.name(),
+        type_name.to_lowercase()
+    ))
+}
+
+fn unreadable(column: &impl Column, error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Layout(format!("column {} cannot be read: {error}", column.name()))
+}
+
+pub(super) fn postgres(row: &PgRow) -> Result<Row> {
+    let values = row.columns().iter().map(|column| {
+        let value = row.try_get_raw(column.ordinal()).map_err(|e| unreadable(column, &e))?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let info = value.type_info().into_owned();
+        postgres_value(value, info.name(), info.kind())
+            .map_err(|e| unreadable(column, &e))?
+            .ok_or_else(|| unfit(column, info.name()))
+    });
+    values.collect::<Result<Vec<_>>>().map(Row)
+}
+
+/// `None` for a type that is neither text nor a whole number.
+fn postgres_value(
+    value: PgValueRef<'_>,
+    name: &str,
+    kind: &PgTypeKind,
+) -> std::result::Result<Option<Value>, sqlx::error::BoxDynError> {
+    Ok(Some(match name {
+        "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "JSON" | "\"CHAR\"" => text(value.as_bytes()?),
+        // The first byte is the version of the format.
+        "JSONB" => text(value.as_bytes()?.get(1..).unwrap_or_default()),
+        "INT2" => Value::Int(i64::from(<i16 as Decode<Postgres>>::decode(value)?)),
+        "INT4" => Value::Int(i64::from(<i32 as Decode<Postgres>>::decode(value)?)),
+        "INT8" => Value::Int(<i64 as Decode<Postgres>>::decode(value)?),
+        "OID" => Value::Int(i64::from(<Oid as Decode<Postgres>>::decode(value)?.0)),
+        "BOOL" => Value::Int(i64::from(<bool as Decode<Postgres>>::decode(value)?)),
+        "UUID" => match <[u8; 16]>::try_from(value.as_bytes()?) {
+            Ok(bytes) => Value::Text(uuid::Uuid::from_bytes(bytes).to_string()),
+            Err(_) => return Ok(None),
+        },
+        "citext" => text(value.as_bytes()?),
+        _ if matches!(kind, PgTypeKind::Enum(_)) => text(value.as_bytes()?),
+        _ => return Ok(None),
+    }))
+}
+
+pub(super) fn mysql(row: &MySqlRow) -> Result<Row> {
+    let values = row.columns().iter().enumerate().map(|(at, column)| {
+        let value = row.try_get_raw(at).map_err(|e| unreadable(column, &e))?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let info = value.type_info().into_owned();
+        let name = info.name();
+        let int = |read: sqlx::Result<i64>| read.map(Value::Int).map_err(|e| unreadable(column, &e));
+        match name {
+            "BOOLEAN" | "TINYINT" | "SMALLINT" | "MEDIUMINT" | "INT" | "BIGINT" => int(row.try_get_unchecked(at)),
+            "YEAR" | "BIT" | "TINYINT UNSIGNED" | "SMALLINT UNSIGNED" | "MEDIUMINT UNSIGNED" | "INT UNSIGNED"
+            | "BIGINT UNSIGNED" => {
+                let n: u64 = row.try_get_unchecked(at).map_err(|e| unreadable(column, &e))?;
+                Ok(i64::try_from(n).map_or_else(|_| Value::Text(n.to_string()), Value::Int))
+            }
+            "FLOAT" | "DOUBLE" | "DATE" | "TIME" | "DATETIME" | "TIMESTAMP" | "GEOMETRY" => Err(unfit(column, name)),
+            // Everything else arrives as bytes of text, JSON (which MariaDB calls a BLOB) and DECIMAL too.
+            _ => {
+                let bytes: Vec<u8> = row.try_get_unchecked(at).map_err(|e| unreadable(column, &e))?;
+                Ok(if name == "DECIMAL" { decimal(&bytes) } else { text(&bytes) })
+            }
+        }
+    });
+    values.collect::<Result<Vec<_>>>().map(Row)
+}
+
+/// A DECIMAL, such as every `SUM` is: a whole number where it is one.
+fn decimal(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()) {
+        Some(n) => Value::Int(n),
+        None => text(bytes),
+    }
+}
+
+pub(super) fn sqlite(row: &SqliteRow) -> Result<Row> {
+    let values = row.columns().iter().enumerate().map(|(at, column)| {
+        let value = row.try_get_raw(at).map_err(|e| unreadable(column, &e))?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        // The type is the value's own: an INTEGER column may hold text.
+        let info = value.type_info().into_owned();
+        match info.name() {
+            "INTEGER" | "BOOLEAN" => row.try_get_unchecked(at).map(Value::Int).map_err(|e| unreadable(column, &e)),
+            "REAL" => {
+                let n: f64 = row.try_get_unchecked(at).map_err(|e| unreadable(column, &e))?;
+                Ok(Value::Text(n.to_string()))
+            }
+            _ => {
+                let bytes: Vec<u8> = row.try_get_unchecked(at).map_err(|e| unreadable(column, &e))?;
+                Ok(text(&bytes))
+            }
+        }
+    });
+    values.collect::<Result<Vec<_>>>().map(Row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_a_number_only_where_it_is_whole_and_fits() {
+        assert_eq!(decimal(b"42"), Value::Int(42));
+        assert_eq!(decimal(b"42.50"), Value::Text("42.50".into()));
+        assert_eq!(decimal(b"99999999999999999999"), Value::Text("99999999999999999999".into()));
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_still_text() {
+        assert_eq!(text(b"caf\xe9"), Value::Text("caf\u{fffd}".into()));
+    }
+}

@@ -1,0 +1,92 @@
+//! What a driver's error means to the operator.
+//!
+//! Only a server's message and code are shown: the drivers' `Display` adds positions in the server's own source.
+
+use std::time::Duration;
+
+use sqlx::error::DatabaseError;
+use sqlx::mysql::MySqlDatabaseError;
+use sqlx::postgres::PgDatabaseError;
+
+use crate::store::StoreError;
+
+/// A server's deadline, whose length only the caller of the driver knows.
+const SERVER_DEADLINE: StoreError = StoreError::Timeout(Duration::ZERO);
+
+/// Names what went wrong in a connection.
+pub(super) fn store_error(error: sqlx::Error) -> StoreError {
+    match error {
+        sqlx::Error::Database(error) => database(&*error),
+        sqlx::Error::Io(error) => StoreError::Unreachable(io(&error)),
+        sqlx::Error::Tls(error) => StoreError::Unreachable(format!("TLS: {error}")),
+        sqlx::Error::Configuration(error) => StoreError::Input(format!("the connection settings do not work: {error}")),
+        sqlx::Error::Encode(error) | sqlx::Error::Decode(error) => StoreError::Layout(error.to_string()),
+        sqlx::Error::ColumnDecode { index, source } => StoreError::Layout(format!("column {index}: {source}")),
+        sqlx::Error::TypeNotFound { type_name } => StoreError::Layout(format!("no type named {type_name}")),
+        // Whatever else a driver says concerns the connection itself, which is of no use afterwards.
+        other => StoreError::Unreachable(other.to_string()),
+    }
+}
+
+fn io(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => {
+            "the server closed the connection".into()
+        }
+        std::io::ErrorKind::ConnectionRefused => "connection refused (is the server running there?)".into(),
+        _ => error.to_string(),
+    }
+}
+
+fn database(error: &dyn DatabaseError) -> StoreError {
+    let code = error.code().map(|code| code.into_owned());
+    let message = error.message().to_owned();
+    if error.try_downcast_ref::<PgDatabaseError>().is_some() {
+        postgres(message, code)
+    } else if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
+        mysql(message, error.number())
+    } else {
+        sqlite(message, code)
+    }
+}
+
+fn postgres(message: String, code: Option<String>) -> StoreError {
+    let class = code.as_deref().unwrap_or_default();
+    match class {
+        "57014" => SERVER_DEADLINE,
+        "55P03" | "40001" | "40P01" => StoreError::Locked(message),
+        "42501" | "25006" => StoreError::Denied(message),
+        // Wrong password, unknown role or database: waiting does not help, so it is not `Unreachable`.
+        "28000" | "28P01" | "3D000" => StoreError::Refused { message, code },
+        // Connection exceptions, shut down, starting up, too many connections, idle too long in a transaction.
+        "57P01" | "57P02" | "57P03" | "57P05" | "53300" | "25P03" => StoreError::Unreachable(message),
+        _ if class.starts_with("08") => StoreError::Unreachable(message),
+        _ => StoreError::Refused { message, code },
+    }
+}
+
+fn mysql(message: String, number: u16) -> StoreError {
+    match number {
+        // Interrupted; out of max_statement_time (MariaDB) or max_execution_time (MySQL).
+        1317 | 1969 | 3024 => SERVER_DEADLINE,
+        // Lock wait, deadlock, NOWAIT.
+        1205 | 1213 | 3572 => StoreError::Locked(message),
+        // No right to the database, the command, the column; read-only server or transaction.
+        1044 | 1142 | 1143 | 1227 | 1290 | 1370 | 1792 | 1836 => StoreError::Denied(message),
+        // Too many connections, shutting down, killed.
+        1040 | 1053 | 1203 | 1927 | 3168 => StoreError::Unreachable(message),
+        _ => StoreError::Refused { message, code: Some(number.to_string()) },
+    }
+}
+
+fn sqlite(message: String, code: Option<String>) -> StoreError {
+    // The low byte is the primary result code, the rest tells its kind.
+    let primary = code.as_deref().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
+    match primary {
+        Some(5 | 6) => StoreError::Locked(message),
+        Some(9) => SERVER_DEADLINE,
+        Some(3 | 8) => StoreError::Denied(message),
+        Some(10 | 14) => StoreError::Unreachable(message),
+        _ => StoreError::Refused { message, code },
+    }
+}

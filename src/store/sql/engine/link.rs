@@ -1,0 +1,81 @@
+//! What one connection can do: the thin layer that each engine fills in. Everything above it exists once.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::{Row, Statement};
+use crate::store::Result;
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Reads from one snapshot; the database refuses writes.
+    Read,
+    /// Reads and writes.
+    Write,
+}
+
+/// How a transaction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Commit,
+    Rollback,
+}
+
+/// How long the server itself lets a statement go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Run time of a statement.
+    pub statement: Duration,
+    /// Wait for a lock of another session.
+    pub lock: Duration,
+}
+
+/// Stops, when awaited, whatever the connection that it was taken from is running.
+pub(super) type Interrupt = BoxFuture<'static, ()>;
+
+/// One open connection.
+///
+/// Its futures are always run to their end (see [`super::step`]): dropping one half way would leave the protocol, and
+/// the next user of the connection, in the middle of an answer.
+///
+/// A call that reports `Unreachable` has lost the connection; `Timeout` carries no duration of its own.
+pub(super) trait Link: Send {
+    /// Opens a transaction with its limits, in one round trip.
+    fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>>;
+
+    /// Runs a statement for its rows.
+    fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>>;
+
+    /// Runs a statement for the number of rows it affected.
+    fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>>;
+
+    /// Ends the transaction.
+    fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>>;
+
+    /// What stops the statement that is started next in the open transaction.
+    fn interrupt(&self) -> Interrupt;
+}
+
+/// Opens connections of one engine.
+pub(super) trait Connector: Send + Sync {
+    /// Opens one; bounded by the caller.
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>>;
+
+    /// What there is to know about the server, asked over a connection of its own.
+    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>>;
+}
+
+/// What a server says about itself and about us.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// Product and version.
+    pub server: String,
+    /// Database name or file.
+    pub database: String,
+    /// Login user; empty where there is none.
+    pub user: String,
+    /// Why the database accepts no writes from us, where that is so.
+    pub read_only: Option<String>,
+}

@@ -1,0 +1,182 @@
+//! MySQL and MariaDB.
+//!
+//! The driver sets the session to UTC, utf8mb4 and `PIPES_AS_CONCAT`, so `||` concatenates in adapter files.
+//!
+//! Writes run at READ COMMITTED: REPEATABLE READ, the default, locks the gaps between the rows that a batch looks at,
+//! which stalls the application's own inserts, and two replayers with SKIP LOCKED would wait for each other's gaps.
+//! Reads run at REPEATABLE READ, one snapshot for all their statements. A server with `binlog_format=STATEMENT`
+//! refuses writes at READ COMMITTED; it says so itself.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
+
+use super::fault::store_error;
+use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
+use super::{Row, Statement, bind, decode};
+use crate::store::Result;
+
+/// How long the second connection, which stops a statement, may take.
+const INTERRUPT: Duration = Duration::from_secs(3);
+
+pub(super) struct Mysql {
+    options: MySqlConnectOptions,
+    read_only: bool,
+}
+
+impl Mysql {
+    pub(super) fn new(options: MySqlConnectOptions, read_only: bool) -> Self {
+        Self { options: options.disable_statement_logging(), read_only }
+    }
+
+    async fn open(&self) -> Result<(MyLink, Facts)> {
+        let mut connection = self.options.connect().await.map_err(store_error)?;
+        let (id, maria, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
+        Ok((MyLink { connection, options: self.options.clone(), id, maria }, facts))
+    }
+}
+
+impl Connector for Mysql {
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
+        Box::pin(async move { Ok(Box::new(self.open().await?.0) as Box<dyn Link>) })
+    }
+
+    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
+        Box::pin(async move {
+            let (link, facts) = self.open().await?;
+            Ok((Box::new(link) as Box<dyn Link>, facts))
+        })
+    }
+}
+
+/// The connection's id, whether it is MariaDB, and what the server says of itself.
+async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(u64, bool, Facts)> {
+    if read_only {
+        sqlx::raw_sql("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
+    }
+    let row = sqlx::query(
+        "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
+         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS SIGNED)",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let version: String = row.try_get_unchecked(1)?;
+    let (maria, server) = product(&version);
+    let server_read_only: i64 = row.try_get_unchecked(4)?;
+    let facts = Facts {
+        server,
+        database: row.try_get_unchecked(2)?,
+        user: row.try_get_unchecked(3)?,
+        read_only: match (read_only, server_read_only != 0) {
+            (true, _) => Some("opened read-only".into()),
+            (_, true) => Some("the server is read_only (a replica?)".into()),
+            _ => None,
+        },
+    };
+    Ok((row.try_get_unchecked(0)?, maria, facts))
+}
+
+/// `10.11.6-MariaDB-0+deb12u1` and `5.5.5-10.11.6-MariaDB` are MariaDB 10.11.6; `8.0.36-0ubuntu` is MySQL 8.0.36.
+fn product(version: &str) -> (bool, String) {
+    let maria = version.contains("MariaDB");
+    let version = if maria { version.strip_prefix("5.5.5-").unwrap_or(version) } else { version };
+    let number = version.split('-').next().unwrap_or_default();
+    (maria, format!("{} {number}", if maria { "MariaDB" } else { "MySQL" }))
+}
+
+struct MyLink {
+    connection: MySqlConnection,
+    options: MySqlConnectOptions,
+    id: u64,
+    maria: bool,
+}
+
+/// The whole beginning of a transaction as one message of constants and numbers.
+fn begin_sql(maria: bool, mode: Mode, limits: Limits) -> String {
+    let run_time = if maria {
+        format!("max_statement_time = {:.3}", limits.statement.as_secs_f64().clamp(0.001, 31_536_000.0))
+    } else {
+        // MySQL limits SELECT only; anything else is stopped by our own deadline.
+        let millis = u32::try_from(limits.statement.as_millis()).unwrap_or(u32::MAX).max(1);
+        format!("max_execution_time = {millis}")
+    };
+    // Whole seconds; at least one.
+    let lock = (limits.lock.as_millis().div_ceil(1000)).clamp(1, 31_536_000);
+    let (isolation, access) = match mode {
+        Mode::Read => ("REPEATABLE READ", "READ ONLY"),
+        Mode::Write => ("READ COMMITTED", "READ WRITE"),
+    };
+    format!(
+        "SET SESSION {run_time}, innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}; \
+         SET TRANSACTION ISOLATION LEVEL {isolation}; START TRANSACTION {access}"
+    )
+}
+
+impl Link for MyLink {
+    fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
+        let sql = begin_sql(self.maria, mode, limits);
+        Box::pin(async move {
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
+        })
+    }
+
+    fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
+        Box::pin(async move {
+            let rows = bind::mysql(statement).fetch_all(&mut self.connection).await.map_err(store_error)?;
+            rows.iter().map(decode::mysql).collect()
+        })
+    }
+
+    fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {
+        Box::pin(async move {
+            let done = bind::mysql(statement).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(done.rows_affected())
+        })
+    }
+
+    fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>> {
+        let sql = match end {
+            End::Commit => "COMMIT",
+            End::Rollback => "ROLLBACK",
+        };
+        Box::pin(async move {
+            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
+        })
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        let (options, id) = (self.options.clone(), self.id);
+        Box::pin(async move {
+            let kill = async move {
+                let mut second = options.connect().await?;
+                sqlx::raw_sql(AssertSqlSafe(format!("KILL QUERY {id}"))).execute(&mut second).await
+            };
+            drop(tokio::time::timeout(INTERRUPT, kill).await);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_product_is_read_from_the_version() {
+        assert_eq!(product("10.11.6-MariaDB-0+deb12u1"), (true, "MariaDB 10.11.6".into()));
+        assert_eq!(product("5.5.5-10.6.22-MariaDB-log"), (true, "MariaDB 10.6.22".into()));
+        assert_eq!(product("8.0.36-0ubuntu0.22.04.1"), (false, "MySQL 8.0.36".into()));
+        assert_eq!(product(""), (false, "MySQL ".into()));
+    }
+
+    #[test]
+    fn limits_are_never_zero_and_locks_are_whole_seconds() {
+        let limits = Limits { statement: Duration::ZERO, lock: Duration::from_millis(1) };
+        let sql = begin_sql(true, Mode::Write, limits);
+        assert!(sql.contains("max_statement_time = 0.001, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1;"));
+        assert!(begin_sql(false, Mode::Read, limits).contains("max_execution_time = 1,"));
+    }
+}

@@ -1,0 +1,179 @@
+//! At most two connections, lent out one call at a time.
+//!
+//! A pool of our own, because what matters here is what happens to a connection whose statement was cancelled: it
+//! comes back only after the statement has ended on the server and the transaction is closed; else it is dropped.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use super::link::{Connector, End, Link, Mode};
+use crate::store::{Result, StoreError};
+
+/// How long a connection may take to close its transaction before it is given up.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// The connections of one engine.
+pub(super) struct Pool {
+    connector: Box<dyn Connector>,
+    connect_timeout: Duration,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Box<dyn Link>>>,
+    /// Connections on their way back: worth waiting for instead of opening another one.
+    settling: AtomicUsize,
+    returned: Notify,
+}
+
+impl Pool {
+    pub(super) fn new(connector: Box<dyn Connector>, size: usize, connect_timeout: Duration) -> Self {
+        Self {
+            connector,
+            connect_timeout,
+            permits: Arc::new(Semaphore::new(size.max(1))),
+            idle: Mutex::new(Vec::new()),
+            settling: AtomicUsize::new(0),
+            returned: Notify::new(),
+        }
+    }
+
+    pub(super) fn connector(&self) -> &dyn Connector {
+        &*self.connector
+    }
+
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    /// Puts a connection without an open transaction where the next call finds it.
+    pub(super) fn put(&self, link: Box<dyn Link>) {
+        self.lock_idle().push(link);
+        self.returned.notify_one();
+    }
+
+    /// Forgets the idle connections: the server they belong to is gone.
+    pub(super) fn clear(&self) {
+        let stale = std::mem::take(&mut *self.lock_idle());
+        drop(stale);
+    }
+
+    /// Lends a connection, waiting up to `patience` for one to be free; also says whether it was just opened.
+    pub(super) async fn lease(self: &Arc<Self>, patience: Duration) -> Result<(Lease, bool)> {
+        let permit = tokio::time::timeout(patience, Arc::clone(&self.permits).acquire_owned())
+            .await
+            .map_err(|_| StoreError::Timeout(patience))?
+            .map_err(|_| StoreError::Unreachable("the connection was closed".into()))?;
+        let (link, fresh) = match self.idle_link().await {
+            Some(link) => (link, false),
+            None => (self.connect().await?, true),
+        };
+        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, _permit: permit }, fresh))
+    }
+
+    async fn idle_link(&self) -> Option<Box<dyn Link>> {
+        loop {
+            let returned = self.returned.notified();
+            if let Some(link) = self.lock_idle().pop() {
+                return Some(link);
+            }
+            if self.settling.load(Ordering::SeqCst) == 0 {
+                return None;
+            }
+            // Bounded: what settles comes back or is given up within `SETTLE`, and says so.
+            returned.await;
+        }
+    }
+
+    async fn connect(&self) -> Result<Box<dyn Link>> {
+        self.bounded(self.connector.connect()).await
+    }
+
+    /// Awaits what opens a connection, for as long as connecting may take.
+    pub(super) async fn bounded<T>(&self, connecting: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::time::timeout(self.connect_timeout, connecting)
+            .await
+            .unwrap_or_else(|_| Err(no_answer(self.connect_timeout)))
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Link>>> {
+        self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The error of a server that says nothing.
+pub(super) fn no_answer(after: Duration) -> StoreError {
+    StoreError::Unreachable(format!("no answer within {after:?}"))
+}
+
+/// A connection on loan.
+///
+/// Dropped with an open transaction, it closes it in the background (a read is committed, a write undone) and then
+/// returns; so the caller of a read need not wait for the answer to the `COMMIT`.
+pub(super) struct Lease {
+    link: Option<Box<dyn Link>>,
+    pool: Arc<Pool>,
+    open: Option<Mode>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Lease {
+    /// The connection; an error when a lost one was kept in use.
+    pub(super) fn link(&mut self) -> Result<&mut dyn Link> {
+        match &mut self.link {
+            Some(link) => Ok(&mut **link),
+            None => Err(StoreError::Unreachable("the connection was lost".into())),
+        }
+    }
+
+    /// Notes that a transaction is open, or about to be.
+    pub(super) fn opened(&mut self, mode: Mode) {
+        self.open = Some(mode);
+    }
+
+    /// Notes that the transaction is closed.
+    pub(super) fn closed(&mut self) {
+        self.open = None;
+    }
+
+    /// Drops the connection: it is lost, or nobody knows what it is doing.
+    pub(super) fn give_up(&mut self) {
+        self.link = None;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(mut link) = self.link.take() else { return };
+        let Some(mode) = self.open else { return self.pool.put(link) };
+        // Without a runtime there is nobody to talk to the server: closing the connection undoes the transaction.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let end = if mode == Mode::Read { End::Commit } else { End::Rollback };
+        let settling = Settling::start(Arc::clone(&self.pool));
+        runtime.spawn(async move {
+            if let Ok(Ok(())) = tokio::time::timeout(SETTLE, link.end(end)).await {
+                settling.pool.put(link);
+            }
+        });
+    }
+}
+
+/// Counts a connection as on its way back for as long as it lives.
+struct Settling {
+    pool: Arc<Pool>,
+}
+
+impl Settling {
+    fn start(pool: Arc<Pool>) -> Self {
+        pool.settling.fetch_add(1, Ordering::SeqCst);
+        Self { pool }
+    }
+}
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        self.pool.settling.fetch_sub(1, Ordering::SeqCst);
+        self.pool.returned.notify_waiters();
+    }
+}

@@ -1,0 +1,158 @@
+//! SQLite: a file, with statements that run on threads of the driver's.
+//!
+//! The journal mode stays as the file's owner set it. A read runs with `query_only` on, so that the database refuses
+//! writes; a write takes the write lock at its start (`BEGIN IMMEDIATE`), because a lock that is taken later can fail
+//! with "busy" at once, without waiting.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Row as _};
+
+use super::fault::store_error;
+use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
+use super::{Row, Statement, bind, decode};
+use crate::store::Result;
+
+/// Steps of SQLite's virtual machine between two looks at the stop flag and the clock: well under a millisecond.
+const STEPS: i32 = 4_000;
+
+pub(super) struct Sqlite {
+    options: SqliteConnectOptions,
+    read_only: Option<String>,
+}
+
+impl Sqlite {
+    /// `read_only` says why nothing can be written, where that is so.
+    pub(super) fn new(options: SqliteConnectOptions, lock: Duration, read_only: Option<String>) -> Self {
+        let options =
+            options.foreign_keys(true).busy_timeout(lock).read_only(read_only.is_some()).disable_statement_logging();
+        Self { options, read_only }
+    }
+
+    async fn open(&self) -> Result<LiteLink> {
+        let mut connection = self.options.connect().await.map_err(store_error)?;
+        let stop = Arc::new(Stop::new());
+        let seen = Arc::clone(&stop);
+        let mut handle = connection.lock_handle().await.map_err(store_error)?;
+        handle.set_progress_handler(STEPS, move || seen.go_on());
+        drop(handle);
+        Ok(LiteLink { connection, stop, limit: Duration::MAX })
+    }
+}
+
+impl Connector for Sqlite {
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
+        Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
+    }
+
+    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
+        Box::pin(async move {
+            let mut link = self.open().await?;
+            // Reading the schema also tells a database from any other file.
+            let row = sqlx::query("SELECT sqlite_version(), (SELECT count(*) FROM sqlite_master)")
+                .fetch_one(&mut link.connection)
+                .await
+                .map_err(store_error)?;
+            let version: String = row.try_get(0).map_err(store_error)?;
+            let facts = Facts {
+                server: format!("SQLite {version}"),
+                database: self.options.get_filename().display().to_string(),
+                user: String::new(),
+                read_only: self.read_only.clone(),
+            };
+            Ok((Box::new(link) as Box<dyn Link>, facts))
+        })
+    }
+}
+
+/// What ends a running statement: SQLite has no deadline of its own.
+struct Stop {
+    requested: AtomicBool,
+    epoch: Instant,
+    /// Milliseconds since the epoch.
+    deadline: AtomicU64,
+}
+
+impl Stop {
+    fn new() -> Self {
+        Self { requested: AtomicBool::new(false), epoch: Instant::now(), deadline: AtomicU64::new(u64::MAX) }
+    }
+
+    fn go_on(&self) -> bool {
+        !self.requested.load(Ordering::Relaxed) && self.millis() < self.deadline.load(Ordering::Relaxed)
+    }
+
+    fn millis(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn within(&self, limit: Duration) {
+        let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX).max(1);
+        self.deadline.store(self.millis().saturating_add(limit), Ordering::Relaxed);
+    }
+
+    /// For statements that must not be stopped: beginning and ending a transaction.
+    fn never(&self) {
+        self.requested.store(false, Ordering::Relaxed);
+        self.deadline.store(u64::MAX, Ordering::Relaxed);
+    }
+}
+
+struct LiteLink {
+    connection: SqliteConnection,
+    stop: Arc<Stop>,
+    limit: Duration,
+}
+
+impl Link for LiteLink {
+    fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
+        self.stop.never();
+        self.limit = limits.statement;
+        let sql = match mode {
+            Mode::Read => "PRAGMA query_only = on; BEGIN",
+            Mode::Write => "PRAGMA query_only = off; BEGIN IMMEDIATE",
+        };
+        Box::pin(async move {
+            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
+        })
+    }
+
+    fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
+        self.stop.within(self.limit);
+        Box::pin(async move {
+            let rows = bind::sqlite(statement).fetch_all(&mut self.connection).await.map_err(store_error)?;
+            rows.iter().map(decode::sqlite).collect()
+        })
+    }
+
+    fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {
+        self.stop.within(self.limit);
+        Box::pin(async move {
+            let done = bind::sqlite(statement).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(done.rows_affected())
+        })
+    }
+
+    fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>> {
+        // A statement that was stopped has ended by now; what stopped it must not stop this one.
+        self.stop.never();
+        let sql = match end {
+            End::Commit => "COMMIT",
+            End::Rollback => "ROLLBACK",
+        };
+        Box::pin(async move {
+            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
+        })
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        let stop = Arc::clone(&self.stop);
+        Box::pin(async move { stop.requested.store(true, Ordering::Relaxed) })
+    }
+}

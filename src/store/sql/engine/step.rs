@@ -1,0 +1,105 @@
+//! One exchange with the server, in a task that owns the connection until the exchange has ended.
+//!
+//! A driver's future that is dropped half way leaves the statement running on the server and its answer in the
+//! connection, in front of the next user's. So no such future is ever dropped while it can still end: cancelling,
+//! a deadline, or a caller that goes away make the task stop the statement *on the server*, wait for its answer, and
+//! only then close the transaction and hand the connection back.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::link::Link;
+use super::pool::Lease;
+use crate::store::{Result, StoreError};
+
+/// What the server's own deadline gets ahead of ours, so that it normally is the server that ends a statement.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long stopping a statement may take before the connection is given up.
+const STOP: Duration = Duration::from_secs(3);
+
+/// Runs `work` on the connection; without an answer after `limit` (and a little), or when `cancel` says so, or when
+/// this future is dropped, it is stopped on the server.
+///
+/// The connection comes back with any answer that leaves it usable.
+pub(super) async fn step<T, W>(
+    lease: Lease,
+    limit: Duration,
+    cancel: &CancellationToken,
+    work: W,
+) -> (Option<Lease>, Result<T>)
+where
+    T: Send + 'static,
+    W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>> + Send + 'static,
+{
+    if cancel.is_cancelled() {
+        return (Some(lease), Err(StoreError::Cancelled));
+    }
+    // A token of the step's own: the guard cancels it when this future is dropped, and nothing else.
+    let stop = cancel.child_token();
+    let _stop_when_dropped = stop.clone().drop_guard();
+    let (answer, answered) = oneshot::channel();
+    tokio::spawn(supervise(lease, limit, stop, answer, work));
+    answered.await.unwrap_or_else(|_| (None, Err(StoreError::Unreachable("the connection's task ended".into()))))
+}
+
+type Answer<T> = oneshot::Sender<(Option<Lease>, Result<T>)>;
+
+async fn supervise<T, W>(mut lease: Lease, limit: Duration, stop: CancellationToken, answer: Answer<T>, work: W)
+where
+    W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
+{
+    let link = match lease.link() {
+        Ok(link) => link,
+        Err(error) => return reply(answer, None, Err(error)),
+    };
+    let interrupt = link.interrupt();
+    let started = Instant::now();
+    let mut work = work(link);
+    let why = tokio::select! {
+        biased;
+        result = &mut work => {
+            drop(work);
+            let result = result.map_err(|error| timed(error, limit, started.elapsed()));
+            if matches!(result, Err(StoreError::Unreachable(_))) {
+                lease.give_up();
+                return reply(answer, None, result);
+            }
+            return reply(answer, Some(lease), result);
+        }
+        () = stop.cancelled() => StoreError::Cancelled,
+        () = tokio::time::sleep(limit.saturating_add(GRACE)) => StoreError::Timeout(limit),
+    };
+    // The caller has its answer now; stopping and tidying up go on behind its back.
+    reply(answer, None, Err(why));
+    let ended = tokio::time::timeout(STOP, async {
+        let (_, result) = futures_util::future::join(interrupt, &mut work).await;
+        !matches!(result, Err(StoreError::Unreachable(_)))
+    })
+    .await;
+    drop(work);
+    if ended != Ok(true) {
+        lease.give_up();
+    }
+}
+
+/// Sends the answer; when nobody waits for it any more, the lease that comes back settles as it is dropped.
+fn reply<T>(answer: Answer<T>, lease: Option<Lease>, result: Result<T>) {
+    drop(answer.send((lease, result)));
+}
+
+/// Tells the server's own deadline, which carries no duration, from an administrator's cancel.
+fn timed(error: StoreError, limit: Duration, elapsed: Duration) -> StoreError {
+    match error {
+        StoreError::Timeout(_) if elapsed.saturating_add(Duration::from_millis(20)) >= limit => {
+            StoreError::Timeout(limit)
+        }
+        StoreError::Timeout(_) => {
+            StoreError::Refused { message: "the statement was stopped from another session".into(), code: None }
+        }
+        other => other,
+    }
+}

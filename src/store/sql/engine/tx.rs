@@ -1,0 +1,82 @@
+//! A writing transaction.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::link::{End, Link};
+use super::pool::Lease;
+use super::step::step;
+use super::{Engine, Row, Statement, executing, fetching};
+use crate::store::{Result, StoreError};
+
+/// An open writing transaction; rolled back when dropped.
+pub struct Tx<'a> {
+    /// The borrow keeps an engine from being dropped under its transactions.
+    _engine: &'a Engine,
+    lease: Option<Lease>,
+    limit: Duration,
+    cancel: CancellationToken,
+}
+
+impl<'a> Tx<'a> {
+    pub(super) fn new(engine: &'a Engine, lease: Lease, limit: Duration, cancel: CancellationToken) -> Self {
+        Self { _engine: engine, lease: Some(lease), limit, cancel }
+    }
+
+    /// Runs a statement and returns its rows (of a SELECT or a RETURNING).
+    ///
+    /// # Errors
+    /// After an error the transaction is only good for a rollback.
+    pub async fn fetch(&mut self, statement: &Statement) -> Result<Vec<Row>> {
+        self.step(fetching(statement.clone())).await
+    }
+
+    /// Runs a statement and returns how many rows it affected.
+    ///
+    /// # Errors
+    /// As [`Tx::fetch`].
+    pub async fn execute(&mut self, statement: &Statement) -> Result<u64> {
+        self.step(executing(statement.clone())).await
+    }
+
+    /// Makes it all durable.
+    ///
+    /// # Errors
+    /// An error leaves it open whether the transaction took effect.
+    pub async fn commit(mut self) -> Result<()> {
+        // From here on a cancel comes too late: stopping a COMMIT would leave its outcome open for nothing.
+        self.cancel = CancellationToken::new();
+        self.step(|link| link.end(End::Commit)).await?;
+        self.close();
+        Ok(())
+    }
+
+    /// Undoes it all.
+    pub async fn rollback(mut self) {
+        self.cancel = CancellationToken::new();
+        if self.step(|link| link.end(End::Rollback)).await.is_ok() {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(lease) = &mut self.lease {
+            lease.closed();
+        }
+    }
+
+    async fn step<T, W>(&mut self, work: W) -> Result<T>
+    where
+        T: Send + 'static,
+        W: for<'l> FnOnce(&'l mut dyn Link) -> BoxFuture<'l, Result<T>> + Send + 'static,
+    {
+        let Some(lease) = self.lease.take() else {
+            return Err(StoreError::Unreachable("the transaction had ended".into()));
+        };
+        let (lease, result) = step(lease, self.limit, &self.cancel, work).await;
+        self.lease = lease;
+        result
+    }
+}

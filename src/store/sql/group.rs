@@ -1,0 +1,123 @@
+//! Statements that count by a facet.
+
+use super::build::Sql;
+use super::engine::{Row, Statement};
+use super::judge::Judge;
+use super::layout::{Expr, Layout, Part, part_of_facet};
+use super::row::Cells;
+use crate::adapter::Kind;
+use crate::domain::facet::Facet;
+use crate::domain::job::State;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::Result;
+
+/// What is counted for one value (and, where asked for, in one slot).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    pub(super) n: u64,
+    pub(super) first: Option<Timestamp>,
+    pub(super) last: Option<Timestamp>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.n = self.n.saturating_add(other.n);
+        self.first = [self.first, other.first].into_iter().flatten().min();
+        self.last = [self.last, other.last].into_iter().flatten().max();
+    }
+}
+
+/// One row of a count.
+pub(super) struct Counted {
+    pub(super) value: Option<String>,
+    pub(super) slot: Option<i64>,
+    pub(super) tally: Tally,
+}
+
+/// A facet that the database can count by.
+pub(super) struct Grouping<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) facet: Facet,
+}
+
+impl Grouping<'_> {
+    /// The facet's expression, told apart exactly.
+    pub(super) fn value(&self) -> String {
+        let speech = self.layout.speech;
+        let at = self.layout.part(Part::At);
+        match (self.facet, at) {
+            (Facet::Hour, Some(at)) => speech.hour(&at.raw, at.kind),
+            (facet, _) => match part_of_facet(facet).and_then(|p| self.layout.part(p)) {
+                Some(expr) if expr.kind == Kind::Text => speech.group(&expr.raw),
+                Some(expr) => speech.contract(&expr.raw, expr.kind),
+                None => "NULL".to_owned(),
+            },
+        }
+    }
+
+    /// Counts by value; `slot`, where given, is a whole-number expression to count by as well, and `within` writes a
+    /// further condition.
+    pub(super) fn statement(&self, judge: &Judge<'_>, slot: Option<&str>, within: impl FnOnce(&mut Sql)) -> Statement {
+        let speech = self.layout.speech;
+        let (at, kind) = self.at();
+        let mut sql = Sql::new(speech);
+        let slot_out = if slot.is_some() { "s" } else { "NULL" };
+        let (min, max) = (speech.contract("min(a)", kind), speech.contract("max(a)", kind));
+        sql.push(&format!(
+            "SELECT {}, {slot_out}, count(*), {min}, {max} FROM (SELECT {} AS v, {at} AS a",
+            speech.contract("v", Kind::Text),
+            self.value(),
+        ));
+        if let Some(slot) = slot {
+            sql.push(&format!(", {slot} AS s"));
+        }
+        sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
+        judge.push(&mut sql);
+        within(&mut sql);
+        sql.push(") AS x GROUP BY v");
+        if slot.is_some() {
+            sql.push(", s");
+        }
+        sql.done()
+    }
+
+    /// The instant of death.
+    pub(super) fn at(&self) -> (String, Kind) {
+        self.layout.part(Part::At).map_or(("NULL".to_owned(), Kind::EpochMs), |e: &Expr| (e.raw.clone(), e.kind))
+    }
+
+    /// Reads the rows of [`Grouping::statement`].
+    pub(super) fn read(&self, rows: Vec<Row>) -> Result<Vec<Counted>> {
+        rows.into_iter()
+            .map(|row| {
+                let mut cells = Cells::new(row);
+                Ok(Counted {
+                    value: self.word(cells.text()?),
+                    slot: cells.int()?,
+                    tally: Tally {
+                        n: cells.count()?,
+                        first: cells.int()?.map(Timestamp),
+                        last: cells.int()?.map(Timestamp),
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// The value as a bar shows it: a state by its normalised word.
+    pub(super) fn word(&self, value: Option<String>) -> Option<String> {
+        match (self.facet, self.layout.part(Part::State)) {
+            (Facet::State, Some(_)) => {
+                Some(self.layout.state_of(value.as_deref().unwrap_or_default()).word().to_owned())
+            }
+            (Facet::State, None) => Some(State::Dead.word().to_owned()),
+            _ => value,
+        }
+    }
+}
+
+/// A value as the contract carries it.
+pub(super) fn untrusted(value: &Option<String>) -> Option<Untrusted> {
+    value.as_deref().map(Untrusted::from)
+}

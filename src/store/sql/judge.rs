@@ -1,0 +1,308 @@
+//! A filter as a statement's condition: exact where the database can judge as the filter language does, and for the
+//! rest a condition that lets every match through, with the last word in memory.
+//!
+//! `replayed:` is for the ledger to judge and is passed over here.
+
+use super::build::Sql;
+use super::layout::{Expr, Layout, Part, part_of_key};
+use crate::adapter::Kind;
+use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, TimeBound};
+use crate::domain::job::State;
+use crate::domain::time::Timestamp;
+
+/// The heavy columns that the last word in memory needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extras {
+    pub(super) message: bool,
+    pub(super) arguments: bool,
+}
+
+/// A filter made ready for one layout.
+pub(super) struct Judge<'a> {
+    layout: &'a Layout,
+    exact: Vec<Clause>,
+    loose: Vec<Clause>,
+    dead_only: bool,
+    /// What remains to be judged in memory; `None` when the condition says it all.
+    pub(super) rest: Option<CompiledFilter>,
+    /// What that needs.
+    pub(super) extras: Extras,
+}
+
+impl<'a> Judge<'a> {
+    /// Splits a resolved filter between the database and us.
+    pub(super) fn new(layout: &'a Layout, filter: &Filter) -> Self {
+        let clauses = filter.clauses().iter().filter(|c| c.key != Key::Replayed);
+        let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(is_exact);
+        let names_states = |c: &Clause| matches!(c.key, Key::State | Key::Native | Key::Id);
+        let mut extras = Extras::default();
+        for clause in &loose {
+            match &clause.key {
+                Key::Message | Key::Word => extras.message = true,
+                Key::Arg(_) => extras.arguments = true,
+                _ => {}
+            }
+        }
+        // Relative times were resolved by whoever froze the filter.
+        let rest = (!loose.is_empty()).then(|| filter.compile_only(Timestamp::default(), |c| loose.contains(c)));
+        let dead_only = !filter.clauses().iter().any(names_states);
+        Self { layout, exact, loose, dead_only, rest, extras }
+    }
+
+    /// A judge of everything, whatever its state.
+    pub(super) fn everything(layout: &'a Layout) -> Self {
+        let (exact, loose) = (Vec::new(), Vec::new());
+        Self { layout, exact, loose, dead_only: false, rest: None, extras: Extras::default() }
+    }
+
+    /// Whether the primary key decides: then no scan is ever long.
+    pub(super) fn by_key(&self) -> bool {
+        self.exact.iter().any(|c| {
+            c.key == Key::Id && !c.negated && c.any.iter().all(|t| matches!(t, Test::Text(Pattern::Equals(_))))
+        })
+    }
+
+    /// Writes the condition.
+    pub(super) fn push(&self, sql: &mut Sql) {
+        sql.push("(");
+        let mut first = true;
+        if self.dead_only && self.layout.part(Part::State).is_some() {
+            self.state(sql, State::Dead);
+            first = false;
+        }
+        for clause in &self.exact {
+            and(sql, &mut first);
+            self.clause(sql, clause);
+        }
+        for clause in self.loose.iter().filter(|c| !c.negated) {
+            let pieces: Option<Vec<Pieces>> = clause.any.iter().map(|t| required(&clause.key, t)).collect();
+            if let Some(alternatives) = pieces {
+                and(sql, &mut first);
+                self.superset(sql, &clause.key, &alternatives);
+            }
+        }
+        if first {
+            sql.push("1 = 1");
+        }
+        sql.push(")");
+    }
+
+    fn clause(&self, sql: &mut Sql, clause: &Clause) {
+        sql.push("(").join(&clause.any, " OR ", |sql, test| self.test(sql, &clause.key, test));
+        sql.push(if clause.negated { ") IS NOT TRUE" } else { ")" });
+    }
+
+    fn test(&self, sql: &mut Sql, key: &Key, test: &Test) {
+        match (key, test) {
+            (_, Test::State(state)) => self.state(sql, *state),
+            (Key::Id, Test::Text(pattern)) => self.id(sql, pattern),
+            (Key::Word, Test::Text(pattern)) => {
+                let parts = [Part::Error, Part::Class, Part::Message];
+                let there: Vec<&Expr> = parts.into_iter().filter_map(|p| self.layout.part(p)).collect();
+                sql.push("(").join(&there, " OR ", |sql, expr| self.text(sql, expr, pattern));
+                sql.push(if there.is_empty() { "1 = 0)" } else { ")" });
+            }
+            (key, test) => match part_of_key(key).and_then(|p| self.expr(p)) {
+                Some(expr) => self.value(sql, expr, test),
+                // A part that the layout does not have is missing from every row.
+                None => {
+                    let missing = matches!(test, Test::Text(p) if p.is_none());
+                    let state = *key == Key::Native && test_holds_for_constant(self.layout, test);
+                    sql.push(if missing && *key != Key::Native || state { "1 = 1" } else { "1 = 0" });
+                }
+            },
+        }
+    }
+
+    fn expr(&self, part: Part) -> Option<&Expr> {
+        match part {
+            // Without a column for it, nothing has touched the row since it died.
+            Part::Touched => self.layout.part(Part::Touched).or(self.layout.part(Part::At)),
+            part => self.layout.part(part),
+        }
+    }
+
+    fn value(&self, sql: &mut Sql, expr: &Expr, test: &Test) {
+        let speech = self.layout.speech;
+        match test {
+            Test::Text(pattern) => self.text(sql, expr, pattern),
+            Test::Number { min, max } => {
+                sql.push(&format!("({} IS NOT NULL", expr.raw));
+                for (op, bound) in [(">=", min), ("<=", max)] {
+                    if let Some(n) = bound {
+                        sql.push(&format!(" AND {} {op} ", expr.raw)).push_int(*n);
+                    }
+                }
+                sql.push(")");
+            }
+            Test::Time { from, to } => {
+                sql.push(&format!("({} IS NOT NULL", expr.raw));
+                if let Some(TimeBound::At(at)) = from {
+                    sql.push(" AND ");
+                    speech.at_or_after(sql, &expr.raw, expr.kind, *at);
+                }
+                if let Some(TimeBound::At(at)) = to {
+                    sql.push(" AND ");
+                    speech.earlier(sql, &expr.raw, expr.kind, *at);
+                }
+                sql.push(")");
+            }
+            Test::State(_) | Test::Decimal { .. } => {
+                sql.push("1 = 1");
+            }
+        }
+    }
+
+    fn text(&self, sql: &mut Sql, expr: &Expr, pattern: &Pattern) {
+        let speech = self.layout.speech;
+        let text = as_text(self.layout, expr);
+        match pattern {
+            p if p.is_none() => {
+                sql.push(&format!("({text} IS NULL OR {text} = '')"));
+            }
+            Pattern::Equals(word) => speech.one_of(sql, &text, std::slice::from_ref(word)),
+            Pattern::Glob(parts) => speech.glob(sql, &text, parts),
+            Pattern::Contains(piece) => speech.contains_ascii_fold(sql, &text, piece),
+            Pattern::Regex(_) => {
+                sql.push("1 = 1");
+            }
+        }
+    }
+
+    fn id(&self, sql: &mut Sql, pattern: &Pattern) {
+        let key = &self.layout.key;
+        match pattern {
+            Pattern::Equals(id) if is_key(id, key.kind) => {
+                self.layout.speech.keys_in(sql, &key.raw, key.kind, std::slice::from_ref(id));
+            }
+            Pattern::Equals(_) => {
+                sql.push("1 = 0");
+            }
+            pattern => {
+                let text = Expr { raw: self.layout.speech.contract(&key.raw, key.kind), ..key.clone() };
+                self.text(sql, &Expr { kind: Kind::Text, ..text }, pattern);
+            }
+        }
+    }
+
+    /// Writes whether a row is in a state.
+    pub(super) fn state(&self, sql: &mut Sql, state: State) {
+        let Some(expr) = self.layout.part(Part::State) else {
+            sql.push(if state == State::Dead { "1 = 1" } else { "1 = 0" });
+            return;
+        };
+        let words = self.layout.words(state);
+        if state != State::Retrying {
+            match words {
+                [] => sql.push("1 = 0"),
+                words => {
+                    self.layout.speech.one_of(sql, &expr.raw, words);
+                    sql
+                }
+            };
+            return;
+        }
+        // A word that nobody knows, or none, is no state to act on: it counts as retrying.
+        let others: Vec<String> = State::ALL
+            .into_iter()
+            .filter(|s| *s != State::Retrying)
+            .flat_map(|s| self.layout.words(s).iter().cloned())
+            .collect();
+        sql.push("(");
+        self.layout.speech.one_of(sql, &expr.raw, &others);
+        sql.push(") IS NOT TRUE");
+    }
+
+    fn superset(&self, sql: &mut Sql, key: &Key, alternatives: &[Pieces]) {
+        let parts = match key {
+            Key::Word => vec![Part::Error, Part::Class, Part::Message],
+            Key::Arg(_) => vec![Part::Arguments],
+            key => part_of_key(key).into_iter().collect(),
+        };
+        let texts: Vec<String> = match key {
+            Key::Id => vec![self.layout.speech.contract(&self.layout.key.raw, self.layout.key.kind)],
+            _ => parts.into_iter().filter_map(|p| self.layout.part(p)).map(|e| as_text(self.layout, e)).collect(),
+        };
+        if texts.is_empty() {
+            sql.push("1 = 0");
+            return;
+        }
+        sql.push("(").join(alternatives, " OR ", |sql, pieces| {
+            sql.push("(").join(&texts, " OR ", |sql, text| {
+                sql.push("(").join(&pieces.pieces, " AND ", |sql, piece| match pieces.fold {
+                    true => self.layout.speech.contains_ascii_fold(sql, text, piece),
+                    false => self.layout.speech.contains(sql, text, piece),
+                });
+                sql.push(")");
+            });
+            sql.push(")");
+        });
+        sql.push(")");
+    }
+}
+
+/// Pieces that a match's text holds, all of them.
+struct Pieces {
+    pieces: Vec<String>,
+    fold: bool,
+}
+
+/// The pieces that every match of a test holds; `None` where nothing can be promised.
+fn required(key: &Key, test: &Test) -> Option<Pieces> {
+    let pattern = match test {
+        Test::Text(p) if !p.is_none() => Some(p),
+        Test::Decimal { .. } => None,
+        _ => return None,
+    };
+    let mut pieces = Vec::new();
+    if let Key::Arg(path) = key {
+        for step in path.iter().filter(|s| s.parse::<usize>().is_err()) {
+            pieces.extend(Pattern::Equals(step.clone()).required_in_json());
+        }
+        pieces.extend(pattern.into_iter().flat_map(|p| p.required_in_json()));
+    } else {
+        pieces.extend(pattern.into_iter().flat_map(|p| p.required_ascii()));
+    }
+    let fold = pattern.is_some_and(|p| !p.case_sensitive());
+    (!pieces.is_empty() && *key != Key::Fingerprint).then_some(Pieces { pieces, fold })
+}
+
+/// Whether every database judges a clause as the filter language does.
+fn is_exact(clause: &Clause) -> bool {
+    match &clause.key {
+        Key::Fingerprint => false,
+        Key::Arg(path) if !path.is_empty() => false,
+        _ => clause.any.iter().all(|test| match test {
+            Test::Text(Pattern::Regex(_)) | Test::Decimal { .. } => false,
+            Test::Text(Pattern::Contains(piece)) => piece.is_ascii(),
+            _ => true,
+        }),
+    }
+}
+
+fn test_holds_for_constant(layout: &Layout, test: &Test) -> bool {
+    let word = layout.words(State::Dead).first().map_or("", String::as_str);
+    matches!(test, Test::Text(p) if !p.is_none() && p.matcher().is_match(word))
+}
+
+fn as_text(layout: &Layout, expr: &Expr) -> String {
+    match expr.kind {
+        Kind::Text => expr.raw.clone(),
+        kind => layout.speech.contract(&expr.raw, kind),
+    }
+}
+
+fn and(sql: &mut Sql, first: &mut bool) {
+    if !std::mem::take(first) {
+        sql.push(" AND ");
+    }
+}
+
+/// Whether text is a primary key as the database prints it.
+pub(super) fn is_key(text: &str, kind: Kind) -> bool {
+    match kind {
+        Kind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
+        Kind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
+        _ => true,
+    }
+}

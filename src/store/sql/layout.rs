@@ -1,0 +1,196 @@
+//! An adapter's layout as it stands in one database: every field an expression, every name quoted.
+
+use std::collections::BTreeMap;
+
+use super::dialect::Speech;
+use crate::adapter::{Adapter, Column, Field, Kind, Spec, Table};
+use crate::domain::facet::Facet;
+use crate::domain::filter::Key;
+use crate::domain::job::State;
+use crate::store::SortKey;
+
+/// A part of a dead job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    At,
+    Touched,
+    State,
+    Error,
+    Message,
+    Class,
+    Queue,
+    Reason,
+    Worker,
+    Attempts,
+    MaxAttempts,
+    Arguments,
+    Backtrace,
+    Lineage,
+}
+
+/// An SQL expression over the dead-letter table `t`, with how its values are read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Expr {
+    pub(super) raw: String,
+    pub(super) kind: Kind,
+    /// The column, where it is one.
+    pub(super) column: Option<String>,
+    pub(super) nullable: bool,
+}
+
+/// A layout in one database.
+pub(super) struct Layout {
+    pub(super) speech: &'static dyn Speech,
+    pub(super) adapter: String,
+    pub(super) spec: Spec,
+    pub(super) schema: String,
+    /// The table, quoted, with its schema.
+    pub(super) table: String,
+    pub(super) key: Expr,
+    /// The key column's collation, where the database has one.
+    pub(super) key_collation: Option<String>,
+    pub(super) columns: Vec<Column>,
+    time: Expr,
+    attempts: Option<Expr>,
+    parts: BTreeMap<Part, Expr>,
+}
+
+impl Layout {
+    pub(super) fn new(
+        speech: &'static dyn Speech,
+        adapter: &Adapter,
+        spec: &Spec,
+        schema: &str,
+        found: &Table,
+    ) -> Self {
+        let expr = |field: &Field| expression(speech, field, found);
+        let f = &spec.fields;
+        let parts = [
+            (Part::At, Some(&f.at)),
+            (Part::Touched, f.touched.as_ref()),
+            (Part::State, f.state.as_ref()),
+            (Part::Error, f.error_class.as_ref()),
+            (Part::Message, f.message.as_ref()),
+            (Part::Class, f.job_class.as_ref()),
+            (Part::Queue, f.queue.as_ref()),
+            (Part::Reason, f.reason.as_ref()),
+            (Part::Worker, f.worker.as_ref()),
+            (Part::Attempts, f.attempts.as_ref()),
+            (Part::MaxAttempts, f.max_attempts.as_ref()),
+            (Part::Arguments, f.arguments.as_ref()),
+            (Part::Backtrace, f.backtrace.as_ref()),
+            (Part::Lineage, f.lineage.as_ref()),
+        ];
+        let key = expr(&spec.key);
+        let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
+        Self {
+            speech,
+            adapter: adapter.name.clone(),
+            schema: schema.to_owned(),
+            table: format!("{}.{}", speech.quote(schema), speech.quote(&spec.table)),
+            key_collation: collation,
+            columns: found.columns.clone(),
+            time: expr(&spec.order.time),
+            attempts: spec.order.attempts.as_ref().map(expr),
+            parts: parts.into_iter().filter_map(|(p, f)| Some((p, expr(f?)))).collect(),
+            key,
+            spec: spec.clone(),
+        }
+    }
+
+    /// The expression of a part, where the layout has it.
+    pub(super) fn part(&self, part: Part) -> Option<&Expr> {
+        self.parts.get(&part)
+    }
+
+    /// The expression of any field of an adapter over the same table.
+    pub(super) fn expr(&self, field: &Field) -> Expr {
+        expression(self.speech, field, &Table { columns: self.columns.clone() })
+    }
+
+    /// What an order sorts by; `None` where the layout cannot.
+    pub(super) fn order(&self, key: SortKey) -> Option<&Expr> {
+        match key {
+            SortKey::Time => Some(&self.time),
+            SortKey::Attempts => self.attempts.as_ref(),
+        }
+    }
+
+    /// Whether an order is that of the primary key itself.
+    pub(super) fn is_key(&self, expr: &Expr) -> bool {
+        expr.raw == self.key.raw
+    }
+
+    /// The words of a state.
+    pub(super) fn words(&self, state: State) -> &[String] {
+        let words = &self.spec.states;
+        match state {
+            State::Dead => &words.dead,
+            State::Retrying => &words.retrying,
+            State::Resolved => &words.resolved,
+            State::Ignored => &words.ignored,
+        }
+    }
+
+    /// What a native word means; a word that the adapter does not know is no state to act on.
+    pub(super) fn state_of(&self, word: &str) -> State {
+        State::ALL.into_iter().find(|s| self.words(*s).iter().any(|w| w == word)).unwrap_or(State::Retrying)
+    }
+
+    /// The facets that can be counted by, in the order of the tabs.
+    pub(super) fn facets(&self) -> Vec<Facet> {
+        let has = |facet: &Facet| match facet {
+            Facet::Hour => true,
+            Facet::Fingerprint => self.part(Part::Message).is_some(),
+            facet => part_of_facet(*facet).is_some_and(|p| self.part(p).is_some()),
+        };
+        match &self.spec.facets {
+            Some(named) => named.iter().map(|f| f.0).filter(|f| has(f)).collect(),
+            None => Facet::ALL.into_iter().filter(has).collect(),
+        }
+    }
+}
+
+/// The part that a facet counts by, where it is one.
+pub(super) fn part_of_facet(facet: Facet) -> Option<Part> {
+    match facet {
+        Facet::Error => Some(Part::Error),
+        Facet::Class => Some(Part::Class),
+        Facet::Queue => Some(Part::Queue),
+        Facet::Reason => Some(Part::Reason),
+        Facet::Worker => Some(Part::Worker),
+        Facet::State => Some(Part::State),
+        Facet::Hour | Facet::Fingerprint => None,
+    }
+}
+
+/// The part whose text, number or instant a filter key looks at, where it is one.
+pub(super) fn part_of_key(key: &Key) -> Option<Part> {
+    match key {
+        Key::Error => Some(Part::Error),
+        Key::Class => Some(Part::Class),
+        Key::Queue => Some(Part::Queue),
+        Key::Reason => Some(Part::Reason),
+        Key::Worker => Some(Part::Worker),
+        Key::Message => Some(Part::Message),
+        Key::Native => Some(Part::State),
+        Key::Attempts => Some(Part::Attempts),
+        Key::At => Some(Part::At),
+        Key::Idle => Some(Part::Touched),
+        Key::Arg(path) if path.is_empty() => Some(Part::Arguments),
+        Key::State | Key::Fingerprint | Key::Id | Key::Replayed | Key::Arg(_) | Key::Word => None,
+    }
+}
+
+fn expression(speech: &'static dyn Speech, field: &Field, table: &Table) -> Expr {
+    let Some(name) = field.column.as_ref().map(|c| c.get_ref().clone()) else {
+        let sql = field.sql.as_ref().map(|s| s.get_ref().trim().to_owned()).unwrap_or_default();
+        return Expr { raw: format!("({sql})"), kind: field.kind, column: None, nullable: true };
+    };
+    let column = table.column(&name);
+    let quoted = format!("t.{}", speech.quote(&name));
+    let cast = field.kind == Kind::Text && column.is_some_and(|c| !speech.is_text(&c.data_type));
+    let raw = if cast { speech.contract(&quoted, Kind::Text) } else { quoted };
+    let nullable = column.is_none_or(|c| c.nullable);
+    Expr { raw, kind: field.kind, column: Some(name), nullable }
+}

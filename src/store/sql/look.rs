@@ -1,0 +1,99 @@
+//! Looking again: the contract's `changes`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::SqlStore;
+use super::build::Sql;
+use super::count::value_in_memory;
+use super::group::{Counted, Grouping, Tally};
+use super::judge::Judge;
+use super::row::{Cells, WIDTH, read, select};
+use super::watch::{Axis, Look, Mark, cells};
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::time::Timestamp;
+use crate::store::{Budget, Cell, Changes, Result, StoreError, Watermark};
+
+/// Rows of the recent past that are judged in memory at the most.
+const MOST: usize = 20_000;
+
+impl SqlStore {
+    pub(super) async fn look_again(
+        &self,
+        since: Option<&Watermark>,
+        facet: Facet,
+        filter: &Filter,
+        budget: &Budget,
+    ) -> Result<Changes> {
+        let began = Instant::now();
+        let Some(axis) = Axis::of(&self.layout) else {
+            return Err(StoreError::Layout("the adapter names no order by time".to_owned()));
+        };
+        let since: Option<&Mark> = since.map(|w| &*w.0);
+        let judge = Judge::new(&self.layout, filter);
+        let grouping = Grouping { layout: &self.layout, facet };
+        let from = match since {
+            Some(mark) => axis.bucket_of(mark.bound()),
+            None => self.start_bucket(&axis, budget).await?,
+        };
+        let (look, cells) = if facet == Facet::Fingerprint || judge.rest.is_some() {
+            self.recount_in_memory(&axis, &judge, &grouping, from, since, budget).await?
+        } else {
+            let statements = [axis.look(), axis.recount(&grouping, &judge, from, since)];
+            let mut results = self.engine.read(&statements, budget).await?.into_iter();
+            let look = Look::read(results.next().unwrap_or_default())?;
+            (look, cells(grouping.read(results.next().unwrap_or_default())?))
+        };
+        let (changed, server_time) = (look.differs(since), look.clock);
+        self.set_clock(server_time);
+        let watermark = Watermark(Arc::new(look.mark(&axis, since)));
+        Ok(Changes { watermark, changed, from_bucket: from, cells, server_time, cost: began.elapsed() })
+    }
+
+    /// The bucket where a look starts that knows nothing of the past.
+    pub(super) async fn start_bucket(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
+        // One exchange more, so that the bound of what follows is a plain value that an index serves.
+        let rows = self.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
+        let look = Look::read(rows)?;
+        self.set_clock(look.clock);
+        Ok(axis.bucket_of(look.start(axis)))
+    }
+
+    /// Counts the recent buckets of what the database cannot judge or tell apart, row by row.
+    pub(super) async fn recount_in_memory(
+        &self,
+        axis: &Axis<'_>,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        from: i64,
+        since: Option<&Mark>,
+        budget: &Budget,
+    ) -> Result<(Look, Vec<Cell>)> {
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, &self.layout, &self.layout.key, judge.extras);
+        sql.push(&format!(", {} FROM {} AS t WHERE ", axis.bucket(), self.layout.table));
+        judge.push(&mut sql);
+        sql.push(" AND ");
+        axis.from(&mut sql, from);
+        axis.gate(&mut sql, since);
+        sql.push(&format!(" LIMIT {MOST}"));
+        let mut results = self.engine.read(&[axis.look(), sql.done()], budget).await?.into_iter();
+        let look = Look::read(results.next().unwrap_or_default())?;
+        let mut counted: BTreeMap<(i64, Option<String>), Tally> = BTreeMap::new();
+        for mut row in results.next().unwrap_or_default() {
+            let slot = super::engine::Row(row.0.split_off(WIDTH.min(row.0.len())));
+            let bucket = Cells::new(slot).int()?.unwrap_or(from);
+            let read = read(&self.layout, row)?;
+            if judge.rest.as_ref().is_none_or(|rest| rest.matches(&read)) {
+                let at: Option<Timestamp> = read.entry.row.at;
+                let one = Tally { n: 1, first: at, last: at };
+                counted.entry((bucket, value_in_memory(grouping.facet, &read))).or_default().add(&one);
+            }
+        }
+        let counted = counted.into_iter();
+        Ok((look, cells(counted.map(|((b, value), tally)| Counted { value, slot: Some(b), tally }).collect())))
+    }
+}

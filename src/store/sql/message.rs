@@ -1,0 +1,88 @@
+//! The message that a destination takes: an adapter's JSON template, filled from one dead job.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::layout::{Expr, Layout};
+use super::row::Cells;
+use crate::adapter::{Kind, Message};
+use crate::domain::json::{self, Template};
+use crate::domain::time::Timestamp;
+use crate::store::{Result, StoreError};
+
+/// A template with the expressions of its values.
+pub(super) struct Recipe {
+    template: Template,
+    names: Vec<String>,
+    values: Vec<Expr>,
+}
+
+/// Values that every template may name, besides its own.
+const GIVEN: [&str; 4] = ["id", "new_id", "run", "now"];
+
+impl Recipe {
+    /// Reads an adapter's template.
+    ///
+    /// # Errors
+    /// When it is not JSON with every place filled, or names a value that is not there.
+    pub(super) fn new(layout: &Layout, message: &Message) -> Result<Self> {
+        let template = Template::parse(message.template.get_ref().trim())
+            .map_err(|e| StoreError::Layout(format!("{}: {e}", layout.adapter)))?;
+        let known = |name: &str| GIVEN.contains(&name) || message.values.contains_key(name);
+        if let Some(unknown) = template.names().find(|n| !known(n)) {
+            return Err(StoreError::Layout(format!("{}: the message has no value {unknown}", layout.adapter)));
+        }
+        let names = message.values.keys().cloned().collect();
+        let values = message.values.values().map(|f| layout.expr(f)).collect();
+        Ok(Self { template, names, values })
+    }
+
+    /// The values as contract columns, in order.
+    pub(super) fn columns(&self, layout: &Layout) -> Vec<String> {
+        self.values.iter().map(|e| layout.speech.contract(&e.raw, e.kind)).collect()
+    }
+
+    /// Fills the template from the cells of [`Recipe::columns`]. The result is one line.
+    ///
+    /// # Errors
+    /// Why this job has no message: a stored value is not JSON.
+    pub(super) fn render(&self, cells: &mut Cells, given: &Given<'_>) -> Result<std::result::Result<String, String>> {
+        let mut values: BTreeMap<&str, String> = BTreeMap::new();
+        for (name, expr) in self.names.iter().zip(&self.values) {
+            let text = cells.text()?;
+            values.insert(name, as_json(expr.kind, text));
+        }
+        let own = |name: &str| match name {
+            "id" => Some(json::quote(given.id)),
+            "new_id" => Some(json::quote(given.new_id)),
+            "run" => Some(json::quote(given.run)),
+            "now" => Some(json::quote(&given.now.to_rfc3339())),
+            _ => None,
+        };
+        let value = |name: &str| values.get(name).cloned().or_else(|| own(name)).map(Cow::Owned);
+        Ok(self.template.render(value).map(|text| one_line(&text)).map_err(|e| e.to_string()))
+    }
+}
+
+/// What a job's message knows besides the job.
+pub(super) struct Given<'a> {
+    pub(super) id: &'a str,
+    pub(super) new_id: &'a str,
+    pub(super) run: &'a str,
+    pub(super) now: Timestamp,
+}
+
+/// A stored value as JSON text; JSON that was encoded twice is decoded, numbers stay as they were written.
+fn as_json(kind: Kind, text: Option<String>) -> String {
+    match (kind, text) {
+        (_, None) => "null".to_owned(),
+        (Kind::Json, Some(text)) => json::decode_double(&text).into_owned(),
+        (Kind::Int | Kind::EpochS | Kind::EpochMs, Some(text)) => text,
+        (_, Some(text)) => json::quote(&text),
+    }
+}
+
+/// JSON on one line: outside strings a line break means nothing, inside them there is none.
+fn one_line(json: &str) -> String {
+    json.replace(['\n', '\r'], " ")
+}

@@ -1,0 +1,272 @@
+//! Which layouts a database holds, and a store over one of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use super::SqlStore;
+use super::dialect::speech;
+use super::engine::Engine;
+use super::layout::Layout;
+use super::message::Recipe;
+use super::row::Cells;
+use super::scan::Pace;
+use super::watch::{Axis, Look};
+use crate::adapter::{Adapter, Column, Spec, Table, Verb, destination_misfits, fit};
+use crate::domain::action::Action;
+use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
+
+/// A layout that was found in a database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Name of the adapter that fits.
+    pub adapter: String,
+    /// One line for pickers: the adapter's title.
+    pub title: String,
+    /// The schema (or database) that the table is in.
+    pub schema: String,
+    /// The dead-letter table.
+    pub table: String,
+    columns: Table,
+}
+
+impl Found {
+    /// The table's columns.
+    pub(super) fn columns(&self) -> Table {
+        self.columns.clone()
+    }
+
+    /// Schema and table, as `--store` takes them and pickers show them.
+    pub fn label(&self) -> String {
+        format!("{}.{}", self.schema, self.table)
+    }
+}
+
+/// A table that has the name of a layout's but does not fit it, or a layout whose table is not there at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    /// Name of the adapter.
+    pub adapter: String,
+    /// The schema looked at; `None` when no schema has the table.
+    pub schema: Option<String>,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
+}
+
+/// What a database holds of what the adapters know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detection {
+    /// Layouts that fit; those in the default schema first.
+    pub found: Vec<Found>,
+    /// And those that do not, with the reasons.
+    pub rejected: Vec<Rejected>,
+}
+
+/// Where replayed jobs go, for layouts that leave this to the operator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ReplayDestination {
+    /// Nothing is configured: replay is disabled and says what to write.
+    #[default]
+    None,
+    /// A live table in the same database, `table` or `schema.table`.
+    Table(String),
+    /// A command, which whoever applies a batch runs as [`crate::store::Deliver`].
+    Command,
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Where replayed jobs go.
+    pub destination: ReplayDestination,
+}
+
+/// A destination that was checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Destination {
+    None,
+    /// The live table, quoted, with its schema.
+    Table(String),
+    Command,
+    /// One that was configured and cannot be used, with the reason.
+    Unusable(String),
+}
+
+impl Destination {
+    /// The live table, where there is one.
+    pub(super) fn table(&self) -> Option<&str> {
+        match self {
+            Destination::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+}
+
+/// Schemas with their tables, in the catalogue's order (the default schema first).
+type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
+
+/// Finds every layout that the adapters know, in every schema that the role sees.
+///
+/// # Errors
+/// When the catalogue cannot be read.
+pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
+    let word = engine.dialect().word();
+    let specs: Vec<(&Adapter, &Spec)> = adapters.iter().filter_map(|a| Some((a, a.spec(word)?))).collect();
+    let mut names: Vec<String> = specs.iter().map(|(_, s)| s.table.clone()).collect();
+    names.extend(specs.iter().flat_map(|(_, s)| s.detect.tables.keys().cloned()));
+    names.sort();
+    names.dedup();
+    let catalogue = read_catalogue(engine, &names, budget).await?;
+    let mut detection = Detection::default();
+    for (schema, tables) in &catalogue {
+        for (adapter, spec) in &specs {
+            let Some(table) = tables.get(&spec.table) else { continue };
+            let reasons = fit(spec, |name| tables.get(name));
+            if reasons.is_empty() {
+                detection.found.push(Found {
+                    adapter: adapter.name.clone(),
+                    title: spec.title.clone(),
+                    schema: schema.clone(),
+                    table: spec.table.clone(),
+                    columns: table.clone(),
+                });
+            } else {
+                let schema = Some(schema.clone());
+                detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema, reasons });
+            }
+        }
+    }
+    for (adapter, spec) in &specs {
+        if !catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table)) {
+            let reasons = vec![format!("there is no table {}", spec.table)];
+            detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
+        }
+    }
+    Ok(detection)
+}
+
+/// Opens a layout that [`detect`] found.
+///
+/// # Errors
+/// When the adapter does not speak for this database, its message template is wrong, or the database cannot be read.
+pub async fn open(
+    engine: Arc<Engine>,
+    adapter: &Adapter,
+    found: &Found,
+    options: &OpenOptions,
+    budget: &Budget,
+) -> Result<SqlStore> {
+    let word = engine.dialect().word();
+    let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
+    let spec = adapter.spec(word).ok_or_else(unspoken)?;
+    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    for action in Action::ALL {
+        if let Some(message) = spec.verbs.get(action).and_then(|v| v.message.as_ref()) {
+            Recipe::new(&layout, message)?;
+        }
+    }
+    let destination = check_destination(&engine, &layout, &options.destination, budget).await?;
+    let axis = Axis::of(&layout).ok_or_else(unspoken)?;
+    let clock = Look::read(engine.read(&[axis.clock()], budget).await?.pop().unwrap_or_default())?.clock;
+    let info = describe(&engine, &layout, found, &destination);
+    Ok(SqlStore {
+        engine,
+        destination,
+        info,
+        pace: Pace::default(),
+        clock: Mutex::new((clock, Instant::now())),
+        span: Mutex::new(None),
+        layout,
+    })
+}
+
+fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Destination) -> StoreInfo {
+    let verbs = &layout.spec.verbs;
+    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, availability(verbs.get(a)?, destination)))).collect();
+    let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
+    StoreInfo {
+        adapter: layout.adapter.clone(),
+        title: found.label(),
+        server: engine.server().to_owned(),
+        database: engine.database().to_owned(),
+        user: engine.user().to_owned(),
+        facets: layout.facets(),
+        sorts,
+        actions,
+        notation: Arc::new(layout.spec.notation.clone()),
+        read_only: engine.read_only().map(str::to_owned),
+    }
+}
+
+fn availability(verb: &Verb, destination: &Destination) -> Availability {
+    if let Some(reason) = &verb.disabled {
+        return Availability::Disabled(reason.clone());
+    }
+    let ready = |more: &[String]| Availability::Ready { notes: verb.notes.iter().chain(more).cloned().collect() };
+    match (destination, &verb.into_table, &verb.command) {
+        (Destination::Table(_), Some(table), _) => ready(&table.notes),
+        (Destination::Command, _, Some(command)) => ready(&command.notes),
+        _ if !verb.steps.is_empty() => ready(&[]),
+        (Destination::Unusable(reason), _, _) => Availability::Disabled(reason.clone()),
+        (_, table, command) => Availability::Disabled(no_destination(table.is_some(), command.is_some())),
+    }
+}
+
+fn no_destination(table: bool, command: bool) -> String {
+    let table = table.then_some("replay = { table = \"jobs\" } for a live table of this database");
+    let command = command.then_some("replay = { command = [\"bin/replay\"] } for a program that takes one job a line");
+    let ways: Vec<&str> = table.into_iter().chain(command).collect();
+    format!("nothing says where replayed jobs go; in the source's section of the config write {}", ways.join(", or "))
+}
+
+async fn check_destination(
+    engine: &Engine,
+    layout: &Layout,
+    wanted: &ReplayDestination,
+    budget: &Budget,
+) -> Result<Destination> {
+    let name = match wanted {
+        ReplayDestination::None => return Ok(Destination::None),
+        ReplayDestination::Command => return Ok(Destination::Command),
+        ReplayDestination::Table(name) => name,
+    };
+    let (schema, table) = name.split_once('.').unwrap_or((&layout.schema, name));
+    let identifier = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
+    if !identifier(schema) || !identifier(table) {
+        return Ok(Destination::Unusable(format!("replay.table is `table` or `schema.table`, not `{name}`")));
+    }
+    let columns = layout.spec.verbs.replay.as_ref().and_then(|v| v.into_table.as_ref()).map(|t| &t.columns);
+    let Some(columns) = columns else { return Ok(Destination::None) };
+    let catalogue = read_catalogue(engine, &[table.to_owned()], budget).await?;
+    let found = catalogue.iter().find(|(s, _)| s == schema).and_then(|(_, tables)| tables.get(table));
+    let unusable = |why: String| Destination::Unusable(format!("replay.table names {schema}.{table}: {why}"));
+    Ok(match found {
+        None => unusable("there is no such table".to_owned()),
+        Some(found) => match destination_misfits(table, found, columns).as_slice() {
+            [] => Destination::Table(format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table))),
+            reasons => unusable(reasons.join("; ")),
+        },
+    })
+}
+
+/// The named tables of every schema that the role sees.
+async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let statement = speech(engine.dialect()).catalogue(names);
+    let mut catalogue: Catalogue = Vec::new();
+    for row in engine.read(&[statement], budget).await?.pop().unwrap_or_default() {
+        let mut cells = Cells::new(row);
+        let mut text = || cells.text().map(Option::unwrap_or_default);
+        let (schema, table, name, data_type) = (text()?, text()?, text()?, text()?);
+        let column = Column { name, data_type, nullable: cells.int()? != Some(0), collation: cells.text()? };
+        if catalogue.last().is_none_or(|(last, _)| *last != schema) {
+            catalogue.push((schema, BTreeMap::new()));
+        }
+        if let Some((_, tables)) = catalogue.last_mut() {
+            tables.entry(table).or_default().columns.push(column);
+        }
+    }
+    Ok(catalogue)
+}

@@ -1,0 +1,214 @@
+//! Pages, single rows, details, cohorts, and what became of replayed jobs.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::SqlStore;
+use super::build::Sql;
+use super::judge::{Extras, Judge, is_key};
+use super::layout::Part;
+use super::row::{Cells, Read, WIDTH, contract, read, select};
+use super::scan::{Scan, Step};
+use super::steps::{Fill, expand};
+use crate::adapter::Kind;
+use crate::domain::action::Fate;
+use crate::domain::filter::Filter;
+use crate::domain::job::{JobDetail, JobId};
+use crate::domain::text::Untrusted;
+use crate::store::{
+    Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
+};
+
+/// Jobs of one step of freezing.
+const FREEZE: usize = 10_000;
+/// How long the ends of the table are remembered for showing progress.
+const SPAN_AGE: Duration = Duration::from_secs(60);
+
+impl SqlStore {
+    pub(super) fn scan<'a>(&'a self, judge: &'a Judge<'a>, sort: Sort, budget: &'a Budget) -> Scan<'a> {
+        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget }
+    }
+
+    pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+        let judge = Judge::new(&self.layout, &query.filter);
+        let forward = matches!(query.cursor, Cursor::Start | Cursor::After(_));
+        let step = self.scan(&judge, query.sort, budget).step(&query.cursor, query.limit.max(1)).await?;
+        let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
+        let scanned = match step.looked_at {
+            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, query.sort, forward).await }),
+            None => None,
+        };
+        let mut entries: Vec<Entry> = step.rows.into_iter().map(|r| r.entry).collect();
+        if !forward {
+            entries.reverse();
+        }
+        Ok(Page { entries, next, scanned })
+    }
+
+    pub(super) async fn read_rows(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>> {
+        let order = self.layout.order(SortKey::Time).unwrap_or(&self.layout.key);
+        let valid = self.valid(ids);
+        if valid.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, &self.layout, order, Extras::default());
+        sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
+        self.layout.speech.keys_in(&mut sql, &self.layout.key.raw, self.layout.key.kind, &valid);
+        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry)).collect()
+    }
+
+    pub(super) async fn read_detail(&self, id: &JobId, budget: &Budget) -> Result<Option<JobDetail>> {
+        let layout = &self.layout;
+        let valid = self.valid(std::slice::from_ref(id));
+        if valid.is_empty() {
+            return Ok(None);
+        }
+        let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
+        let shown: Vec<&str> = heavy.iter().filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
+        let others: Vec<&str> =
+            layout.columns.iter().map(|c| c.name.as_str()).filter(|name| !shown.contains(name)).collect();
+        let order = layout.order(SortKey::Time).unwrap_or(&layout.key);
+        let mut sql = Sql::new(layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, layout, order, Extras { message: true, arguments: true });
+        let backtrace = contract(layout, Part::Backtrace);
+        sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
+        for name in &others {
+            sql.push(&format!(", {}", layout.speech.contract(&format!("t.{}", layout.speech.quote(name)), Kind::Text)));
+        }
+        sql.push(&format!(" FROM {} AS t WHERE ", layout.table));
+        layout.speech.keys_in(&mut sql, &layout.key.raw, layout.key.kind, &valid);
+        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        let Some(mut row) = rows.into_iter().next() else { return Ok(None) };
+        let rest = super::engine::Row(row.0.split_off(WIDTH.min(row.0.len())));
+        let light = read(layout, row)?;
+        let mut cells = Cells::new(rest);
+        let (backtrace, lineage) = (cells.untrusted()?, cells.untrusted()?);
+        let metadata =
+            others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
+        Ok(Some(JobDetail {
+            message: light.message.map(Untrusted::new),
+            arguments: light.arguments.map(Untrusted::new),
+            backtrace,
+            metadata,
+            lineage,
+            row: light.entry.row,
+        }))
+    }
+
+    pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
+        let judge = Judge::new(&self.layout, filter);
+        let sort = Sort::default();
+        let step = self.scan(&judge, sort, budget).step(&cursor, FREEZE).await?;
+        let next = step.last.clone().map(Cursor::After);
+        let rows = step.looked_at.unwrap_or(step.rows.len() as u64);
+        let share = if next.is_some() { self.share_of(&step, sort, true).await } else { 1.0 };
+        let jobs = step.rows.into_iter().map(frozen).collect();
+        Ok(FreezeStep { jobs, next, scanned: Scanned { rows, share } })
+    }
+
+    pub(super) async fn read_outcome(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<(JobId, Fate)>> {
+        let unknown = || ids.iter().map(|id| (id.clone(), Fate::Unknown)).collect();
+        let Some(outcome) = &self.layout.spec.outcome else { return Ok(unknown()) };
+        let needs_target = outcome.get_ref().contains("{target}");
+        let valid = self.valid(ids);
+        if valid.is_empty() || (needs_target && self.destination.table().is_none()) {
+            return Ok(unknown());
+        }
+        let fill = Fill { ids: &valid, ..Fill::of(&self.layout, self.destination.table()) };
+        let statement = expand(outcome.get_ref(), &fill);
+        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let mut fates: HashMap<String, Fate> = HashMap::new();
+        for row in rows {
+            let mut cells = Cells::new(row);
+            let (id, word, error) = (cells.text()?, cells.text()?, cells.untrusted()?);
+            if let Some(id) = id {
+                fates.insert(id, fate(word.as_deref().unwrap_or_default(), error)?);
+            }
+        }
+        let missing = || Fate::Unknown;
+        Ok(ids.iter().map(|id| (id.clone(), fates.remove(id.as_str()).unwrap_or_else(missing))).collect())
+    }
+
+    /// The keys among `ids` that can be keys of this table.
+    pub(super) fn valid(&self, ids: &[JobId]) -> Vec<String> {
+        let kind = self.layout.key.kind;
+        ids.iter().map(JobId::as_str).filter(|id| is_key(id, kind)).map(str::to_owned).collect()
+    }
+
+    async fn share_of(&self, step: &Step, sort: Sort, forward: bool) -> f32 {
+        let Some(last) = &step.last else { return 1.0 };
+        if sort.key != SortKey::Time {
+            return 0.0;
+        }
+        let share = self.share(last, 0).await;
+        if sort.descending == forward { share } else { 1.0 - share }
+    }
+
+    /// How far a place lies from the newest row towards the oldest, from 0 to 1.
+    pub(super) async fn share(&self, last: &Position, _looked_at: u64) -> f32 {
+        let Some((newest, oldest)) = self.ends().await else { return 0.0 };
+        let Some(here) = self.axis_value(last).await else { return 1.0 };
+        let whole = newest.saturating_sub(oldest).max(1) as f64;
+        (newest.saturating_sub(here) as f64 / whole).clamp(0.0, 1.0) as f32
+    }
+
+    /// The newest and oldest place on the axis, as numbers.
+    async fn ends(&self) -> Option<(i64, i64)> {
+        if let Some((asked, newest, oldest)) = *self.span.lock().unwrap_or_else(|p| p.into_inner()) {
+            if asked.elapsed() < SPAN_AGE {
+                return Some((newest, oldest));
+            }
+        }
+        let order = self.layout.order(SortKey::Time)?;
+        let speech = self.layout.speech;
+        let end = |f: &str| {
+            speech.contract(&format!("(SELECT {f}({}) FROM {} AS t)", order.raw, self.layout.table), order.kind)
+        };
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("SELECT {}, {}", end("max"), end("min")));
+        let budget = Budget::new(Duration::from_millis(500));
+        let row = self.engine.read(&[sql.done()], &budget).await.ok()?.pop()?.into_iter().next()?;
+        let mut cells = Cells::new(row);
+        let ends = (cells.int().ok()??, cells.int().ok()??);
+        *self.span.lock().unwrap_or_else(|p| p.into_inner()) = Some((Instant::now(), ends.0, ends.1));
+        Some(ends)
+    }
+
+    /// A place as a number on the axis.
+    async fn axis_value(&self, place: &Position) -> Option<i64> {
+        let key = place.key.as_deref()?;
+        let order = self.layout.order(SortKey::Time)?;
+        if !matches!(order.kind, Kind::Utc | Kind::Instant) {
+            let unit = match order.kind {
+                Kind::EpochS => 1_000_000,
+                Kind::EpochMs => 1_000,
+                _ => 1,
+            };
+            return key.parse::<i64>().ok().map(|n| n.saturating_mul(unit));
+        }
+        let whole = key.get(..19)?.replace('T', " ");
+        let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;
+        Some(at.and_utc().timestamp_micros())
+    }
+}
+
+fn frozen(read: Read) -> Frozen {
+    let row = read.entry.row;
+    Frozen { id: row.id, error_class: row.error_class, job_class: row.job_class, at: row.at, state: row.state }
+}
+
+fn fate(word: &str, error: Option<Untrusted>) -> Result<Fate> {
+    Ok(match word {
+        "queued" => Fate::Queued,
+        "running" => Fate::Running,
+        "succeeded" => Fate::Succeeded,
+        "dead" => Fate::DeadAgain(error),
+        "gone" => Fate::Gone,
+        "unknown" => Fate::Unknown,
+        other => return Err(StoreError::Layout(format!("the outcome statement returned the fate `{other}`"))),
+    })
+}

@@ -1,0 +1,195 @@
+//! The columns of a light row, in the one order in which every statement selects them, and how they are read.
+
+use std::borrow::Cow;
+
+use super::build::Sql;
+use super::engine::{Row, Value};
+use super::judge::Extras;
+use super::layout::{Expr, Layout, Part};
+use crate::adapter::Kind;
+use crate::domain::filter::{Key, Subject};
+use crate::domain::fingerprint::Fingerprint;
+use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
+use crate::domain::json;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::{Entry, Position, Result, StoreError};
+
+/// A row as it was read: light, with its place, and with what the last word in memory needs.
+pub(super) struct Read {
+    pub(super) entry: Entry,
+    pub(super) reason: Option<String>,
+    pub(super) message: Option<String>,
+    pub(super) arguments: Option<String>,
+    /// Whether the row met the statement's condition; a window's last row may be there for its place only.
+    pub(super) hit: bool,
+    /// Its number in the window, from 1.
+    pub(super) number: u64,
+}
+
+/// How many columns [`select`] writes.
+pub(super) const WIDTH: usize = 14;
+
+/// Writes the light columns, followed by those that `extras` asks for (NULL for the others).
+pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
+    let speech = layout.speech;
+    let head = |part: Part| {
+        layout.part(part).map_or("NULL".to_owned(), |e| speech.contract(&speech.head(&e.raw, MESSAGE_HEAD), Kind::Text))
+    };
+    let whole = |wanted: bool, part: Part| if wanted { contract(layout, part) } else { "NULL".to_owned() };
+    let columns: [String; WIDTH] = [
+        speech.contract(&layout.key.raw, Kind::Text),
+        speech.position(&order.raw, order.kind),
+        contract(layout, Part::At),
+        contract(layout, Part::State),
+        contract(layout, Part::Error),
+        head(Part::Message),
+        contract(layout, Part::Class),
+        contract(layout, Part::Queue),
+        contract(layout, Part::Worker),
+        contract(layout, Part::Attempts),
+        contract(layout, Part::MaxAttempts),
+        contract(layout, Part::Reason),
+        whole(extras.message, Part::Message),
+        whole(extras.arguments, Part::Arguments),
+    ];
+    for (i, column) in columns.iter().enumerate() {
+        if i > 0 {
+            sql.push(", ");
+        }
+        sql.push(&format!("{column} AS c{i}"));
+    }
+}
+
+/// A part as a contract column; NULL where the layout has none.
+pub(super) fn contract(layout: &Layout, part: Part) -> String {
+    layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.contract(&e.raw, e.kind))
+}
+
+/// Reads the columns that [`select`] wrote.
+pub(super) fn read(layout: &Layout, row: Row) -> Result<Read> {
+    let mut cells = Cells::new(row);
+    let id = JobId::new(cells.text()?.ok_or_else(|| StoreError::Layout("a primary key is NULL".to_owned()))?);
+    let position = Position { key: cells.text()?, id: id.clone() };
+    let at = cells.int()?.map(Timestamp);
+    let native = match layout.part(Part::State) {
+        Some(_) => cells.text()?.unwrap_or_default(),
+        None => cells.text()?.or_else(|| layout.words(State::Dead).first().cloned()).unwrap_or_default(),
+    };
+    let row = JobRow {
+        id,
+        at,
+        state: if layout.part(Part::State).is_some() { layout.state_of(&native) } else { State::Dead },
+        native_state: Untrusted::new(native),
+        error_class: cells.untrusted()?,
+        message: cells.untrusted()?,
+        job_class: cells.untrusted()?,
+        queue: cells.untrusted()?,
+        worker: cells.untrusted()?,
+        attempts: cells.int()?,
+        max_attempts: cells.int()?,
+    };
+    Ok(Read {
+        entry: Entry { row, position },
+        reason: cells.text()?,
+        message: cells.text()?,
+        arguments: cells.text()?,
+        hit: cells.int().ok().flatten().is_none_or(|n| n != 0),
+        number: cells.int().ok().flatten().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+    })
+}
+
+/// The cells of a row, taken from the left.
+pub(super) struct Cells(std::vec::IntoIter<Value>);
+
+impl Cells {
+    pub(super) fn new(row: Row) -> Self {
+        Self(row.0.into_iter())
+    }
+
+    fn next(&mut self) -> Result<Value> {
+        self.0.next().ok_or_else(|| StoreError::Layout("a statement returned too few columns".to_owned()))
+    }
+
+    /// Text; a number is written out, because some databases type values and not columns.
+    pub(super) fn text(&mut self) -> Result<Option<String>> {
+        Ok(match self.next()? {
+            Value::Null => None,
+            Value::Text(text) => Some(text),
+            Value::Int(n) => Some(n.to_string()),
+        })
+    }
+
+    pub(super) fn untrusted(&mut self) -> Result<Option<Untrusted>> {
+        Ok(self.text()?.map(Untrusted::new))
+    }
+
+    /// A whole number; text that is one counts, other text is none.
+    pub(super) fn int(&mut self) -> Result<Option<i64>> {
+        Ok(match self.next()? {
+            Value::Null => None,
+            Value::Int(n) => Some(n),
+            Value::Text(text) => text.trim().parse().ok(),
+        })
+    }
+
+    /// A count.
+    pub(super) fn count(&mut self) -> Result<u64> {
+        Ok(self.int()?.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+    }
+}
+
+impl Read {
+    /// The fingerprint, which goes by what a light row carries.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        let row = &self.entry.row;
+        Fingerprint::of(row.error_class.as_ref().map(Untrusted::exact), row.message.as_ref().map(Untrusted::exact))
+    }
+}
+
+impl Subject for Read {
+    fn text(&self, key: &Key) -> Option<Cow<'_, str>> {
+        let row = &self.entry.row;
+        let exact = |t: &'_ Option<Untrusted>| t.as_ref().map(|t| Cow::Owned(t.exact().to_owned()));
+        match key {
+            Key::Error => exact(&row.error_class),
+            Key::Class => exact(&row.job_class),
+            Key::Queue => exact(&row.queue),
+            Key::Worker => exact(&row.worker),
+            Key::Reason => self.reason.as_deref().map(Cow::Borrowed),
+            Key::Message => match &self.message {
+                Some(whole) => Some(Cow::Borrowed(whole)),
+                None => exact(&row.message),
+            },
+            Key::Native => Some(Cow::Borrowed(row.native_state.exact())),
+            Key::Id => Some(Cow::Borrowed(row.id.as_str())),
+            Key::Fingerprint => Some(Cow::Owned(self.fingerprint().to_string())),
+            _ => None,
+        }
+    }
+
+    fn number(&self, key: &Key) -> Option<i64> {
+        if *key == Key::Attempts { self.entry.row.attempts } else { None }
+    }
+
+    fn time(&self, _key: &Key) -> Option<Timestamp> {
+        self.entry.row.at
+    }
+
+    fn state(&self) -> State {
+        self.entry.row.state
+    }
+
+    fn arguments(&self) -> Option<Cow<'_, str>> {
+        self.arguments.as_deref().map(Cow::Borrowed)
+    }
+
+    fn argument_values(&self, path: &[String]) -> Vec<Cow<'_, str>> {
+        let text = self.arguments.as_deref().unwrap_or_default();
+        json::lookup(text, path)
+            .into_iter()
+            .filter(|s| s.kind != json::Kind::Null)
+            .map(|s| Cow::Owned(s.text))
+            .collect()
+    }
+}

@@ -1,0 +1,363 @@
+//! Rows in an order, from a place, in either direction: pages, and the ids of a cohort.
+//!
+//! The order falls into two segments, rows that have the key and after them rows that have none (NULL), so that one
+//! index serves both directions. A segment is read *directly* (the condition and a LIMIT: one statement, at best an
+//! index that ends early), and when that takes too long, or when part of the filter is judged in memory, by *windows*:
+//! a number of rows in order, whatever they are, of which those are returned that pass. A window is bounded whatever
+//! the filter is.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::build::Sql;
+use super::count::{WindowCounts, read_window, window_statement};
+use super::dialect::WindowShape;
+use super::engine::{Engine, Statement};
+use super::group::Grouping;
+use super::judge::Judge;
+use super::layout::{Expr, Layout};
+use super::row::{Read, read, select};
+use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
+
+/// How long the direct statement may take before windows are used instead.
+const DIRECT: Duration = Duration::from_millis(400);
+/// What a window is meant to take.
+const TARGET: Duration = Duration::from_millis(150);
+/// Rows of the first window, and the bounds of all.
+const FIRST: usize = 4_000;
+const LEAST: usize = 200;
+const MOST: usize = 200_000;
+/// The most that is read where each row brings its heavy columns along.
+const MOST_HEAVY: usize = 2_000;
+
+/// What is remembered from scan to scan.
+pub(super) struct Pace {
+    rows: AtomicUsize,
+    /// Questions for which the direct statement took too long.
+    slow: Mutex<HashSet<String>>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { rows: AtomicUsize::new(FIRST), slow: Mutex::new(HashSet::new()) }
+    }
+}
+
+impl Pace {
+    fn window(&self, heavy: bool) -> usize {
+        let rows = self.rows.load(Ordering::Relaxed);
+        if heavy { rows.min(MOST_HEAVY) } else { rows }
+    }
+
+    /// Adapts the next window to what this one took.
+    fn learn(&self, rows: usize, took: Duration) {
+        let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
+        // Truncation is fine: the figure is a guess.
+        let next = (rows as f64 * share) as usize;
+        self.rows.store(next.clamp(LEAST, MOST), Ordering::Relaxed);
+    }
+
+    /// Halves the window after a step that ran into its deadline.
+    fn back_off(&self, rows: usize) {
+        self.rows.store((rows / 2).max(LEAST), Ordering::Relaxed);
+    }
+
+    /// Whether the direct statement is known to take too long for a question.
+    pub(super) fn is_slow(&self, question: &str) -> bool {
+        self.slow.lock().unwrap_or_else(|p| p.into_inner()).contains(question)
+    }
+
+    /// Remembers that it does.
+    pub(super) fn mark_slow(&self, question: &str) {
+        let mut slow = self.slow.lock().unwrap_or_else(|p| p.into_inner());
+        if slow.len() > 100 {
+            slow.clear();
+        }
+        slow.insert(question.to_owned());
+    }
+}
+
+/// A question for rows.
+pub(super) struct Scan<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) layout: &'a Layout,
+    pub(super) pace: &'a Pace,
+    pub(super) judge: &'a Judge<'a>,
+    pub(super) sort: Sort,
+    pub(super) budget: &'a Budget,
+}
+
+/// What one step of a scan found, in reading order.
+pub(super) struct Step {
+    pub(super) rows: Vec<Read>,
+    /// The last place looked at, when there may be more beyond it.
+    pub(super) last: Option<Position>,
+    /// Rows looked at, when windows were used.
+    pub(super) looked_at: Option<u64>,
+}
+
+/// Rows with the key, or rows without, from a place on.
+#[derive(Clone, Debug, PartialEq)]
+struct Segment {
+    null: bool,
+    from: Option<Position>,
+}
+
+impl Scan<'_> {
+    /// The next rows, at most `limit`, in the direction that the cursor reads.
+    pub(super) async fn step(&self, cursor: &Cursor, limit: usize) -> Result<Step> {
+        let order = self.order()?;
+        let forward = matches!(cursor, Cursor::Start | Cursor::After(_));
+        let segments = segments(cursor, forward, order.nullable && !self.layout.is_key(order));
+        if self.judge.rest.is_some() {
+            return self.windows(order, forward, &segments, limit).await;
+        }
+        let question = self.question(order, &segments, forward);
+        if !self.pace.is_slow(&question) {
+            match self.direct(order, forward, &segments, limit).await {
+                Err(StoreError::Timeout(_)) if !self.judge.by_key() => self.pace.mark_slow(&question),
+                other => return other,
+            }
+        }
+        self.windows(order, forward, &segments, limit).await
+    }
+
+    fn order(&self) -> Result<&Expr> {
+        let missing = || StoreError::Input("this layout cannot be sorted by attempts".to_owned());
+        self.layout.order(self.sort.key).ok_or_else(missing)
+    }
+
+    /// What the same scan would ask wherever it stands: the memory of what was slow goes by it.
+    fn question(&self, order: &Expr, segments: &[Segment], forward: bool) -> String {
+        let mut anywhere = segments.to_vec();
+        anywhere.iter_mut().for_each(|s| s.from = None);
+        let statement = anywhere.first().map(|s| self.direct_statement(order, s, forward, 1)).unwrap_or_default();
+        format!("{statement:?}")
+    }
+
+    async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+        let deadline = if self.judge.by_key() { self.budget.statement } else { self.budget.statement.min(DIRECT) };
+        let budget = Budget { statement: deadline, cancel: self.budget.cancel.clone() };
+        let mut rows = Vec::new();
+        for segment in segments {
+            let wanted = limit.saturating_sub(rows.len());
+            if wanted == 0 {
+                break;
+            }
+            let statement = self.direct_statement(order, segment, forward, wanted);
+            rows.extend(self.fetch(statement, &budget).await?);
+        }
+        let last = (rows.len() >= limit).then(|| rows.last().map(|r| r.entry.position.clone())).flatten();
+        Ok(Step { rows, last, looked_at: None })
+    }
+
+    async fn windows(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+        let started = Instant::now();
+        let (mut rows, mut looked_at, mut last) = (Vec::new(), 0, None);
+        for (i, segment) in segments.iter().enumerate() {
+            let mut from = segment.from.clone();
+            loop {
+                let here = Segment { null: segment.null, from: from.clone() };
+                let (found, seen, end) = self.window(order, forward, &here).await?;
+                looked_at += seen;
+                for row in found {
+                    if rows.len() < limit {
+                        last = Some(row.entry.position.clone());
+                        rows.push(row);
+                    } else {
+                        // The window held more than was asked for: go on behind the last that is returned.
+                        return Ok(Step { rows, last, looked_at: Some(looked_at) });
+                    }
+                }
+                let done = end.is_none();
+                if let Some(place) = end {
+                    last = Some(place.clone());
+                    from = Some(place);
+                } else if i + 1 == segments.len() {
+                    last = None;
+                }
+                if rows.len() >= limit || (!done && started.elapsed() >= TARGET) {
+                    return Ok(Step { rows, last, looked_at: Some(looked_at) });
+                }
+                if done {
+                    break;
+                }
+            }
+        }
+        Ok(Step { rows, last: None, looked_at: Some(looked_at) })
+    }
+
+    /// One window: the rows that pass, how many were looked at, and the last place unless the segment ended.
+    async fn window(
+        &self,
+        order: &Expr,
+        forward: bool,
+        segment: &Segment,
+    ) -> Result<(Vec<Read>, u64, Option<Position>)> {
+        let heavy = self.judge.rest.is_some();
+        let (mut reads, size, took) = loop {
+            let size = self.pace.window(heavy);
+            let began = Instant::now();
+            match self.fetch(self.window_statement(order, segment, forward, size), self.budget).await {
+                Ok(reads) => break (reads, size, began.elapsed()),
+                Err(StoreError::Timeout(_)) if size > LEAST => self.pace.back_off(size),
+                Err(error) => return Err(error),
+            }
+        };
+        self.pace.learn(size, took);
+        let edge = u64::try_from(size).unwrap_or(u64::MAX);
+        let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
+        let seen = reads.iter().map(|r| r.number).max().unwrap_or(0);
+        reads.sort_by_key(|r| r.number);
+        reads.retain(|r| r.hit && self.judge.rest.as_ref().is_none_or(|rest| rest.matches(r)));
+        Ok((reads, seen, end))
+    }
+
+    /// One window forward from a cursor, or several where they are quick: all rows that pass.
+    pub(super) async fn window_step(&self, cursor: &Cursor) -> Result<Step> {
+        let order = self.order()?;
+        let nullable = order.nullable && !self.layout.is_key(order);
+        self.windows(order, true, &segments(cursor, true, nullable), usize::MAX).await
+    }
+
+    /// Counts by value in the next window forward.
+    pub(super) async fn window_counts(&self, cursor: &Cursor, grouping: &Grouping<'_>) -> Result<WindowCounts> {
+        let order = self.order()?;
+        let nullable = order.nullable && !self.layout.is_key(order);
+        let segments = segments(cursor, true, nullable);
+        let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
+        for segment in &segments {
+            let (size, began) = (self.pace.window(false), Instant::now());
+            let statement = self.counting_statement(order, segment, size, grouping);
+            let rows = match self.engine.read(&[statement], self.budget).await {
+                Ok(mut results) => results.pop().unwrap_or_default(),
+                Err(StoreError::Timeout(_)) if size > LEAST => {
+                    self.pace.back_off(size);
+                    return Ok(WindowCounts { last: segment.from.clone().or(sum.last), ..sum });
+                }
+                Err(error) => return Err(error),
+            };
+            self.pace.learn(size, began.elapsed());
+            let counts = read_window(grouping, rows)?;
+            sum.values.extend(counts.values);
+            sum.looked_at += counts.looked_at;
+            sum.last = counts.last;
+            if sum.last.is_some() {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
+        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let shape = WindowShape {
+            table: &self.layout.table,
+            key: &self.layout.speech.quote(key),
+            order: &self.order_by(order, segment.null, true),
+            rows: size,
+        };
+        let position = self.layout.speech.position(&order.raw, order.kind);
+        let within = &mut |sql: &mut Sql| self.within(sql, order, segment, true);
+        window_statement(self, grouping, &shape, &position, within)
+    }
+
+    async fn fetch(&self, statement: Statement, budget: &Budget) -> Result<Vec<Read>> {
+        let mut results = self.engine.read(&[statement], budget).await?;
+        results.pop().unwrap_or_default().into_iter().map(|row| read(self.layout, row)).collect()
+    }
+
+    fn direct_statement(&self, order: &Expr, segment: &Segment, forward: bool, limit: usize) -> Statement {
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, self.layout, order, self.judge.extras);
+        sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
+        self.judge.push(&mut sql);
+        sql.push(" AND ");
+        self.within(&mut sql, order, segment, forward);
+        sql.push(&format!(" ORDER BY {} LIMIT {limit}", self.order_by(order, segment.null, forward)));
+        sql.done()
+    }
+
+    fn window_statement(&self, order: &Expr, segment: &Segment, forward: bool, size: usize) -> Statement {
+        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let shape = WindowShape {
+            table: &self.layout.table,
+            key: &self.layout.speech.quote(key),
+            order: &self.order_by(order, segment.null, forward),
+            rows: size,
+        };
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT * FROM (SELECT ");
+        select(&mut sql, self.layout, order, self.judge.extras);
+        sql.push(", CASE WHEN ");
+        self.judge.push(&mut sql);
+        sql.push(" THEN 1 ELSE 0 END AS hit, rn FROM ");
+        let within = &mut |sql: &mut Sql| self.within(sql, order, segment, forward);
+        self.layout.speech.window(&mut sql, &shape, within);
+        sql.push(&format!(") AS x WHERE hit = 1 OR rn = {size}"));
+        sql.done()
+    }
+
+    /// Writes whether a row belongs to a segment and lies beyond its place.
+    fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+        let speech = self.layout.speech;
+        let key = &self.layout.key;
+        let descending = self.sort.descending == forward;
+        let Some(from) = &segment.from else {
+            match (segment.null, order.nullable && !self.layout.is_key(order)) {
+                (true, _) => sql.push(&format!("{} IS NULL", order.raw)),
+                (false, true) => sql.push(&format!("{} IS NOT NULL", order.raw)),
+                (false, false) => sql.push("1 = 1"),
+            };
+            return;
+        };
+        if segment.null {
+            sql.push(&format!("{} IS NULL AND ", order.raw));
+        }
+        let by_key = segment.null || self.layout.is_key(order);
+        let value = match (&from.key, by_key) {
+            (Some(value), false) => {
+                let mut place = || speech.cast(&sql.text(value), order.kind);
+                let first = place();
+                if speech.beyond_repeats_key() {
+                    place();
+                }
+                Some((order.raw.as_str(), first))
+            }
+            _ => None,
+        };
+        let id = speech.cast(&sql.text(from.id.as_str()), key.kind);
+        speech.beyond(sql, value, (&key.raw, id), descending);
+    }
+
+    fn order_by(&self, order: &Expr, null: bool, forward: bool) -> String {
+        let direction = if self.sort.descending == forward { "DESC" } else { "ASC" };
+        let key = &self.layout.key.raw;
+        if null || self.layout.is_key(order) {
+            return format!("{key} {direction}");
+        }
+        format!("{} {direction}, {key} {direction}", order.raw)
+    }
+}
+
+/// The segments that lie ahead of a cursor, in reading order.
+fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Segment> {
+    let from = match cursor {
+        Cursor::Start | Cursor::End => None,
+        Cursor::After(place) | Cursor::Before(place) => Some(place.clone()),
+    };
+    let at_null = from.as_ref().is_some_and(|p| p.key.is_none());
+    let whole = |null| Segment { null, from: None };
+    let part = |null| Segment { null, from: from.clone() };
+    match (forward, at_null) {
+        // NULL stands last in either direction of the sort, so it is read last forwards and first backwards.
+        (true, true) => vec![part(true)],
+        (true, false) if nullable => vec![part(false), whole(true)],
+        (false, true) => vec![part(true), whole(false)],
+        (false, false) if nullable && from.is_none() => vec![whole(true), whole(false)],
+        _ => vec![part(false)],
+    }
+}

@@ -1,0 +1,140 @@
+//! Totals by state, and what the planner's statistics tell of a facet.
+
+use std::collections::BTreeMap;
+
+use super::SqlStore;
+use super::build::Sql;
+use super::dialect::Place;
+use super::engine::Row;
+use super::group::untrusted;
+use super::judge::Judge;
+use super::layout::{Part, part_of_facet};
+use super::row::Cells;
+use crate::adapter::Kind;
+use crate::domain::facet::Facet;
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::job::State;
+use crate::store::{Budget, Result, StoreError};
+
+/// Rows at which a capped count stops.
+const CAP: usize = 100_000;
+
+/// The statistics of one column.
+struct Statistics {
+    /// Values with their share of all rows, NULL included, in millionths.
+    values: Vec<(Option<String>, u64)>,
+    rows: u64,
+}
+
+impl SqlStore {
+    /// An estimate of a facet among dead jobs; `None` where the database keeps no statistics of it.
+    pub(super) async fn read_statistics(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
+        let column = part_of_facet(facet).and_then(|p| self.layout.part(p)).and_then(|e| e.column.clone());
+        let Some(column) = column else { return Ok(None) };
+        let Some(statistics) = self.statistics(&column, budget).await? else { return Ok(None) };
+        let dead = match self.layout.part(Part::State).and_then(|e| e.column.clone()) {
+            Some(state) if facet != Facet::State => self.dead_share(&state, budget).await?,
+            _ => 1_000_000,
+        };
+        let estimate = |share: u64| -> u64 {
+            let n = u128::from(statistics.rows) * u128::from(share) * u128::from(dead) / 1_000_000_000_000;
+            u64::try_from(n).unwrap_or(u64::MAX)
+        };
+        let mut values: BTreeMap<Option<String>, u64> = BTreeMap::new();
+        for (value, share) in &statistics.values {
+            let value = match (facet, value) {
+                (Facet::State, Some(word)) => Some(self.layout.state_of(word).word().to_owned()),
+                (_, value) => value.clone(),
+            };
+            *values.entry(value).or_default() += estimate(*share);
+        }
+        let bar = |(value, n): (&Option<String>, &u64)| Bar {
+            value: untrusted(value),
+            count: Count { n: *n, exactness: Exactness::Estimate },
+            first_seen: None,
+            last_seen: None,
+            trend: Vec::new(),
+        };
+        let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
+        bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+        let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
+        Ok(Some(Histogram { facet, bars, total, as_of: self.clock(), progress: None }))
+    }
+
+    /// Jobs by state, whatever the filter.
+    pub(super) async fn count_states(&self, budget: &Budget) -> Result<Vec<(State, Count)>> {
+        let mut sql = Sql::new(self.layout.speech);
+        let Some(expr) = self.layout.part(Part::State) else {
+            sql.push(&format!("SELECT count(*) FROM {} AS t", self.layout.table));
+            return match self.engine.read(&[sql.done()], budget).await {
+                Ok(mut results) => Ok(vec![(State::Dead, Count::exact(first_count(results.pop())?))]),
+                Err(StoreError::Timeout(_)) => self.guess_states(budget).await,
+                Err(error) => Err(error),
+            };
+        };
+        let word = self.layout.speech.contract("v", Kind::Text);
+        let group = self.layout.speech.group(&expr.raw);
+        let table = &self.layout.table;
+        sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {table} AS t) AS x GROUP BY v"));
+        let rows = match self.engine.read(&[sql.done()], budget).await {
+            Ok(mut results) => results.pop().unwrap_or_default(),
+            Err(StoreError::Timeout(_)) => return self.guess_states(budget).await,
+            Err(error) => return Err(error),
+        };
+        let mut totals: BTreeMap<State, u64> = BTreeMap::new();
+        for row in rows {
+            let mut cells = Cells::new(row);
+            let state = self.layout.state_of(cells.text()?.as_deref().unwrap_or_default());
+            *totals.entry(state).or_default() += cells.count()?;
+        }
+        let offered = State::ALL.into_iter().filter(|s| !self.layout.words(*s).is_empty() || totals.contains_key(s));
+        Ok(offered.map(|s| (s, Count::exact(totals.get(&s).copied().unwrap_or(0)))).collect())
+    }
+
+    /// Totals from statistics, or by counting the dead up to a cap.
+    async fn guess_states(&self, budget: &Budget) -> Result<Vec<(State, Count)>> {
+        if let Some(estimate) = self.read_statistics(Facet::State, budget).await? {
+            let count = |state: State| {
+                let bar = estimate.bars.iter().find(|b| b.value.as_ref().is_some_and(|v| v.exact() == state.word()));
+                Count { n: bar.map_or(0, |b| b.count.n), exactness: Exactness::Estimate }
+            };
+            return Ok(State::ALL.into_iter().map(|s| (s, count(s))).collect());
+        }
+        let judge = Judge::everything(&self.layout);
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} AS t WHERE ", self.layout.table));
+        judge.state(&mut sql, State::Dead);
+        sql.push(&format!(" LIMIT {CAP}) AS x"));
+        let n = first_count(self.engine.read(&[sql.done()], budget).await?.pop())?;
+        let exactness = if n < CAP as u64 { Exactness::Exact } else { Exactness::AtLeast };
+        Ok(vec![(State::Dead, Count { n, exactness })])
+    }
+
+    /// The share of dead rows by the statistics of the state column, in millionths.
+    async fn dead_share(&self, column: &str, budget: &Budget) -> Result<u64> {
+        let Some(statistics) = self.statistics(column, budget).await? else { return Ok(1_000_000) };
+        let dead = self.layout.words(State::Dead);
+        let is_dead = |value: &Option<String>| value.as_ref().is_some_and(|w| dead.contains(w));
+        Ok(statistics.values.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum())
+    }
+
+    async fn statistics(&self, column: &str, budget: &Budget) -> Result<Option<Statistics>> {
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        let Some(statement) = self.layout.speech.statistics(place, column) else { return Ok(None) };
+        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let mut out = Statistics { values: Vec::new(), rows: 0 };
+        for row in rows {
+            let mut cells = Cells::new(row);
+            let (value, n, is_rows) = (cells.text()?, cells.count()?, cells.int()? == Some(1));
+            match is_rows {
+                true => out.rows = n,
+                false => out.values.push((value, n)),
+            }
+        }
+        Ok((!out.values.is_empty() && out.rows > 0).then_some(out))
+    }
+}
+
+fn first_count(rows: Option<Vec<Row>>) -> Result<u64> {
+    rows.unwrap_or_default().into_iter().next().map_or(Ok(0), |row| Cells::new(row).count())
+}

@@ -1,0 +1,63 @@
+//! Statements of adapter files, filled in.
+
+use super::build::Sql;
+use super::dialect::BatchRow;
+use super::engine::Statement;
+use super::layout::{Layout, Part};
+use super::row::contract;
+use crate::adapter::{Kind, Piece, pieces};
+use crate::domain::time::Timestamp;
+
+/// What a statement's placeholders stand for.
+#[derive(Clone, Copy)]
+pub(super) struct Fill<'a> {
+    pub(super) layout: &'a Layout,
+    /// The live table, quoted, with its schema.
+    pub(super) target: Option<&'a str>,
+    pub(super) ids: &'a [String],
+    pub(super) batch: &'a [BatchRow],
+    pub(super) run: &'a str,
+    pub(super) run_after: Option<Timestamp>,
+}
+
+impl<'a> Fill<'a> {
+    /// Nothing but the names of a layout.
+    pub(super) fn of(layout: &'a Layout, target: Option<&'a str>) -> Self {
+        Self { layout, target, ids: &[], batch: &[], run: "", run_after: None }
+    }
+}
+
+/// A statement with its placeholders filled in.
+pub(super) fn expand(text: &str, fill: &Fill<'_>) -> Statement {
+    let mut sql = Sql::new(fill.layout.speech);
+    push(&mut sql, text, fill);
+    sql.done()
+}
+
+/// Pushes text with its placeholders filled in.
+pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
+    let (layout, speech) = (fill.layout, fill.layout.speech);
+    for piece in pieces(text) {
+        match piece {
+            Piece::Sql(text) => drop(sql.push(text)),
+            Piece::Hole("table") => drop(sql.push(&layout.table)),
+            Piece::Hole("schema") => drop(sql.push(&speech.quote(&layout.schema))),
+            Piece::Hole("target") => drop(sql.push(fill.target.unwrap_or("NULL"))),
+            Piece::Hole("key") => drop(sql.push(&speech.contract(&layout.key.raw, Kind::Text))),
+            Piece::Hole("error_class") => drop(sql.push(&contract(layout, Part::Error))),
+            Piece::Hole("ids") => speech.keys_in(sql, &layout.key.raw, layout.key.kind, fill.ids),
+            Piece::Hole("batch") => speech.batch(sql, fill.batch, layout.key.kind, layout.key_collation.as_deref()),
+            Piece::Hole("now") => drop(sql.push(speech.now())),
+            Piece::Hole("now_utc") => drop(sql.push(speech.now_utc())),
+            Piece::Hole("run") => {
+                let place = sql.text(fill.run);
+                sql.push(&speech.cast(&place, Kind::Text));
+            }
+            Piece::Hole(hole) => {
+                // `run_after` and `run_after_utc`: the file was validated, there are no others.
+                let instant = speech.instant_or_now(sql, fill.run_after, hole == "run_after");
+                sql.push(&instant);
+            }
+        }
+    }
+}

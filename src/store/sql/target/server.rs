@@ -1,0 +1,244 @@
+//! A database server: where it is, who we are to it, and how far it is trusted.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+
+use super::url::{Parts, encode, port_number};
+use super::{Env, Transport, service};
+use crate::domain::secret::{ExposeSecret, SecretString};
+use crate::store::{Result, StoreError};
+
+/// How the connection is to be encrypted, under PostgreSQL's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tls {
+    Disable,
+    #[default]
+    Prefer,
+    Require,
+    VerifyCa,
+    VerifyFull,
+}
+
+/// The files that TLS needs.
+#[derive(Clone, Debug, Default)]
+struct Files {
+    root_cert: Option<String>,
+    cert: Option<String>,
+    key: Option<String>,
+}
+
+/// A server's settings; what is `None` is left to the engine's default.
+#[derive(Clone, Default)]
+pub(super) struct Server {
+    user: Option<String>,
+    password: Option<SecretString>,
+    pub password_in_url: bool,
+    host: Option<String>,
+    port: Option<u16>,
+    database: Option<String>,
+    tls: Tls,
+    files: Files,
+    pub connect_timeout: Option<Duration>,
+    default_port: u16,
+}
+
+impl Server {
+    /// PostgreSQL: URL over service over environment.
+    pub(super) fn postgres(parts: Parts, env: Env<'_>) -> Result<Self> {
+        let mut server = Self { default_port: 5432, ..Self::default() };
+        let from_env = [
+            ("PGHOST", "host"),
+            ("PGHOSTADDR", "hostaddr"),
+            ("PGPORT", "port"),
+            ("PGUSER", "user"),
+            ("PGPASSWORD", "password"),
+            ("PGDATABASE", "dbname"),
+            ("PGSSLMODE", "sslmode"),
+            ("PGSSLROOTCERT", "sslrootcert"),
+            ("PGSSLCERT", "sslcert"),
+            ("PGSSLKEY", "sslkey"),
+            ("PGCONNECT_TIMEOUT", "connect_timeout"),
+        ];
+        for (variable, key) in from_env {
+            if let Some(value) = env(variable) {
+                server.set(key, &value).map_err(|error| StoreError::Input(format!("{variable}: {error}")))?;
+            }
+        }
+        let named = parts.params.iter().find(|(key, _)| key == "service").map(|(_, name)| name.clone());
+        if let Some(name) = named.or_else(|| env("PGSERVICE")) {
+            for (key, value) in service::load(&name, env).map_err(StoreError::Input)? {
+                // As libpq does, settings of other clients' interest are left alone.
+                server.set(&key, &value).map_err(|error| StoreError::Input(format!("service {name}: {error}")))?;
+            }
+        }
+        server.apply(parts)?;
+        Ok(server)
+    }
+
+    /// MySQL and MariaDB: the URL alone.
+    pub(super) fn mysql(parts: Parts) -> Result<Self> {
+        let mut server = Self { default_port: 3306, ..Self::default() };
+        server.apply(parts)?;
+        Ok(server)
+    }
+
+    fn apply(&mut self, parts: Parts) -> Result<()> {
+        self.password_in_url = parts.password.is_some();
+        self.user = parts.user.or(self.user.take());
+        self.password = parts.password.or(self.password.take());
+        self.host = parts.host.or(self.host.take());
+        self.port = parts.port.or(self.port.take());
+        self.database = parts.path.or(self.database.take());
+        for (key, value) in &parts.params {
+            self.password_in_url |= key == "password";
+            let known = self.set(key, value).map_err(StoreError::Input)?;
+            if !known && key != "service" && key != "application_name" {
+                return Err(StoreError::Input(format!("the URL's setting {key:?} is not known here")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets one setting by libpq's (or MySQL's) name for it; `false` when the name is unknown.
+    fn set(&mut self, key: &str, value: &str) -> std::result::Result<bool, String> {
+        let text = || Some(value.to_owned());
+        match key.replace('-', "_").as_str() {
+            "host" | "hostaddr" | "socket" if value.contains(',') => return Err("several hosts: name one".into()),
+            "host" | "hostaddr" | "socket" => self.host = text(),
+            "port" => self.port = Some(port_number(value)?),
+            "user" => self.user = text(),
+            "password" => self.password = Some(SecretString::from(value)),
+            "dbname" => self.database = text(),
+            "sslmode" | "ssl_mode" => self.tls = tls(value)?,
+            "sslrootcert" | "ssl_root_cert" | "ssl_ca" => self.files.root_cert = text(),
+            "sslcert" | "ssl_cert" => self.files.cert = text(),
+            "sslkey" | "ssl_key" => self.files.key = text(),
+            "connect_timeout" => {
+                let seconds: u64 =
+                    value.trim().parse().map_err(|_| "connect_timeout is not a whole number of seconds".to_owned())?;
+                self.connect_timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The directory or file of a Unix socket.
+    fn socket(&self) -> Option<&str> {
+        self.host.as_deref().filter(|host| host.starts_with('/'))
+    }
+
+    pub(super) fn label(&self) -> String {
+        let user = self.user.as_deref().map(|user| format!("{user}@")).unwrap_or_default();
+        let database = self.database.as_deref().map(|name| format!("/{name}")).unwrap_or_default();
+        match &self.host {
+            Some(socket) if socket.starts_with('/') => format!("{user}[{socket}]{database}"),
+            host => {
+                let host = host.as_deref().unwrap_or("localhost");
+                let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+                format!("{user}{host}:{}{database}", self.port.unwrap_or(self.default_port))
+            }
+        }
+    }
+
+    pub(super) fn transport(&self) -> Transport {
+        let local = match self.host.as_deref() {
+            None | Some("localhost") => true,
+            Some(host) => host.starts_with('/') || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
+        };
+        match self.tls {
+            _ if local => Transport::Local,
+            Tls::Disable => Transport::Clear,
+            Tls::Prefer | Tls::Require => Transport::Unverified,
+            // The certificate is checked, the name in it is not.
+            Tls::VerifyCa | Tls::VerifyFull => Transport::Verified,
+        }
+    }
+
+    pub(super) fn postgres_options(&self) -> Result<PgConnectOptions> {
+        // The driver looks a password up in ~/.pgpass only while it reads a URL; so it is given one, without password.
+        let mut url = "postgres://?".to_owned();
+        let port = self.port.map(|port| port.to_string());
+        let given = [("host", &self.host), ("port", &port), ("user", &self.user), ("dbname", &self.database)];
+        for (key, value) in given {
+            if let Some(value) = value {
+                url.push_str(&format!("{key}={}&", encode(value)));
+            }
+        }
+        let options: PgConnectOptions = url
+            .parse()
+            .map_err(|_| StoreError::Input("the connection settings cannot be read by the driver".into()))?;
+        let mut options = options.ssl_mode(match self.tls {
+            Tls::Disable => PgSslMode::Disable,
+            Tls::Prefer => PgSslMode::Prefer,
+            Tls::Require => PgSslMode::Require,
+            Tls::VerifyCa => PgSslMode::VerifyCa,
+            Tls::VerifyFull => PgSslMode::VerifyFull,
+        });
+        if let Some(password) = &self.password {
+            options = options.password(password.expose_secret());
+        }
+        if let Some(file) = &self.files.root_cert {
+            options = options.ssl_root_cert(file);
+        }
+        if let Some(file) = &self.files.cert {
+            options = options.ssl_client_cert(file);
+        }
+        if let Some(file) = &self.files.key {
+            options = options.ssl_client_key(file);
+        }
+        Ok(options)
+    }
+
+    pub(super) fn mysql_options(&self) -> Result<MySqlConnectOptions> {
+        let mut options = MySqlConnectOptions::new().ssl_mode(match self.tls {
+            Tls::Disable => MySqlSslMode::Disabled,
+            Tls::Prefer => MySqlSslMode::Preferred,
+            Tls::Require => MySqlSslMode::Required,
+            Tls::VerifyCa => MySqlSslMode::VerifyCa,
+            Tls::VerifyFull => MySqlSslMode::VerifyIdentity,
+        });
+        options = match (self.socket(), &self.host) {
+            (Some(socket), _) => options.socket(socket),
+            (None, Some(host)) => options.host(host),
+            (None, None) => options,
+        };
+        if let Some(port) = self.port {
+            options = options.port(port);
+        }
+        if let Some(user) = &self.user {
+            options = options.username(user);
+        }
+        if let Some(password) = &self.password {
+            options = options.password(password.expose_secret());
+        }
+        if let Some(database) = &self.database {
+            options = options.database(database);
+        }
+        if let Some(file) = &self.files.root_cert {
+            options = options.ssl_ca(file);
+        }
+        if let Some(file) = &self.files.cert {
+            options = options.ssl_client_cert(file);
+        }
+        if let Some(file) = &self.files.key {
+            options = options.ssl_client_key(file);
+        }
+        Ok(options)
+    }
+}
+
+fn tls(word: &str) -> std::result::Result<Tls, String> {
+    Ok(match word.to_ascii_lowercase().replace('_', "-").as_str() {
+        "disable" | "disabled" => Tls::Disable,
+        // The driver has no "try without first": it would never encrypt.
+        "allow" | "prefer" | "preferred" => Tls::Prefer,
+        "require" | "required" => Tls::Require,
+        "verify-ca" => Tls::VerifyCa,
+        "verify-full" | "verify-identity" => Tls::VerifyFull,
+        _ => return Err("sslmode is one of disable, prefer, require, verify-ca, verify-full".into()),
+    })
+}

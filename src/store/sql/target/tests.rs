@@ -1,0 +1,123 @@
+use super::*;
+
+fn read(url: &str) -> Target {
+    Target::read_url(url, &|_| None).unwrap()
+}
+
+#[test]
+fn the_label_shows_where_and_who_but_no_password() {
+    assert_eq!(read("postgres://shop:hunter2@db1/shop").label(), "shop@db1:5432/shop");
+    assert_eq!(read("mariadb://shop:hunter2@db1/shop").label(), "shop@db1:3306/shop");
+    assert_eq!(read("postgresql:///shop?host=/run/pg&user=x").label(), "x@[/run/pg]/shop");
+    assert_eq!(read("postgres://u@[::1]:5433/d").label(), "u@[::1]:5433/d");
+    assert_eq!(read("sqlite:a%20b.db").label(), "a b.db");
+    assert_eq!(read("sqlite:///var/shop.db").label(), "/var/shop.db");
+}
+
+#[test]
+fn nothing_that_is_printed_holds_the_password() {
+    for url in ["postgres://shop:hunter2@db1/shop", "mysql://shop@db1/shop?password=hunter2"] {
+        let target = read(url);
+        assert!(target.has_password());
+        assert!(!format!("{target} {target:?} {target:#?}").contains("hunter2"));
+    }
+}
+
+#[test]
+fn a_wrong_url_is_a_sentence_without_the_password() {
+    for url in [
+        "",
+        "hunter2",
+        "oracle://shop:hunter2@db1/shop",
+        "postgres:shop:hunter2@db1",
+        "shop:hunter2@db1/shop",
+        "postgres://shop:hunter2",
+        "postgres://shop:hunter2@db1:port/shop",
+        "postgres://shop:hunter2@a,b/shop",
+        "postgres://shop:hunter2@db1/shop?sslmode=bogus",
+        "postgres://shop:hunter2@db1/shop?passwort=hunter2",
+        "mysql://shop:hunter2@db1/shop?connect_timeout=soon",
+        "sqlite:",
+        "sqlite::memory:",
+        "sqlite:x.db?mode=memory",
+    ] {
+        let error = Target::read_url(url, &|_| None).unwrap_err();
+        assert!(matches!(error, StoreError::Input(_)), "{url}: {error:?}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn the_transport_tells_a_checked_server_from_an_unchecked_one() {
+    let transport = |url| read(url).transport();
+    assert_eq!(transport("postgres:///shop"), Transport::Local);
+    assert_eq!(transport("postgres://127.0.0.1/shop?sslmode=disable"), Transport::Local);
+    assert_eq!(transport("postgres://db1/shop"), Transport::Unverified);
+    assert_eq!(transport("postgres://db1/shop?sslmode=require"), Transport::Unverified);
+    assert_eq!(transport("postgres://db1/shop?sslmode=disable"), Transport::Clear);
+    assert_eq!(transport("postgres://db1/shop?sslmode=verify-full"), Transport::Verified);
+    assert_eq!(transport("mysql://db1/shop?ssl-mode=VERIFY_IDENTITY"), Transport::Verified);
+}
+
+#[test]
+fn the_url_counts_before_the_service_and_the_service_before_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("services");
+    std::fs::write(&file, "[shop]\nhost=from-service\nuser=from-service\nconnect_timeout=7\nfoo=bar\n").unwrap();
+    let env = move |name: &str| match name {
+        "PGSERVICEFILE" => Some(file.display().to_string()),
+        "PGSERVICE" => Some("shop".into()),
+        "PGHOST" => Some("from-env".into()),
+        "PGDATABASE" => Some("from-env".into()),
+        _ => None,
+    };
+    let target = Target::read_url("postgres://from-url@/", &env).unwrap();
+    assert_eq!(target.label(), "from-url@from-service:5432/from-env");
+    assert_eq!(target.connect_timeout(), Some(Duration::from_secs(7)));
+    assert_eq!(Target::read_env(&env).unwrap().unwrap().label(), "from-service@from-service:5432/from-env");
+}
+
+#[test]
+fn the_environment_alone_names_a_target_or_none() {
+    assert!(Target::read_env(&|_| None).unwrap().is_none());
+    let url = |name: &str| (name == "DATABASE_URL").then(|| "mysql://a@b/c".to_owned());
+    assert_eq!(Target::read_env(&url).unwrap().unwrap().label(), "a@b:3306/c");
+    let wrong = |name: &str| (name == "DATABASE_URL").then(|| "hunter2".to_owned());
+    let error = Target::read_env(&wrong).unwrap_err().to_string();
+    assert!(error.starts_with("DATABASE_URL: ") && !error.contains("hunter2"), "{error}");
+    let port = |name: &str| match name {
+        "PGHOST" => Some("h".to_owned()),
+        "PGPORT" => Some("x".to_owned()),
+        _ => None,
+    };
+    assert!(Target::read_env(&port).unwrap_err().to_string().starts_with("PGPORT: "));
+}
+
+#[test]
+fn a_login_user_is_found_where_no_one_names_one() {
+    // The driver's own fallback would be the user "anonymous".
+    let options = read("postgres://db1/shop").postgres_options().unwrap();
+    assert!(std::env::var("PGUSER").is_ok() || options.get_username() == whoami::username().unwrap());
+    assert_ne!(options.get_username(), "anonymous");
+}
+
+#[test]
+fn settings_reach_the_driver() {
+    let options = read("postgres://u:p@h:1234/d?sslmode=verify-ca").postgres_options().unwrap();
+    assert_eq!((options.get_host(), options.get_port()), ("h", 1234));
+    assert_eq!((options.get_username(), options.get_database()), ("u", Some("d")));
+    assert!(matches!(options.get_ssl_mode(), sqlx::postgres::PgSslMode::VerifyCa));
+    let options = read("postgres:///d?host=/run/pg").postgres_options().unwrap();
+    assert_eq!(options.get_socket().map(|path| path.as_path()), Some(Path::new("/run/pg")));
+    let options = read("mysql://u@h:1234/d").mysql_options().unwrap();
+    assert_eq!((options.get_host(), options.get_port(), options.get_database()), ("h", 1234, Some("d")));
+}
+
+#[test]
+fn a_missing_sqlite_file_is_not_created_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shop.db");
+    let error = Target::sqlite(&file, false).sqlite_options(false).unwrap_err();
+    assert!(error.to_string().starts_with("there is no SQLite file "), "{error}");
+    assert!(Target::sqlite(&file, true).sqlite_options(false).is_ok());
+}

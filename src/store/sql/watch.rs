@@ -1,0 +1,199 @@
+//! What is new since the last look, in work proportional to what is new.
+//!
+//! The recent past is cut into buckets along the order of the list: ten seconds of time, or a thousand keys where the
+//! key orders. A look recounts the buckets from a bound on and overwrites what was known of them, so that nothing is
+//! counted twice and updates inside the range are seen.
+//!
+//! The bound: where the database tells its snapshot, every row that was invisible at the last look was written by a
+//! transaction at or after that snapshot's oldest one, so it is enough to go back to the newest look that had ended
+//! before that transaction began. Elsewhere the bound overlaps by a fixed stretch: a row that is committed later than
+//! that after its time of death is missed until counts are taken anew. Rows that change *behind* the bound are not
+//! seen by any database; a full count closes that.
+
+use super::build::Sql;
+use super::engine::{Row, Statement};
+use super::group::{Grouping, Tally, untrusted};
+use super::layout::{Expr, Layout};
+use super::row::Cells;
+use crate::domain::time::Timestamp;
+use crate::store::{Cell, SortKey};
+
+/// Microseconds of a bucket of time, and keys of a bucket of keys.
+const TIME_WIDTH: i64 = 10_000_000;
+const KEY_WIDTH: i64 = 1_000;
+/// How far the first look, and each look without a snapshot, goes back.
+const TIME_OVERLAP: i64 = 120_000_000;
+const KEY_OVERLAP: i64 = 5_000;
+/// What clocks and key sequences may be out of step by.
+const TIME_SLACK: i64 = 1_000_000;
+const KEY_SLACK: i64 = 500;
+/// Looks that are remembered.
+const MEMORY: usize = 64;
+
+/// What is remembered from one look to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    token: Option<String>,
+    /// Past looks: the next transaction to begin then, and how far the order reached then; the newest last.
+    looks: Vec<(u64, i64)>,
+    /// Where the next look starts, in the order's own unit.
+    bound: i64,
+}
+
+/// The axis along which the recent past is cut.
+pub(super) struct Axis<'a> {
+    layout: &'a Layout,
+    order: &'a Expr,
+}
+
+impl<'a> Axis<'a> {
+    /// The axis of a layout: its order by time.
+    pub(super) fn of(layout: &'a Layout) -> Option<Self> {
+        layout.order(SortKey::Time).map(|order| Self { layout, order })
+    }
+
+    fn is_time(&self) -> bool {
+        self.order.kind.is_time()
+    }
+
+    fn width(&self) -> i64 {
+        if self.is_time() { TIME_WIDTH } else { KEY_WIDTH }
+    }
+
+    /// The bucket's expression.
+    pub(super) fn bucket(&self) -> String {
+        self.layout.speech.bucket(&self.order.raw, self.order.kind, self.width())
+    }
+
+    /// The bucket that a place on the axis lies in.
+    pub(super) fn bucket_of(&self, at: i64) -> i64 {
+        at.div_euclid(self.width())
+    }
+
+    /// Writes whether a row lies at a bucket or later.
+    pub(super) fn from(&self, sql: &mut Sql, bucket: i64) {
+        let start = bucket.saturating_mul(self.width());
+        if self.is_time() {
+            self.layout.speech.at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
+        } else {
+            sql.push(&format!("{} >= ", self.order.raw)).push_int(start);
+        }
+    }
+
+    /// The clock alone; one row.
+    pub(super) fn clock(&self) -> Statement {
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push(&format!("SELECT {}, NULL, NULL", self.layout.speech.clock()));
+        sql.done()
+    }
+
+    /// The clock, the change token, and how far the order reaches; one row.
+    pub(super) fn look(&self) -> Statement {
+        let speech = self.layout.speech;
+        let mut sql = Sql::new(speech);
+        let reach = match self.is_time() {
+            true => "NULL".to_owned(),
+            false => format!("(SELECT max({}) FROM {} AS t)", self.order.raw, self.layout.table),
+        };
+        sql.push(&format!("SELECT {}, {}, {reach}", speech.clock(), speech.change_token().unwrap_or("NULL")));
+        sql.done()
+    }
+
+    /// The counting of the buckets from one on; nothing where the token says that nothing changed since `mark`.
+    pub(super) fn recount(
+        &self,
+        grouping: &Grouping<'_>,
+        judge: &super::judge::Judge<'_>,
+        from: i64,
+        since: Option<&Mark>,
+    ) -> Statement {
+        grouping.statement(judge, Some(&self.bucket()), |sql| {
+            sql.push(" AND ");
+            self.from(sql, from);
+            self.gate(sql, since);
+        })
+    }
+
+    /// Writes that anything may have changed since a look.
+    pub(super) fn gate(&self, sql: &mut Sql, since: Option<&Mark>) {
+        let token = since.and_then(|m| m.token.as_deref());
+        if let (Some(expression), Some(token)) = (self.layout.speech.change_token(), token) {
+            sql.push(&format!(" AND {expression} <> ")).push_text(token);
+        }
+    }
+}
+
+/// One look at the database's clock and state.
+pub(super) struct Look {
+    pub(super) clock: Timestamp,
+    token: Option<String>,
+    reach: Option<i64>,
+}
+
+impl Look {
+    pub(super) fn read(rows: Vec<Row>) -> crate::store::Result<Self> {
+        let row = rows.into_iter().next().unwrap_or(Row(Vec::new()));
+        let mut cells = Cells::new(row);
+        Ok(Self { clock: cells.int()?.map(Timestamp).unwrap_or_default(), token: cells.text()?, reach: cells.int()? })
+    }
+
+    /// Whether anything may have changed since a look.
+    pub(super) fn differs(&self, since: Option<&Mark>) -> bool {
+        since.is_none_or(|mark| mark.token.is_none() || mark.token != self.token)
+    }
+
+    /// Where a look starts that knows nothing of the past.
+    pub(super) fn start(&self, axis: &Axis<'_>) -> i64 {
+        match axis.is_time() {
+            true => self.clock.0.saturating_sub(TIME_OVERLAP),
+            false => self.reach.unwrap_or(0).saturating_sub(KEY_OVERLAP),
+        }
+    }
+
+    /// What to remember of this look.
+    pub(super) fn mark(self, axis: &Axis<'_>, before: Option<&Mark>) -> Mark {
+        let reach = if axis.is_time() { self.clock.0 } else { self.reach.unwrap_or(0) };
+        let (slack, overlap) = if axis.is_time() { (TIME_SLACK, TIME_OVERLAP) } else { (KEY_SLACK, KEY_OVERLAP) };
+        let mut looks = before.map(|m| m.looks.clone()).unwrap_or_default();
+        let span = self.token.as_deref().and_then(|t| axis.layout.speech.token_span(t));
+        let bound = match span {
+            None => reach.saturating_sub(overlap),
+            Some((oldest, next)) => {
+                looks.push((next, reach));
+                let settled = looks.iter().rev().find(|(next, _)| *next <= oldest).map(|(_, reach)| reach - slack);
+                let first = looks.first().map_or(reach, |(_, reach)| *reach).saturating_sub(overlap);
+                settled.unwrap_or(first)
+            }
+        };
+        if looks.len() > MEMORY {
+            looks.remove(0);
+        }
+        Mark { token: self.token, looks, bound }
+    }
+}
+
+impl Mark {
+    /// Where the next look starts.
+    pub(super) fn bound(&self) -> i64 {
+        self.bound
+    }
+}
+
+/// The counted buckets as the contract carries them.
+pub(super) fn cells(counted: Vec<super::group::Counted>) -> Vec<Cell> {
+    let mut merged: std::collections::BTreeMap<(i64, Option<String>), Tally> = std::collections::BTreeMap::new();
+    for one in counted {
+        let Some(bucket) = one.slot else { continue };
+        merged.entry((bucket, one.value)).or_default().add(&one.tally);
+    }
+    merged
+        .into_iter()
+        .map(|((bucket, value), t)| Cell {
+            bucket,
+            value: untrusted(&value),
+            n: t.n,
+            first_seen: t.first,
+            last_seen: t.last,
+        })
+        .collect()
+}

@@ -1,0 +1,142 @@
+//! Opening a test's database as the console would, and asking a store for whole answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use dlq_tui::adapter::{Adapter, built_in};
+use dlq_tui::domain::action::{Action, JobOutcome};
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::histogram::Histogram;
+use dlq_tui::domain::job::{JobId, JobRow};
+use dlq_tui::store::sql::engine::{Engine, EngineOptions};
+use dlq_tui::store::sql::target::Target;
+use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
+use dlq_tui::store::{Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Store};
+use futures_util::future::BoxFuture;
+
+use crate::fixtures::Layout;
+use crate::harness::TestDb;
+
+/// A budget that only a hang exhausts.
+pub fn budget() -> Budget {
+    Budget::new(Duration::from_secs(30))
+}
+
+pub async fn engine(db: &TestDb) -> Arc<Engine> {
+    let target = Target::from_url(&db.url).expect("a target");
+    Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"))
+}
+
+pub fn adapter(name: &str) -> Adapter {
+    built_in().expect("adapters").into_iter().find(|a| a.name == name).expect("an adapter of that name")
+}
+
+/// The layout's store, with the live table `jobs` as destination where the layout asks for one.
+pub async fn store(db: &TestDb, layout: Layout) -> SqlStore {
+    store_to(db, layout, ReplayDestination::Table("jobs".to_owned())).await
+}
+
+pub async fn store_to(db: &TestDb, layout: Layout, destination: ReplayDestination) -> SqlStore {
+    let engine = engine(db).await;
+    let adapters = built_in().expect("adapters");
+    let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
+    let found = detection.found.iter().find(|f| f.adapter == layout.table());
+    let found = found.unwrap_or_else(|| panic!("{} not found: {detection:?}", layout.table()));
+    open(engine, &adapter(layout.table()), found, &OpenOptions { destination }, &budget()).await.expect("a store")
+}
+
+pub fn filter(text: &str) -> Filter {
+    Filter::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"))
+}
+
+/// The whole list, page by page in one direction; panics on a repeated row.
+pub async fn exhaust(store: &dyn Store, filter: &Filter, sort: Sort, from: Cursor, limit: usize) -> Vec<Entry> {
+    let backward = matches!(from, Cursor::End | Cursor::Before(_));
+    let mut cursor = Some(from);
+    let mut all: Vec<Entry> = Vec::new();
+    while let Some(at) = cursor {
+        let query = PageQuery { filter: filter.clone(), sort, cursor: at, limit };
+        let page = store.page(query, &budget()).await.expect("a page");
+        assert!(page.entries.len() <= limit);
+        match backward {
+            true => all.splice(0..0, page.entries).for_each(drop),
+            false => all.extend(page.entries),
+        }
+        cursor = page.next;
+    }
+    let ids: BTreeSet<&JobId> = all.iter().map(|e| &e.row.id).collect();
+    assert_eq!(ids.len(), all.len(), "a row came twice");
+    all
+}
+
+pub async fn ids(store: &dyn Store, text: &str) -> BTreeSet<String> {
+    let entries = exhaust(store, &filter(text), Sort::default(), Cursor::Start, 7).await;
+    entries.into_iter().map(|e| e.row.id.as_str().to_owned()).collect()
+}
+
+/// A histogram carried to its end.
+pub async fn histogram(store: &dyn Store, facet: Facet, filter: &Filter) -> HistogramStep {
+    let mut resume = None;
+    loop {
+        let query = HistogramQuery { facet, filter: filter.clone(), resume };
+        let step = store.histogram(query, &budget()).await.expect("a histogram");
+        match step.resume {
+            None => return step,
+            Some(on) => resume = Some(on),
+        }
+    }
+}
+
+pub fn bars(histogram: &Histogram) -> BTreeMap<Option<String>, u64> {
+    histogram.bars.iter().map(|b| (b.value.as_ref().map(|v| v.exact().to_owned()), b.count.n)).collect()
+}
+
+/// What the rows themselves say of a facet.
+pub fn counted(rows: &[Entry], value: impl Fn(&JobRow) -> Option<String>) -> BTreeMap<Option<String>, u64> {
+    let mut out = BTreeMap::new();
+    for entry in rows {
+        *out.entry(value(&entry.row)).or_default() += 1;
+    }
+    out
+}
+
+pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
+    Batch {
+        action,
+        ids: ids.into_iter().collect(),
+        run: "run-1".to_owned(),
+        run_after: None,
+        deliver: None,
+        archive: None,
+    }
+}
+
+pub async fn apply(store: &dyn Store, batch: Batch) -> BTreeMap<JobId, dlq_tui::domain::action::JobResult> {
+    let wanted: BTreeSet<JobId> = batch.ids.iter().cloned().collect();
+    let outcomes: Vec<JobOutcome> = store.apply(batch, &budget()).await.expect("a batch");
+    assert_eq!(outcomes.len(), wanted.len(), "each job is answered for once: {outcomes:?}");
+    let map: BTreeMap<_, _> = outcomes.into_iter().collect();
+    assert_eq!(map.keys().cloned().collect::<BTreeSet<_>>(), wanted);
+    map
+}
+
+/// An archive that keeps rows in memory, or refuses.
+#[derive(Default)]
+pub struct Shelf {
+    pub rows: Mutex<Vec<(JobId, String)>>,
+    pub full: bool,
+}
+
+impl Archive for Shelf {
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            if self.full {
+                return Err("the disk is full".to_owned());
+            }
+            self.rows.lock().expect("a lock").extend(rows);
+            Ok(())
+        })
+    }
+}
