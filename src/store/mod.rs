@@ -5,6 +5,7 @@
 //! come for free and no query is ever unbounded.
 
 mod error;
+pub mod install;
 pub mod sql;
 
 use std::sync::Arc;

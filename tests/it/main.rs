@@ -2,8 +2,11 @@
 
 mod architecture;
 mod dependencies;
+mod engine;
 mod fixtures;
 mod harness;
+mod install;
+mod pgbouncer;
 mod pty;
 mod store_desk;
 mod store_story;

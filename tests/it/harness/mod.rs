@@ -13,7 +13,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
-//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `pgbouncer`; a server that cannot be had fails the test |
 //! | `DLQ_TEST_SKIP` | the same names: the server is not even tried |
 //!
 //! A shared server starts when the first test asks for it and ends with the test binary, however that ends. Tests that
@@ -22,6 +22,7 @@
 mod database;
 mod machine;
 mod mariadb;
+mod pgbouncer;
 mod postgres;
 pub mod process;
 mod server;
@@ -30,6 +31,7 @@ use std::io::Write;
 use std::sync::{Mutex, OnceLock};
 
 pub use database::{Engine, TestDb};
+pub use pgbouncer::Pooler;
 pub use server::Server;
 
 /// The user that the throwaway servers know.
@@ -72,6 +74,14 @@ pub fn postgres_programs() -> Option<std::path::PathBuf> {
 /// A MariaDB of the test's own, to be stopped, killed and paused; never one given by URL.
 pub fn private_mariadb() -> Option<Server> {
     private("mariadb", mariadb::start)
+}
+
+/// A PgBouncer in transaction mode in front of a PostgreSQL database, with so many server connections.
+pub fn pgbouncer(db: &TestDb, connections: usize) -> Option<Pooler> {
+    if is_listed("DLQ_TEST_SKIP", "pgbouncer") {
+        return None;
+    }
+    pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason, true)).ok()
 }
 
 /// A fresh SQLite database in a temporary folder.

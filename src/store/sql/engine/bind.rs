@@ -4,7 +4,7 @@ use sqlx::mysql::MySqlArguments;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{AssertSqlSafe, MySql, Postgres, SqlSafeStr, SqlStr, Sqlite};
+use sqlx::{AssertSqlSafe, MySql, Postgres, RawSql, SqlSafeStr, SqlStr, Sqlite};
 
 use super::{Bind, Statement};
 
@@ -14,6 +14,12 @@ use super::{Bind, Statement};
 /// statement only.
 fn trusted(statement: &Statement) -> SqlStr {
     AssertSqlSafe(statement.sql.as_str()).into_sql_str()
+}
+
+/// A command of this layer's own: constants and numbers, sent as a simple query that may hold several of them.
+#[expect(clippy::disallowed_methods, reason = "never given text that the program did not write itself")]
+pub(super) fn command(sql: impl SqlSafeStr) -> RawSql {
+    sqlx::raw_sql(sql)
 }
 
 /// Unnamed: a named statement would outlive the transaction, and with it the server connection behind a pooler.

@@ -19,6 +19,13 @@ pub(super) fn store_error(error: sqlx::Error) -> StoreError {
         sqlx::Error::Database(error) => database(&*error),
         sqlx::Error::Io(error) => StoreError::Unreachable(io(&error)),
         sqlx::Error::Tls(error) => StoreError::Unreachable(format!("TLS: {error}")),
+        sqlx::Error::Configuration(error) if error.to_string().starts_with("RSA auth backend disabled") => {
+            StoreError::Input(
+                "the password of this MySQL user can only be sent over TLS or a Unix socket: \
+                 add ?sslmode=require or ?socket=/path to the URL"
+                    .into(),
+            )
+        }
         sqlx::Error::Configuration(error) => StoreError::Input(format!("the connection settings do not work: {error}")),
         sqlx::Error::Encode(error) | sqlx::Error::Decode(error) => StoreError::Layout(error.to_string()),
         sqlx::Error::ColumnDecode { index, source } => StoreError::Layout(format!("column {index}: {source}")),
@@ -56,6 +63,10 @@ fn postgres(message: String, code: Option<String>) -> StoreError {
         "57014" => SERVER_DEADLINE,
         "55P03" | "40001" | "40P01" => StoreError::Locked(message),
         "42501" | "25006" => StoreError::Denied(message),
+        // The driver looks up a type that it does not know with a statement of its own, which replaces ours.
+        "26000" => StoreError::Layout(
+            "a column or value has a type of the database's own (an enum?): the statement must cast it to text".into(),
+        ),
         // Wrong password, unknown role or database: waiting does not help, so it is not `Unreachable`.
         "28000" | "28P01" | "3D000" => StoreError::Refused { message, code },
         // Connection exceptions, shut down, starting up, too many connections, idle too long in a transaction.
@@ -86,7 +97,69 @@ fn sqlite(message: String, code: Option<String>) -> StoreError {
         Some(5 | 6) => StoreError::Locked(message),
         Some(9) => SERVER_DEADLINE,
         Some(3 | 8) => StoreError::Denied(message),
-        Some(10 | 14) => StoreError::Unreachable(message),
+        // Out of memory, of disk, of the file's trust: such errors end the transaction by themselves.
+        Some(7 | 10 | 13 | 14) => StoreError::Unreachable(message),
         _ => StoreError::Refused { message, code },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(error: &StoreError) -> &'static str {
+        match error {
+            StoreError::Unreachable(_) => "unreachable",
+            StoreError::Timeout(_) => "timeout",
+            StoreError::Locked(_) => "locked",
+            StoreError::Denied(_) => "denied",
+            StoreError::Refused { .. } => "refused",
+            StoreError::Layout(_) => "layout",
+            _ => "other",
+        }
+    }
+
+    #[test]
+    fn codes_say_whether_to_wait_to_ask_somebody_or_to_give_up() {
+        for (code, wanted) in [
+            ("57014", "timeout"),
+            ("55P03", "locked"),
+            ("40001", "locked"),
+            ("40P01", "locked"),
+            ("42501", "denied"),
+            ("25006", "denied"),
+            ("28P01", "refused"),
+            ("57P03", "unreachable"),
+            ("08006", "unreachable"),
+            ("26000", "layout"),
+            ("23505", "refused"),
+        ] {
+            assert_eq!(kind(&postgres("m".into(), Some(code.into()))), wanted, "{code}");
+        }
+        for (number, wanted) in [
+            (1317, "timeout"),
+            (1969, "timeout"),
+            (3024, "timeout"),
+            (1205, "locked"),
+            (1213, "locked"),
+            (1142, "denied"),
+            (1792, "denied"),
+            (1045, "refused"),
+            (1062, "refused"),
+            (1053, "unreachable"),
+        ] {
+            assert_eq!(kind(&mysql("m".into(), number)), wanted, "{number}");
+        }
+        // 517 is one of the kinds of 5, "busy"; 2067 one of 19, "constraint".
+        for (code, wanted) in [
+            ("5", "locked"),
+            ("517", "locked"),
+            ("9", "timeout"),
+            ("8", "denied"),
+            ("13", "unreachable"),
+            ("2067", "refused"),
+        ] {
+            assert_eq!(kind(&sqlite("m".into(), Some(code.into()))), wanted, "{code}");
+        }
     }
 }

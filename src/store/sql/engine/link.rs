@@ -19,8 +19,14 @@ pub(super) enum Mode {
 /// How a transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
+    /// Makes it durable; an error when a statement has failed, never a silent rollback.
     Commit,
+    /// Undoes it.
     Rollback,
+    /// Ends a read, whether its statements succeeded or failed.
+    ///
+    /// A rollback would do, but servers count rollbacks, and people watch that number.
+    Release,
 }
 
 /// How long the server itself lets a statement go on.

@@ -27,6 +27,9 @@ pub use tx::Tx;
 use super::target::Target;
 use crate::store::{Budget, Result, StoreError};
 
+/// How long leaving may take.
+const CLOSE: Duration = Duration::from_secs(3);
+
 /// Which engine's SQL is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
@@ -201,6 +204,12 @@ impl Engine {
         }
         let lease = self.open(Mode::Write, budget).await?;
         Ok(Tx::new(self, lease, budget.statement, budget.cancel.clone()))
+    }
+
+    /// Waits, not for long, until statements that were cancelled or abandoned have been stopped on the server and their
+    /// transactions are closed; then disconnects. To be called before the runtime ends, which would leave them running.
+    pub async fn close(&self) {
+        self.pool.close(CLOSE).await;
     }
 
     /// A connection with an open transaction.

@@ -54,22 +54,22 @@ impl Connector for Mysql {
 /// The connection's id, whether it is MariaDB, and what the server says of itself.
 async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(u64, bool, Facts)> {
     if read_only {
-        sqlx::raw_sql("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
+        bind::command("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
     }
     let row = sqlx::query(
         "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
-         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS SIGNED)",
+         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR)",
     )
     .fetch_one(&mut *connection)
     .await?;
     let version: String = row.try_get_unchecked(1)?;
     let (maria, server) = product(&version);
-    let server_read_only: i64 = row.try_get_unchecked(4)?;
+    let server_read_only: String = row.try_get_unchecked(4)?;
     let facts = Facts {
         server,
         database: row.try_get_unchecked(2)?,
         user: row.try_get_unchecked(3)?,
-        read_only: match (read_only, server_read_only != 0) {
+        read_only: match (read_only, !matches!(server_read_only.as_str(), "0" | "OFF")) {
             (true, _) => Some("opened read-only".into()),
             (_, true) => Some("the server is read_only (a replica?)".into()),
             _ => None,
@@ -118,7 +118,7 @@ impl Link for MyLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         let sql = begin_sql(self.maria, mode, limits);
         Box::pin(async move {
-            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
@@ -139,11 +139,11 @@ impl Link for MyLink {
 
     fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>> {
         let sql = match end {
-            End::Commit => "COMMIT",
+            End::Commit | End::Release => "COMMIT",
             End::Rollback => "ROLLBACK",
         };
         Box::pin(async move {
-            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
@@ -153,7 +153,7 @@ impl Link for MyLink {
         Box::pin(async move {
             let kill = async move {
                 let mut second = options.connect().await?;
-                sqlx::raw_sql(AssertSqlSafe(format!("KILL QUERY {id}"))).execute(&mut second).await
+                bind::command(AssertSqlSafe(format!("KILL QUERY {id}"))).execute(&mut second).await
             };
             drop(tokio::time::timeout(INTERRUPT, kill).await);
         })

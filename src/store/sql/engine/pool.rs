@@ -16,10 +16,14 @@ use crate::store::{Result, StoreError};
 /// How long a connection may take to close its transaction before it is given up.
 const SETTLE: Duration = Duration::from_secs(2);
 
+/// How long a call waits for a connection that is on its way back.
+const SHORT: Duration = Duration::from_millis(200);
+
 /// The connections of one engine.
 pub(super) struct Pool {
     connector: Box<dyn Connector>,
     connect_timeout: Duration,
+    size: usize,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Box<dyn Link>>>,
     /// Connections on their way back: worth waiting for instead of opening another one.
@@ -32,6 +36,7 @@ impl Pool {
         Self {
             connector,
             connect_timeout,
+            size: size.max(1),
             permits: Arc::new(Semaphore::new(size.max(1))),
             idle: Mutex::new(Vec::new()),
             settling: AtomicUsize::new(0),
@@ -53,6 +58,14 @@ impl Pool {
         self.returned.notify_one();
     }
 
+    /// Waits up to `patience` until no connection is lent out or on its way back, and lends none any more.
+    pub(super) async fn close(&self, patience: Duration) {
+        let all = u32::try_from(self.size).unwrap_or(u32::MAX);
+        drop(tokio::time::timeout(patience, self.permits.acquire_many(all)).await);
+        self.permits.close();
+        self.clear();
+    }
+
     /// Forgets the idle connections: the server they belong to is gone.
     pub(super) fn clear(&self) {
         let stale = std::mem::take(&mut *self.lock_idle());
@@ -69,7 +82,7 @@ impl Pool {
             Some(link) => (link, false),
             None => (self.connect().await?, true),
         };
-        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, _permit: permit }, fresh))
+        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, permit: Some(permit) }, fresh))
     }
 
     async fn idle_link(&self) -> Option<Box<dyn Link>> {
@@ -81,8 +94,10 @@ impl Pool {
             if self.settling.load(Ordering::SeqCst) == 0 {
                 return None;
             }
-            // Bounded: what settles comes back or is given up within `SETTLE`, and says so.
-            returned.await;
+            // Usually one round trip; when it is more, a new connection is the better choice.
+            if tokio::time::timeout(SHORT, returned).await.is_err() {
+                return None;
+            }
         }
     }
 
@@ -109,13 +124,13 @@ pub(super) fn no_answer(after: Duration) -> StoreError {
 
 /// A connection on loan.
 ///
-/// Dropped with an open transaction, it closes it in the background (a read is committed, a write undone) and then
+/// Dropped with an open transaction, it closes it in the background (a read is released, a write undone) and then
 /// returns; so the caller of a read need not wait for the answer to the `COMMIT`.
 pub(super) struct Lease {
     link: Option<Box<dyn Link>>,
     pool: Arc<Pool>,
     open: Option<Mode>,
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Lease {
@@ -149,8 +164,8 @@ impl Drop for Lease {
         let Some(mode) = self.open else { return self.pool.put(link) };
         // Without a runtime there is nobody to talk to the server: closing the connection undoes the transaction.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let end = if mode == Mode::Read { End::Commit } else { End::Rollback };
-        let settling = Settling::start(Arc::clone(&self.pool));
+        let end = if mode == Mode::Read { End::Release } else { End::Rollback };
+        let settling = Settling::start(Arc::clone(&self.pool), self.permit.take());
         runtime.spawn(async move {
             if let Ok(Ok(())) = tokio::time::timeout(SETTLE, link.end(end)).await {
                 settling.pool.put(link);
@@ -162,12 +177,13 @@ impl Drop for Lease {
 /// Counts a connection as on its way back for as long as it lives.
 struct Settling {
     pool: Arc<Pool>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Settling {
-    fn start(pool: Arc<Pool>) -> Self {
+    fn start(pool: Arc<Pool>, permit: Option<OwnedSemaphorePermit>) -> Self {
         pool.settling.fetch_add(1, Ordering::SeqCst);
-        Self { pool }
+        Self { pool, _permit: permit }
     }
 }
 

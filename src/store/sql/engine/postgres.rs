@@ -65,7 +65,7 @@ struct PgLink {
 impl PgLink {
     async fn facts(&mut self) -> sqlx::Result<Facts> {
         // One simple query: no prepared statement that a pooler could mix up.
-        let row = sqlx::raw_sql(
+        let row = bind::command(
             "SELECT current_setting('server_version'), current_database()::text, current_user::text, \
              pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'",
         )
@@ -115,7 +115,7 @@ fn millis(duration: Duration) -> i32 {
 impl Link for PgLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            let rows = sqlx::raw_sql(AssertSqlSafe(begin_sql(mode, limits))).fetch_all(&mut self.connection).await;
+            let rows = bind::command(AssertSqlSafe(begin_sql(mode, limits))).fetch_all(&mut self.connection).await;
             let pid = rows.and_then(|rows| rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0));
             self.backend = pid.map_err(store_error)?;
             Ok(())
@@ -138,11 +138,13 @@ impl Link for PgLink {
 
     fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>> {
         let sql = match end {
-            End::Commit => "COMMIT",
+            // A COMMIT after a failed statement rolls back and reports success; the SELECT makes that an error.
+            End::Commit => "SELECT 1; COMMIT",
             End::Rollback => "ROLLBACK",
+            End::Release => "COMMIT",
         };
         Box::pin(async move {
-            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             self.backend = 0;
             Ok(())
         })
@@ -158,7 +160,7 @@ impl Link for PgLink {
             // another client of a pooler.
             let cancel = async move {
                 let mut second = options.connect().await?;
-                sqlx::raw_sql(AssertSqlSafe(format!("SELECT pg_cancel_backend({backend})"))).execute(&mut second).await
+                bind::command(AssertSqlSafe(format!("SELECT pg_cancel_backend({backend})"))).execute(&mut second).await
             };
             // When it fails, the server's own statement_timeout still ends the statement.
             drop(tokio::time::timeout(INTERRUPT, cancel).await);

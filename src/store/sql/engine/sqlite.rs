@@ -117,7 +117,7 @@ impl Link for LiteLink {
             Mode::Write => "PRAGMA query_only = off; BEGIN IMMEDIATE",
         };
         Box::pin(async move {
-            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
@@ -142,11 +142,11 @@ impl Link for LiteLink {
         // A statement that was stopped has ended by now; what stopped it must not stop this one.
         self.stop.never();
         let sql = match end {
-            End::Commit => "COMMIT",
+            End::Commit | End::Release => "COMMIT",
             End::Rollback => "ROLLBACK",
         };
         Box::pin(async move {
-            sqlx::raw_sql(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }

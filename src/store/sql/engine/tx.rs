@@ -18,17 +18,20 @@ pub struct Tx<'a> {
     lease: Option<Lease>,
     limit: Duration,
     cancel: CancellationToken,
+    /// A statement has failed. Nothing more is sent: some engines end the transaction by themselves then, and what
+    /// followed would take effect outside it, or would be all that a COMMIT makes durable.
+    failed: bool,
 }
 
 impl<'a> Tx<'a> {
     pub(super) fn new(engine: &'a Engine, lease: Lease, limit: Duration, cancel: CancellationToken) -> Self {
-        Self { _engine: engine, lease: Some(lease), limit, cancel }
+        Self { _engine: engine, lease: Some(lease), limit, cancel, failed: false }
     }
 
     /// Runs a statement and returns its rows (of a SELECT or a RETURNING).
     ///
     /// # Errors
-    /// After an error the transaction is only good for a rollback.
+    /// After an error the transaction is only good for a rollback, and [`Tx::commit`] is an error too.
     pub async fn fetch(&mut self, statement: &Statement) -> Result<Vec<Row>> {
         self.step(fetching(statement.clone())).await
     }
@@ -44,7 +47,7 @@ impl<'a> Tx<'a> {
     /// Makes it all durable.
     ///
     /// # Errors
-    /// An error leaves it open whether the transaction took effect.
+    /// A `retryable` error leaves it open whether the transaction took effect; any other undid it.
     pub async fn commit(mut self) -> Result<()> {
         // From here on a cancel comes too late: stopping a COMMIT would leave its outcome open for nothing.
         self.cancel = CancellationToken::new();
@@ -56,6 +59,7 @@ impl<'a> Tx<'a> {
     /// Undoes it all.
     pub async fn rollback(mut self) {
         self.cancel = CancellationToken::new();
+        self.failed = false;
         if self.step(|link| link.end(End::Rollback)).await.is_ok() {
             self.close();
         }
@@ -72,11 +76,13 @@ impl<'a> Tx<'a> {
         T: Send + 'static,
         W: for<'l> FnOnce(&'l mut dyn Link) -> BoxFuture<'l, Result<T>> + Send + 'static,
     {
-        let Some(lease) = self.lease.take() else {
-            return Err(StoreError::Unreachable("the transaction had ended".into()));
+        let lease = if self.failed { None } else { self.lease.take() };
+        let Some(lease) = lease else {
+            return Err(StoreError::Refused { message: "the transaction had failed already".into(), code: None });
         };
         let (lease, result) = step(lease, self.limit, &self.cancel, work).await;
         self.lease = lease;
+        self.failed = result.is_err();
         result
     }
 }

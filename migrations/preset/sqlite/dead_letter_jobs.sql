@@ -1,0 +1,21 @@
+-- One row for each job that used up its attempts. Times are UTC, written as '2026-11-18 09:14:02.123456'.
+CREATE TABLE dead_letter_jobs (
+    id text NOT NULL PRIMARY KEY,
+    job_class text NOT NULL,
+    job_id text NOT NULL,
+    queue_name text,
+    arguments text NOT NULL DEFAULT '{}' CHECK (json_valid(arguments)),
+    error_class text NOT NULL,
+    error_message text,
+    error_backtrace text NOT NULL DEFAULT '[]' CHECK (json_valid(error_backtrace)),
+    failed_at text NOT NULL,
+    -- failed, retrying, resolved or ignored
+    status text NOT NULL DEFAULT 'failed',
+    metadata text NOT NULL DEFAULT '{}' CHECK (json_valid(metadata)),
+    created_at text NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at text NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
+);
+CREATE UNIQUE INDEX index_dead_letter_jobs_on_job_id ON dead_letter_jobs (job_id);
+CREATE INDEX index_dead_letter_jobs_on_job_class_and_status ON dead_letter_jobs (job_class, status);
+CREATE INDEX index_dead_letter_jobs_on_status ON dead_letter_jobs (status);
+CREATE INDEX index_dead_letter_jobs_on_failed_at ON dead_letter_jobs (failed_at);

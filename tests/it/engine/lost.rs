@@ -1,0 +1,104 @@
+//! Servers that go away, come back, or say nothing.
+
+use dlq_tui::store::StoreError;
+
+use super::*;
+
+async fn private_servers() -> Vec<harness::Server> {
+    [harness::private_postgres(), harness::private_mariadb()].into_iter().flatten().collect()
+}
+
+#[tokio::test]
+async fn a_server_that_was_restarted_is_found_again_by_the_next_call() {
+    for server in private_servers().await {
+        let db = server.database("restart").await;
+        let engine = connect(&db).await;
+        server.kill();
+        let error = engine.read(&[sql("select 1")], &Budget::new(LONG)).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unreachable(_)) && error.retryable(), "{:?}: {error:?}", db.engine);
+        assert!(!error.to_string().contains(harness::PASSWORD));
+        server.start();
+        assert_eq!(row(&engine, "select 7", Vec::new()).await, Row(vec![Value::Int(7)]), "{:?}", db.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_restart_between_two_calls_goes_unnoticed() {
+    for server in private_servers().await {
+        let db = server.database("unnoticed").await;
+        db.execute("create table t (a int)").await;
+        let engine = connect(&db).await;
+        row(&engine, "select 1", Vec::new()).await;
+        server.stop();
+        server.start();
+        let mut tx = engine.begin(&Budget::new(LONG)).await.unwrap_or_else(|e| panic!("{:?}: {e}", db.engine));
+        tx.execute(&sql("insert into t values (1)")).await.unwrap();
+        server.kill();
+        assert!(matches!(tx.commit().await, Err(StoreError::Unreachable(_))), "{:?}", db.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_holds_no_call_for_ever() {
+    for server in private_servers().await {
+        let db = server.database("frozen").await;
+        let patience = EngineOptions { connect_timeout: Duration::from_millis(500), ..options() };
+        let engine = connect_as(&db, &patience).await.unwrap();
+        let budget = Budget::new(Duration::from_millis(500));
+        let mut tx = engine.begin(&budget).await.unwrap();
+        server.pause();
+        // The limit is only there to end a broken test.
+        let asked = tokio::time::timeout(LONG, async {
+            let in_tx = tx.fetch(&sql("select 1")).await.unwrap_err();
+            let in_read = engine.read(&[sql("select 1")], &budget).await.unwrap_err();
+            let connecting = connect_as(&db, &patience).await.err();
+            (in_tx, in_read, connecting)
+        });
+        let (in_tx, in_read, connecting) = asked.await.expect("a call hangs");
+        server.resume();
+        assert!(matches!(in_tx, StoreError::Timeout(_)), "{:?}: {in_tx:?}", db.engine);
+        assert!(matches!(in_read, StoreError::Unreachable(_)), "{:?}: {in_read:?}", db.engine);
+        assert!(matches!(connecting, Some(StoreError::Unreachable(_))), "{:?}: {connecting:?}", db.engine);
+        drop(tx);
+        // What was left behind on the frozen connections is no concern of the next calls.
+        let wide = Budget::new(LONG);
+        let rows = tokio::time::timeout(LONG, engine.read(&[sql("select 7")], &wide)).await.expect("a call hangs");
+        assert_eq!(rows.unwrap(), [[Row(vec![Value::Int(7)])]], "{:?}", db.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_a_sentence() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    for scheme in ["postgres", "mysql"] {
+        let target = Target::from_url(&format!("{scheme}://shop:hunter2@127.0.0.1:{port}/shop")).unwrap();
+        let error = Engine::connect(&target, &options()).await.err().unwrap().to_string();
+        assert_eq!(error, "cannot reach the database: connection refused (is the server running there?)", "{scheme}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "remember the milk, and the bread, and the butter".repeat(100)).unwrap();
+    let error = Engine::connect(&Target::sqlite(&file, false), &options()).await.err().unwrap().to_string();
+    assert!(error.contains("file is not a database"), "{error}");
+}
+
+#[tokio::test]
+async fn many_calls_at_once_share_two_connections() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("shared").await;
+    let engine = connect(&db).await;
+    let budget = Budget::new(LONG);
+    let statements = [sql("select pg_backend_pid()"), sql("select pg_sleep(0.01)::text")];
+    let calls = (0..40).map(|_| engine.read(&statements, &budget));
+    let mut processes: Vec<_> =
+        futures_util::future::join_all(calls).await.into_iter().map(|rows| format!("{:?}", rows.unwrap()[0])).collect();
+    processes.sort();
+    processes.dedup();
+    assert!((1..=2).contains(&processes.len()), "{processes:?}");
+}
