@@ -1,4 +1,6 @@
 //! Batches: named before their jobs are touched, settled after. What lies between the two is in doubt.
+//!
+//! The statements name their index: left to itself the planner walks the run from its first job at every batch.
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -42,7 +44,8 @@ impl Ledger {
         let no = self.new_batch(&mut tx, seq, now).await?;
         let ids: Vec<String> = sqlx::query_scalar(
             "UPDATE run_jobs SET batch = ?2 WHERE run = ?1 AND ord IN \
-             (SELECT ord FROM run_jobs WHERE run = ?1 AND batch IS NULL ORDER BY ord LIMIT ?3) RETURNING job_id",
+             (SELECT ord FROM run_jobs INDEXED BY run_jobs_not_started WHERE run = ?1 AND batch IS NULL \
+             ORDER BY ord LIMIT ?3) RETURNING job_id",
         )
         .bind(seq)
         .bind(no.0)
@@ -132,7 +135,7 @@ impl Ledger {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
         for sql in [
-            "UPDATE run_jobs SET batch = NULL WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
+            "UPDATE run_jobs INDEXED BY run_jobs_in_doubt SET batch = NULL WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
             "DELETE FROM batches WHERE run = ?1 AND no = ?2",
         ] {
             sqlx::query(sql).bind(seq).bind(batch.0).execute(&mut *tx).await.map_err(|e| self.fault(e))?;
@@ -146,7 +149,7 @@ impl Ledger {
     /// When the record cannot be read.
     pub async fn in_doubt(&self, run: &RunId) -> Result<Vec<(BatchNo, Vec<JobId>)>> {
         let rows = sqlx::query(
-            "SELECT batch, job_id FROM run_jobs WHERE run = (SELECT seq FROM runs WHERE id = ?) \
+            "SELECT batch, job_id FROM run_jobs INDEXED BY run_jobs_in_doubt WHERE run = (SELECT seq FROM runs WHERE id = ?) \
              AND batch IS NOT NULL AND outcome IS NULL ORDER BY batch, ord",
         )
         .bind(&run.0)

@@ -1,5 +1,7 @@
 //! Runs: made before anything is touched, filled with their frozen ids, and led from state to state.
 
+use std::time::Duration;
+
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -16,6 +18,8 @@ use crate::store::Frozen;
 const FREEZE_CHUNK: usize = 10_000;
 /// Rows of a dismissed plan that are removed in one transaction.
 const FORGET_CHUNK: i64 = 20_000;
+/// Age from which a run in state `freezing` that nobody holds is known to be left behind, and not just made.
+const ABANDONED: Duration = Duration::from_secs(60);
 /// Ids that are tried before giving up; only runs frozen within the same instant meet.
 const ID_TRIES: i64 = 1_000;
 /// Characters of a class that the record keeps of each job.
@@ -137,6 +141,25 @@ impl Ledger {
                 return Ok(());
             }
         }
+    }
+
+    /// Dismisses what a crash left while it was being frozen: such a cohort is not whole and was never shown.
+    ///
+    /// # Errors
+    /// When the record cannot be kept.
+    pub async fn dismiss_abandoned(&self, now: Timestamp) -> Result<()> {
+        let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM runs WHERE state = ? AND frozen_at < ?")
+            .bind(RunState::Freezing.word())
+            .bind(now.before(ABANDONED).0)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(|e| self.fault(e))?;
+        for run in ids.into_iter().map(RunId) {
+            if !self.is_held(&run) {
+                self.dismiss(&run, now).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Marks a confirmed, stopped or crashed run as running. The caller has the [`super::Hold`] of it.

@@ -4,6 +4,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::model::{RunState, Tally};
+use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::text::Untrusted;
 
 /// Words of the column `outcome`.
@@ -16,6 +17,8 @@ const NOT_STARTED: &str = "not started";
 
 /// Reasons that are told apart in a receipt; the rarest are summed up.
 const REASONS: usize = 20;
+/// Characters of a reason by which it is told from another; the same number stands in the statement below.
+const REASON_HEAD: usize = 120;
 /// What the rest of the reasons is called.
 const OTHER_REASONS: &str = "other reasons";
 
@@ -88,8 +91,58 @@ async fn sum(tx: &mut SqliteConnection, sql: &'static str, run: i64) -> sqlx::Re
     Ok(tally)
 }
 
+impl Tally {
+    /// Counts jobs that were not started as in doubt: a batch has named them.
+    pub fn begin(&mut self, jobs: u64) {
+        let jobs = jobs.min(self.not_started);
+        self.not_started -= jobs;
+        self.in_doubt += jobs;
+    }
+
+    /// Counts jobs in doubt as not started: their batch was taken back.
+    pub fn release(&mut self, jobs: u64) {
+        let jobs = jobs.min(self.in_doubt);
+        self.in_doubt -= jobs;
+        self.not_started += jobs;
+    }
+
+    /// Counts skipped jobs as in doubt: they are tried once more.
+    pub fn begin_again(&mut self, reason: &SkipReason, jobs: u64) {
+        if let Some((_, n)) = self.skipped.iter_mut().find(|(word, _)| word == reason.word()) {
+            let jobs = jobs.min(*n);
+            *n -= jobs;
+            self.in_doubt += jobs;
+        }
+        self.skipped.retain(|(_, n)| *n > 0);
+    }
+
+    /// Counts a job in doubt by what became of it.
+    pub fn settle(&mut self, result: &JobResult) {
+        if self.in_doubt == 0 {
+            return;
+        }
+        self.in_doubt -= 1;
+        match result {
+            JobResult::Done => self.done += 1,
+            JobResult::Skipped(reason) => match self.skipped.iter_mut().find(|(word, _)| word == reason.word()) {
+                Some((_, n)) => *n += 1,
+                None => self.skipped.push((reason.word().to_owned(), 1)),
+            },
+            JobResult::Failed(reason) => {
+                let head: String = reason.exact().chars().take(REASON_HEAD).collect();
+                match self.failed.iter_mut().find(|(known, _)| known.exact() == head) {
+                    Some((_, n)) => *n += 1,
+                    None => self.failed.push((Untrusted::new(head), 1)),
+                }
+                shorten(&mut self.failed);
+            }
+        }
+    }
+}
+
 /// Sums up all but the most frequent reasons.
 fn shorten(reasons: &mut Vec<(Untrusted, u64)>) {
+    reasons.sort_by(|(_, a), (_, b)| b.cmp(a));
     if reasons.len() > REASONS {
         let rest = reasons.split_off(REASONS - 1).iter().map(|(_, n)| n).sum();
         reasons.push((Untrusted::from(OTHER_REASONS), rest));

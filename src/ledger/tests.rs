@@ -266,6 +266,55 @@ async fn a_full_disk_is_told_and_leaves_what_was_written_before() {
     assert_eq!(ledger.tally(&run).await.unwrap().not_started, 2_000);
 }
 
+/// The part of the next test that is killed: works off runs in the file that the environment names.
+#[tokio::test]
+#[ignore = "a process that another test starts and kills"]
+async fn a_process_that_is_to_be_killed() {
+    let Some(path) = std::env::var_os("DLQ_TEST_LEDGER_TO_KILL") else { return };
+    let ledger = Ledger::open(path.as_ref()).await.unwrap();
+    let run = planned(&ledger, 20_000).await;
+    let _hold = ledger.hold(&run).unwrap();
+    ledger.start(&run, T).await.unwrap();
+    while let Some((batch, ids)) = ledger.begin_batch(&run, 50, T).await.unwrap() {
+        ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_hold() {
+    let (_folder, ledger) = open().await;
+    for round in 0..5 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "ledger::tests::a_process_that_is_to_be_killed"])
+            .env("DLQ_TEST_LEDGER_TO_KILL", ledger.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let busy = async |runs: &[Run]| runs.iter().any(|run| run.state == RunState::Running && run.tally.done > 0);
+        while !busy(&ledger.runs(1).await.unwrap()).await {
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        let run = ledger.runs(1).await.unwrap().remove(0).id;
+        assert!(ledger.is_held(&run));
+        tokio::time::sleep(std::time::Duration::from_millis(7 * round)).await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let hold = ledger.hold(&run).unwrap();
+        let tally = ledger.tally(&run).await.unwrap();
+        assert!(tally.adds_up() && tally.planned == 20_000 && tally.in_doubt <= 50, "{tally:?}");
+        assert_eq!(tally.done % 50, 0);
+        ledger.start(&run, T).await.unwrap();
+        for (batch, ids) in ledger.in_doubt(&run).await.unwrap() {
+            ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+        }
+        assert_eq!(ledger.end(&run, T).await.unwrap().tally.in_doubt, 0);
+        drop(hold);
+    }
+}
+
 #[tokio::test]
 #[ignore = "a measurement, run by hand"]
 async fn a_million_ids_freeze_in_seconds() {

@@ -2,9 +2,17 @@
 //!
 //! No clock is read and no task is spawned here but where a function says so: the callers hand in the time.
 
+pub mod deliver;
+pub mod fates;
+pub mod freeze;
 pub mod live;
 pub mod plan;
 pub mod progress;
+pub mod run;
+pub mod scan;
+
+#[cfg(test)]
+mod fake;
 
 use std::sync::Arc;
 
@@ -22,4 +30,12 @@ pub struct Desk {
     pub production: bool,
     /// Who acts.
     pub operator: Operator,
+}
+
+impl Desk {
+    /// What the ledger calls the store: adapter and table.
+    pub fn store_name(&self) -> String {
+        let info = self.store.info();
+        format!("{} {}", info.adapter, info.title)
+    }
 }

@@ -5,7 +5,7 @@ use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::RunId;
+use crate::ledger::{Part, RunId};
 
 /// Which jobs an action is for.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub enum Scope {
     Jobs(Vec<JobId>),
     /// All that a filter selects at the moment of freezing.
     Filter(Filter),
+    /// A part of an earlier run: its remainder, or what it did and is to be undone.
+    Run(RunId, Part),
 }
 
 /// What the confirm dialog shows: exact, because the ids are frozen already.

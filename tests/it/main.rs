@@ -8,5 +8,9 @@ mod harness;
 mod install;
 mod pgbouncer;
 mod pty;
+<<<<<<< HEAD
 mod store_desk;
 mod store_story;
+=======
+mod run;
+>>>>>>> h/ledger

@@ -1,0 +1,189 @@
+//! A command of the operator's as the destination of replayed jobs: one JSON line per job in, one per job back.
+
+mod answers;
+
+use std::collections::HashMap;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::Instant;
+
+use self::answers::{Answers, Tail};
+use crate::domain::job::JobId;
+use crate::store::{Deliver, Message};
+
+/// How long a command that has answered for every job, or closed its output, may take to end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Starts a command once per batch, without a shell, and takes from its output which jobs it accepted.
+///
+/// In: one JSON text per line and job. Out: `{"id":…,"ok":true}` or `{"id":…,"ok":false,"error":"…"}`; lines that are no
+/// JSON object with an `id` are its own talk. A job that is not answered for is refused with the exit status and the
+/// end of what the command wrote to its standard error.
+#[derive(Clone, Debug)]
+pub struct CommandDestination {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// How long the command may go without answering for a job before it is killed with all that it started.
+    pub timeout: Duration,
+}
+
+impl Deliver for CommandDestination {
+    fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
+        async move {
+            let (mut answers, reason) = match self.run(&batch).await {
+                Ok(done) => done,
+                Err(reason) => (HashMap::new(), reason),
+            };
+            batch
+                .into_iter()
+                .map(|Message { id, .. }| {
+                    let answer = answers.remove(id.as_str()).unwrap_or_else(|| Err(reason.clone()));
+                    (id, answer)
+                })
+                .collect()
+        }
+        .boxed()
+    }
+}
+
+/// What the command said of each job, by id, and what to say of those that it did not answer for.
+type Delivered = (HashMap<String, Result<(), String>>, String);
+
+impl CommandDestination {
+    async fn run(&self, batch: &[Message]) -> Result<Delivered, String> {
+        let name = self.argv.first().cloned().unwrap_or_default();
+        let mut child = self.start().map_err(|e| format!("cannot start `{name}`: {e}"))?;
+        let mut group = Group(child.id());
+        let mut talk = Talk { answers: Answers::default(), tail: Tail::default(), hung: false };
+        self.talk(&mut child, batch, &mut talk).await;
+        let status = if talk.hung { None } else { tokio::time::timeout(GRACE, child.wait()).await.ok() };
+        let status = status.and_then(Result::ok);
+        if status.is_some() {
+            group.0 = None;
+        }
+        drop(group);
+        // Reaps it; after the kill this does not wait.
+        let _ = tokio::time::timeout(GRACE, child.wait()).await;
+        let reason = self.reason(&name, &talk, status);
+        Ok((talk.answers.into_map(), reason))
+    }
+
+    fn start(&self) -> std::io::Result<Child> {
+        let (program, arguments) = self
+            .argv
+            .split_first()
+            .ok_or_else(|| std::io::Error::new(std::io::ErrorKind::InvalidInput, "the command is empty"))?;
+        Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+    }
+
+    /// Writes jobs and reads answers at the same time, so that neither side waits for a full pipe of the other.
+    async fn talk(&self, child: &mut Child, batch: &[Message], talk: &mut Talk) {
+        let (Some(stdin), Some(mut stdout), Some(mut stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return;
+        };
+        let mut feeding = std::pin::pin!(feed(stdin, batch).fuse());
+        let (mut out, mut err) = (vec![0; 16 * 1024], vec![0; 4 * 1024]);
+        let (mut fed, mut err_open) = (false, true);
+        let mut deadline = Instant::now() + self.timeout;
+        while talk.answers.len() < batch.len() {
+            tokio::select! {
+                () = &mut feeding, if !fed => fed = true,
+                read = stdout.read(&mut out) => match read {
+                    Ok(n) if n > 0 => {
+                        let before = talk.answers.len();
+                        talk.answers.take(out.get(..n).unwrap_or_default());
+                        if talk.answers.len() > before {
+                            deadline = Instant::now() + self.timeout;
+                        }
+                    }
+                    _ => break,
+                },
+                read = stderr.read(&mut err), if err_open => match read {
+                    Ok(n) if n > 0 => talk.tail.take(err.get(..n).unwrap_or_default()),
+                    _ => err_open = false,
+                },
+                () = tokio::time::sleep_until(deadline) => {
+                    talk.hung = true;
+                    return;
+                }
+            }
+        }
+        talk.answers.end();
+        // What it still has to say of its end, for no longer than it may take to end.
+        let rest = async {
+            while let Ok(n) = stderr.read(&mut err).await {
+                if n == 0 {
+                    break;
+                }
+                talk.tail.take(err.get(..n).unwrap_or_default());
+            }
+        };
+        if err_open {
+            let _ = tokio::time::timeout(GRACE, rest).await;
+        }
+    }
+
+    fn reason(&self, name: &str, talk: &Talk, status: Option<ExitStatus>) -> String {
+        let how = match status {
+            _ if talk.hung => format!("`{name}` gave no answer for {:?} and was stopped", self.timeout),
+            Some(status) => format!("`{name}` ended ({status}) without answering for this job"),
+            None => format!("`{name}` closed its output without answering for this job and was stopped"),
+        };
+        match talk.tail.text() {
+            said if said.is_empty() => how,
+            said => format!("{how}: {said}"),
+        }
+    }
+}
+
+/// What passed between us and the command.
+struct Talk {
+    answers: Answers,
+    tail: Tail,
+    hung: bool,
+}
+
+/// Writes every job and closes the pipe. A command that stops reading is found out by what it does not answer.
+async fn feed(mut stdin: ChildStdin, batch: &[Message]) {
+    for message in batch {
+        let mut line = message.json.clone().into_bytes();
+        line.push(b'\n');
+        if stdin.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+    let _ = stdin.shutdown().await;
+}
+
+/// The process group of a command that runs: killed when dropped, with all that the command started.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let Some(leader) = self.0 else { return };
+        // Safe Rust has no call for a group; every system with a shell has this one. No text of a job is in it.
+        let _ = std::process::Command::new("/bin/sh")
+            .args(["-c", "kill -s KILL -- \"-$1\" 2>/dev/null", "kill", &leader.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+#[cfg(test)]
+mod tests;

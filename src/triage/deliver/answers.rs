@@ -1,0 +1,104 @@
+//! What a command writes: answers among its own talk, and the end of its complaints.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Bytes of a line beyond which it cannot be an answer.
+const LINE: usize = 64 * 1024;
+/// Bytes of standard error that are kept.
+const TAIL: usize = 1_000;
+
+/// Answers by id; the first for a job counts.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    by_id: HashMap<String, Result<(), String>>,
+    line: Vec<u8>,
+    too_long: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    id: Value,
+    ok: bool,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+impl Answers {
+    /// Jobs that were answered for.
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Takes in what was read.
+    pub(super) fn take(&mut self, mut bytes: &[u8]) {
+        while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(at);
+            self.add(line);
+            self.end();
+            bytes = rest.get(1..).unwrap_or_default();
+        }
+        self.add(bytes);
+    }
+
+    /// Ends a line, also one that the command did not end itself.
+    pub(super) fn end(&mut self) {
+        if !self.too_long
+            && let Ok(answer) = serde_json::from_slice::<Answer>(&self.line)
+        {
+            let told = if answer.ok { Ok(()) } else { Err(refusal(answer.error)) };
+            self.by_id.entry(text(answer.id)).or_insert(told);
+        }
+        self.line.clear();
+        self.too_long = false;
+    }
+
+    pub(super) fn into_map(self) -> HashMap<String, Result<(), String>> {
+        self.by_id
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if self.line.len() + bytes.len() > LINE {
+            self.too_long = true;
+            self.line.clear();
+        }
+        if !self.too_long {
+            self.line.extend_from_slice(bytes);
+        }
+    }
+}
+
+fn refusal(error: Option<Value>) -> String {
+    match error {
+        None | Some(Value::Null) => "refused without a reason".to_owned(),
+        Some(error) => text(error),
+    }
+}
+
+/// A JSON string's text; a number as it is written.
+fn text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// The last bytes of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Tail(Vec<u8>);
+
+impl Tail {
+    /// Takes in what was read.
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+        let excess = self.0.len().saturating_sub(TAIL);
+        self.0.drain(..excess);
+    }
+
+    /// What is kept, without the space around it.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).trim().to_owned()
+    }
+}

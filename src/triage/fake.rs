@@ -1,0 +1,269 @@
+//! A store in memory, for the logic of the engine only: the real ones are tested against real databases.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+
+use super::Desk;
+use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::histogram::{Count, Histogram};
+use crate::domain::job::{JobDetail, JobId, JobRow, State};
+use crate::domain::time::Timestamp;
+use crate::ledger::Operator;
+use crate::store::*;
+
+/// What happens to the next call of `apply`.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// It fails and did nothing.
+    Before(StoreError),
+    /// It takes effect and fails.
+    After(StoreError),
+    /// It takes effect and never returns: the process is about to die.
+    Hang,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) state: State,
+    /// Calls of `apply` for which another session holds the row.
+    pub(crate) locked: u32,
+    pub(crate) refuses: Option<&'static str>,
+}
+
+#[derive(Default)]
+pub(crate) struct Data {
+    pub(crate) rows: BTreeMap<u64, Row>,
+    /// Every job that was replayed, in order: twice is a fault.
+    pub(crate) live: Vec<u64>,
+    pub(crate) faults: VecDeque<Fault>,
+    pub(crate) batches: Vec<usize>,
+    /// Whether a replayed row is removed, as in a table of dead jobs only.
+    pub(crate) removes: bool,
+    /// Replayed jobs that no live queue shows any more.
+    pub(crate) forgotten: bool,
+}
+
+pub(crate) struct Fake {
+    info: StoreInfo,
+    pub(crate) data: Mutex<Data>,
+}
+
+impl Fake {
+    pub(crate) fn new(n: u64) -> Arc<Self> {
+        let ready = || Availability::Ready { notes: vec!["Counters start again.".into()] };
+        let info = StoreInfo {
+            adapter: "memory".into(),
+            title: "jobs".into(),
+            server: String::new(),
+            database: String::new(),
+            user: String::new(),
+            facets: vec![Facet::Error],
+            sorts: vec![SortKey::Time],
+            actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+            notation: Arc::default(),
+            read_only: None,
+        };
+        let row = Row { state: State::Dead, locked: 0, refuses: None };
+        let data = Data { rows: (0..n).map(|id| (id, row.clone())).collect(), ..Data::default() };
+        Arc::new(Self { info, data: Mutex::new(data) })
+    }
+
+    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Data) -> T) -> T {
+        f(&mut self.data.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn desk(self: &Arc<Self>) -> Desk {
+        Desk { store: self.clone(), source: "main".into(), production: false, operator: Operator::default() }
+    }
+}
+
+fn number(id: &JobId) -> u64 {
+    id.as_str().parse().unwrap_or(u64::MAX)
+}
+
+fn row(id: u64, state: State) -> JobRow {
+    JobRow {
+        id: JobId::new(id.to_string()),
+        at: Some(Timestamp(id as i64)),
+        state,
+        native_state: state.word().into(),
+        error_class: Some(["Boom", "Crash"][(id % 2) as usize].into()),
+        message: None,
+        job_class: None,
+        queue: None,
+        worker: None,
+        attempts: None,
+        max_attempts: None,
+    }
+}
+
+impl Data {
+    fn apply(&mut self, batch: &Batch, id: &JobId) -> JobResult {
+        let n = number(id);
+        let Some(row) = self.rows.get_mut(&n) else { return JobResult::Skipped(SkipReason::Gone) };
+        if row.locked > 0 {
+            row.locked -= 1;
+            return JobResult::Skipped(SkipReason::Locked);
+        }
+        if row.state != State::Dead {
+            return JobResult::Skipped(SkipReason::Changed);
+        }
+        if let Some(reason) = row.refuses {
+            return JobResult::Failed(reason.into());
+        }
+        match batch.action {
+            Action::Replay => {
+                row.state = State::Resolved;
+                self.live.push(n);
+                if self.removes {
+                    self.rows.remove(&n);
+                }
+            }
+            Action::Ignore => row.state = State::Ignored,
+            Action::Reopen => row.state = State::Dead,
+            Action::Discard => {
+                self.rows.remove(&n);
+            }
+        }
+        JobResult::Done
+    }
+}
+
+impl Store for Fake {
+    fn info(&self) -> &StoreInfo {
+        &self.info
+    }
+
+    fn estimate<'a>(&'a self, _: Facet, _: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn histogram<'a>(&'a self, _: HistogramQuery, _: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        Box::pin(async { Err(StoreError::Input("not in memory".into())) })
+    }
+
+    fn totals<'a>(&'a self, _: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Steps of two rows, every other one empty, newest first.
+    fn page<'a>(&'a self, query: PageQuery, _: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(async move {
+            let ids: Vec<u64> = self.with(|data| data.rows.keys().rev().copied().collect());
+            let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));
+            let at = |p: &Position| ids.iter().position(|id| *id == number(&p.id)).unwrap_or(0);
+            let (from, to) = match &query.cursor {
+                Cursor::Start => (0, 2),
+                Cursor::After(place) => (at(place) + 1, at(place) + 3),
+                Cursor::End => (ids.len().saturating_sub(2), ids.len()),
+                Cursor::Before(place) => (at(place).saturating_sub(2), at(place)),
+            };
+            let window = &ids[from.min(ids.len())..to.min(ids.len())];
+            let position = |id: &u64| Position { key: None, id: JobId::new(id.to_string()) };
+            let entries: Vec<Entry> = window
+                .iter()
+                .filter(|id| *id % 4 < 2)
+                .map(|id| Entry { row: row(*id, State::Dead), position: position(id) })
+                .take(query.limit)
+                .collect();
+            let next = match backwards {
+                true => window.first().filter(|_| from > 0).map(|id| Cursor::Before(position(id))),
+                false => window.last().filter(|_| to < ids.len()).map(|id| Cursor::After(position(id))),
+            };
+            let scanned = Scanned { rows: window.len() as u64, share: 0.5 };
+            Ok(Page { entries, next, scanned: Some(scanned) })
+        })
+    }
+
+    fn rows<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        Box::pin(async move {
+            Ok(self.with(|data| {
+                let found = ids.iter().filter_map(|id| Some((number(id), data.rows.get(&number(id))?.state)));
+                let position = |id: u64| Position { key: None, id: JobId::new(id.to_string()) };
+                found.map(|(id, state)| Entry { row: row(id, state), position: position(id) }).collect()
+            }))
+        })
+    }
+
+    fn detail<'a>(&'a self, _: &'a JobId, _: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn changes<'a>(
+        &'a self,
+        _: Option<&'a Watermark>,
+        _: Facet,
+        _: &'a Filter,
+        _: &'a Budget,
+    ) -> BoxFuture<'a, Result<Changes>> {
+        Box::pin(async { Err(StoreError::Input("not in memory".into())) })
+    }
+
+    /// Steps of seven rows, newest first.
+    fn freeze<'a>(&'a self, _: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
+        Box::pin(async move {
+            let below = match cursor {
+                Cursor::After(place) => number(&place.id),
+                _ => u64::MAX,
+            };
+            let found: Vec<(u64, State)> =
+                self.with(|data| data.rows.range(..below).rev().take(7).map(|(id, row)| (*id, row.state)).collect());
+            let next = found
+                .last()
+                .filter(|(id, _)| *id > 0)
+                .map(|(id, _)| Cursor::After(Position { key: None, id: JobId::new(id.to_string()) }));
+            let scanned = Scanned { rows: found.len() as u64, share: 0.5 };
+            let jobs = found.into_iter().map(|(id, state)| {
+                let JobRow { id, at, error_class, job_class, .. } = row(id, state);
+                Frozen { id, error_class, job_class, at, state }
+            });
+            Ok(FreezeStep { jobs: jobs.collect(), next, scanned })
+        })
+    }
+
+    fn apply<'a>(&'a self, batch: Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        Box::pin(async move {
+            let fault = self.with(|data| data.faults.pop_front());
+            if let Some(Fault::Before(error)) = fault {
+                return Err(error);
+            }
+            let dead: Vec<JobId> = self.with(|data| {
+                let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
+                batch.ids.iter().filter(dead).cloned().collect()
+            });
+            if let (Action::Discard, Some(archive)) = (batch.action, &batch.archive) {
+                let rows = dead.iter().map(|id| (id.clone(), "{}".to_owned())).collect();
+                archive.keep(rows).await.map_err(StoreError::Input)?;
+            }
+            if let (Action::Replay, Some(deliver)) = (batch.action, &batch.deliver) {
+                let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
+                deliver.deliver(dead.iter().map(message).collect()).await;
+            }
+            let outcomes = self.with(|data| {
+                data.batches.push(batch.ids.len());
+                batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
+            });
+            match fault {
+                Some(Fault::After(error)) => Err(error),
+                Some(Fault::Hang) => std::future::pending().await,
+                _ => Ok(outcomes),
+            }
+        })
+    }
+
+    fn outcome<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        Box::pin(async move {
+            Ok(self.with(|data| {
+                let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten {
+                    true => Fate::Queued,
+                    false => Fate::Gone,
+                };
+                ids.iter().map(|id| (id.clone(), fate(id))).collect()
+            }))
+        })
+    }
+}

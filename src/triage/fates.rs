@@ -1,0 +1,104 @@
+//! The outcome board: where the jobs of a run have got to.
+
+use super::Desk;
+use crate::domain::action::Fate;
+use crate::domain::job::JobId;
+use crate::domain::text::Untrusted;
+use crate::ledger::{Ledger, Part, RunId, RunJob};
+use crate::store::{Budget, StoreError};
+use crate::triage::freeze::PlanError;
+
+/// Jobs that are asked about in one call.
+const ASKED: usize = 500;
+
+/// The board of a run, or of as many of its jobs as were asked about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    /// Jobs asked about so far.
+    pub asked: u64,
+    /// Wait in the live queue.
+    pub queued: u64,
+    /// A worker has them.
+    pub running: u64,
+    /// Done, as far as the layout can tell.
+    pub succeeded: u64,
+    /// Died again with the class they had died of before.
+    pub same_error: u64,
+    /// Died again of something else, or of what the layout does not tell.
+    pub new_error: u64,
+    /// Nowhere to be found.
+    pub gone: u64,
+    /// The layout cannot tell.
+    pub unknown: u64,
+}
+
+impl Board {
+    /// Jobs that died again, of whatever.
+    pub fn returned(&self) -> u64 {
+        self.same_error + self.new_error
+    }
+
+    fn count(&mut self, before: Option<&Untrusted>, fate: &Fate) {
+        self.asked += 1;
+        *match fate {
+            Fate::Queued => &mut self.queued,
+            Fate::Running => &mut self.running,
+            Fate::Succeeded => &mut self.succeeded,
+            Fate::DeadAgain(Some(now)) if Some(now) == before => &mut self.same_error,
+            Fate::DeadAgain(_) => &mut self.new_error,
+            Fate::Gone => &mut self.gone,
+            Fate::Unknown => &mut self.unknown,
+        } += 1;
+    }
+}
+
+/// Asks where the done jobs of a run have got to: all of them, or the first `limit`. `on_step` gets the board so far.
+///
+/// # Errors
+/// When the source or the ledger cannot be read, or the caller cancels.
+pub async fn fates(
+    desk: &Desk,
+    ledger: &Ledger,
+    run: &RunId,
+    limit: Option<u64>,
+    budget: &Budget,
+    mut on_step: impl FnMut(&Board) + Send,
+) -> Result<Board, PlanError> {
+    let (mut board, mut after) = (Board::default(), 0);
+    loop {
+        let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(board.asked));
+        let n = usize::try_from(left).unwrap_or(usize::MAX).min(ASKED);
+        let jobs = if n == 0 { Vec::new() } else { ledger.jobs(run, Part::Done, after, n).await? };
+        let Some(last) = jobs.last() else { return Ok(board) };
+        after = last.ord;
+        if budget.cancel.is_cancelled() {
+            return Err(StoreError::Cancelled.into());
+        }
+        ask(desk, &jobs, budget, &mut board).await?;
+        on_step(&board);
+    }
+}
+
+async fn ask(desk: &Desk, jobs: &[RunJob], budget: &Budget, board: &mut Board) -> Result<(), StoreError> {
+    let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+    let told: std::collections::HashMap<JobId, Fate> = desk.store.outcome(&ids, budget).await?.into_iter().collect();
+    for job in jobs {
+        board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&Fate::Unknown));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_died_again_is_told_by_whether_the_error_is_the_same() {
+        let mut board = Board::default();
+        let before = Untrusted::from("Boom");
+        board.count(Some(&before), &Fate::DeadAgain(Some("Boom".into())));
+        board.count(Some(&before), &Fate::DeadAgain(Some("Crash".into())));
+        board.count(None, &Fate::DeadAgain(None));
+        assert_eq!((board.asked, board.same_error, board.new_error, board.returned()), (3, 1, 2, 3));
+    }
+}

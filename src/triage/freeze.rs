@@ -1,0 +1,325 @@
+//! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
+
+use thiserror::Error;
+
+use super::Desk;
+use super::plan::{Confirm, Plan, Scope, Share};
+use super::progress::FreezeProgress;
+use crate::domain::action::Action;
+use crate::domain::filter::{Filter, Key, Test};
+use crate::domain::histogram::grouped;
+use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
+use crate::store::{Availability, Budget, Cursor, Entry, Frozen, StoreError};
+
+/// Jobs above which the number must be typed.
+pub const TYPE_ABOVE: u64 = 100;
+/// Values of a split that are listed; the rest is summed up.
+const SHARES: usize = 8;
+/// Jobs shown as an example.
+const SAMPLE: usize = 5;
+/// Jobs gathered before they are written: a commit waits for the disk.
+const GATHER: usize = 20_000;
+/// Jobs looked up by id at a time.
+const LOOKUP: usize = 500;
+
+/// What an operator asks for.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Which jobs.
+    pub scope: Scope,
+    /// The verb.
+    pub action: Action,
+    /// Why, in the operator's words.
+    pub reason: Option<String>,
+    /// Number of jobs above which the number must be typed; [`TYPE_ABOVE`] unless the config says otherwise.
+    pub type_above: u64,
+    /// The present instant: relative times of a filter are resolved against it.
+    pub now: Timestamp,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// The action cannot be used on this store.
+    #[error("{0}")]
+    Disabled(String),
+    /// No job is in the scope.
+    #[error("no job matches: there is nothing to {0}")]
+    Empty(Action),
+    /// The source failed or the caller cancelled.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The record cannot be kept.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Freezes a cohort and says what must be known before it is confirmed. Nothing but the ledger is written.
+///
+/// Cancelling the budget ends it between two steps, and the statement that runs; the run is then dismissed.
+///
+/// # Errors
+/// See [`PlanError`]; the run, where one was made, is dismissed.
+pub async fn freeze(
+    desk: &Desk,
+    ledger: &Ledger,
+    ask: Ask,
+    budget: &Budget,
+    on_progress: impl FnMut(FreezeProgress) + Send,
+) -> Result<Plan, PlanError> {
+    let notes = match desk.store.info().availability(ask.action) {
+        Availability::Ready { notes } => notes,
+        Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
+    };
+    ledger.dismiss_abandoned(ask.now).await?;
+    let filter = match &ask.scope {
+        Scope::Filter(filter) => Some(filter.resolve(ask.now)),
+        Scope::Jobs(_) | Scope::Run(..) => None,
+    };
+    let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
+    let run = ledger.create_run(&intent(desk, &ask, resolved.clone())).await?;
+    let freezer = Freezer { desk, ledger, run: &run, budget, gathered: Vec::new(), progress: NOTHING, on_progress };
+    let planned = async {
+        let _hold = ledger.hold(&run)?;
+        let missing = freezer.gather(&ask.scope, filter.as_ref()).await?;
+        plan(desk, ledger, &ask, &run, budget, missing).await
+    }
+    .await;
+    match planned {
+        Ok(plan) => Ok(Plan { filter: resolved, notes, ..plan }),
+        Err(error) => {
+            // What went wrong is the error that the operator must see, and not that the plan could not be dismissed.
+            let _ = ledger.dismiss(&run, ask.now).await;
+            Err(error)
+        }
+    }
+}
+
+const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
+
+fn intent(desk: &Desk, ask: &Ask, resolved: String) -> RunIntent {
+    RunIntent {
+        action: ask.action,
+        source: desk.source.clone(),
+        store: desk.store_name(),
+        filter: match &ask.scope {
+            Scope::Filter(filter) => filter.to_string(),
+            Scope::Jobs(_) | Scope::Run(..) => String::new(),
+        },
+        resolved,
+        reason: ask.reason.clone(),
+        operator: desk.operator.clone(),
+        frozen_at: ask.now,
+    }
+}
+
+struct Freezer<'a, F> {
+    desk: &'a Desk,
+    ledger: &'a Ledger,
+    run: &'a RunId,
+    budget: &'a Budget,
+    gathered: Vec<Frozen>,
+    progress: FreezeProgress,
+    on_progress: F,
+}
+
+impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
+    /// Writes the whole scope down and returns how many of the jobs named do not exist.
+    async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<u64, PlanError> {
+        let missing = match (scope, filter) {
+            (Scope::Jobs(ids), _) => self.named(ids, ids.len() as u64).await?,
+            (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
+            (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
+            (Scope::Filter(_), None) => 0,
+        };
+        self.write(0).await?;
+        Ok(missing)
+    }
+
+    async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
+        // How often a job was replayed only the ledger knows; the store is asked for the rest.
+        let asked = filter.without(&Key::Replayed);
+        let mut cursor = Some(Cursor::Start);
+        while let Some(from) = cursor {
+            self.check()?;
+            let step = self.desk.store.freeze(&asked, from, self.budget).await?;
+            let jobs = self.judge_replays(filter, step.jobs).await?;
+            self.progress.examined += step.scanned.rows;
+            self.progress.share = step.scanned.share;
+            self.add(jobs).await?;
+            cursor = step.next;
+        }
+        Ok(0)
+    }
+
+    async fn named(&mut self, ids: &[JobId], of: u64) -> Result<u64, PlanError> {
+        let mut missing = 0;
+        for chunk in ids.chunks(LOOKUP) {
+            self.check()?;
+            let found = self.desk.store.rows(chunk, self.budget).await?;
+            missing += chunk.len().saturating_sub(found.len()) as u64;
+            self.progress.examined += chunk.len() as u64;
+            self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
+            self.add(found.into_iter().map(frozen).collect()).await?;
+        }
+        Ok(missing)
+    }
+
+    async fn of_run(&mut self, from: &RunId, part: Part) -> Result<u64, PlanError> {
+        let (mut missing, mut after) = (0, 0);
+        let of = self.ledger.tally(from).await?.planned;
+        loop {
+            let jobs = self.ledger.jobs(from, part, after, LOOKUP).await?;
+            let Some(last) = jobs.last() else { return Ok(missing) };
+            after = last.ord;
+            let ids: Vec<JobId> = jobs.into_iter().map(|job| job.id).collect();
+            missing += self.named(&ids, of).await?;
+        }
+    }
+
+    async fn judge_replays(&self, filter: &Filter, jobs: Vec<Frozen>) -> Result<Vec<Frozen>, PlanError> {
+        if jobs.is_empty() || !filter.clauses().iter().any(|c| c.key == Key::Replayed) {
+            return Ok(jobs);
+        }
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+        let counts = self.ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &ids).await?;
+        let passes = |job: &Frozen| replays_pass(filter, counts.get(&job.id).copied().unwrap_or(0));
+        Ok(jobs.into_iter().filter(passes).collect())
+    }
+
+    async fn add(&mut self, jobs: Vec<Frozen>) -> Result<(), PlanError> {
+        self.progress.frozen += jobs.len() as u64;
+        self.gathered.extend(jobs);
+        self.write(GATHER).await?;
+        (self.on_progress)(self.progress);
+        Ok(())
+    }
+
+    /// Writes what was gathered once it is more than `above`.
+    async fn write(&mut self, above: usize) -> Result<(), PlanError> {
+        if self.gathered.len() > above {
+            self.ledger.freeze_jobs(self.run, &self.gathered).await?;
+            self.gathered.clear();
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        if self.budget.cancel.is_cancelled() { Err(StoreError::Cancelled.into()) } else { Ok(()) }
+    }
+}
+
+/// Whether a job that was replayed `times` passes the `replayed:` terms of a filter.
+pub fn replays_pass(filter: &Filter, times: u64) -> bool {
+    let times = i64::try_from(times).unwrap_or(i64::MAX);
+    let holds = |test: &Test| match test {
+        Test::Number { min, max } => min.is_none_or(|min| times >= min) && max.is_none_or(|max| times <= max),
+        _ => false,
+    };
+    filter.clauses().iter().filter(|c| c.key == Key::Replayed).all(|c| c.any.iter().any(holds) != c.negated)
+}
+
+fn frozen(entry: Entry) -> Frozen {
+    let JobRow { id, error_class, job_class, at, state, .. } = entry.row;
+    Frozen { id, error_class, job_class, at, state }
+}
+
+async fn plan(
+    desk: &Desk,
+    ledger: &Ledger,
+    ask: &Ask,
+    run: &RunId,
+    budget: &Budget,
+    missing: u64,
+) -> Result<Plan, PlanError> {
+    let count = ledger.seal(run).await?;
+    if count == 0 {
+        return Err(PlanError::Empty(ask.action));
+    }
+    let split = ledger.split(run, SHARES).await?;
+    let first = ledger.jobs(run, Part::All, 0, SAMPLE).await?;
+    let ids: Vec<JobId> = first.into_iter().map(|job| job.id).collect();
+    let mut sample: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
+    sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    let replayed = if ask.action == Action::Replay { ledger.replayed_before(run).await? } else { 0 };
+    Ok(Plan {
+        run: run.clone(),
+        action: ask.action,
+        filter: String::new(),
+        count,
+        by_error: shares(&split.by_error, count),
+        by_class: shares(&split.by_class, count),
+        span: split.span,
+        sample,
+        warnings: warnings(ask.action, &split, replayed, missing),
+        notes: Vec::new(),
+        confirm: confirm(ask.action, count, ask.type_above, desk.production),
+    })
+}
+
+fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<Share> {
+    let mut shares: Vec<Share> =
+        listed.iter().map(|(value, n)| Share { value: value.clone(), n: *n, rest: false }).collect();
+    let rest = count.saturating_sub(shares.iter().map(|share| share.n).sum());
+    if rest > 0 {
+        shares.push(Share { value: None, n: rest, rest: true });
+    }
+    shares
+}
+
+fn warnings(action: Action, split: &Split, replayed: u64, missing: u64) -> Vec<String> {
+    let were = |n: u64| if n == 1 { "was" } else { "were" };
+    let are = |n: u64| if n == 1 { "is" } else { "are" };
+    let expected = if action == Action::Reopen { State::Ignored } else { State::Dead };
+    let mut warnings = Vec::new();
+    if replayed > 0 {
+        warnings.push(format!("{} of them {} replayed before", grouped(replayed), were(replayed)));
+    }
+    for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected) {
+        warnings.push(format!("{} of them {} {state}, not {expected}", grouped(*n), are(*n)));
+    }
+    if missing > 0 {
+        let exist = if missing == 1 { "no longer exists" } else { "no longer exist" };
+        warnings.push(format!("{} of those that were named {exist}", grouped(missing)));
+    }
+    warnings
+}
+
+/// What it takes to confirm: in proportion to the reach, and to whether there is a way back.
+fn confirm(action: Action, count: u64, type_above: u64, production: bool) -> Confirm {
+    let undoable = matches!(action, Action::Ignore | Action::Reopen);
+    match count {
+        0 | 1 if undoable && !production => Confirm::Key,
+        0 | 1 => Confirm::Yes,
+        _ if production || count > type_above => Confirm::TypeCount,
+        _ => Confirm::Yes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_takes_to_confirm_grows_with_the_reach() {
+        assert_eq!(confirm(Action::Ignore, 1, 100, false), Confirm::Key);
+        assert_eq!(confirm(Action::Ignore, 1, 100, true), Confirm::Yes);
+        assert_eq!(confirm(Action::Replay, 1, 100, false), Confirm::Yes);
+        assert_eq!(confirm(Action::Ignore, 2, 100, false), Confirm::Yes);
+        assert_eq!(confirm(Action::Replay, 100, 100, false), Confirm::Yes);
+        assert_eq!(confirm(Action::Replay, 101, 100, false), Confirm::TypeCount);
+        assert_eq!(confirm(Action::Ignore, 2, 100, true), Confirm::TypeCount);
+    }
+
+    #[test]
+    fn replay_terms_combine_as_other_terms_do() {
+        let pass = |text: &str, n| replays_pass(&Filter::parse(text).unwrap(), n);
+        assert!(pass("error:Boom", 3));
+        assert!(pass("replayed:>0", 1) && !pass("replayed:>0", 0));
+        assert!(pass("-replayed:2", 1) && !pass("-replayed:2", 2));
+        assert!(pass("replayed:1 replayed:3", 3) && !pass("replayed:1 replayed:3", 2));
+    }
+}

@@ -1,0 +1,83 @@
+//! Deaths that looks have seen: the growth of the last minutes, the trend of each value, the badge.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::Value;
+use crate::domain::time::Timestamp;
+
+/// How far back growth looks.
+const GROWTH: Duration = Duration::from_secs(300);
+/// Slots of a trend that is drawn from looks alone, where the store brings none.
+const SLOTS: usize = 20;
+/// Width of such a slot.
+const SLOT: Duration = Duration::from_secs(30);
+
+/// Deaths over a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// Deaths seen.
+    pub n: u64,
+    /// Over how long: five minutes, or less while watching has not gone on for so long.
+    pub over: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Arrivals {
+    since: Timestamp,
+    seen: VecDeque<(Timestamp, Value, u64)>,
+    unseen: u64,
+}
+
+impl Arrivals {
+    pub(super) fn new(since: Timestamp) -> Self {
+        Self { since, seen: VecDeque::new(), unseen: 0 }
+    }
+
+    pub(super) fn add(&mut self, value: &Value, n: u64, at: Timestamp) {
+        if n > 0 {
+            self.seen.push_back((at, value.clone(), n));
+            self.unseen += n;
+        }
+        let oldest = at.before(SLOT * SLOTS as u32);
+        while self.seen.front().is_some_and(|(at, _, _)| *at < oldest) {
+            self.seen.pop_front();
+        }
+    }
+
+    pub(super) fn growth(&self, now: Timestamp) -> Growth {
+        let from = now.before(GROWTH);
+        let n = self.seen.iter().filter(|(at, _, _)| *at > from).map(|(_, _, n)| n).sum();
+        Growth { n, over: self.since.age(now).min(GROWTH) }
+    }
+
+    pub(super) fn unseen(&self) -> u64 {
+        self.unseen
+    }
+
+    pub(super) fn seen(&mut self) {
+        self.unseen = 0;
+    }
+
+    /// The trend of a value: the store's, with what was seen since in its last slot, or one of our own.
+    pub(super) fn trend(&self, value: &Value, stored: &[u32], as_of: Timestamp) -> Vec<u32> {
+        let of_value = self.seen.iter().filter(|(_, seen, _)| seen == value);
+        if let Some((last, earlier)) = stored.split_last() {
+            let since: u64 = of_value.filter(|(at, _, _)| *at > as_of).map(|(_, _, n)| n).sum();
+            let mut trend = earlier.to_vec();
+            trend.push(last.saturating_add(small(since)));
+            return trend;
+        }
+        let Some((newest, _, _)) = self.seen.back() else { return Vec::new() };
+        let mut slots: HashMap<usize, u64> = HashMap::new();
+        for (at, _, n) in of_value {
+            let slot = usize::try_from(at.age(*newest).as_millis() / SLOT.as_millis()).unwrap_or(SLOTS);
+            *slots.entry(slot).or_default() += n;
+        }
+        (0..SLOTS).rev().map(|slot| small(slots.get(&slot).copied().unwrap_or(0))).collect()
+    }
+}
+
+fn small(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

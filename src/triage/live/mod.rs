@@ -1,0 +1,234 @@
+//! Counts that live: a count of everything, and what looks at the recent past add to it. Pure; the time is handed in.
+//!
+//! A look recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier looks
+//! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no look can
+//! see (older rows that changed) is put right by the next full count, and until then the numbers say `~`.
+
+mod growth;
+mod news;
+mod poll;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+pub use growth::Growth;
+pub use news::Since;
+pub use poll::{Poll, reconcile_after};
+
+use self::growth::Arrivals;
+use self::news::News;
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::{Cell, Changes, HistogramStep};
+
+/// A value of a facet, `None` standing for jobs that have none.
+pub type Value = Option<Untrusted>;
+
+/// The recent past by bucket and value.
+type Recent = BTreeMap<i64, HashMap<Value, u64>>;
+
+/// The counts of one facet under one filter, kept up to date by looks.
+#[derive(Clone, Debug)]
+pub struct LiveCounts {
+    base: Histogram,
+    /// What the full count took.
+    cost: Duration,
+    /// The recent past as it was last counted: what the next look replaces.
+    recent: Recent,
+    /// Jobs that came (positive) or went since the full count.
+    drift: HashMap<Value, Drift>,
+    /// Whether a look found that something may have changed since the full count.
+    changed: bool,
+    as_of: Timestamp,
+    arrivals: Arrivals,
+    news: News,
+}
+
+/// How far a value is from the full count.
+#[derive(Clone, Debug, Default)]
+struct Drift {
+    /// Jobs that looks added or took away.
+    seen: i64,
+    /// Jobs that we acted on and no look has shown to be gone yet.
+    ours: u64,
+    first_seen: Option<Timestamp>,
+    last_seen: Option<Timestamp>,
+}
+
+impl LiveCounts {
+    /// Starts from a count (finished or not) that took `cost` so far.
+    pub fn new(step: &HistogramStep, cost: Duration) -> Self {
+        Self::from_count(step.histogram.clone(), &step.recent, cost)
+    }
+
+    /// Takes in a further step of the count, or a later full count; looks go on from its watermark. What is known of
+    /// growth and news stays.
+    pub fn recount(&mut self, step: &HistogramStep, cost: Duration) {
+        self.count_again(step.histogram.clone(), &step.recent, cost);
+    }
+
+    /// Takes in a look that started from the watermark of the last count or look.
+    pub fn look(&mut self, changes: &Changes) {
+        let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
+        self.take_in(cells, changes.server_time);
+    }
+
+    fn from_count(base: Histogram, recent: &[Cell], cost: Duration) -> Self {
+        let mut news = News::default();
+        news.learn(&base);
+        let as_of = base.as_of;
+        let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
+        Self { base, cost, recent, drift: HashMap::new(), changed: false, as_of, arrivals, news }
+    }
+
+    fn count_again(&mut self, base: Histogram, recent: &[Cell], cost: Duration) {
+        self.news.learn(&base);
+        self.as_of = base.as_of;
+        self.base = base;
+        self.cost = cost;
+        self.recent = by_bucket(recent);
+        self.drift.clear();
+        self.changed = false;
+    }
+
+    /// Takes in the recounted buckets from one on, or that nothing changed.
+    fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) {
+        self.as_of = self.as_of.max(at);
+        let Some((from, cells)) = cells else { return };
+        self.changed = true;
+        let mut was: HashMap<Value, u64> = HashMap::new();
+        for (value, n) in self.recent.split_off(&from).into_values().flatten() {
+            *was.entry(value).or_default() += n;
+        }
+        let mut is: HashMap<Value, u64> = HashMap::new();
+        for cell in cells {
+            *is.entry(cell.value.clone()).or_default() += cell.n;
+            self.drift.entry(cell.value.clone()).or_default().saw(cell);
+        }
+        self.recent.append(&mut by_bucket(cells));
+        self.apply(&was, &is, at);
+    }
+
+    /// Takes in that we acted on `n` jobs of a value: they are gone from the counts at once.
+    pub fn acted(&mut self, value: &Value, n: u64) {
+        self.drift.entry(value.clone()).or_default().ours += n;
+    }
+
+    /// The counts as they are now, the largest first, with trends.
+    pub fn histogram(&self) -> Histogram {
+        let mut bars: Vec<Bar> = self.base.bars.iter().map(|bar| self.bar(bar)).collect();
+        let listed: std::collections::HashSet<&Value> = self.base.bars.iter().map(|bar| &bar.value).collect();
+        let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.net() > 0);
+        bars.extend(added.map(|(value, _)| self.bar(&empty(value.clone()))));
+        bars.retain(|bar| bar.count.n > 0 || bar.count.exactness != Exactness::Exact);
+        bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+        let net = self.drift.values().map(Drift::net).sum();
+        Histogram { bars, total: self.moved(self.base.total, net), as_of: self.as_of, ..self.base.clone() }
+    }
+
+    /// Deaths seen over the last five minutes, or since watching began.
+    pub fn growth(&self, now: Timestamp) -> Growth {
+        self.arrivals.growth(now)
+    }
+
+    /// Deaths seen since [`LiveCounts::seen`]: the badge.
+    pub fn unseen(&self) -> u64 {
+        self.arrivals.unseen()
+    }
+
+    /// The operator has seen what is there.
+    pub fn seen(&mut self) {
+        self.arrivals.seen();
+    }
+
+    /// Sets the baseline that `new` is told from.
+    pub fn set_baseline(&mut self, now: Timestamp) {
+        let histogram = self.histogram();
+        self.news.set_baseline(&histogram, now);
+    }
+
+    /// Whether a bar is new since the console opened, or since the baseline.
+    pub fn is_new(&self, bar: &Bar) -> Option<Since> {
+        self.news.of(bar)
+    }
+
+    /// How old the numbers are, by the database's clock.
+    pub fn age(&self, now: Timestamp) -> Duration {
+        self.as_of.age(now)
+    }
+
+    /// Whether it is time for a full count: something changed, and the last one is long enough ago for what it cost.
+    pub fn reconcile_due(&self, now: Timestamp) -> bool {
+        let moved = self.changed || !self.drift.is_empty();
+        self.base.progress.is_none() && moved && self.base.as_of.age(now) >= reconcile_after(self.cost)
+    }
+
+    fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>, at: Timestamp) {
+        let values: std::collections::HashSet<&Value> = before.keys().chain(now.keys()).collect();
+        for value in values {
+            let count = |of: &HashMap<Value, u64>| of.get(value).copied().unwrap_or(0);
+            let (was, is) = (count(before), count(now));
+            let drift = self.drift.entry(value.clone()).or_default();
+            drift.seen += signed(is) - signed(was);
+            // Jobs of ours that are gone from the recent past must not be taken off twice.
+            drift.ours -= drift.ours.min(was.saturating_sub(is));
+            self.arrivals.add(value, is.saturating_sub(was), at);
+        }
+        self.drift.retain(|_, drift| drift.seen != 0 || drift.ours != 0);
+    }
+
+    fn bar(&self, base: &Bar) -> Bar {
+        let none = Drift::default();
+        let drift = self.drift.get(&base.value).unwrap_or(&none);
+        Bar {
+            value: base.value.clone(),
+            count: self.moved(base.count, drift.net()),
+            first_seen: earliest(base.first_seen, drift.first_seen),
+            last_seen: base.last_seen.max(drift.last_seen),
+            trend: self.arrivals.trend(&base.value, &base.trend, self.base.as_of),
+        }
+    }
+
+    /// A count of the full count, moved by what was seen since; an estimate once something may have changed.
+    fn moved(&self, count: Count, by: i64) -> Count {
+        let exactness = if self.changed { Exactness::Estimate.max(count.exactness) } else { count.exactness };
+        Count { n: count.n.saturating_add_signed(by), exactness }
+    }
+}
+
+impl Drift {
+    fn net(&self) -> i64 {
+        self.seen.saturating_sub(signed(self.ours))
+    }
+
+    fn saw(&mut self, cell: &Cell) {
+        self.first_seen = earliest(self.first_seen, cell.first_seen);
+        self.last_seen = self.last_seen.max(cell.last_seen);
+    }
+}
+
+fn by_bucket(cells: &[Cell]) -> Recent {
+    let mut recent = Recent::new();
+    for cell in cells {
+        *recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default() += cell.n;
+    }
+    recent
+}
+
+fn empty(value: Value) -> Bar {
+    Bar { value, count: Count::exact(0), first_seen: None, last_seen: None, trend: Vec::new() }
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,198 @@
+//! The counting model against a small table that it cannot see.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::facet::Facet;
+
+const SECOND: i64 = 1_000_000;
+
+/// A table of deaths; buckets are ten seconds.
+#[derive(Clone, Debug, Default)]
+struct Table(Vec<(i64, &'static str)>);
+
+impl Table {
+    fn count(&self, now: i64) -> Histogram {
+        let mut bars: Vec<Bar> = Vec::new();
+        for (at, value) in &self.0 {
+            let value: Value = Some((*value).into());
+            let at = Some(Timestamp(at * SECOND));
+            match bars.iter_mut().find(|bar| bar.value == value) {
+                Some(bar) => {
+                    bar.count.n += 1;
+                    bar.first_seen = earliest(bar.first_seen, at);
+                    bar.last_seen = bar.last_seen.max(at);
+                }
+                None => bars.push(Bar { first_seen: at, last_seen: at, count: Count::exact(1), ..empty(value) }),
+            }
+        }
+        let total = Count::exact(self.0.len() as u64);
+        Histogram { facet: Facet::Error, bars, total, as_of: Timestamp(now * SECOND), progress: None }
+    }
+
+    fn cells(&self, from: i64) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = Vec::new();
+        for (at, value) in self.0.iter().filter(|(at, _)| at.div_euclid(10) >= from.div_euclid(10)) {
+            let (bucket, value, seen) = (at.div_euclid(10), Some((*value).into()), Some(Timestamp(at * SECOND)));
+            match cells.iter_mut().find(|cell| cell.bucket == bucket && cell.value == value) {
+                Some(cell) => {
+                    cell.n += 1;
+                    cell.first_seen = earliest(cell.first_seen, seen);
+                    cell.last_seen = cell.last_seen.max(seen);
+                }
+                None => cells.push(Cell { bucket, value, n: 1, first_seen: seen, last_seen: seen }),
+            }
+        }
+        cells
+    }
+
+    /// Counts from a full count that knows the recent past from `from` on.
+    fn live(&self, from: i64, now: i64, cost: Duration) -> LiveCounts {
+        LiveCounts::from_count(self.count(now), &self.cells(from), cost)
+    }
+
+    /// Looks at what happened from `from` on.
+    fn look(&self, live: &mut LiveCounts, from: i64, now: i64) {
+        live.take_in(Some((from.div_euclid(10), &self.cells(from))), Timestamp(now * SECOND));
+    }
+}
+
+fn n(live: &LiveCounts, value: &str) -> u64 {
+    let value = Some(value.into());
+    live.histogram().bars.iter().find(|bar| bar.value == value).map_or(0, |bar| bar.count.n)
+}
+
+#[test]
+fn deaths_after_a_quiet_time_are_counted_by_the_first_look_that_sees_them() {
+    let mut table = Table(vec![(5, "A"), (96, "A")]);
+    let mut live = table.live(70, 100, Duration::ZERO);
+    live.take_in(None, Timestamp(101 * SECOND));
+    assert_eq!(live.histogram().total, Count::exact(2));
+    table.0.extend([(130, "A"), (131, "B")]);
+    table.look(&mut live, 100, 132);
+    assert_eq!((n(&live, "A"), n(&live, "B"), live.histogram().total.n), (3, 1, 4));
+    assert_eq!(live.histogram().total.exactness, Exactness::Estimate);
+    assert_eq!(live.unseen(), 2);
+}
+
+#[test]
+fn a_row_that_is_seen_again_and_one_that_is_committed_late_count_once() {
+    let mut table = Table(vec![(96, "A")]);
+    let mut live = table.live(70, 100, Duration::ZERO);
+    table.look(&mut live, 90, 101);
+    for now in 102..110 {
+        table.look(&mut live, 90, now);
+    }
+    assert_eq!(n(&live, "A"), 1);
+    table.0.push((99, "A"));
+    table.look(&mut live, 90, 111);
+    table.look(&mut live, 90, 112);
+    assert_eq!(n(&live, "A"), 2);
+}
+
+#[test]
+fn rows_that_leave_the_recent_past_by_our_hand_are_taken_off_once() {
+    let mut table = Table(vec![(5, "A"), (96, "A"), (97, "A")]);
+    let mut live = table.live(70, 100, Duration::ZERO);
+    table.look(&mut live, 90, 101);
+    live.acted(&Some("A".into()), 2);
+    assert_eq!(n(&live, "A"), 1);
+    table.0.retain(|(at, _)| *at != 97 && *at != 5);
+    table.look(&mut live, 90, 102);
+    assert_eq!(n(&live, "A"), 1, "one of the two is older than the look");
+    live.count_again(table.count(103), &table.cells(73), Duration::ZERO);
+    assert_eq!(live.histogram().total, Count::exact(1));
+}
+
+#[test]
+fn growth_names_the_time_that_it_was_watched_for() {
+    let mut table = Table(vec![]);
+    let mut live = table.live(0, 0, Duration::ZERO);
+    table.look(&mut live, 0, 1);
+    table.0.push((20, "A"));
+    table.look(&mut live, 10, 21);
+    assert_eq!(live.growth(Timestamp(60 * SECOND)), Growth { n: 1, over: Duration::from_secs(60) });
+    assert_eq!(live.growth(Timestamp(600 * SECOND)), Growth { n: 0, over: Duration::from_secs(300) });
+    live.seen();
+    assert_eq!(live.unseen(), 0);
+}
+
+#[test]
+fn a_value_is_new_only_if_it_was_not_there_before() {
+    let mut table = Table(vec![(5, "A")]);
+    let mut live = table.live(70, 100, Duration::ZERO);
+    table.look(&mut live, 90, 101);
+    table.0.push((110, "B"));
+    table.look(&mut live, 90, 111);
+    let new = |live: &LiveCounts| -> Vec<_> { live.histogram().bars.iter().map(|bar| live.is_new(bar)).collect() };
+    assert_eq!(new(&live), [None, Some(Since::Opened)]);
+    live.set_baseline(Timestamp(112 * SECOND));
+    assert_eq!(new(&live), [None, None]);
+    table.0.push((120, "C"));
+    table.look(&mut live, 90, 121);
+    assert_eq!(new(&live), [None, None, Some(Since::Baseline)]);
+}
+
+#[test]
+fn an_unfinished_count_makes_nothing_new_and_is_not_reconciled() {
+    let mut partial = Table(vec![(5, "A")]).count(100);
+    partial.progress = Some(0.5);
+    let mut live = LiveCounts::from_count(partial, &[], Duration::ZERO);
+    let full = Table(vec![(5, "A"), (6, "B")]).count(101);
+    assert!(!live.reconcile_due(Timestamp(10_000 * SECOND)));
+    live.count_again(full, &[], Duration::ZERO);
+    assert!(live.histogram().bars.iter().all(|bar| live.is_new(bar).is_none()));
+}
+
+#[test]
+fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
+    let table = Table(vec![(5, "A")]);
+    let mut live = table.live(70, 100, Duration::from_secs(1));
+    assert!(!live.reconcile_due(Timestamp(1_000 * SECOND)), "nothing changed");
+    table.look(&mut live, 90, 101);
+    assert!(!live.reconcile_due(Timestamp(149 * SECOND)));
+    assert!(live.reconcile_due(Timestamp(150 * SECOND)));
+}
+
+#[test]
+fn trends_show_when_deaths_were_seen() {
+    let mut table = Table(vec![]);
+    let mut live = table.live(0, 0, Duration::ZERO);
+    table.look(&mut live, 0, 1);
+    for now in [30, 31, 95] {
+        table.0.push((now, "A"));
+        table.look(&mut live, now, now);
+    }
+    let trend = live.histogram().bars[0].trend.clone();
+    assert_eq!(trend[trend.len() - 3..], [2, 0, 1]);
+}
+
+proptest! {
+    /// Rows come and go anywhere in the dirty range, committed late or not; looks keep up without a full count.
+    #[test]
+    fn looks_that_reach_back_to_every_change_agree_with_the_table(
+        old in prop::collection::vec((0i64..100, 0usize..3), 0..20),
+        steps in prop::collection::vec(prop::collection::vec((0i64..30, 0usize..3, any::<bool>()), 0..6), 1..20),
+    ) {
+        let values = ["A", "B", "C"];
+        let mut table = Table(old.into_iter().map(|(at, v)| (at, values[v])).collect());
+        let mut live = table.live(0, 100, Duration::ZERO);
+        for (step, changes) in steps.into_iter().enumerate() {
+            let now = 101 + 7 * step as i64;
+            for (ago, v, remove) in changes {
+                let at = table.0.iter().rposition(|(at, _)| *at >= now - 30);
+                match at.filter(|_| remove) {
+                    Some(row) => { table.0.swap_remove(row); }
+                    None => table.0.push((now - ago, values[v])),
+                }
+            }
+            table.look(&mut live, now - 30, now);
+            let told = live.histogram();
+            prop_assert_eq!(told.total.n, table.0.len() as u64);
+            for bar in table.count(now).bars {
+                let live = told.bars.iter().find(|b| b.value == bar.value).map_or(0, |b| b.count.n);
+                prop_assert_eq!(live, bar.count.n);
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One batch against the store: tried until every job is answered for, the store says for certain that nothing
+//! happened, or nobody wants to wait any longer.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::control::Wish;
+use super::engine::Engine;
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::job::JobId;
+use crate::ledger::Settled;
+use crate::store::{Batch, StoreError};
+
+/// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
+const TRIES: u32 = 5;
+/// The longest wait between two tries, in first ones.
+const LONGEST: u32 = 50;
+
+const STILL_HELD: &str = "the interrupted transaction has not ended";
+
+/// What became of a batch.
+#[derive(Default)]
+pub(super) struct Answer {
+    /// The jobs that are settled; the others stay in doubt.
+    pub(super) settled: Vec<Settled>,
+    /// No job of the batch was touched.
+    pub(super) untouched: bool,
+    /// Why the run cannot go on.
+    pub(super) halt: Option<String>,
+    /// What the slowest call to the store took.
+    pub(super) elapsed: Duration,
+}
+
+/// Some jobs of a batch between two tries.
+struct Part {
+    ids: Vec<JobId>,
+    /// An earlier try may have taken effect without our knowing.
+    doubtful: bool,
+    tries: u32,
+}
+
+/// What one try brought.
+#[derive(Default)]
+pub(super) struct Tried {
+    /// Jobs that are settled.
+    pub(super) settled: Vec<Settled>,
+    /// Jobs in doubt whose rows another transaction still holds.
+    pub(super) held: Vec<JobId>,
+}
+
+impl Engine<'_> {
+    /// Applies the action to jobs that the ledger has named.
+    pub(super) async fn answer(&self, ids: &[JobId], doubtful: bool) -> Answer {
+        let mut answer = Answer::default();
+        let mut parts = vec![Part { ids: ids.to_vec(), doubtful, tries: 0 }];
+        let began = Instant::now();
+        while let Some(mut part) = parts.pop() {
+            let started = Instant::now();
+            let tried = self.attempt(&part).await;
+            answer.elapsed = answer.elapsed.max(started.elapsed());
+            part.tries += 1;
+            let error = match tried {
+                Ok(tried) => {
+                    answer.settled.extend(tried.settled);
+                    if tried.held.is_empty() {
+                        continue;
+                    }
+                    part.ids = tried.held;
+                    StoreError::Locked(STILL_HELD.to_owned())
+                }
+                Err(error) => error,
+            };
+            // A lock refuses a statement before it does anything, and what cannot be tried again did nothing.
+            let certain = matches!(error, StoreError::Locked(_)) || (!error.retryable() && !cancelled(&error));
+            part.doubtful |= !certain;
+            let weary = part.tries >= TRIES && !matches!(error, StoreError::Unreachable(_));
+            if error.retryable() && weary {
+                answer.settled.extend(self.given_up(&part, &error).await);
+                continue;
+            }
+            let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
+            if !error.retryable() || enough {
+                parts.push(part);
+                answer.untouched = answer.settled.is_empty() && parts.iter().all(|part| !part.doubtful);
+                answer.halt = Some(error.to_string());
+                return answer;
+            }
+            self.tell(Some(format!("{error}; trying again")));
+            self.control.rest(pause(self.options.retry, part.tries)).await;
+            if matches!(error, StoreError::Timeout(_)) && part.ids.len() > 1 {
+                let second = part.ids.split_off(part.ids.len() / 2);
+                let halves = [part.ids, second];
+                parts.extend(halves.map(|ids| Part { ids, doubtful: part.doubtful, tries: 0 }));
+            } else {
+                parts.push(part);
+            }
+        }
+        answer
+    }
+
+    /// One try. Jobs that the store forgets to answer for count as refused.
+    async fn attempt(&self, part: &Part) -> Result<Tried, StoreError> {
+        if part.doubtful {
+            return self.reconcile(&part.ids).await;
+        }
+        let outcomes = complete(&part.ids, self.apply(&part.ids).await?);
+        Ok(Tried { settled: outcomes.into_iter().map(Settled::from).collect(), held: Vec::new() })
+    }
+
+    pub(super) async fn apply(&self, ids: &[JobId]) -> Result<Vec<JobOutcome>, StoreError> {
+        let batch = Batch {
+            action: self.run.intent.action,
+            ids: ids.to_vec(),
+            run: self.run.id.0.clone(),
+            run_after: self.options.run_after,
+            deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
+            archive: Some(self.archive.clone()),
+        };
+        self.desk.store.apply(batch, &self.budget).await
+    }
+
+    /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says
+    /// so when it ends.
+    async fn given_up(&self, part: &Part, error: &StoreError) -> Vec<Settled> {
+        let locked = matches!(error, StoreError::Locked(_));
+        if part.doubtful {
+            let looked = if locked { Ok(Vec::new()) } else { self.look(&part.ids, &error.to_string()).await };
+            return looked.unwrap_or_default();
+        }
+        let result = match locked {
+            true => JobResult::Skipped(SkipReason::Locked),
+            false => JobResult::Failed(error.to_string().as_str().into()),
+        };
+        part.ids.iter().map(|id| Settled::from((id.clone(), result.clone()))).collect()
+    }
+}
+
+fn cancelled(error: &StoreError) -> bool {
+    matches!(error, StoreError::Cancelled)
+}
+
+/// Outcomes of exactly these jobs, each once.
+pub(super) fn complete(ids: &[JobId], outcomes: Vec<JobOutcome>) -> Vec<JobOutcome> {
+    let mut told: std::collections::HashMap<JobId, JobResult> = outcomes.into_iter().collect();
+    let missing = || JobResult::Failed("the store gave no answer for this job".into());
+    ids.iter().map(|id| (id.clone(), told.remove(id).unwrap_or_else(missing))).collect()
+}
+
+/// How long to wait before the try after `tries`.
+fn pause(first: Duration, tries: u32) -> Duration {
+    first.saturating_mul((1 << tries.saturating_sub(1).min(16)).min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_their_limit_and_no_further() {
+        let first = Duration::from_millis(200);
+        assert_eq!(pause(first, 1), first);
+        assert_eq!(pause(first, 2), first * 2);
+        assert_eq!(pause(first, u32::MAX), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn every_job_is_answered_for_exactly_once() {
+        let ids: Vec<JobId> = ["1", "2"].map(JobId::new).into();
+        let outcomes = vec![(JobId::new("2"), JobResult::Done), (JobId::new("9"), JobResult::Done)];
+        let complete = complete(&ids, outcomes);
+        assert_eq!(complete.len(), 2);
+        assert!(matches!(complete[0].1, JobResult::Failed(_)));
+        assert_eq!(complete[1], (JobId::new("2"), JobResult::Done));
+    }
+}

@@ -1,0 +1,134 @@
+//! Jobs in doubt: their batch was interrupted, and what became of them is found out by looking at the rows.
+
+use std::collections::HashMap;
+
+use super::batch::{Tried, complete};
+use super::engine::Engine;
+use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
+use crate::domain::job::{JobId, State};
+use crate::ledger::Settled;
+use crate::store::StoreError;
+
+/// Why a job counts as done although the store did not say so.
+const SEEN: &str = "its batch was interrupted; the row shows that it took effect";
+/// Handed to a destination outside the database, perhaps; sending it again might run it twice.
+const HANDED: &str = "in doubt: the run was interrupted while it was handed to the destination; look there before it \
+                      is replayed again";
+/// A row that a replay removes, or that somebody removed.
+const VANISHED: &str = "in doubt: its batch was interrupted and the row is gone, which a replay may leave or somebody \
+                        else's hand";
+
+impl Engine<'_> {
+    /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
+    pub(super) async fn reconcile(&self, ids: &[JobId]) -> Result<Tried, StoreError> {
+        let outside = self.options.deliver.is_some() && self.run.intent.action == Action::Replay;
+        let (open, mut settled) = if outside { self.not_handed(ids).await? } else { (ids.to_vec(), Vec::new()) };
+        let (mut doubtful, mut held) = (Vec::new(), Vec::new());
+        if open.is_empty() {
+            return Ok(Tried { settled, held });
+        }
+        for (id, result) in complete(&open, self.apply(&open).await?) {
+            match result {
+                // The transaction that was interrupted may still hold its rows: it has not ended one way or the other.
+                JobResult::Skipped(SkipReason::Locked) => held.push(id),
+                JobResult::Skipped(_) => doubtful.push((id, result)),
+                JobResult::Done | JobResult::Failed(_) => settled.push((id, result).into()),
+            }
+        }
+        settled.extend(self.judge(doubtful).await?);
+        Ok(Tried { settled, held })
+    }
+
+    /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
+    pub(super) async fn look(&self, ids: &[JobId], reason: &str) -> Result<Vec<Settled>, StoreError> {
+        let states = self.states(ids).await?;
+        let untouched = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
+        let mut settled = Vec::new();
+        let mut doubtful = Vec::new();
+        for id in ids {
+            match states.get(id) {
+                Some(state) if *state == untouched => {
+                    settled.push((id.clone(), JobResult::Failed(reason.into())).into());
+                }
+                Some(_) => doubtful.push((id.clone(), JobResult::Skipped(SkipReason::Changed))),
+                None => doubtful.push((id.clone(), JobResult::Skipped(SkipReason::Gone))),
+            }
+        }
+        settled.extend(self.judge(doubtful).await?);
+        Ok(settled)
+    }
+
+    /// Sorts out the jobs that can be handed to the destination: those that are still dead.
+    async fn not_handed(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<Settled>), StoreError> {
+        let states = self.states(ids).await?;
+        let (mut open, mut settled) = (Vec::new(), Vec::new());
+        for id in ids {
+            let settle = |result, note| Settled { outcome: (id.clone(), result), note };
+            match states.get(id) {
+                Some(State::Dead) => open.push(id.clone()),
+                Some(State::Resolved) => settled.push(settle(JobResult::Done, Some(SEEN))),
+                Some(State::Retrying) => settled.push(settle(JobResult::Failed(HANDED.into()), None)),
+                Some(State::Ignored) => settled.push(settle(JobResult::Skipped(SkipReason::Changed), None)),
+                None => settled.push(settle(JobResult::Skipped(SkipReason::Gone), None)),
+            }
+        }
+        Ok((open, settled))
+    }
+
+    /// Judges jobs that are no longer as they were: by us, or by somebody else.
+    async fn judge(&self, outcomes: Vec<JobOutcome>) -> Result<Vec<Settled>, StoreError> {
+        if outcomes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
+        let states = self.states(&ids).await?;
+        let gone: Vec<JobId> = ids.iter().filter(|id| !states.contains_key(*id)).cloned().collect();
+        let evidence = Evidence { fates: self.fates(&gone).await?, archived: self.archived(&gone).await?, states };
+        let action = self.run.intent.action;
+        Ok(outcomes.into_iter().map(|outcome| evidence.judge(action, outcome)).collect())
+    }
+
+    async fn states(&self, ids: &[JobId]) -> Result<HashMap<JobId, State>, StoreError> {
+        let rows = self.desk.store.rows(ids, &self.budget).await?;
+        Ok(rows.into_iter().map(|entry| (entry.row.id, entry.row.state)).collect())
+    }
+
+    async fn fates(&self, ids: &[JobId]) -> Result<HashMap<JobId, Fate>, StoreError> {
+        if ids.is_empty() || self.run.intent.action != Action::Replay {
+            return Ok(HashMap::new());
+        }
+        Ok(self.desk.store.outcome(ids, &self.budget).await?.into_iter().collect())
+    }
+
+    async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+        if ids.is_empty() || self.run.intent.action != Action::Discard {
+            return Ok(Vec::new());
+        }
+        let rows = self.ledger.archived(&self.run.id, ids).await.map_err(|e| StoreError::Input(e.to_string()))?;
+        Ok(rows.into_iter().map(|(id, _)| id).collect())
+    }
+}
+
+/// What can be seen of jobs that are no longer as they were.
+struct Evidence {
+    states: HashMap<JobId, State>,
+    fates: HashMap<JobId, Fate>,
+    archived: Vec<JobId>,
+}
+
+impl Evidence {
+    fn judge(&self, action: Action, (id, result): JobOutcome) -> Settled {
+        let seen = |id| Settled { outcome: (id, JobResult::Done), note: Some(SEEN) };
+        match (action, self.states.get(&id)) {
+            (Action::Replay, Some(State::Resolved | State::Retrying))
+            | (Action::Ignore, Some(State::Ignored))
+            | (Action::Reopen, Some(State::Dead)) => seen(id),
+            (Action::Discard, None) if self.archived.contains(&id) => seen(id),
+            (Action::Replay, None) => match self.fates.get(&id) {
+                Some(Fate::Queued | Fate::Running | Fate::Succeeded | Fate::DeadAgain(_)) => seen(id),
+                Some(Fate::Gone | Fate::Unknown) | None => (id, JobResult::Failed(VANISHED.into())).into(),
+            },
+            _ => (id, result).into(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The run engine: short batches, each named in the ledger before its jobs are touched and settled after.
+
+mod batch;
+mod control;
+mod doubt;
+mod engine;
+mod pace;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+
+pub use control::{RunControl, Wish};
+pub use engine::{execute, resume};
+
+use crate::domain::time::Timestamp;
+use crate::ledger::{LedgerError, Run, RunState};
+use crate::store::Deliver;
+
+/// How a run is executed.
+#[derive(Clone)]
+pub struct RunOptions {
+    /// The most jobs of a batch; the size adapts below it.
+    pub batch: usize,
+    /// Jobs a second at the most.
+    pub rate: Option<f64>,
+    /// When replayed jobs may run: `None` is at once.
+    pub run_after: Option<Timestamp>,
+    /// Where replayed jobs go when the destination is outside the database.
+    pub deliver: Option<Arc<dyn Deliver>>,
+    /// Deadline of each statement.
+    pub statement: Duration,
+    /// How long an unreachable database is waited for before the run is stopped.
+    pub patience: Duration,
+    /// The wait before the second try of what failed; later ones double, up to fifty times this.
+    pub retry: Duration,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            batch: 2_000,
+            rate: None,
+            run_after: None,
+            deliver: None,
+            statement: Duration::from_secs(10),
+            patience: Duration::from_secs(600),
+            retry: Duration::from_millis(200),
+        }
+    }
+}
+
+/// What an execution left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receipt {
+    /// The run as the ledger has it now. Its remainder is a cohort of its own: [`super::plan::Scope::Run`].
+    pub run: Run,
+    /// Why it did not reach the end; a sentence. `None` when it did.
+    pub halted: Option<String>,
+    /// How long this execution took.
+    pub elapsed: Duration,
+}
+
+impl Receipt {
+    /// Whether every planned job is done.
+    pub fn is_complete(&self) -> bool {
+        self.run.state == RunState::Finished && self.run.tally.done == self.run.tally.planned
+    }
+}
+
+/// Why a run could not be executed, or not be recorded.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The record cannot be kept: nothing was acted on after this.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The run was planned on another store.
+    #[error("run {run} is for {planned}, and this is {here}")]
+    OtherStore {
+        /// The run.
+        run: String,
+        /// Source and store that it was planned on.
+        planned: String,
+        /// Source and store of the desk.
+        here: String,
+    },
+    /// The action cannot be used on this store any more.
+    #[error("{0}")]
+    Disabled(String),
+}

@@ -1,0 +1,180 @@
+//! How large the next batch is, when it may start, and how fast the run goes: pure, with the time handed in.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Jobs of the first batch, before anything was measured.
+const FIRST: usize = 200;
+/// What a batch should take: locks of the source's other writers wait no longer.
+const TARGET: Duration = Duration::from_millis(40);
+/// How far back the rate looks.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// The size of batches, adapted to what they took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatchSize {
+    size: usize,
+    max: usize,
+    fixed: bool,
+}
+
+impl BatchSize {
+    /// Adapts up to `max` jobs.
+    pub(super) fn adaptive(max: usize) -> Self {
+        let max = max.max(1);
+        Self { size: FIRST.min(max), max, fixed: false }
+    }
+
+    /// Always `size` jobs: what a destination outside the database takes says nothing of the database.
+    pub(super) fn fixed(size: usize) -> Self {
+        Self { size: size.max(1), max: size.max(1), fixed: true }
+    }
+
+    /// Jobs of the next batch.
+    pub(super) fn get(self) -> usize {
+        self.size
+    }
+
+    /// Takes in that a batch of `jobs` took `elapsed`.
+    pub(super) fn took(&mut self, jobs: usize, elapsed: Duration) {
+        // The last, shorter batch would say that there is room for more.
+        if self.fixed || jobs < self.size {
+            return;
+        }
+        let factor = (TARGET.as_secs_f64() / elapsed.as_secs_f64().max(1e-6)).clamp(0.5, 2.0);
+        self.size = ((self.size as f64 * factor) as usize).clamp(1, self.max);
+    }
+}
+
+/// When the next batch may start so that a run keeps to a rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    rate: Option<f64>,
+    free_at: Option<Instant>,
+}
+
+impl Pace {
+    /// Keeps to `rate` jobs a second, where one is given.
+    pub(super) fn new(rate: Option<f64>) -> Self {
+        Self { rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0), free_at: None }
+    }
+
+    /// The most jobs that a batch may have: one second's worth.
+    pub(super) fn cap(self, size: usize) -> usize {
+        self.rate.map_or(size, |rate| size.min((rate.ceil() as usize).max(1)))
+    }
+
+    /// How long the next batch has to wait.
+    pub(super) fn wait(self, now: Instant) -> Duration {
+        self.free_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
+    }
+
+    /// Takes in that `jobs` were started at `now`. Time that was lost is not made up for in a burst.
+    pub(super) fn started(&mut self, jobs: usize, now: Instant) {
+        if let Some(rate) = self.rate {
+            let span = Duration::try_from_secs_f64(jobs as f64 / rate).unwrap_or(Duration::from_secs(3_600));
+            self.free_at = Some(self.free_at.unwrap_or(now).max(now) + span);
+        }
+    }
+}
+
+/// Jobs a second over the last batches.
+#[derive(Clone, Debug)]
+pub(super) struct Meter {
+    since: Instant,
+    batches: VecDeque<(Instant, u64)>,
+}
+
+impl Meter {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { since: now, batches: VecDeque::new() }
+    }
+
+    /// Takes in that `jobs` were settled at `now`.
+    pub(super) fn settled(&mut self, jobs: u64, now: Instant) {
+        self.batches.push_back((now, jobs));
+        while self.batches.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) > WINDOW) {
+            if let Some((at, _)) = self.batches.pop_front() {
+                self.since = at;
+            }
+        }
+    }
+
+    /// Jobs a second.
+    pub(super) fn rate(&self, now: Instant) -> f64 {
+        let jobs: u64 = self.batches.iter().map(|(_, jobs)| jobs).sum();
+        let span = now.saturating_duration_since(self.since).as_secs_f64();
+        if span > 0.0 { jobs as f64 / span } else { 0.0 }
+    }
+
+    /// How long `jobs` more take at this rate; `None` while it cannot be told.
+    pub(super) fn eta(&self, jobs: u64, now: Instant) -> Option<Duration> {
+        let rate = self.rate(now);
+        if rate <= 0.0 {
+            return None;
+        }
+        Duration::try_from_secs_f64(jobs as f64 / rate).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn batches_grow_while_they_are_quick_and_shrink_when_they_are_slow() {
+        let mut size = BatchSize::adaptive(1_000);
+        assert_eq!(size.get(), 200);
+        size.took(200, MS(5));
+        assert_eq!(size.get(), 400);
+        size.took(400, MS(50));
+        assert_eq!(size.get(), 320);
+        size.took(320, MS(4_000));
+        assert_eq!(size.get(), 160);
+        for _ in 0..20 {
+            size.took(size.get(), MS(4_000));
+        }
+        assert_eq!(size.get(), 1);
+        for _ in 0..20 {
+            size.took(size.get(), MS(0));
+        }
+        assert_eq!(size.get(), 1_000);
+    }
+
+    #[test]
+    fn a_batch_that_was_not_full_says_nothing_of_the_size() {
+        let mut size = BatchSize::adaptive(1_000);
+        size.took(3, MS(1));
+        assert_eq!(size.get(), 200);
+    }
+
+    #[test]
+    fn a_rate_spaces_batches_and_does_not_catch_up_in_a_burst() {
+        let t = Instant::now();
+        let mut pace = Pace::new(Some(100.0));
+        assert_eq!((pace.cap(500), pace.wait(t)), (100, Duration::ZERO));
+        pace.started(50, t);
+        assert_eq!(pace.wait(t), MS(500));
+        assert_eq!(pace.wait(t + MS(200)), MS(300));
+        pace.started(50, t + MS(9_000));
+        assert_eq!(pace.wait(t + MS(9_000)), MS(500));
+        assert_eq!(Pace::new(Some(0.0)).cap(500), 500);
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_last_seconds() {
+        let t = Instant::now();
+        let mut meter = Meter::new(t);
+        assert_eq!(meter.eta(10, t), None);
+        for second in 1..=30 {
+            meter.settled(if second > 15 { 100 } else { 1 }, t + MS(second * 1_000));
+        }
+        let now = t + MS(30_000);
+        assert!((meter.rate(now) - 100.0).abs() < 1.0, "{}", meter.rate(now));
+        assert_eq!(meter.eta(1_000, now).map(|eta| eta.as_secs()), Some(10));
+    }
+}

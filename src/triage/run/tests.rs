@@ -1,0 +1,414 @@
+//! The engine over a store in memory and a real ledger: interrupted at every point, it must add up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use proptest::prelude::*;
+use tokio::sync::watch;
+
+use super::*;
+use crate::domain::action::Action;
+use crate::domain::filter::Filter;
+use crate::domain::job::{JobId, State};
+use crate::domain::time::Timestamp;
+use crate::ledger::{Ledger, Part, RunId, Tally};
+use crate::store::{Budget, Message, StoreError};
+use crate::triage::fake::{Fake, Fault};
+use crate::triage::freeze::{Ask, PlanError, freeze};
+use crate::triage::plan::{Plan, Scope};
+use crate::triage::progress::RunProgress;
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    ledger: Ledger,
+    fake: Arc<Fake>,
+    control: RunControl,
+    progress: watch::Sender<RunProgress>,
+}
+
+impl Bench {
+    async fn new(n: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
+        let start = RunProgress {
+            run: RunId(String::new()),
+            state: RunState::Planned,
+            tally: Tally::default(),
+            rate: 0.0,
+            eta: None,
+            waiting: None,
+        };
+        let (fake, control) = (Fake::new(n), RunControl::new());
+        Self { _folder: folder, ledger, fake, control, progress: watch::Sender::new(start) }
+    }
+
+    async fn plan(&self, scope: Scope, action: Action) -> Result<Plan, PlanError> {
+        let ask = Ask { scope, action, reason: None, type_above: 100, now: Timestamp(1_795_144_329_000_000) };
+        freeze(&self.fake.desk(), &self.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await
+    }
+
+    async fn all(&self, action: Action) -> RunId {
+        self.plan(Scope::Filter(Filter::all()), action).await.unwrap().run
+    }
+
+    async fn execute(&self, run: &RunId, options: RunOptions) -> Receipt {
+        let receipt =
+            execute(&self.fake.desk(), &self.ledger, run, options, &self.control, &self.progress).await.unwrap();
+        assert!(receipt.run.tally.adds_up(), "{:?}", receipt.run.tally);
+        receipt
+    }
+
+    fn live(&self) -> Vec<u64> {
+        let mut live = self.fake.with(|data| data.live.clone());
+        live.sort_unstable();
+        live
+    }
+}
+
+fn small() -> RunOptions {
+    RunOptions { batch: 10, retry: Duration::from_millis(1), ..RunOptions::default() }
+}
+
+fn dropped() -> StoreError {
+    StoreError::Unreachable("the connection was closed".into())
+}
+
+#[tokio::test]
+async fn a_cohort_is_replayed_whole_and_what_arrived_later_is_not_touched() {
+    let bench = Bench::new(25).await;
+    let plan = bench.plan(Scope::Filter(Filter::all()), Action::Replay).await.unwrap();
+    assert_eq!((plan.count, plan.sample.len(), plan.by_error.len()), (25, 5, 2));
+    assert_eq!((plan.span, plan.notes.len()), (Some((Timestamp(0), Timestamp(24))), 1));
+    bench.fake.with(|data| {
+        let late = data.rows[&0].clone();
+        data.rows.insert(99, late);
+    });
+    let receipt = bench.execute(&plan.run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    assert_eq!(bench.progress.borrow().state, RunState::Finished);
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_settled_by_looking_and_no_job_runs_twice() {
+    for removes in [false, true] {
+        let bench = Bench::new(25).await;
+        let run = bench.all(Action::Replay).await;
+        bench.fake.with(|data| {
+            data.removes = removes;
+            data.faults = [Fault::After(dropped()), Fault::Before(dropped()), Fault::Before(dropped())].into();
+        });
+        let receipt = bench.execute(&run, small()).await;
+        assert!(receipt.is_complete(), "{receipt:?}");
+        assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_run_left_by_a_crash_after_its_effect_is_resumed_without_a_second_replay() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.faults.push_back(Fault::Hang));
+    let desk = bench.fake.desk();
+    let crash = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress);
+    assert!(tokio::time::timeout(Duration::from_millis(700), crash).await.is_err());
+    let left = bench.ledger.run(&run).await.unwrap();
+    assert_eq!((left.state, left.tally.in_doubt, left.tally.not_started), (RunState::Running, 10, 15));
+    assert!(!bench.ledger.is_held(&run));
+    let receipt = resume(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await.unwrap();
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() {
+    let bench = Bench::new(5).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.forgotten) = (true, true);
+        data.faults.push_back(Fault::After(dropped()));
+    });
+    let receipt = bench.execute(&run, small()).await;
+    assert_eq!((receipt.run.tally.done, receipt.run.tally.failed_total()), (0, 5));
+    assert!(receipt.run.tally.failed[0].0.exact().starts_with("in doubt"));
+    assert_eq!(bench.live().len(), 5);
+}
+
+struct Count(std::sync::Mutex<Vec<String>>);
+
+impl crate::store::Deliver for Count {
+    fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
+        self.0.lock().unwrap().extend(batch.iter().map(|m| m.id.as_str().to_owned()));
+        Box::pin(async move { batch.into_iter().map(|m| (m.id, Ok(()))).collect() })
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_was_perhaps_handed_out_is_never_handed_out_again() {
+    let bench = Bench::new(4).await;
+    let run = bench.all(Action::Replay).await;
+    let handed = Arc::new(Count(Default::default()));
+    bench.fake.with(|data| data.faults.push_back(Fault::Hang));
+    let options = RunOptions { deliver: Some(handed.clone()), ..small() };
+    let desk = bench.fake.desk();
+    let crash = execute(&desk, &bench.ledger, &run, options.clone(), &bench.control, &bench.progress);
+    assert!(tokio::time::timeout(Duration::from_millis(700), crash).await.is_err());
+    // As a crash leaves them: one claimed, one settled, one that was never reached, one set aside by somebody else.
+    bench.fake.with(|data| {
+        let states = [State::Retrying, State::Resolved, State::Dead, State::Ignored];
+        for (row, state) in data.rows.values_mut().zip(states) {
+            row.state = state;
+        }
+    });
+    handed.0.lock().unwrap().clear();
+    let receipt = bench.execute(&run, options).await;
+    assert_eq!(*handed.0.lock().unwrap(), ["2"]);
+    let tally = receipt.run.tally;
+    assert_eq!((tally.done, tally.skipped_total(), tally.failed_total()), (2, 1, 1));
+    assert!(tally.failed[0].0.exact().starts_with("in doubt"));
+}
+
+#[tokio::test]
+async fn a_stop_ends_after_the_batch_that_runs_and_resume_does_the_rest() {
+    let bench = Bench::new(30).await;
+    let run = bench.all(Action::Ignore).await;
+    let mut progress = bench.progress.subscribe();
+    let stopper = async {
+        progress.wait_for(|p| p.tally.done > 0).await.unwrap();
+        bench.control.stop();
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, RunOptions { rate: Some(10.0), ..small() }), stopper);
+    assert_eq!((receipt.run.state, receipt.run.tally.done), (RunState::Stopped, 10));
+    assert_eq!(receipt.halted.as_deref(), Some("stopped by the operator"));
+    let again = RunControl::new();
+    let receipt = resume(&bench.fake.desk(), &bench.ledger, &run, small(), &again, &bench.progress).await.unwrap();
+    assert!(receipt.is_complete());
+    let finished = resume(&bench.fake.desk(), &bench.ledger, &run, small(), &again, &bench.progress).await;
+    assert!(matches!(finished, Err(RunError::Ledger(_))), "{finished:?}");
+}
+
+#[tokio::test]
+async fn a_stop_while_the_database_is_away_leaves_the_batch_in_doubt() {
+    let bench = Bench::new(30).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.faults.extend((0..1_000).map(|_| Fault::Before(dropped()))));
+    let mut progress = bench.progress.subscribe();
+    let stopper = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("trying again"))).await.unwrap();
+        bench.control.stop();
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), stopper);
+    assert_eq!((receipt.run.state, receipt.run.tally.in_doubt), (RunState::Stopped, 10));
+    bench.fake.with(|data| data.faults.clear());
+    let receipt =
+        resume(&bench.fake.desk(), &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await.unwrap();
+    assert!(receipt.is_complete());
+    assert_eq!(bench.live().len(), 30);
+}
+
+#[tokio::test]
+async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
+    let bench = Bench::new(30).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Denied("UPDATE on jobs".into()))));
+    let receipt = bench.execute(&run, small()).await;
+    assert_eq!((receipt.run.tally.not_started, receipt.run.state), (30, RunState::Stopped));
+    assert!(receipt.halted.unwrap().contains("UPDATE on jobs"));
+}
+
+#[tokio::test]
+async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
+    let bench = Bench::new(30).await;
+    bench.fake.with(|data| {
+        data.rows.get_mut(&3).unwrap().locked = 1;
+        data.rows.get_mut(&4).unwrap().locked = 99;
+        data.rows.get_mut(&5).unwrap().refuses = Some("violates a constraint");
+    });
+    let run = bench.all(Action::Replay).await;
+    let receipt = bench.execute(&run, small()).await;
+    let tally = &receipt.run.tally;
+    assert_eq!((tally.done, tally.skipped_total(), tally.failed_total()), (28, 1, 1));
+    assert_eq!(receipt.run.state, RunState::Finished);
+    assert!(!receipt.is_complete() && receipt.halted.is_none());
+    let rest = bench.plan(Scope::Run(run.clone(), Part::Remainder), Action::Replay).await.unwrap();
+    assert_eq!(rest.count, 2);
+    let undo = bench.plan(Scope::Run(run, Part::Done), Action::Discard).await.unwrap();
+    assert_eq!(undo.count, 28);
+    assert!(undo.warnings[0].contains("28 of them are resolved"), "{:?}", undo.warnings);
+}
+
+#[tokio::test]
+async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
+    let bench = Bench::new(8).await;
+    let run = bench.all(Action::Replay).await;
+    let slow = || Fault::Before(StoreError::Timeout(Duration::from_secs(10)));
+    bench.fake.with(|data| data.faults = [slow(), slow()].into());
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.fake.with(|data| data.batches.clone()), [2, 2, 4]);
+}
+
+#[tokio::test]
+async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
+    let bench = Bench::new(6).await;
+    let run = bench.all(Action::Discard).await;
+    bench.fake.with(|data| data.faults.push_back(Fault::After(dropped())));
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.ledger.archived(&run, &[JobId::new("3")]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_paused_run_waits_and_a_stop_ends_the_pause() {
+    let bench = Bench::new(30).await;
+    let run = bench.all(Action::Replay).await;
+    bench.control.pause();
+    let mut progress = bench.progress.subscribe();
+    let operator = async {
+        progress.wait_for(|p| p.waiting.as_deref() == Some("paused")).await.unwrap();
+        bench.control.go_on();
+        progress.wait_for(|p| p.tally.done >= 10).await.unwrap();
+        bench.control.pause();
+        bench.control.stop();
+        bench.control.go_on();
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), operator);
+    assert_eq!(receipt.run.state, RunState::Stopped);
+}
+
+#[tokio::test]
+async fn nothing_is_frozen_for_an_action_that_is_disabled_and_an_empty_cohort_is_dismissed() {
+    let bench = Bench::new(3).await;
+    let refused = bench.plan(Scope::Filter(Filter::all()), Action::Reopen).await;
+    assert!(matches!(refused, Err(PlanError::Disabled(_))));
+    assert!(bench.ledger.runs(9).await.unwrap().is_empty());
+    let empty = bench.plan(Scope::Jobs(vec![JobId::new("77")]), Action::Replay).await;
+    assert!(matches!(empty, Err(PlanError::Empty(Action::Replay))), "{empty:?}");
+    assert_eq!(bench.ledger.runs(9).await.unwrap()[0].state, RunState::Dismissed);
+}
+
+#[tokio::test]
+async fn the_ledger_judges_how_often_a_job_was_replayed() {
+    let bench = Bench::new(6).await;
+    let ids = |ids: &[u64]| Scope::Jobs(ids.iter().map(|id| JobId::new(id.to_string())).collect());
+    let run = bench.plan(ids(&[1, 2]), Action::Replay).await.unwrap().run;
+    bench.execute(&run, small()).await;
+    bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.state = State::Dead));
+    let filter = |text: &str| Scope::Filter(Filter::parse(text).unwrap());
+    assert_eq!(bench.plan(filter("replayed:>0"), Action::Ignore).await.unwrap().count, 2);
+    assert_eq!(bench.plan(filter("replayed:0"), Action::Ignore).await.unwrap().count, 4);
+    let again = bench.plan(ids(&[1, 3, 55]), Action::Replay).await.unwrap();
+    assert_eq!(again.count, 2);
+    let warnings = ["1 of them was replayed before", "1 of those that were named no longer exists"];
+    assert_eq!(again.warnings, warnings);
+}
+
+#[tokio::test]
+async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
+    let bench = Bench::new(3).await;
+    let run = bench.all(Action::Replay).await;
+    let mut desk = bench.fake.desk();
+    let hold = bench.ledger.hold(&run).unwrap();
+    let held = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
+    assert!(matches!(held, Err(RunError::Ledger(crate::ledger::LedgerError::Held(_)))), "{held:?}");
+    drop(hold);
+    desk.source = "another".into();
+    let other = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
+    assert!(matches!(other, Err(RunError::OtherStore { .. })), "{other:?}");
+    assert!(bench.live().is_empty());
+}
+
+#[tokio::test]
+async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
+    let bench = Bench::new(30).await;
+    let budget = Budget::new(Duration::from_secs(1));
+    let ask = Ask {
+        scope: Scope::Filter(Filter::all()),
+        action: Action::Replay,
+        reason: None,
+        type_above: 100,
+        now: Timestamp(1_795_144_329_000_000),
+    };
+    let cancel = budget.cancel.clone();
+    let mut told = Vec::new();
+    let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |progress| {
+        told.push(progress.frozen);
+        cancel.cancel();
+    })
+    .await;
+    assert!(matches!(plan, Err(PlanError::Store(StoreError::Cancelled))), "{plan:?}");
+    assert_eq!(told, [7]);
+    let run = bench.ledger.runs(1).await.unwrap().remove(0);
+    assert_eq!(run.state, RunState::Dismissed);
+    assert!(bench.ledger.jobs(&run.id, Part::All, 0, 9).await.unwrap().is_empty());
+}
+
+fn fault() -> impl Strategy<Value = u8> {
+    0u8..12
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Whatever happens to batches and rows, crashes among it: planned = done + skipped + failed, each job at most once
+    /// in the live queue, and what the receipt calls done is exactly what is there.
+    #[test]
+    fn a_run_adds_up_after_any_story(
+        faults in prop::collection::vec(fault(), 0..12),
+        rows in prop::collection::vec(0u8..8, 1..40),
+        removes in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let bench = Bench::new(rows.len() as u64).await;
+            let run = bench.all(Action::Replay).await;
+            bench.fake.with(|data| {
+                data.removes = removes;
+                for (row, kind) in data.rows.values_mut().zip(&rows) {
+                    match kind {
+                        0 => row.state = State::Ignored,
+                        1 => row.locked = 1,
+                        2 => row.locked = 50,
+                        3 => row.refuses = Some("refused"),
+                        _ => {}
+                    }
+                }
+                data.faults = faults.iter().filter_map(|kind| match kind {
+                    0 => Some(Fault::Before(dropped())),
+                    1 => Some(Fault::After(dropped())),
+                    2 => Some(Fault::Before(StoreError::Timeout(Duration::from_secs(1)))),
+                    3 => Some(Fault::After(StoreError::Timeout(Duration::from_secs(1)))),
+                    4 => Some(Fault::Before(StoreError::Locked("deadlock".into()))),
+                    5 => Some(Fault::Before(StoreError::Denied("no".into()))),
+                    6 => Some(Fault::Hang),
+                    _ => None,
+                }).collect();
+            });
+            let desk = bench.fake.desk();
+            let mut last = None;
+            for _ in 0..40 {
+                let go = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress);
+                // A hang is a crash: the future is dropped wherever it stands.
+                match tokio::time::timeout(Duration::from_millis(400), go).await {
+                    Ok(receipt) => last = Some(receipt.unwrap().run),
+                    Err(_) => last = None,
+                }
+                let tally = bench.ledger.tally(&run).await.unwrap();
+                assert!(tally.adds_up() && tally.planned == rows.len() as u64, "{tally:?}");
+                if last.as_ref().is_some_and(|run| run.state == RunState::Finished) {
+                    break;
+                }
+            }
+            let run = last.unwrap();
+            let live = bench.live();
+            let mut once = live.clone();
+            once.dedup();
+            assert_eq!(once, live, "a job was replayed twice");
+            if run.state == RunState::Finished {
+                assert_eq!(run.tally.done, live.len() as u64, "{:?}", run.tally);
+                assert_eq!(bench.progress.borrow().tally, run.tally);
+            }
+        });
+    }
+}

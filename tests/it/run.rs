@@ -1,0 +1,198 @@
+//! Runs against real databases: processes killed at work, and two operators at once. Every number of a receipt is
+//! recounted in SQL.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dlq_tui::adapter::built_in;
+use dlq_tui::domain::action::Action;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::time::Timestamp;
+use dlq_tui::ledger::{Ledger, Operator, Part, RunId, RunState, Tally};
+use dlq_tui::store::Budget;
+use dlq_tui::store::sql::engine::{Engine, EngineOptions};
+use dlq_tui::store::sql::target::Target;
+use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
+use dlq_tui::triage::Desk;
+use dlq_tui::triage::freeze::{Ask, freeze};
+use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::progress::RunProgress;
+use dlq_tui::triage::run::{Receipt, RunControl, RunOptions, execute, resume};
+use tokio::sync::watch;
+
+use crate::fixtures::Layout;
+use crate::harness::{TestDb, every_engine};
+
+/// Layouts whose replay adds a row to a live table, where a job that was replayed twice can be seen.
+const MOVING: [Layout; 2] = [Layout::DeadLetterJobs, Layout::JobsDlq];
+
+fn budget() -> Budget {
+    Budget::new(Duration::from_secs(30))
+}
+
+async fn desk(url: &str, table: &str) -> Desk {
+    let target = Target::from_url(url).expect("a target");
+    let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
+    let adapters = built_in().expect("adapters");
+    let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
+    let found = detection.found.iter().find(|f| f.adapter == table).expect("the layout");
+    let adapter = adapters.iter().find(|a| a.name == table).expect("the adapter");
+    let options = OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()) };
+    let store = open(engine, adapter, found, &options, &budget()).await.expect("a store");
+    Desk { store: Arc::new(store), source: "test".into(), production: false, operator: Operator::default() }
+}
+
+async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Plan {
+    let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
+    let ask = Ask { scope, action, reason: Some("the gateway is back".into()), type_above: 100, now: Timestamp::now() };
+    freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
+}
+
+fn progress() -> watch::Sender<RunProgress> {
+    watch::Sender::new(RunProgress {
+        run: RunId(String::new()),
+        state: RunState::Planned,
+        tally: Tally::default(),
+        rate: 0.0,
+        eta: None,
+        waiting: None,
+    })
+}
+
+fn options() -> RunOptions {
+    RunOptions { batch: 50, retry: Duration::from_millis(20), ..RunOptions::default() }
+}
+
+async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
+    execute(desk, ledger, run, options(), &RunControl::new(), &progress()).await.expect("a receipt")
+}
+
+/// Dead jobs that are left: those of the layout's own condition.
+async fn dead(db: &TestDb, layout: Layout) -> u64 {
+    layout.count_dead(db).await
+}
+
+#[tokio::test]
+async fn a_receipts_numbers_are_those_of_the_tables() {
+    for layout in MOVING {
+        for db in every_engine("receipt").await {
+            layout.seed(&db, 1_200).await;
+            let folder = tempfile::tempdir().expect("a folder");
+            let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+            let desk = desk(&db.url, layout.table()).await;
+            let before = dead(&db, layout).await;
+            let plan = plan(&desk, &ledger, "state:dead", Action::Replay).await;
+            assert_eq!(plan.count, before, "{layout:?} on {:?}", db.engine);
+            assert_eq!(plan.by_error.iter().map(|share| share.n).sum::<u64>(), before);
+            let receipt = go(&desk, &ledger, &plan.run).await;
+            assert!(receipt.is_complete(), "{layout:?} on {:?}: {receipt:?}", db.engine);
+            assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before));
+            let again = go_again(&desk, &ledger, &plan.run).await;
+            assert_eq!((again, db.count("jobs").await), (0, before), "{layout:?} on {:?}", db.engine);
+        }
+    }
+}
+
+/// A new run over the jobs of an old one: nothing is left to be done. Returns how many were.
+async fn go_again(desk: &Desk, ledger: &Ledger, run: &RunId) -> u64 {
+    let scope = Scope::Run(run.clone(), Part::All);
+    let ask = Ask { scope, action: Action::Replay, reason: None, type_above: 100, now: Timestamp::now() };
+    match freeze(desk, ledger, ask, &budget(), |_| {}).await {
+        Ok(plan) => go(desk, ledger, &plan.run).await.run.tally.done,
+        Err(_) => 0,
+    }
+}
+
+#[tokio::test]
+async fn two_operators_with_overlapping_cohorts_replay_each_job_once() {
+    for layout in MOVING {
+        for db in every_engine("overlap").await {
+            layout.seed(&db, 1_500).await;
+            let before = dead(&db, layout).await;
+            let folder = tempfile::tempdir().expect("a folder");
+            let work = async |name: &str| {
+                let ledger = Ledger::open(&folder.path().join(name)).await.expect("a ledger");
+                let desk = desk(&db.url, layout.table()).await;
+                let plan = plan(&desk, &ledger, "state:dead", Action::Replay).await;
+                go(&desk, &ledger, &plan.run).await
+            };
+            let (first, second) = tokio::join!(work("one.sqlite3"), work("two.sqlite3"));
+            let (first, second) = (first.run.tally, second.run.tally);
+            let told = format!("{layout:?} on {:?}: {first:?} {second:?}", db.engine);
+            assert!(first.adds_up() && second.adds_up(), "{told}");
+            assert_eq!(first.done + second.done, before, "{told}");
+            assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
+        }
+    }
+}
+
+/// The part of the next test that is killed: executes the run that the environment names.
+#[tokio::test]
+#[ignore = "a process that another test starts and kills"]
+async fn a_process_that_is_to_be_killed() {
+    let Ok(told) = std::env::var("DLQ_TEST_RUN_TO_KILL") else { return };
+    let told: Vec<&str> = told.split('\n').collect();
+    let [url, table, ledger, run] = told[..] else { panic!("{told:?}") };
+    let ledger = Ledger::open(Path::new(ledger)).await.expect("a ledger");
+    go(&desk(url, table).await, &ledger, &RunId(run.to_owned())).await;
+}
+
+fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child {
+    let told = [&db.url, layout.table(), &ledger.path().display().to_string(), &run.0].join("\n");
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["--ignored", "--exact", "run::a_process_that_is_to_be_killed"])
+        .env("DLQ_TEST_RUN_TO_KILL", told)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a process")
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_again_and_again_replays_each_job_once() {
+    for layout in MOVING {
+        for db in every_engine("killed").await {
+            layout.seed(&db, 3_000).await;
+            let before = dead(&db, layout).await;
+            let folder = tempfile::tempdir().expect("a folder");
+            let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+            let desk = desk(&db.url, layout.table()).await;
+            let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+            let mut kills = 0;
+            for wait in [0, 3, 9, 14, 22, 31] {
+                let at = ledger.tally(&run).await.expect("a tally").not_started;
+                let mut child = start(&db, layout, &ledger, &run);
+                // Killed at some instant after it has begun to work; the waits spread over what a batch takes.
+                while ledger.tally(&run).await.expect("a tally").not_started == at {
+                    if child.try_wait().expect("a state").is_some() {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                let _ = child.kill();
+                child.wait().expect("an end");
+                let run = ledger.run(&run).await.expect("a run");
+                assert!(run.tally.adds_up() && run.tally.in_doubt <= 50, "{:?}", run.tally);
+                kills += u32::from(run.state == RunState::Running);
+                if run.state == RunState::Finished {
+                    break;
+                }
+            }
+            assert!(kills > 0, "it was never killed at work");
+            let mut state = ledger.run(&run).await.expect("a run").state;
+            while state != RunState::Finished {
+                let go = resume(&desk, &ledger, &run, options(), &RunControl::new(), &progress());
+                state = go.await.expect("a receipt").run.state;
+            }
+            let tally = ledger.tally(&run).await.expect("a tally");
+            let told = format!("{layout:?} on {:?}: {tally:?}", db.engine);
+            assert!(tally.adds_up() && tally.planned == before, "{told}");
+            assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
+            assert_eq!((tally.done, tally.skipped_total()), (before - tally.failed_total(), 0), "{told}");
+            assert!(tally.failed.iter().all(|(reason, _)| reason.exact().starts_with("in doubt")), "{told}");
+        }
+    }
+}
