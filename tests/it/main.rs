@@ -8,9 +8,6 @@ mod harness;
 mod install;
 mod pgbouncer;
 mod pty;
-<<<<<<< HEAD
+mod run;
 mod store_desk;
 mod store_story;
-=======
-mod run;
->>>>>>> h/ledger
