@@ -73,7 +73,7 @@ async fn time_estimate(store: &dyn Store, runs: usize, budget: &Budget) -> Optio
     let mut sample = Sample::default();
     for _ in 0..runs {
         let began = Instant::now();
-        store.estimate(Facet::ErrorClass, budget).await.unwrap_or_else(|e| panic!("{e}"))?;
+        store.estimate(Facet::Error, budget).await.unwrap_or_else(|e| panic!("{e}"))?;
         sample.push(began.elapsed());
     }
     Some(sample)
@@ -87,7 +87,7 @@ async fn time_exact(store: &dyn Store, runs: usize, budget: &Budget) -> (Sample,
         let began = Instant::now();
         let mut resume = None;
         loop {
-            let query = HistogramQuery { facet: Facet::ErrorClass, filter: Filter::default(), resume };
+            let query = HistogramQuery { facet: Facet::Error, filter: Filter::default(), resume };
             let step_began = Instant::now();
             let step = store.histogram(query, budget).await.unwrap_or_else(|e| panic!("{e}"));
             steps.push(step_began.elapsed());
@@ -103,7 +103,7 @@ async fn time_exact(store: &dyn Store, runs: usize, budget: &Budget) -> (Sample,
 
 async fn look(store: &dyn Store, since: Option<&Watermark>, budget: &Budget) -> (Watermark, Duration) {
     let began = Instant::now();
-    let changes = store.changes(since, Facet::ErrorClass, &Filter::default(), budget).await;
+    let changes = store.changes(since, Facet::Error, &Filter::default(), budget).await;
     let changes = changes.unwrap_or_else(|e| panic!("{e}"));
     (changes.watermark, began.elapsed())
 }

@@ -24,10 +24,12 @@ pub struct Ground {
     pub layout: Layout,
     /// Whether the server counts what statements cost.
     pub counts_costs: bool,
+    /// Whether the dearest statements are printed with each figure.
+    pub tells_statements: bool,
 }
 
 impl Ground {
-    pub fn start(layout: Layout) -> Self {
+    pub fn start(layout: Layout, tells_statements: bool) -> Self {
         let counts_costs = has_statement_statistics();
         let mut settings = vec![
             "fsync=on",
@@ -42,7 +44,7 @@ impl Ground {
             settings.extend(["shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=top"]);
         }
         let server = private_postgres_with(&settings).unwrap_or_else(|reason| panic!("{reason}"));
-        Self { server, layout, counts_costs }
+        Self { server, layout, counts_costs, tells_statements }
     }
 
     /// A database with `rows` rows, vacuumed and analysed as autovacuum would have left it.
@@ -116,22 +118,28 @@ pub struct Cost {
 
 /// Reads the database's books on statements.
 #[derive(Clone, Debug)]
-pub struct Meter(Option<Psql>);
+pub struct Meter {
+    psql: Option<Psql>,
+    tells_statements: bool,
+}
 
 impl Meter {
     pub fn new(ground: &Ground, url: &str) -> Self {
-        Self(ground.counts_costs.then(|| Psql::new(url)))
+        Self { psql: ground.counts_costs.then(|| Psql::new(url)), tells_statements: ground.tells_statements }
     }
 
     pub fn reset(&self) {
-        if let Some(psql) = &self.0 {
+        if let Some(psql) = &self.psql {
             psql.print(&["select pg_stat_statements_reset()"]);
         }
     }
 
     /// The cost since the reset of everything but this book-keeping.
     pub fn read(&self) -> Cost {
-        let Some(psql) = &self.0 else { return Cost::default() };
+        let Some(psql) = &self.psql else { return Cost::default() };
+        if self.tells_statements {
+            println!("\n{}", dearest(psql, 6));
+        }
         let printed = psql.print(&["select coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0),
                 coalesce(sum(shared_blks_hit + shared_blks_read), 0), coalesce(sum(rows), 0)
              from pg_stat_statements s join pg_database d on d.oid = s.dbid
@@ -140,18 +148,17 @@ impl Meter {
         let whole = |at: usize| numbers.get(at).copied().unwrap_or(0.0) as u64;
         Cost { statements: whole(0), ms: numbers.get(1).copied().unwrap_or(0.0), buffers: whole(2), rows: whole(3) }
     }
+}
 
-    /// The statements that cost most since the reset, one a line.
-    pub fn dearest(&self, n: usize) -> String {
-        let Some(psql) = &self.0 else { return String::new() };
-        psql.print(&[&format!(
-            "select round(total_exec_time::numeric, 1) || ' ms, ' || calls || ' calls, ' || shared_blks_hit + \
-             shared_blks_read || ' buffers: ' || left(regexp_replace(query, '\\s+', ' ', 'g'), 300) \
-             from pg_stat_statements s join pg_database d on d.oid = s.dbid
-             where d.datname = current_database() and query not like '%pg_stat_statements%'
-             order by total_exec_time desc limit {n}"
-        )])
-    }
+/// The statements that cost most since the reset, one a line.
+fn dearest(psql: &Psql, n: usize) -> String {
+    psql.print(&[&format!(
+        "select round(total_exec_time::numeric, 1) || ' ms, ' || calls || ' calls, ' || shared_blks_hit + \
+         shared_blks_read || ' buffers: ' || left(regexp_replace(query, '\\s+', ' ', 'g'), 800) \
+         from pg_stat_statements s join pg_database d on d.oid = s.dbid
+         where d.datname = current_database() and query not like '%pg_stat_statements%'
+         order by total_exec_time desc limit {n}"
+    )])
 }
 
 impl Cost {

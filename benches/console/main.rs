@@ -55,6 +55,9 @@ struct Args {
     /// Leaves parts out: frames, pages, counts, replay, footprint.
     #[arg(long, value_delimiter = ',')]
     skip: Vec<String>,
+    /// Prints the statements behind each figure, the dearest first.
+    #[arg(long)]
+    statements: bool,
     /// Also writes the report as a page of the documentation.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -91,7 +94,7 @@ fn main() {
 /// Measures and prints as it goes; returns the whole report as Markdown.
 async fn measure(args: &Args) -> String {
     let rows = if args.small { 20_000 } else { args.rows };
-    let ground = Ground::start(args.layout);
+    let ground = Ground::start(args.layout, args.statements);
     let budget = Budget::new(Duration::from_secs(10));
     let wanted = |part: &str| !args.skip.iter().any(|skipped| skipped == part);
 

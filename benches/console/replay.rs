@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, Operator};
+use dlq_tui::ledger::{Ledger, Operator, RunState, Tally};
 use dlq_tui::store::{Budget, Store};
 use dlq_tui::triage::Desk;
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::{Plan, Scope};
 use dlq_tui::triage::progress::RunProgress;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 
@@ -150,7 +150,7 @@ async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget
     let began = Instant::now();
     let plan = freeze(&desk, &ledger, ask, budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
     let frozen = began.elapsed();
-    let (progress, _watching) = tokio::sync::watch::channel(RunProgress::planned(&plan));
+    let (progress, _watching) = tokio::sync::watch::channel(planned(&plan));
     let control = RunControl::new();
     let receipt = execute(&desk, &ledger, &plan.run, RunOptions::default(), &control, &progress).await;
     let total = began.elapsed();
@@ -159,4 +159,10 @@ async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget
     assert_eq!(receipt.run.tally.done, plan.count, "not every job was replayed: {:?}", receipt.run.tally);
     ledger.close().await;
     Outcome { jobs: plan.count, freeze: frozen, total, transactions: stopwatch.applied(), inserts }
+}
+
+/// The progress of a run that has not begun.
+fn planned(plan: &Plan) -> RunProgress {
+    let (run, tally) = (plan.run.clone(), Tally::default());
+    RunProgress { run, state: RunState::Planned, tally, rate: 0.0, eta: None, waiting: None }
 }

@@ -62,7 +62,8 @@ async fn pages_in_both_directions_hold_every_dead_job_once() {
                 let up = exhaust(&store, &Filter::all(), sort, Cursor::End, 101).await;
                 assert_eq!(down.len() as u64, dead);
                 assert_eq!(down, up, "{key:?} {descending}");
-                let other = exhaust(&store, &Filter::all(), Sort { key, descending: !descending }, Cursor::Start, 300).await;
+                let other =
+                    exhaust(&store, &Filter::all(), Sort { key, descending: !descending }, Cursor::Start, 300).await;
                 let flipped: Vec<_> = other.into_iter().rev().filter(|e| e.position.key.is_some()).collect();
                 let keyed: Vec<_> = down.into_iter().filter(|e| e.position.key.is_some()).collect();
                 assert_eq!(keyed, flipped);
@@ -156,8 +157,7 @@ async fn what_arrives_shows_in_the_changes_and_only_there() {
         let store = store(&db, layout).await;
         let step = histogram(&store, Facet::Error, &Filter::all()).await;
         let watermark = step.watermark.expect("a watermark");
-        let quiet =
-            store.changes(Some(&watermark), Facet::Error, &Filter::all(), &budget()).await.expect("changes");
+        let quiet = store.changes(Some(&watermark), Facet::Error, &Filter::all(), &budget()).await.expect("changes");
         assert!(quiet.cells.iter().all(|c| c.value.as_ref().is_none_or(|v| v.exact() != "Fresh")));
         arrive(&db, layout).await;
         for (facet, text) in [(Facet::Error, ""), (Facet::Error, "error:/^Fr/"), (Facet::Fingerprint, "error:Fresh")] {

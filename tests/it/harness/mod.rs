@@ -81,7 +81,7 @@ pub fn pgbouncer(db: &TestDb, connections: usize) -> Option<Pooler> {
     if is_listed("DLQ_TEST_SKIP", "pgbouncer") {
         return None;
     }
-    pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason, true)).ok()
+    pgbouncer::start(db, connections).map_err(|reason| skip("pgbouncer", &reason)).ok()
 }
 
 /// A fresh SQLite database in a temporary folder.
