@@ -1,6 +1,7 @@
 //! The integration tests, in one binary so that one PostgreSQL and one MariaDB serve them all.
 
 mod architecture;
+mod console;
 mod dependencies;
 mod engine;
 mod fixtures;

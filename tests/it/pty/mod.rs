@@ -156,6 +156,11 @@ impl Pty {
         self.wait(&format!("{text:?}"), |screen| screen.contains(text));
     }
 
+    /// Looks at the screen as it is now.
+    pub fn see<T>(&self, look: impl FnOnce(&Screen<'_>) -> T) -> T {
+        look(&self.terminal.lock().screen())
+    }
+
     /// What is on the screen now, one line per row.
     pub fn text(&self) -> String {
         self.terminal.lock().screen().text()
