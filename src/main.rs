@@ -1,2 +1,7 @@
-//! x
-fn main() {}
+//! The binary: everything is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    dlq_tui::cli::main()
+}

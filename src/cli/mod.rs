@@ -1,1 +1,77 @@
-//! To be written.
+//! The command line: its words, and the headless commands, one file each.
+
+pub mod args;
+pub mod demo;
+pub mod docs;
+pub mod exit;
+pub mod out;
+pub mod table;
+
+mod act;
+mod adapters;
+mod console;
+mod execute;
+mod init;
+mod list;
+mod open;
+mod operator;
+mod receipt;
+mod record;
+mod runs;
+mod show;
+mod signal;
+mod source;
+mod sources;
+mod stats;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use crate::domain::action::Action;
+use args::{Cli, Command};
+use exit::{Code, Fault, end};
+use source::Session;
+
+/// Reads the command line, does what it says, and ends with the exit code that says how it went.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return end(Err(e).context("cannot start")).into(),
+    };
+    let code = end(runtime.block_on(run(cli)));
+    // What still runs has been told to stop, or is a database that does not answer: neither is waited for.
+    runtime.shutdown_background();
+    code.into()
+}
+
+async fn run(cli: Cli) -> Result<Code> {
+    let Some(command) = cli.command else {
+        return console::run(Session::load(cli.connect)?, &cli.console).await;
+    };
+    if let Command::Docs(args) = &command {
+        return docs::run(args);
+    }
+    if cli.console.filter.is_some() {
+        return Err(Fault::usage("write -f behind the command: before it, it is the console's").into());
+    }
+    let session = Session::load(cli.connect)?;
+    match &command {
+        Command::Demo(args) => demo::run(session, args).await,
+        Command::Sources(args) => sources::run(&session, args).await,
+        Command::Stats(args) => stats::run(&open::open(&session).await?, args).await,
+        Command::List(args) => list::run(&open::open(&session).await?, args).await,
+        Command::Show(args) => show::run(&open::open(&session).await?, args).await,
+        Command::Replay(args) => act::run(&open::open(&session).await?, Action::Replay, args).await,
+        Command::Ignore(args) => act::run(&open::open(&session).await?, Action::Ignore, args).await,
+        Command::Reopen(args) => act::run(&open::open(&session).await?, Action::Reopen, args).await,
+        Command::Discard(args) => act::run(&open::open(&session).await?, Action::Discard, args).await,
+        Command::Runs(args) => runs::run(&session, args).await,
+        Command::Resume(args) => execute::resume(&open::open(&session).await?, args).await,
+        Command::Init(args) => init::run(&session, args).await,
+        Command::Adapters(args) => adapters::run(&session, args).await,
+        Command::Docs(args) => docs::run(args),
+    }
+}

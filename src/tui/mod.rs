@@ -3,6 +3,7 @@
 pub mod app;
 pub mod keys;
 pub mod look;
+mod program;
 pub mod runtime;
 pub mod view;
 
@@ -12,7 +13,7 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::redact::Redactor;
 use crate::ledger::Ledger;
-use crate::store::StoreError;
+use crate::store::{Deliver, StoreError};
 use crate::triage::Desk;
 
 /// One layout that was found in a source: what the picker shows.
@@ -39,7 +40,16 @@ pub trait Opener: Send + Sync {
     ///
     /// # Errors
     /// When the source cannot be reached any more or the layout is gone.
-    fn open(&self, name: String) -> BoxFuture<'_, Result<Desk, StoreError>>;
+    fn open(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>>;
+}
+
+/// A store that was opened for the console.
+#[derive(Clone)]
+pub struct OpenStore {
+    /// The store, and who acts on it.
+    pub desk: Desk,
+    /// Where replayed jobs go when the destination is outside the database.
+    pub deliver: Option<Arc<dyn Deliver>>,
 }
 
 /// What the console is started with.
@@ -58,4 +68,28 @@ pub struct Launch {
     pub redaction: Arc<Redactor>,
     /// A line for the header, such as `demo`; empty for none.
     pub banner: String,
+}
+
+/// Runs the console until the operator leaves it.
+///
+/// # Errors
+/// When there is no fit terminal, or the console has a fault; the terminal is restored in every case.
+pub async fn run(launch: Launch) -> Result<(), runtime::ConsoleError> {
+    let filter = crate::domain::filter::Filter::parse(&launch.filter)
+        .map_err(|error| runtime::ConsoleError::Fault(error.to_string()))?;
+    let source = app::model::Source {
+        label: launch.opener.label(),
+        banner: launch.banner.clone(),
+        wanted: launch.store.clone(),
+        opened: None,
+    };
+    let mut state = app::model::FilterState::default();
+    state.set(filter, crate::domain::time::Timestamp::now());
+    let model = app::model::Model::new(source, state, launch.settings.clone(), (80, 24));
+    runtime::run(&launch, program::Console::new(model)).await
+}
+
+/// The reference of keys and of the command line's words, as Markdown.
+pub fn reference() -> String {
+    format!("{}{}", keys::reference(), app::command_reference())
 }

@@ -12,3 +12,4 @@ mod pty;
 mod run;
 mod store_desk;
 mod store_story;
+mod terminal;

@@ -184,8 +184,9 @@ async fn a_run_that_is_killed_again_and_again_replays_each_job_once() {
             assert!(kills > 0, "it was never killed at work");
             let mut state = ledger.run(&run).await.expect("a run").state;
             while state != RunState::Finished {
-                let go = resume(&desk, &ledger, &run, options(), &RunControl::new(), &progress());
-                state = go.await.expect("a receipt").run.state;
+                let (control, progress) = (RunControl::new(), progress());
+                let receipt = resume(&desk, &ledger, &run, options(), &control, &progress).await;
+                state = receipt.expect("a receipt").run.state;
             }
             let tally = ledger.tally(&run).await.expect("a tally");
             let told = format!("{layout:?} on {:?}: {tally:?}", db.engine);

@@ -4,34 +4,34 @@ use serde::Deserialize;
 
 use super::frame::Parsed;
 
-/// Parts of paths under which no application keeps its own code.
-const LIBRARY_PATHS: &[&str] = &[
+/// Folders under which no application keeps its own code, anywhere in a path and at the start of a relative one.
+const LIBRARY_FOLDERS: &[&str] = &[
     "/gems/",
-    "/rubygems",
+    "/rubygems/",
+    "/rubygems-integration/",
     "/lib/ruby/",
     "/bundle/ruby/",
     "/.rbenv/",
     "/.rvm/",
-    "<internal:",
-    "site-packages/",
-    "dist-packages/",
-    "/lib/python",
-    "<frozen ",
-    "node_modules/",
-    "node:",
-    "internal/",
-    "<anonymous>",
-    "vendor/",
-    "[internal function]",
-    "deps/",
+    "/site-packages/",
+    "/dist-packages/",
+    "/lib/python2.",
+    "/lib/python3.",
+    "/node_modules/",
+    "/vendor/",
+    "/deps/",
     "/pkg/mod/",
     "/go/src/runtime/",
     "/usr/local/go/",
     "/usr/lib/go",
     "/.cargo/",
     "/rustc/",
-    "third_party/",
+    "/third_party/",
 ];
+
+/// What files of languages' own runtimes begin with. An `internal/` further in is many an application's folder.
+const LIBRARY_FILES: &[&str] =
+    &["<internal:", "<frozen ", "(eval", "node:", "internal/", "<anonymous>", "[internal function]"];
 
 /// How the names of what languages bring along begin.
 const LIBRARY_NAMES: &[&str] = &[
@@ -114,9 +114,13 @@ fn is_bare(frame: &Parsed) -> bool {
 }
 
 fn is_well_known(frame: &Parsed) -> bool {
-    let starts =
-        |text: &str, part: &str| text.contains(part) || part.strip_prefix('/').is_some_and(|p| text.starts_with(p));
-    let path = frame.file.as_deref().is_some_and(|file| LIBRARY_PATHS.iter().any(|part| starts(file, part)));
+    let below = |file: &str, folder: &str| {
+        file.contains(folder) || folder.strip_prefix('/').is_some_and(|relative| file.starts_with(relative))
+    };
+    let path = frame.file.as_deref().is_some_and(|file| {
+        LIBRARY_FOLDERS.iter().any(|folder| below(file, folder))
+            || LIBRARY_FILES.iter().any(|start| file.starts_with(start))
+    });
     let name = frame.function.as_deref().is_some_and(|name| LIBRARY_NAMES.iter().any(|part| name.starts_with(part)));
     path || name || frame.package.as_deref().is_some_and(|package| LIBRARY_PACKAGES.contains(&package))
 }

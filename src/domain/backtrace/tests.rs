@@ -30,12 +30,14 @@ fn ruby_frames_are_read_from_lines_and_from_json_encoded_twice() {
         "/usr/share/rubygems-integration/all/gems/activejob-6.1/lib/x.rb:48:in `block in perform_now'",
         "app/jobs/charge.rb:69:in `perform'",
         "<internal:kernel>:187:in 'loop'",
+        "(eval):11:in `block in run'",
         "bin/worker.rb:3",
     ];
     let expected = [
         "L /usr/share/rubygems-integration/all/gems/activejob-6.1/lib/x.rb:48 block in perform_now",
         "app/jobs/charge.rb:69 perform",
         "L <internal:kernel>:187 loop",
+        "L (eval):11 block in run",
         "bin/worker.rb:3 ",
     ];
     let json = format!("[{}]", lines.map(quote).join(","));
@@ -147,6 +149,16 @@ fn javascript_and_java_frames_are_told_apart() {
             "- \t... 12 more",
         ]
     );
+}
+
+#[test]
+fn folders_whose_names_merely_resemble_a_librarys_are_the_applications() {
+    let text =
+        "main.f()\n\t/srv/app/internal/pay.go:1\nmain.g()\n\t/srv/myvendor/pay.go:2\nmain.h()\n\tvendor/x/pay.go:3";
+    let libraries: Vec<bool> = read(text).original().iter().map(|e| e.library).collect();
+    assert_eq!(libraries, [false, false, true]);
+    let origins = Origins { application: vec!["vendor/x/".into()], ..Origins::default() };
+    assert!(Backtrace::parse(text, &origins).original().iter().all(Entry::is_application));
 }
 
 #[test]

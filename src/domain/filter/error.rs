@@ -3,8 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use unicode_width::UnicodeWidthStr;
-
 use crate::domain::text::Clean;
 
 /// A place in a filter's text that cannot be read. Its `Display` is one sentence, safe for a screen.

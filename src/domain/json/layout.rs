@@ -10,7 +10,7 @@ use super::document::{Document, NodeId, Step};
 use super::marks::{Cut, Marks};
 
 /// Values between two whose line is remembered.
-const STRIDE: usize = 64;
+const STRIDE: usize = 16;
 
 /// The containers that are folded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -75,8 +75,8 @@ impl Line<'_> {
     }
 }
 
-/// What stands in place of a secret.
-pub(crate) const REDACTED: &str = "[redacted]";
+/// What stands in place of a secret, on screens and in text.
+pub const REDACTED: &str = "[redacted]";
 
 /// Members that a folded container counts before it says "more than".
 const COUNTED: usize = 1_000;

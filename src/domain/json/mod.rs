@@ -16,7 +16,7 @@ mod view;
 
 pub use document::{Document, Kind, NodeId, Step};
 pub use layout::{Folds, Layout};
-pub use line::{Line, Token, TokenKind};
+pub use line::{Line, REDACTED, Token, TokenKind};
 pub use lookup::{Scalar, decode_double, lookup};
 pub use marks::{Cut, Marks};
 pub use parse::JsonError;

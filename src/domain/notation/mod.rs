@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::json::{Cut, Document, Kind, Marks, NodeId, TokenKind};
 use super::redact::glob;
-use show::Show;
+pub use show::Show;
 
 /// The `[notation]` table of an adapter.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{Notation, Rule};
 use crate::domain::json::{Cut, Document, Kind, Marks, NodeId, unquote};
-use crate::domain::redact::REDACTED;
+use crate::domain::redact::{REDACTED, glob};
 use crate::domain::text::head;
 
 /// Levels of containers that are written within a line.
@@ -118,8 +118,7 @@ impl Reader<'_> {
             return text;
         }
         let symbols = self.notation.listed(self.doc, node);
-        let hidden =
-            |key: &str| self.notation.hide_keys.iter().any(|pattern| crate::domain::redact::glob(pattern, key));
+        let hidden = |key: &str| self.notation.hide_keys.iter().any(|pattern| glob(pattern, key));
         let mut items = self.doc.children(node).filter(|&item| !self.doc.key(item).is_some_and(|key| hidden(&key)));
         let shown: Vec<String> = items
             .by_ref()

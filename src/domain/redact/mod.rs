@@ -8,13 +8,11 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+pub use super::json::REDACTED;
 pub(crate) use names::glob;
 use names::{Rule, WELL_KNOWN, folded};
 
 use super::json::{Cut, Document, Kind, Marks, NodeId, decode_double, quote};
-
-/// What stands in place of a secret in text.
-pub const REDACTED: &str = "[redacted]";
 
 /// The `[redact]` table of a configuration or an adapter.
 ///

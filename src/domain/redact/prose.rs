@@ -7,13 +7,14 @@ use regex::Regex;
 
 use super::REDACTED;
 
-/// A word and its value. `key` may be quoted, the quotes escaped; `value` is quoted, or goes to the next separator.
-static PAIR: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// A word and what joins it to its value. The word may be quoted, the quotes escaped.
+static KEY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"[A-Za-z_][A-Za-z0-9_.\-]{1,63}(?:\\{0,4}["'])?\s{0,4}(?:=>|[=:])\s{0,4}"#).ok());
+
+/// The value behind it: quoted, or up to the next separator.
+static VALUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"(?x)
-        (?P<key>[A-Za-z_][A-Za-z0-9_.\-]{1,63})
-        (?: \\*["'] )? \s{0,4} (?: => | [=:] ) \s{0,4}
-        (?P<value>
+        r#"(?x) ^ (?:
             (?i: (?:bearer|basic|digest|token) ) \s+ [^\s,;"'\\]+
           | \\+" .*? \\+"
           | "(?:[^"\\]|\\.)*"
@@ -24,15 +25,13 @@ static PAIR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A credential that no key announces: an address with a password, or a scheme with what follows it.
-static BARE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?x)
-        (?P<lead> \b[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@"'\\]{0,64}: ) (?P<secret> [^\s/@"'\\]+ ) @
-      | (?P<scheme> \b(?i:bearer|basic)\s+ ) (?P<code> [A-Za-z0-9._~+/=\-]{16,} )"#,
-    )
-    .ok()
-});
+/// The password of an address.
+static ADDRESS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"://[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]+)@"#).ok());
+
+/// A credential that only its scheme announces.
+static SCHEME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:bearer|basic)\s+(?P<secret>[A-Za-z0-9._~+/=\-]{16,})").ok());
 
 /// `text` with the values of secret keys replaced, and passwords in addresses. Borrows where there are none.
 pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, str> {
@@ -40,10 +39,10 @@ pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, st
     if text.contains([':', '=']) {
         pairs(text, is_secret, &mut hits);
     }
-    if let Some(bare) = &*BARE {
-        let found = bare.captures_iter(text).filter_map(|c| c.name("secret").or(c.name("code")));
-        hits.extend(found.map(|m| (m.start(), m.end())));
+    if text.contains("://") {
+        bare(&ADDRESS, text, &mut hits);
     }
+    bare(&SCHEME, text, &mut hits);
     if hits.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -64,23 +63,32 @@ pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, st
     Cow::Owned(out)
 }
 
+fn bare(pattern: &Option<Regex>, text: &str, hits: &mut Vec<(usize, usize)>) {
+    let Some(pattern) = pattern else {
+        return;
+    };
+    let found = pattern.captures_iter(text).filter_map(|found| found.name("secret"));
+    hits.extend(found.map(|secret| (secret.start(), secret.end())));
+}
+
+/// The value of a harmless key is not skipped: it may hold a pair itself.
 fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, usize)>) {
-    let Some(pair) = &*PAIR else {
+    let (Some(key), Some(value)) = (&*KEY, &*VALUE) else {
         return;
     };
     let mut from = 0;
-    while let Some(found) = pair.captures_at(text, from) {
-        let (Some(key), Some(value)) = (found.name("key"), found.name("value")) else {
-            return;
-        };
-        let last = key.as_str().rsplit('.').next().unwrap_or("");
-        if is_secret(key.as_str()) || is_secret(last) {
-            let (open, close) = quotes(value.as_str());
-            hits.push((value.start() + open, value.end() - close));
-            from = value.end();
-        } else {
-            // The value of a harmless key may hold a pair itself.
-            from = value.start();
+    while let Some(found) = key.find_at(text, from) {
+        from = found.end();
+        let part_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let name = found.as_str().split(|c| !part_of_key(c)).next().unwrap_or("");
+        let last = name.rsplit('.').next().unwrap_or("");
+        if !is_secret(last) && (last == name || !is_secret(name)) {
+            continue;
+        }
+        if let Some(secret) = value.find(&text[from..]) {
+            let (open, close) = quotes(secret.as_str());
+            hits.push((from + open, from + secret.end() - close));
+            from += secret.end();
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) enum Breaks {
 
 /// Makes `text` safe for a terminal. Borrows where there is nothing to change.
 pub(super) fn sanitise(text: &str, breaks: Breaks) -> Cow<'_, str> {
-    let plain = text.bytes().position(|b| !matches!(b, 0x20..=0x7E) && !(b == b'\n' && breaks == Breaks::Kept));
+    let plain = text.bytes().position(|b| !(matches!(b, 0x20..=0x7E) || b == b'\n' && breaks == Breaks::Kept));
     let Some(ascii) = plain else {
         return Cow::Borrowed(text);
     };

@@ -10,7 +10,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// The least time between two full counts.
-const RECONCILE: Duration = Duration::from_secs(15);
+const RECONCILE: Duration = Duration::from_secs(3);
 
 /// When the next look is due.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn full_counts_keep_to_the_same_share() {
-        assert_eq!(reconcile_after(MS(10)), MS(15_000));
+        assert_eq!(reconcile_after(MS(10)), MS(3_000));
         assert_eq!(reconcile_after(MS(700)), MS(35_000));
     }
 }

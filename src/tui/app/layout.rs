@@ -33,12 +33,23 @@ pub struct Areas {
     pub detail: Option<Rect>,
     /// Hints, or a sentence.
     pub footer: Rect,
+    detail_head: u16,
 }
 
-/// Lines of a pane that are no rows: its title, and for some a line of headings.
-const HISTOGRAM_HEAD: u16 = 1;
+/// Lines of the list that are no rows: its title and its headings.
 const LIST_HEAD: u16 = 2;
-const DETAIL_HEAD: u16 = 2;
+
+/// Lines of the histogram that are no bars: the facets, and headings where there is room.
+fn histogram_head(height: u16) -> u16 {
+    if height >= 8 { 2 } else { 1 }
+}
+
+/// Lines of the open job that are not its text: the error where there is room, the identity, the tabs, and the remark
+/// that some texts need.
+fn detail_head(model: &Model, height: u16) -> u16 {
+    let remark = model.detail.document.as_ref().is_some_and(|d| d.remark(model.detail.tab).is_some());
+    2 + u16::from(height >= 8) + u16::from(remark)
+}
 
 impl Areas {
     /// The areas at a size, or `None` when it is too small.
@@ -58,12 +69,13 @@ impl Areas {
             list,
             detail,
             footer: row(height - 1, 1),
+            detail_head: detail.map_or(0, |area| detail_head(model, area.height)),
         })
     }
 
     /// Bars that fit.
     pub fn histogram_rows(&self) -> usize {
-        rows(self.histogram, HISTOGRAM_HEAD)
+        rows(self.histogram, self.histogram.map_or(0, |area| histogram_head(area.height)))
     }
 
     /// Jobs that fit.
@@ -73,7 +85,7 @@ impl Areas {
 
     /// Rows of the open job that fit.
     pub fn detail_rows(&self) -> usize {
-        rows(self.detail, DETAIL_HEAD)
+        rows(self.detail, self.detail_head)
     }
 
     /// Columns of the open job's text: one is kept for the cursor, one for the fold mark.
@@ -93,7 +105,7 @@ pub fn is_wide(size: (u16, u16)) -> bool {
 
 fn panes(model: &Model, middle: Rect) -> (Option<Rect>, Option<Rect>, Option<Rect>) {
     if is_wide(model.screen.size) {
-        let left = (middle.width * 2 / 5).clamp(44, 64);
+        let left = (middle.width * 9 / 20).clamp(44, 72);
         let histogram = Rect { width: left, ..middle };
         let right = Rect { x: left + 1, width: middle.width - left - 1, ..middle };
         let above = right.height * 9 / 20;
@@ -108,7 +120,7 @@ fn panes(model: &Model, middle: Rect) -> (Option<Rect>, Option<Rect>, Option<Rec
         focus => {
             let share = if focus == Focus::Histogram { middle.height * 3 / 5 } else { middle.height * 2 / 5 };
             let bars = u16::try_from(model.histogram.bars().len()).unwrap_or(u16::MAX).max(3);
-            let above = share.min(bars.saturating_add(HISTOGRAM_HEAD));
+            let above = share.min(bars.saturating_add(2));
             let histogram = Rect { height: above, ..middle };
             let list = Rect { y: middle.y + above, height: middle.height - above, ..middle };
             (Some(histogram), Some(list), None)

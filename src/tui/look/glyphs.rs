@@ -11,6 +11,10 @@ pub struct Glyphs {
     pub rule: &'static str,
     /// A vertical rule.
     pub wall: &'static str,
+    /// Corners of a box: top left, top right, bottom left, bottom right.
+    pub corners: [&'static str; 4],
+    /// Where a rule across a box meets its left and right wall.
+    pub joints: [&'static str; 2],
     /// What stands for text that was cut off.
     pub ellipsis: &'static str,
     /// A mark.
@@ -31,12 +35,21 @@ pub struct Glyphs {
     pub at_least: &'static str,
 }
 
+impl Glyphs {
+    /// Whether only plain ASCII may be drawn: on such a terminal the bytes of other characters could even act.
+    pub fn is_plain(&self) -> bool {
+        self.ellipsis == ASCII.ellipsis
+    }
+}
+
 /// For terminals with UTF-8.
 pub const UNICODE: Glyphs = Glyphs {
     bar: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
     spark: [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
     rule: "─",
     wall: "│",
+    corners: ["┌", "┐", "└", "┘"],
+    joints: ["├", "┤"],
     ellipsis: "…",
     mark: "●",
     cursor: "▸",
@@ -54,6 +67,8 @@ pub const ASCII: Glyphs = Glyphs {
     spark: [" ", ".", ".", ":", ":", "|", "|", "#", "#"],
     rule: "-",
     wall: "|",
+    corners: ["+", "+", "+", "+"],
+    joints: ["+", "+"],
     ellipsis: "~",
     mark: "*",
     cursor: ">",
@@ -74,7 +89,7 @@ mod tests {
     #[test]
     fn twins_have_the_same_widths_and_the_plain_ones_are_plain() {
         let list = |g: &Glyphs| {
-            let mut all: Vec<&str> = g.bar.into_iter().chain(g.spark).collect();
+            let mut all: Vec<&str> = g.bar.into_iter().chain(g.spark).chain(g.corners).chain(g.joints).collect();
             all.extend([
                 g.rule, g.wall, g.ellipsis, g.mark, g.cursor, g.folded, g.open, g.live, g.paused, g.dot, g.at_least,
             ]);

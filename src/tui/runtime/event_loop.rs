@@ -22,7 +22,10 @@ use crate::tui::app::{Effect, Msg};
 pub const FRAME: Duration = Duration::from_millis(33);
 
 /// What a model gets at most, once it was told to end, to bring something to its end.
-const PARTING: Duration = Duration::from_secs(3);
+const PARTING: Duration = Duration::from_secs(5);
+
+/// How long signals may still arrive that were meant for the program that had the terminal before us.
+const ECHO: Duration = Duration::from_millis(250);
 
 /// Most things that are taken in between two frames, so that a flood cannot keep the screen from being drawn.
 const GULP: usize = 1_000;
@@ -109,6 +112,8 @@ struct State {
     due: Option<Instant>,
     /// When the model wants to be woken.
     wake: Option<Instant>,
+    /// Until when signals are still those of the program that had the terminal.
+    deaf_until: Option<Instant>,
     /// When we leave whatever the model says.
     deadline: Option<Instant>,
     errand: Option<Errand>,
@@ -163,13 +168,14 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     }
 
     fn take_signal(&mut self, signal: Signal) {
+        let echo = self.state.deaf_until.is_some_and(|until| Instant::now() < until);
         match signal {
-            Signal::Terminate => {
+            Signal::Interrupt | Signal::Continue if echo => {}
+            Signal::Terminate | Signal::Interrupt => {
                 self.tell(Msg::Terminate);
                 // A model that has something to bring to an end may ask for time; it does not get all it wants.
                 self.state.deadline.get_or_insert(Instant::now() + PARTING);
             }
-            Signal::Interrupt => self.take_signal(Signal::Terminate),
             Signal::Continue => {
                 let entered = self.screen.enter();
                 self.screen.repaint();
@@ -269,22 +275,11 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
         }
         self.input.resume();
         self.screen.repaint();
-        self.forget_signals();
+        self.state.deaf_until = Some(Instant::now() + ECHO);
         if let Ok((width, height)) = self.screen.size() {
             self.tell(Msg::Resize { width, height });
         }
         self.tell(msg);
-    }
-}
-
-impl<P, S, I, W> EventLoop<P, S, I, W> {
-    /// Drops the signals that were meant for the program that had the terminal, and keeps a request to end.
-    fn forget_signals(&mut self) {
-        while let Ok(signal) = self.wires.signals.try_recv() {
-            if signal == Signal::Terminate {
-                self.state.deadline = Some(Instant::now());
-            }
-        }
     }
 }
 

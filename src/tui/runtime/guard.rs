@@ -72,11 +72,6 @@ impl Guard {
         }
     }
 
-    /// Whether the mouse is taken.
-    pub fn has_mouse(&self) -> bool {
-        self.mouse
-    }
-
     /// Gives the terminal back. One that takes nothing any more is not waited for long.
     pub fn leave(self, writer: &mut Writer) {
         writer.send_and_wait(leave_bytes(self.mouse), PATIENCE);

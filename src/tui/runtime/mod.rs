@@ -1,11 +1,17 @@
 //! The only place of the console that spawns, sleeps, owns a channel or touches the terminal.
 
+mod act;
 mod backend;
+mod clipboard;
+mod console;
 mod crash;
+mod errand;
 mod event_loop;
 mod guard;
 mod input;
+mod outside;
 mod places;
+mod session;
 mod signals;
 mod slots;
 mod stage;
@@ -13,10 +19,29 @@ mod stderr;
 mod world;
 mod writer;
 
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
 use ratatui::Frame;
+use thiserror::Error;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use console::Console;
+use crash::{Collector, Report};
+use event_loop::{Ended, EventLoop, Wires};
+use input::Keyboard;
+use outside::Outside;
+use session::Session;
+use signals::Listener;
+use world::Fact;
 
 use crate::domain::time::Timestamp;
+use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
+
+pub use guard::fitness_here;
 
 /// Model and view, as the loop sees them.
 pub trait Program {
@@ -28,4 +53,63 @@ pub trait Program {
 
     /// Draws the present state. Pure but for caches.
     fn draw(&mut self, frame: &mut Frame<'_>, now: Timestamp);
+}
+
+/// Why the console could not be shown, or ended before the operator left it. Its `Display` is a sentence.
+#[derive(Debug, Error)]
+pub enum ConsoleError {
+    /// There is no terminal that can show it.
+    #[error("{0}")]
+    Unfit(String),
+    /// The terminal cannot be used.
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] io::Error),
+    /// A fault of ours; the terminal was restored.
+    #[error("{0}")]
+    Fault(String),
+    /// The console ended while a run was in a batch: it can be resumed.
+    #[error("the run did not finish its batch in time; `dlq-tui runs` shows it and `dlq-tui resume` goes on with it")]
+    RunLeft,
+}
+
+/// Runs the console until the operator leaves it. The terminal is restored in every case but a kill.
+///
+/// Must be awaited by the thread that began it, not in a spawned task: that thread alone touches the terminal.
+///
+/// # Errors
+/// When there is no fit terminal, when it is lost in another way than by a hang-up, or when the program has a fault.
+pub async fn run<P: Program>(launch: &Launch, program: P) -> Result<(), ConsoleError> {
+    fitness_here().map_err(ConsoleError::Unfit)?;
+    let (facts_in, facts) = unbounded_channel();
+    let (notices, reports) = unbounded_channel();
+    let collector = Collector::install(notices);
+    tokio::spawn(tell_reports(reports, facts_in.clone()));
+    let (_listener, signals) = Listener::start()?;
+    let console = Console::enter(launch.settings.mouse)?;
+    let outside = Outside::new(Arc::new(Session::new(launch)), facts_in);
+    let wires = Wires { signals, facts };
+    let mut looping = EventLoop::new(program, console, Keyboard::default(), outside, wires, Timestamp::now);
+
+    let ended = AssertUnwindSafe(looping.run()).catch_unwind().await;
+    // Before anything is waited for: the operator has the shell back at once.
+    let EventLoop { screen, input, mut world, .. } = looping;
+    drop(input);
+    drop(screen);
+    let recorded = world.farewell().await;
+    match ended {
+        Ok(Ended::Quit | Ended::HungUp) if recorded => Ok(()),
+        Ok(_) => Err(ConsoleError::RunLeft),
+        Err(_) => Err(ConsoleError::Fault(
+            collector.last().map_or_else(|| "a fault in dlq-tui".to_owned(), |report| report.sentence()),
+        )),
+    }
+}
+
+/// Panics of tasks: the console lives on, and the operator is told.
+async fn tell_reports(mut reports: UnboundedReceiver<Report>, facts: UnboundedSender<Fact>) {
+    while let Some(report) = reports.recv().await {
+        if facts.send(Fact::Told(Msg::Said(Err(report.sentence())))).is_err() {
+            return;
+        }
+    }
 }

@@ -73,6 +73,7 @@ impl Writer {
     }
 
     /// Bytes written so far.
+    #[cfg(test)]
     pub fn bytes(&self) -> u64 {
         self.written.borrow().bytes
     }

@@ -1,1 +1,73 @@
-//! To be written.
+//! The view: draws the model, and nothing else. One region of the screen a file; no clock, no state, no IO.
+//!
+//! Every text goes through [`canvas::Pen`], which sanitises, measures and cuts it: no region can put a control
+//! character on the screen, cut a wide character in half, or drop the end of a text without an ellipsis.
+
+mod canvas;
+mod detail;
+mod empty;
+mod filter_bar;
+mod footer;
+mod header;
+mod histogram;
+mod list;
+mod overlay;
+mod panel;
+mod phrase;
+mod small;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use self::canvas::Canvas;
+use crate::domain::time::Timestamp;
+use crate::tui::app::layout::{Areas, is_wide};
+use crate::tui::app::model::Model;
+use crate::tui::look::Look;
+
+/// Draws the whole screen as it stands at `now`.
+pub fn draw(model: &Model, look: &Look, frame: &mut Frame<'_>, now: Timestamp) {
+    let mut canvas = Canvas::new(frame.buffer_mut(), look);
+    // The model hears of a new size a moment after the terminal has it: never draw beyond either.
+    let Some(areas) = Areas::of(model).filter(|_| fits(model, canvas.area())) else {
+        small::draw(&mut canvas);
+        return;
+    };
+    panes(&mut canvas, &areas, model, now);
+    footer::draw(&mut canvas, areas.footer, model);
+    overlay::draw(&mut canvas, &areas, model, now);
+    if let Some(caret) = canvas.caret {
+        frame.set_cursor_position(caret);
+    }
+}
+
+fn fits(model: &Model, area: Rect) -> bool {
+    model.screen.size.0 <= area.width && model.screen.size.1 <= area.height
+}
+
+fn panes(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestamp) {
+    header::draw(canvas, areas.header, model, now);
+    filter_bar::draw(canvas, areas.filter, model);
+    if let Some(area) = areas.histogram {
+        histogram::draw(canvas, area, areas.histogram_rows(), model, now);
+        if is_wide(model.screen.size) {
+            canvas.wall(Rect { x: area.right(), width: 1, ..area });
+        }
+    }
+    if let Some(area) = areas.list {
+        list::draw(canvas, area, areas.list_rows(), model, now);
+    }
+    if let Some(area) = areas.detail {
+        detail::draw(canvas, area, areas.detail_rows(), model, now);
+    }
+}
+
+/// The `n`th line of an area.
+fn line_of(area: Rect, n: usize) -> Rect {
+    let n = u16::try_from(n).unwrap_or(u16::MAX).min(area.height);
+    Rect { y: area.y + n, height: area.height.saturating_sub(n).min(1), ..area }
+}

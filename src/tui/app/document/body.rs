@@ -2,94 +2,99 @@
 
 use std::borrow::Cow;
 
-use super::Tab;
-use super::ink::Ink;
-use super::search::Needle;
+use super::json::JsonText;
+use super::lines::LinesText;
+use super::search::{Direction, Needle};
 use super::styled::Styled;
-use crate::domain::job::JobDetail;
-use crate::domain::notation::Notation;
-use crate::domain::redact::Redactor;
-use crate::domain::text::{Clean, Untrusted};
-use crate::ledger::HistoryEntry;
+
+/// The text of one tab.
+#[derive(Debug)]
+pub(super) enum Text {
+    Json(JsonText),
+    Lines(LinesText),
+}
 
 /// One tab.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Body {
-    lines: Vec<Styled>,
-    stored: String,
+    /// What is shown.
+    pub text: Text,
+    /// Bytes as stored.
+    pub bytes: usize,
+    /// What must be said above the text.
+    pub remark: Option<String>,
 }
 
 impl Body {
-    pub fn build(
-        tab: Tab,
-        detail: &JobDetail,
-        _history: &[HistoryEntry],
-        _notation: &Notation,
-        _redaction: &Redactor,
-    ) -> Self {
-        let text = match tab {
-            Tab::Arguments => detail.arguments.as_ref(),
-            Tab::Backtrace => detail.backtrace.as_ref(),
-            Tab::Error => detail.message.as_ref(),
-            Tab::Metadata | Tab::History => None,
-        };
-        let stored = text.map(Untrusted::exact).unwrap_or_default().to_owned();
-        let lines = stored.lines().map(|line| Styled::new(Ink::Plain, Clean::line(line).to_string())).collect();
-        Self { lines, stored }
-    }
-
     /// Lines, unfolded.
     pub fn len(&self) -> usize {
-        self.lines.len()
-    }
-
-    /// Bytes as stored.
-    pub fn bytes(&self) -> usize {
-        self.stored.len()
-    }
-
-    /// What must be said above the text.
-    pub fn remark(&self) -> Option<&str> {
-        None
+        match &self.text {
+            Text::Json(text) => text.len(),
+            Text::Lines(text) => text.len(),
+        }
     }
 
     /// One line with its roles; `folded` when it stands for the part that begins there.
-    pub fn line(&self, line: usize, _folded: bool) -> Styled {
-        self.lines.get(line).cloned().unwrap_or_default()
+    pub fn line(&self, line: usize, folded: bool) -> Styled {
+        match &self.text {
+            Text::Json(text) => text.line(line, folded),
+            Text::Lines(text) => text.line(line),
+        }
     }
 
     /// The same line without roles.
-    pub fn plain(&self, line: usize, _folded: bool) -> Cow<'_, str> {
-        self.lines.get(line).map_or(Cow::Borrowed(""), |line| Cow::Borrowed(line.text()))
-    }
-
-    /// Whether a line holds what is looked for.
-    pub fn matches(&self, line: usize, needle: &Needle) -> bool {
-        self.lines.get(line).is_some_and(|line| needle.is_in(line.text()))
+    pub fn plain(&self, line: usize, folded: bool) -> Cow<'_, str> {
+        match &self.text {
+            Text::Json(text) => Cow::Owned(text.plain(line, folded)),
+            Text::Lines(text) => text.plain(line),
+        }
     }
 
     /// First and last line of the part that begins at `line`, or else of the smallest one around it.
-    pub fn part(&self, _line: usize) -> Option<(usize, usize)> {
-        None
+    pub fn part(&self, line: usize) -> Option<(usize, usize)> {
+        match &self.text {
+            Text::Json(text) => text.part(line),
+            Text::Lines(_) => None,
+        }
     }
 
     /// Whether a part begins at `line`.
     pub fn is_part(&self, line: usize) -> bool {
-        self.part(line).is_some_and(|(first, _)| first == line)
+        match &self.text {
+            Text::Json(text) => text.is_part(line),
+            Text::Lines(_) => false,
+        }
     }
 
     /// Every part that lies `level` parts deep.
-    pub fn parts(&self, _level: usize) -> Vec<(usize, usize)> {
-        Vec::new()
+    pub fn parts(&self, level: usize) -> Vec<(usize, usize)> {
+        match &self.text {
+            Text::Json(text) => text.parts(level),
+            Text::Lines(_) => Vec::new(),
+        }
     }
 
-    /// For the clipboard.
+    /// The next line with a hit from `from` on.
+    pub fn find(&self, needle: &Needle, from: usize, direction: Direction) -> Option<usize> {
+        match &self.text {
+            Text::Json(text) => text.find(needle, from, direction),
+            Text::Lines(text) => text.find(needle, from, direction),
+        }
+    }
+
+    /// One line for the clipboard.
+    pub fn copy_line(&self, line: usize) -> String {
+        match &self.text {
+            Text::Json(text) => text.value(line),
+            Text::Lines(text) => text.exact(line).to_owned(),
+        }
+    }
+
+    /// Everything for the clipboard.
     pub fn copy(&self) -> String {
-        self.stored.clone()
-    }
-
-    /// For the editor.
-    pub fn exact(&self, tab: Tab) -> (String, String) {
-        (format!("{}.txt", tab.word().to_lowercase()), self.stored.clone())
+        match &self.text {
+            Text::Json(text) => text.value(0),
+            Text::Lines(text) => text.text().trim_end_matches('\n').to_owned(),
+        }
     }
 }

@@ -15,6 +15,10 @@ pub enum Ink {
     Literal,
     /// Brackets, commas, quotes, separators.
     Punctuation,
+    /// An escape such as `\n` inside a string.
+    Escape,
+    /// An address inside text.
+    Link,
     /// A framework's own notation, such as a global id shown as a call.
     Marker,
     /// What was masked.

@@ -6,8 +6,12 @@
 //! Lines are counted from 0 as if nothing were folded, so that folding and wrapping never move a cursor.
 
 mod body;
+mod build;
 mod folds;
+mod highlight;
 mod ink;
+mod json;
+mod lines;
 mod pane;
 mod search;
 mod styled;
@@ -19,11 +23,14 @@ pub use ink::{Ink, Piece, Row};
 pub use pane::{Pane, Spot};
 pub use search::{Direction, Needle};
 
-use body::Body;
+use body::{Body, Text};
+use build::Reading;
 
+use crate::domain::backtrace::Origins;
 use crate::domain::job::JobDetail;
 use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
+use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;
 
 /// A side of a job.
@@ -98,21 +105,29 @@ impl JobDocument {
         detail: JobDetail,
         history: Vec<HistoryEntry>,
         notation: &Notation,
-        redaction: &Redactor,
+        redactor: &Redactor,
     ) -> JobDocument {
-        let bodies = Tab::ALL.map(|tab| Body::build(tab, &detail, &history, notation, redaction));
+        let reading = Reading { notation, redactor, origins: &Origins::default() };
+        let bodies = Tab::ALL.map(|tab| match tab {
+            Tab::Arguments => reading.arguments(&detail),
+            Tab::Backtrace => reading.backtrace(&detail),
+            Tab::Error => reading.error(&detail),
+            Tab::Metadata => reading.metadata(&detail),
+            Tab::History => build::history(&history),
+        });
+        highlight::warm_up();
         JobDocument { detail, history, bodies }
     }
 
     /// How large a tab's text is.
     pub fn size(&self, tab: Tab) -> Size {
         let body = self.body(tab);
-        Size { bytes: body.bytes(), lines: body.len() }
+        Size { bytes: body.bytes, lines: body.len() }
     }
 
     /// A sentence that must stand above a tab's text, such as why JSON is shown raw; `None` for most.
     pub fn remark(&self, tab: Tab) -> Option<&str> {
-        self.body(tab).remark()
+        self.body(tab).remark.as_deref()
     }
 
     /// A tab as it lies on a screen: what scrolling and drawing ask.
@@ -140,25 +155,36 @@ impl JobDocument {
     /// The next line with a hit from `from` on (itself included) in a direction, around the ends; folded lines are
     /// searched too, so the caller reveals what is found.
     pub fn search(&self, tab: Tab, needle: &Needle, from: usize, direction: Direction) -> Option<usize> {
-        search::find(self.body(tab), needle, from, direction)
+        self.body(tab).find(needle, from, direction)
     }
 
-    /// One line as shown, without roles: what `y` copies. Masked like the screen.
+    /// What `y` copies for a line: the value that begins there as exact JSON, or the line. Masked like the screen.
     pub fn line(&self, tab: Tab, line: usize) -> String {
-        self.body(tab).line(line, false).text().to_owned()
+        self.body(tab).copy_line(line)
     }
 
-    /// What `y` copies for a whole tab: the text as stored where nothing in it is masked, else as shown.
+    /// What copying a whole tab gives: exact but for what is masked.
     pub fn copy(&self, tab: Tab) -> String {
         self.body(tab).copy()
     }
 
     /// A file name and the exact text of a tab, for `$EDITOR`. Not masked: the operator asked for the original.
     pub fn exact(&self, tab: Tab) -> (String, String) {
-        self.body(tab).exact(tab)
+        let exact = |text: &Option<Untrusted>| text.as_ref().map(|text| text.exact().to_owned()).unwrap_or_default();
+        let text = match tab {
+            Tab::Arguments => exact(&self.detail.arguments),
+            Tab::Backtrace => exact(&self.detail.backtrace),
+            Tab::Error => exact(&self.detail.message),
+            Tab::Metadata | Tab::History => self.copy(tab),
+        };
+        let ending = if matches!(self.body(tab).text, Text::Json(_)) { "json" } else { "txt" };
+        (format!("{}.{ending}", tab.word().to_lowercase()), text)
     }
 
     fn body(&self, tab: Tab) -> &Body {
         &self.bodies[tab.index()]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,19 +37,14 @@ impl Styled {
         self
     }
 
-    /// Adds another line at the end.
-    pub fn append(&mut self, other: &Styled) -> &mut Self {
-        let mut start = 0;
-        for &(end, ink) in &other.runs {
-            self.push(ink, &other.text[start..end]);
-            start = end;
-        }
-        self
-    }
-
     /// The text without roles.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Where each run of one role ends, in bytes, and its role.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, Ink)> {
+        self.runs.iter().copied()
     }
 
     /// The pieces of a part of the line, with those marked that lie in `hits` (ordered, apart from each other).

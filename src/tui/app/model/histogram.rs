@@ -1,11 +1,13 @@
 //! The histogram pane: bars of one facet, with cursor and marks kept by value.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::store::HistogramStep;
 use crate::triage::live::LiveCounts;
 
 /// What a bar stands for; `None` for jobs without a value.
@@ -22,8 +24,8 @@ pub struct HistogramPane {
     pub shown: Option<Histogram>,
     /// Marked bars.
     pub marks: HashSet<BarValue>,
-    /// Values known when the console opened, or at `:baseline`; a bar outside is `new`.
-    pub baseline: Option<(Timestamp, HashSet<BarValue>)>,
+    /// When the count that is under way was begun.
+    pub counting_since: Option<Timestamp>,
     /// Index of the first bar on screen.
     pub top: usize,
     place: Option<BarValue>,
@@ -32,7 +34,7 @@ pub struct HistogramPane {
 impl HistogramPane {
     /// An empty pane for `facet`.
     pub fn new(facet: Facet) -> Self {
-        Self { facet, counts: None, shown: None, marks: HashSet::new(), baseline: None, top: 0, place: None }
+        Self { facet, counts: None, shown: None, marks: HashSet::new(), counting_since: None, top: 0, place: None }
     }
 
     /// The bars, the largest first.
@@ -106,13 +108,28 @@ impl HistogramPane {
         self.bars().iter().map(|b| &b.value).filter(|v| self.marks.contains(*v)).cloned().collect()
     }
 
-    /// Whether a bar was unknown at the baseline.
-    pub fn is_new(&self, bar: &Bar) -> bool {
-        self.baseline.as_ref().is_some_and(|(_, known)| !known.contains(&bar.value))
+    /// Takes in a step of a count. A recount is shown only when it is complete: numbers never shrink to grow again.
+    pub fn take_count(&mut self, step: &HistogramStep, now: Timestamp, height: usize) {
+        let is_complete = step.resume.is_none();
+        let cost = self.counting_since.map_or(Duration::ZERO, |since| since.age(now));
+        match &mut self.counts {
+            Some(counts) if is_complete => counts.recount(step, cost),
+            Some(_) => return,
+            None if is_complete => self.counts = Some(LiveCounts::new(step, cost)),
+            None => return self.show(step.histogram.clone(), height),
+        }
+        self.show_counts(height);
     }
 
-    /// Makes the present bars the baseline.
-    pub fn set_baseline(&mut self, now: Timestamp) {
-        self.baseline = Some((now, self.bars().iter().map(|b| b.value.clone()).collect()));
+    /// Shows the counts as they are now.
+    pub fn show_counts(&mut self, height: usize) {
+        if let Some(histogram) = self.counts.as_ref().map(LiveCounts::histogram) {
+            self.show(histogram, height);
+        }
+    }
+
+    /// Whether a bar was unknown when the console opened, or at the baseline.
+    pub fn is_new(&self, bar: &Bar) -> bool {
+        self.counts.as_ref().is_some_and(|c| c.is_new(bar).is_some())
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::domain::histogram::Count;
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
+use crate::store::Watermark;
+use crate::triage::live::Poll;
 
 /// How we stand with the source.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -26,8 +28,12 @@ pub enum Link {
 }
 
 /// The live watch.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Live {
+    /// How often it is looked.
+    pub poll: Poll,
+    /// Where the next look goes on from.
+    pub watermark: Option<Watermark>,
     /// How we stand with the source.
     pub link: Link,
     /// Whether the operator paused the watch.
@@ -42,13 +48,30 @@ pub struct Live {
     pub next_look: Option<Timestamp>,
     /// When the totals are due.
     pub next_totals: Option<Timestamp>,
-    /// When an exact recount is due.
+    /// When a count that failed is tried again.
     pub next_count: Option<Timestamp>,
     /// The database's clock less ours, in microseconds, at the last look.
     pub skew: i64,
 }
 
 impl Live {
+    /// A watch that looks every `refresh` while that is cheap.
+    pub fn new(refresh: Duration) -> Self {
+        Self {
+            poll: Poll::new(refresh),
+            watermark: None,
+            link: Link::Connecting,
+            paused: false,
+            heard_at: None,
+            totals: None,
+            cost: Duration::ZERO,
+            next_look: None,
+            next_totals: None,
+            next_count: None,
+            skew: 0,
+        }
+    }
+
     /// Whether what is shown may be out of date: the link is down, or nothing was heard for a while.
     pub fn is_stale(&self) -> bool {
         matches!(self.link, Link::Down { .. })

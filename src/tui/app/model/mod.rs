@@ -107,7 +107,7 @@ impl Model {
         let mouse = settings.mouse;
         Self {
             source,
-            live: Live::default(),
+            live: Live::new(settings.refresh),
             filter,
             histogram: HistogramPane::new(Facet::Error),
             list: ListPane::default(),

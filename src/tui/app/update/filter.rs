@@ -23,7 +23,9 @@ pub fn narrow(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> 
 
 fn begin_anew(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.list.clear();
-    model.histogram.marks.clear();
+    let facet = model.histogram.facet;
+    model.histogram = HistogramPane::new(facet);
+    model.live.watermark = None;
     model.detail.close();
     let mut effects = vec![model.asks.cancel(Slot::Page)];
     effects.extend(recount(model, now));
@@ -70,6 +72,7 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
     model.live.next_count = None;
     model.live.next_look = Some(now);
+    model.histogram.counting_since = Some(now);
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
     let estimate = filter.is_all() && model.histogram.shown.is_none();
     let request = if estimate {

@@ -8,7 +8,6 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError};
-use crate::triage::live::LiveCounts;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -145,20 +144,15 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     }
     let mut effects = heard(model, now);
     let rows = model.histogram_rows();
+    model.histogram.take_count(&step, now, rows);
     if let Some(resume) = step.resume {
-        model.histogram.show(step.histogram, rows);
         let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
         let query = HistogramQuery { facet, filter, resume: Some(resume) };
         effects.push(model.asks.ask(Slot::Histogram, Request::Histogram(query)));
         return effects;
     }
-    let counts = LiveCounts::new(&step);
-    model.histogram.show(counts.histogram(model.live.server_now(now)), rows);
-    if model.histogram.baseline.is_none() && model.filter.written.is_all() {
-        model.histogram.set_baseline(now);
-    }
-    model.histogram.counts = Some(counts);
-    // A look that is under way counts from the old base.
+    // A look that is under way goes on from an older watermark.
+    model.live.watermark = step.watermark;
     effects.push(model.asks.cancel(Slot::Look));
     model.live.next_look = Some(now);
     effects

@@ -10,12 +10,6 @@ use crate::store::{Changes, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{Link, Model, Overlay};
 
-/// Share of database time that looks may cost: a look that took 20 ms is followed by a second of rest.
-const DUTY: f64 = 0.02;
-/// Recounts rest at least this long.
-const RECOUNT_EVERY: Duration = Duration::from_secs(30);
-const RETRY_LONGEST: Duration = Duration::from_secs(30);
-
 /// Does what is due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -59,8 +53,10 @@ fn reach(model: &mut Model) -> Vec<Effect> {
 }
 
 fn look(model: &mut Model) -> Vec<Effect> {
-    let Some(counts) = &model.histogram.counts else { return Vec::new() };
-    let since = counts.watermark();
+    if model.histogram.counts.is_none() {
+        return Vec::new();
+    }
+    let since = model.live.watermark.clone();
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
     vec![model.asks.ask(Slot::Look, Request::Look { since, facet, filter })]
 }
@@ -70,28 +66,30 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     let changes = match result {
         Ok(changes) => changes,
         Err(e) => {
-            model.live.next_look = Some(now.after(model.settings.refresh.saturating_mul(4)));
+            model.live.next_look = Some(now.after(model.live.poll.interval().saturating_mul(4)));
             return fault(model, &e, "looking for changes", now);
         }
     };
     let mut effects = heard(model, now);
     model.live.cost = changes.cost;
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
-    model.live.next_look = Some(now.after(rest_after(changes.cost, model.settings.refresh)));
-    if !changes.changed {
-        return effects;
-    }
+    model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     let server_now = model.live.server_now(now);
     let rows = model.histogram_rows();
     if let Some(counts) = &mut model.histogram.counts {
-        model.list.arrived = model.list.arrived.saturating_add(counts.apply(&changes));
-        let histogram = counts.histogram(server_now);
-        model.histogram.show(histogram, rows);
+        let unseen = counts.unseen();
+        counts.look(&changes);
+        model.list.arrived = model.list.arrived.saturating_add(counts.unseen().saturating_sub(unseen));
+        // What a look cannot see (old rows that changed state) is settled by a recount at leisure.
+        if counts.reconcile_due(server_now) && !model.asks.is_open(Slot::Histogram) {
+            effects.extend(filter::recount(model, now));
+        }
     }
-    // What a look cannot see (old rows that changed state) is settled by a recount at leisure.
-    if model.live.next_count.is_none() {
-        model.live.next_count = Some(now.after(RECOUNT_EVERY));
+    model.live.watermark = Some(changes.watermark);
+    if !changes.changed {
+        return effects;
     }
+    model.histogram.show_counts(rows);
     let height = model.list_rows();
     let shown: Vec<JobId> = model.list.visible(height).map(|e| e.row.id.clone()).collect();
     if !shown.is_empty() && !model.asks.is_open(Slot::Rows) {
@@ -100,18 +98,12 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     effects
 }
 
-/// How long to rest after a look that cost this much.
-fn rest_after(cost: Duration, base: Duration) -> Duration {
-    base.max(Duration::from_secs_f64(cost.as_secs_f64() / DUTY)).min(Duration::from_secs(60))
-}
-
 /// The link is lost: what is shown stays, marked stale, and it is tried again after a rest that doubles.
 pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect> {
-    let attempts = match &model.live.link {
-        Link::Down { attempts, .. } => attempts.saturating_add(1),
-        Link::Connecting | Link::Up => 0,
-    };
-    let rest = Duration::from_secs(1).saturating_mul(1 << attempts.min(5)).min(RETRY_LONGEST);
+    // The instant's own digits spread the tries of many consoles.
+    let jitter = (now.0.rem_euclid(1_000_000)) as f64 / 1e6;
+    let rest = model.live.poll.failed(jitter);
+    let attempts = model.live.poll.failures();
     let reason = crate::domain::text::Clean::line(&error.to_string()).to_string();
     model.live.link = Link::Down { reason, retry_at: now.after(rest), attempts };
     if let Overlay::Picker(_) = model.overlay {

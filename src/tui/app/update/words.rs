@@ -93,7 +93,9 @@ static WORDS: &[Word] = &[
         "Makes the present bars the baseline: later ones are marked `new`.",
         no_values,
         |m, _, now| {
-            m.histogram.set_baseline(now);
+            if let Some(counts) = &mut m.histogram.counts {
+                counts.set_baseline(now);
+            }
             m.say("baseline set: bars that were not there are marked new", now);
             Ok(Vec::new())
         },

@@ -1,0 +1,137 @@
+//! `replay`, `ignore`, `reopen`, `discard`: plan, confirm, execute, receipt.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Result;
+
+use super::args::{ActArgs, Format};
+use super::exit::{Code, Fault};
+use super::open::Opened;
+use super::receipt::{self, PlanRecord};
+use super::{execute, out};
+use crate::domain::action::Action;
+use crate::domain::filter::{Filter, Key};
+use crate::domain::histogram::grouped;
+use crate::domain::job::{JobId, State};
+use crate::ledger::Ledger;
+use crate::triage::freeze::{Ask, PlanError, freeze};
+use crate::triage::plan::{Confirm, Plan, Scope};
+
+/// Plans an action, asks, and executes it.
+///
+/// # Errors
+/// When nothing says which jobs, the action cannot be used here, it is not confirmed, or source or ledger fail.
+pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
+    let scope = scope(opened, action, args)?;
+    let ledger = opened.ledger().await?;
+    let ask = Ask { scope, action, reason: args.reason.clone(), type_above: opened.confirm_count, now: opened.now };
+    let talk = std::io::stderr().is_terminal();
+    let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
+        if talk {
+            eprint!("\rfreezing: {} jobs", grouped(progress.frozen));
+        }
+    })
+    .await;
+    if talk {
+        eprint!("\r\u{1b}[K");
+    }
+    let plan = match frozen {
+        Ok(plan) => plan,
+        Err(PlanError::Empty(action)) if args.ids.is_empty() => {
+            out::say(&format!("no job matches: there is nothing to {action}"));
+            return Ok(Code::Done);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match decide(&plan, args)? {
+        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, args.output.output).await,
+        Decision::ShowOnly => {
+            ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
+            show(&plan, args.output.output)?;
+            Ok(Code::Done)
+        }
+        Decision::Refuse(why) => {
+            dismiss(&ledger, &plan).await;
+            Err(Fault::refused(why).into())
+        }
+    }
+}
+
+async fn dismiss(ledger: &Ledger, plan: &Plan) {
+    // Nothing was touched and nothing will be: a plan that could not be dismissed is dismissed by the next freeze.
+    let _ = ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await;
+}
+
+/// The jobs that the command line names.
+fn scope(opened: &Opened, action: Action, args: &ActArgs) -> Result<Scope> {
+    if !args.ids.is_empty() {
+        return Ok(Scope::Jobs(args.ids.iter().cloned().map(JobId::new).collect()));
+    }
+    let filter = match (&args.filter.filter, args.all) {
+        (Some(text), _) if !text.trim().is_empty() => opened.filter(Some(text))?,
+        (_, true) => Filter::all(),
+        _ => {
+            return Err(Fault::usage(format!(
+                "say which jobs to {action}: their ids, a filter with -f, or --all for every one of them"
+            ))
+            .into());
+        }
+    };
+    // Reopening is for what was ignored; the other verbs are for what is dead, which is what a filter selects.
+    let says_state = filter.clauses().iter().any(|c| matches!(c.key, Key::State | Key::Native));
+    if action == Action::Reopen && !says_state {
+        return Ok(Scope::Filter(filter.with(&Key::State, Some(State::Ignored.word()), false)?));
+    }
+    Ok(Scope::Filter(filter))
+}
+
+enum Decision {
+    Go,
+    ShowOnly,
+    Refuse(String),
+}
+
+/// What happens with a plan: shown only, confirmed, or refused.
+fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
+    if args.dry_run {
+        return Ok(Decision::ShowOnly);
+    }
+    receipt::plan(&mut std::io::stderr(), plan)?;
+    if args.yes {
+        return Ok(Decision::Go);
+    }
+    if !out::somebody_is_there() {
+        return Ok(Decision::Refuse(format!(
+            "nothing was written: without a terminal to confirm on, --yes is needed to {} {} jobs",
+            plan.action,
+            grouped(plan.count)
+        )));
+    }
+    let confirmed = match plan.confirm {
+        Confirm::Key => true,
+        Confirm::Yes => {
+            let answer = out::ask(&format!("{} {}? [y/N]", plan.action, jobs(plan.count)))?;
+            answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes"))
+        }
+        Confirm::TypeCount => {
+            let answer = out::ask(&format!("type {} to {} {}:", plan.count, plan.action, jobs(plan.count)))?;
+            answer.is_some_and(|a| a.replace(',', "") == plan.count.to_string())
+        }
+    };
+    Ok(if confirmed { Decision::Go } else { Decision::Refuse("not confirmed: nothing was written".to_owned()) })
+}
+
+fn jobs(n: u64) -> String {
+    format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
+}
+
+fn show(plan: &Plan, format: Format) -> Result<()> {
+    let mut out = out::stdout();
+    match format {
+        Format::Table | Format::Csv => receipt::plan(&mut out, plan)?,
+        Format::Json => out::json(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,
+        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The console, from the command line: what it opens, and whether there is a terminal for it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Result;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::args::ConsoleArgs;
+use super::exit::{Code, Fault};
+use super::open::{self, Surveyed};
+use super::source::{Origin, Session};
+use crate::ledger::Ledger;
+use crate::store::{Budget, StoreError};
+use crate::tui::app::Settings;
+use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
+
+/// Opens the console on the database that the command line names.
+///
+/// # Errors
+/// When there is no terminal, nothing says which database, it holds no layout that is known, or the console fails.
+pub async fn run(session: Session, args: &ConsoleArgs) -> Result<Code> {
+    let origin = session.origin()?;
+    on(session, origin, args, "").await
+}
+
+/// Opens the console on a database, with a line for its header.
+///
+/// # Errors
+/// As [`run`].
+pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &str) -> Result<Code> {
+    terminal()?;
+    let filter = open::filter(args.filter.as_deref())?;
+    let ledger = Ledger::open(&session.paths.ledger()).await?;
+    let settings = settings(&session, &origin, args);
+    let redaction = Arc::new(session.redactor());
+    let opener = Arc::new(Way::new(session, origin));
+    opener.first_look().await?;
+    let launch = Launch {
+        opener: Arc::clone(&opener) as Arc<dyn Opener>,
+        ledger,
+        store: None,
+        filter: filter.to_string(),
+        settings,
+        redaction,
+        banner: banner.to_owned(),
+    };
+    let ended = tui::run(launch).await;
+    opener.close().await;
+    ended?;
+    Ok(Code::Done)
+}
+
+fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings {
+    let ui = &session.config.ui;
+    let theme = args.theme.or(ui.theme).map_or_else(|| "auto".to_owned(), |t| t.word().to_owned());
+    Settings {
+        theme,
+        ascii: ui.ascii || args.ascii,
+        mouse: ui.mouse || args.mouse,
+        refresh: origin.source.as_ref().and_then(|s| s.refresh).unwrap_or(ui.refresh),
+        statement: session.statement_timeout(origin),
+        confirm_count: session.config.thresholds.confirm_count,
+    }
+}
+
+/// The way to a source, kept for reconnecting.
+struct Way {
+    session: Session,
+    origin: Origin,
+    statement: Duration,
+    surveyed: Mutex<Option<Arc<Surveyed>>>,
+}
+
+impl Way {
+    fn new(session: Session, origin: Origin) -> Self {
+        let statement = session.statement_timeout(&origin);
+        Self { session, origin, statement, surveyed: Mutex::new(None) }
+    }
+
+    /// Looks before the console comes up, so that what cannot be mended by waiting is said in the shell. A source that
+    /// is merely away is no reason to stay away: the console waits for it.
+    async fn first_look(&self) -> Result<()> {
+        match self.survey().await {
+            Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only().map(drop),
+            Ok(_) => Ok(()),
+            Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::retryable) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn survey(&self) -> Result<Arc<Surveyed>> {
+        if let Some(surveyed) = self.known() {
+            return Ok(surveyed);
+        }
+        let budget = Budget::new(self.statement);
+        let surveyed = Arc::new(open::survey(&self.session, self.origin.clone(), &budget).await?);
+        *self.lock() = Some(Arc::clone(&surveyed));
+        Ok(surveyed)
+    }
+
+    fn known(&self) -> Option<Arc<Surveyed>> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<Surveyed>>> {
+        self.surveyed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the connection, so that nothing of ours keeps running on the server.
+    async fn close(&self) {
+        if let Some(surveyed) = self.known() {
+            surveyed.engine.close().await;
+        }
+    }
+}
+
+impl Opener for Way {
+    fn label(&self) -> String {
+        self.origin.name.clone()
+    }
+
+    fn choices(&self) -> BoxFuture<'_, std::result::Result<Vec<StoreChoice>, StoreError>> {
+        async move {
+            let surveyed = self.survey().await.map_err(store_error)?;
+            let choice = |f: &crate::store::sql::Found| StoreChoice { name: f.label(), title: f.title.clone() };
+            Ok(surveyed.matching().into_iter().map(choice).collect())
+        }
+        .boxed()
+    }
+
+    fn open(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
+        async move {
+            let surveyed = self.survey().await.map_err(store_error)?;
+            let found = surveyed.matching().into_iter().find(|f| f.label() == name);
+            let found = found.ok_or_else(|| StoreError::Input(format!("there is no store `{name}` any more")))?;
+            let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
+            Ok(OpenStore { desk, deliver: open::deliver(&self.origin) })
+        }
+        .boxed()
+    }
+}
+
+fn store_error(error: anyhow::Error) -> StoreError {
+    error.downcast().unwrap_or_else(|error| StoreError::Input(format!("{error:#}")))
+}
+
+/// Whether the console can be shown here.
+///
+/// # Errors
+/// Names the commands that work without a terminal.
+pub fn terminal() -> Result<()> {
+    tui::runtime::fitness_here().map_err(|why| {
+        let commands = "`dlq-tui stats`, `list`, `show` and `replay` work without a terminal (see --help)";
+        Fault::usage(format!("{why}; {commands}")).into()
+    })
+}

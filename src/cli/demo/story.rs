@@ -1,0 +1,248 @@
+//! The two days that the demo tells: ordinary failures, an evening without search, and the payments outage that is
+//! still going on.
+
+use std::time::Duration;
+
+use super::catalogue::{Catalogue, Lang, Phase};
+use super::random::Random;
+use super::template::{hex, uuid};
+use crate::domain::time::Timestamp;
+
+const HOUR: i64 = 3_600_000_000;
+
+/// A job that has died.
+#[derive(Clone, Debug)]
+pub struct Death {
+    /// Number of the job in the live queue.
+    pub original: i64,
+    /// The framework's id of it.
+    pub job_id: String,
+    /// Job class.
+    pub class: String,
+    /// Queue.
+    pub queue: String,
+    /// Arguments as JSON text.
+    pub args: String,
+    /// Attempts made.
+    pub attempts: i64,
+    /// Error class.
+    pub error: String,
+    /// Error message.
+    pub message: String,
+    /// Backtrace as its language prints it.
+    pub backtrace: String,
+    /// Host and process.
+    pub worker: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Tells deaths, the same for the same seed.
+#[derive(Debug)]
+pub struct Story {
+    catalogue: Catalogue,
+    random: Random,
+    next_original: i64,
+}
+
+/// Attempts that a job gets before it is dead.
+pub const MAX_ATTEMPTS: i64 = 5;
+
+impl Story {
+    /// A story out of a catalogue.
+    pub fn new(catalogue: Catalogue, seed: u64) -> Self {
+        Self { catalogue, random: Random::new(seed), next_original: 840_000 }
+    }
+
+    /// When `count` jobs died before `now`, oldest first, and what the shop went through then. The newest died within
+    /// the last seconds.
+    pub fn timeline(&mut self, count: usize, now: Timestamp) -> Vec<(Timestamp, Phase)> {
+        let mut times: Vec<(Timestamp, Phase)> = (0..count).map(|i| self.moment(i, now)).collect();
+        times.sort_unstable_by_key(|(at, _)| *at);
+        times
+    }
+
+    fn moment(&mut self, i: usize, now: Timestamp) -> (Timestamp, Phase) {
+        let u = self.random.fraction();
+        let (ago, phase) = match self.random.below(100) {
+            // The first few are the last seconds of the outage, however few rows there are.
+            _ if i < 4 => (u * 8e6, Phase::Outage),
+            0..=29 => (self.by_day(u), Phase::Steady),
+            30..=39 => (31.0 * HOUR as f64 - self.in_bursts(u, 1.1 * HOUR as f64), Phase::Search),
+            // The outage: from three hours ago on, thicker towards the present.
+            _ => ((1.0 - u.sqrt()) * 2.9 * HOUR as f64 + self.random.fraction() * 9e6, Phase::Outage),
+        };
+        (Timestamp(now.0.saturating_sub(ago as i64)), phase)
+    }
+
+    /// An ordinary moment of the two days: half as many at night as at noon.
+    fn by_day(&mut self, u: f64) -> f64 {
+        let span = 47.5 * HOUR as f64;
+        let at = u * span;
+        let wave = 0.75 + 0.25 * (at / (24.0 * HOUR as f64) * std::f64::consts::TAU).cos();
+        if self.random.fraction() < wave { at } else { self.random.fraction() * span }
+    }
+
+    /// A moment within `span`, drawn towards the start of one of a few bursts.
+    fn in_bursts(&mut self, u: f64, span: f64) -> f64 {
+        let burst = self.random.below(6) as f64 / 6.0;
+        (burst + u * u / 6.0) * span
+    }
+
+    /// A death at a moment of a phase.
+    pub fn death(&mut self, phase: Phase, at: Timestamp) -> Death {
+        let error = self.catalogue.draw(phase, &mut self.random);
+        let victim = self.catalogue.errors[error].victim(&mut self.random).map_or(0, |(job, _)| job);
+        let mut reference = String::with_capacity(14);
+        hex(12, &mut self.random, &mut reference);
+        // The request id ends in the error that the job dies of, so that a replayed job can die of the same.
+        reference.push_str(&format!("{error:02x}"));
+        let mut args = String::with_capacity(320);
+        let job = &self.catalogue.jobs[victim];
+        job.args.fill(&mut self.random, &reference, &mut args);
+        let (class, queue) = (job.class.clone(), job.queue.clone());
+        self.next_original += 1 + self.random.below(3) as i64;
+        self.die(Body { original: self.next_original, class, queue, args }, victim, error, at)
+    }
+
+    fn die(&mut self, body: Body, job: usize, error: usize, at: Timestamp) -> Death {
+        let kind = &self.catalogue.errors[error];
+        let message = kind.message(&mut self.random);
+        let mut backtrace = String::with_capacity(900);
+        let lang = self.catalogue.jobs[job].lang;
+        if lang == Lang::Elixir {
+            backtrace.push_str(&format!("** ({}) {message}\n", kind.class));
+        }
+        if let Some(trace) = kind.trace_of(job) {
+            trace.fill(&mut self.random, "", &mut backtrace);
+        }
+        if lang == Lang::Python {
+            backtrace.push_str(&format!("\n{}: {message}", kind.class));
+        }
+        let host = match lang {
+            Lang::Ruby => "web-worker",
+            Lang::Python => "ledger",
+            Lang::Elixir => "shop",
+            Lang::Go => "svc",
+        };
+        Death {
+            original: body.original,
+            job_id: uuid(&mut self.random).to_string(),
+            class: body.class,
+            queue: body.queue,
+            args: body.args,
+            attempts: if self.random.below(9) == 0 { 1 } else { MAX_ATTEMPTS },
+            error: kind.class.clone(),
+            message,
+            backtrace,
+            worker: format!("{host}-{}:{}", 1 + self.random.below(6), 100 + self.random.below(40)),
+            at,
+        }
+    }
+
+    /// What becomes of a replayed job: `None` when it succeeds, the death when it dies of the same error once more.
+    /// A job that did not come from this story succeeds.
+    pub fn rerun(&mut self, body: Body, at: Timestamp) -> Option<Death> {
+        let error = error_of(&body.args).filter(|e| *e < self.catalogue.errors.len())?;
+        let job = self.catalogue.job(&body.class)?;
+        if self.random.fraction() >= self.catalogue.errors[error].again {
+            return None;
+        }
+        let mut death = self.die(body, job, error, at);
+        death.attempts = MAX_ATTEMPTS;
+        Some(death)
+    }
+
+    /// How long until the next deaths, and how many they are: bursts with pauses, about two a second in the mean.
+    pub fn next_burst(&mut self) -> (Duration, usize) {
+        let pause = Duration::from_millis(250 + self.random.below(1_300));
+        let deaths = if self.random.below(12) == 0 { 4 + self.random.below(7) } else { 1 + self.random.below(2) };
+        (pause, deaths as usize)
+    }
+
+    /// The phase of a death that happens now: the outage goes on, among ordinary failures.
+    pub fn present(&mut self) -> Phase {
+        if self.random.below(4) == 0 { Phase::Steady } else { Phase::Outage }
+    }
+
+    /// How long the toy worker takes over a job.
+    pub fn work_time(&mut self) -> Duration {
+        Duration::from_millis(30 + self.random.below(220))
+    }
+}
+
+/// A live job: what the toy worker finds in its queue.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Number of the job in the live queue.
+    pub original: i64,
+    /// Job class.
+    pub class: String,
+    /// Queue.
+    pub queue: String,
+    /// Arguments as JSON text.
+    pub args: String,
+}
+
+/// The error that a job's request id ends in.
+fn error_of(args: &str) -> Option<usize> {
+    let id =
+        args.split("req_").find(|part| part.len() >= 14 && part.as_bytes()[..14].iter().all(u8::is_ascii_hexdigit))?;
+    usize::from_str_radix(id.get(12..14)?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn story(seed: u64) -> Story {
+        Story::new(Catalogue::load(None).expect("the data beside the code"), seed)
+    }
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
+
+    #[test]
+    fn the_same_seed_tells_the_same_story() {
+        let tell = |seed| {
+            let mut story = story(seed);
+            let times = story.timeline(50, NOW);
+            times.into_iter().map(|(at, phase)| format!("{:?}", story.death(phase, at))).collect::<Vec<_>>()
+        };
+        assert_eq!(tell(5), tell(5));
+        assert_ne!(tell(5), tell(6));
+    }
+
+    #[test]
+    fn the_newest_death_is_seconds_old_and_the_oldest_two_days() {
+        let times = story(1).timeline(3_000, NOW);
+        assert!(times.is_sorted_by_key(|(at, _)| *at));
+        let (first, last) = (times[0].0, times[times.len() - 1].0);
+        assert!(last.age(NOW) < Duration::from_secs(10), "{last}");
+        assert!((40 * 3_600..48 * 3_600).contains(&first.age(NOW).as_secs()), "{first}");
+    }
+
+    #[test]
+    fn a_replayed_job_dies_of_the_same_error_or_not_at_all() {
+        let mut story = story(2);
+        let (mut again, mut done) = (0, 0);
+        for _ in 0..400 {
+            let death = story.death(Phase::Outage, NOW);
+            let body = Body { original: 1, class: death.class.clone(), queue: death.queue.clone(), args: death.args };
+            match story.rerun(body, NOW) {
+                Some(second) => {
+                    assert_eq!((&second.error, &second.class), (&death.error, &death.class));
+                    again += 1;
+                }
+                None => done += 1,
+            }
+        }
+        assert!(again > 10 && done > 3 * again, "{again} again, {done} done");
+    }
+
+    #[test]
+    fn a_job_from_elsewhere_succeeds() {
+        let body =
+            Body { original: 1, class: "Elsewhere".into(), queue: "q".into(), args: "{\"a\":\"req_ü\"}".into() };
+        assert!(story(1).rerun(body, NOW).is_none());
+    }
+}

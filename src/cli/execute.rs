@@ -1,0 +1,131 @@
+//! Executing a confirmed run without a console: progress on standard error, an orderly stop at an interrupt, the receipt.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Result;
+use tokio::sync::watch;
+
+use super::args::{Format, ResumeArgs};
+use super::exit::{Code, Fault};
+use super::open::Opened;
+use super::receipt::{self, RunRecord};
+use super::{out, signal};
+use crate::domain::histogram::grouped;
+use crate::domain::time::short_span;
+use crate::ledger::{Ledger, RunId, RunState, Tally};
+use crate::triage::progress::RunProgress;
+use crate::triage::run::{Receipt, RunControl, RunOptions, execute};
+
+/// Executes a run that was just confirmed.
+///
+/// # Errors
+/// When it cannot be executed, or the record can no longer be kept.
+pub async fn confirmed(opened: &Opened, ledger: &Ledger, run: &RunId, format: Format) -> Result<Code> {
+    let options = RunOptions { deliver: opened.deliver.clone(), ..RunOptions::default() };
+    let control = RunControl::new();
+    let (tell, told) = watch::channel(start(run));
+    let stop = control.clone();
+    let at_signal = tokio::spawn(async move {
+        signal::stop_requested().await;
+        out::say("stopping after this batch …");
+        stop.stop();
+    });
+    let report = tokio::spawn(report(told));
+    let receipt = execute(&opened.desk, ledger, run, options, &control, &tell).await;
+    drop(tell);
+    at_signal.abort();
+    // The reporter ends with its channel; what it could not print is of no interest.
+    let _ = report.await;
+    let receipt = receipt?;
+    print(&receipt, format)?;
+    Ok(code(&receipt))
+}
+
+/// `dlq-tui resume RUN`: goes on with a run that was stopped or cut off.
+///
+/// # Errors
+/// As [`confirmed`]; also when the run does not exist or is not one to go on with.
+pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
+    let ledger = opened.ledger().await?;
+    let id = RunId(args.run.clone());
+    let run = ledger.run(&id).await?;
+    if !matches!(run.state, RunState::Stopped | RunState::Running) {
+        let message = format!("run {id} is {}: there is nothing to go on with", run.state.word());
+        return Err(Fault::refused(message).into());
+    }
+    receipt::run(&mut std::io::stderr(), &run)?;
+    if !args.yes {
+        if !out::somebody_is_there() {
+            return Err(Fault::refused("nothing was written: without a terminal to confirm on, --yes is needed").into());
+        }
+        let left = grouped(run.tally.not_started + run.tally.in_doubt);
+        let answer = out::ask(&format!("go on with {left} jobs? [y/N]"))?;
+        if !answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes")) {
+            return Err(Fault::refused("not confirmed: nothing was written").into());
+        }
+    }
+    confirmed(opened, &ledger, &id, args.output.output).await
+}
+
+fn start(run: &RunId) -> RunProgress {
+    RunProgress {
+        run: run.clone(),
+        state: RunState::Planned,
+        tally: Tally::default(),
+        rate: 0.0,
+        eta: None,
+        waiting: None,
+    }
+}
+
+/// Keeps one line on a terminal up to date; says nothing elsewhere but why a run waits.
+async fn report(mut told: watch::Receiver<RunProgress>) {
+    let terminal = std::io::stderr().is_terminal();
+    let mut said = None;
+    while told.changed().await.is_ok() {
+        let progress = told.borrow_and_update().clone();
+        if progress.waiting != said {
+            said.clone_from(&progress.waiting);
+            if let Some(why) = &said {
+                out::say(&format!("{}waiting: {why}", if terminal { "\r\u{1b}[K" } else { "" }));
+            }
+        }
+        if terminal {
+            let tally = &progress.tally;
+            let reached = tally.done + tally.skipped_total() + tally.failed_total();
+            let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
+            let line = format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate);
+            // Progress is a courtesy: when it cannot be written, the run goes on.
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K{line}");
+        }
+    }
+    if terminal {
+        let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+    }
+}
+
+fn print(receipt: &Receipt, format: Format) -> Result<()> {
+    let mut out = out::stdout();
+    match format {
+        Format::Table | Format::Csv => receipt::run(&mut out, &receipt.run)?,
+        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run)))?,
+        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run)))?,
+    }
+    out.flush()?;
+    if let Some(why) = &receipt.halted {
+        out::say(&format!("stopped: {why}; go on with `dlq-tui resume {}`", receipt.run.id));
+    } else if receipt.run.state == RunState::Stopped {
+        out::say(&format!("stopped; go on with `dlq-tui resume {}`", receipt.run.id));
+    }
+    Ok(())
+}
+
+fn code(receipt: &Receipt) -> Code {
+    if receipt.is_complete() {
+        Code::Done
+    } else if receipt.run.tally.done == 0 && receipt.run.tally.failed_total() > 0 {
+        Code::Failed
+    } else {
+        Code::Partly
+    }
+}

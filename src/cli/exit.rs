@@ -1,0 +1,109 @@
+//! How a command ends: its exit code, and the one sentence on standard error.
+
+use std::io;
+use std::process::ExitCode;
+
+use thiserror::Error;
+
+use crate::config::{ConfigError, mask_secrets};
+use crate::domain::filter::ParseError;
+use crate::store::StoreError;
+
+/// What the exit code says. The numbers are a contract with scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// All of it is done.
+    Done = 0,
+    /// It failed.
+    Failed = 1,
+    /// The command line or the config is wrong; nothing was tried.
+    Usage = 2,
+    /// Some of it is done; the receipt says what.
+    Partly = 3,
+    /// Refused, or not confirmed: nothing was written.
+    Refused = 4,
+    /// A threshold was passed.
+    Threshold = 5,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> ExitCode {
+        ExitCode::from(code as u8)
+    }
+}
+
+/// A fault with an exit code of its own.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// How the command ends.
+    pub code: Code,
+    message: String,
+}
+
+impl Fault {
+    /// The command line or the config is wrong.
+    pub fn usage(message: impl Into<String>) -> Fault {
+        Fault { code: Code::Usage, message: message.into() }
+    }
+
+    /// Nothing was written, for a reason that the operator can do something about.
+    pub fn refused(message: impl Into<String>) -> Fault {
+        Fault { code: Code::Refused, message: message.into() }
+    }
+}
+
+/// Ends a command: prints what went wrong as one sentence, and chooses the code.
+pub fn end(result: anyhow::Result<Code>) -> Code {
+    let error = match result {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    if is_broken_pipe(&error) {
+        // Whoever read our output has seen enough.
+        return Code::Done;
+    }
+    // Sanitised and masked: the sentence may quote a server, and a server may quote a row or a connection string.
+    let text = mask_secrets(&format!("{error:#}"));
+    eprintln!("dlq-tui: {}", crate::domain::text::Clean::lines(&text));
+    code_of(&error)
+}
+
+fn code_of(error: &anyhow::Error) -> Code {
+    error
+        .chain()
+        .find_map(|cause| {
+            if let Some(fault) = cause.downcast_ref::<Fault>() {
+                return Some(fault.code);
+            }
+            if cause.is::<ConfigError>() || cause.is::<ParseError>() {
+                return Some(Code::Usage);
+            }
+            match cause.downcast_ref::<StoreError>() {
+                Some(StoreError::Input(_)) => Some(Code::Usage),
+                Some(StoreError::Denied(_)) => Some(Code::Refused),
+                _ => None,
+            }
+        })
+        .unwrap_or(Code::Failed)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn the_code_of_a_fault_survives_what_is_said_around_it() {
+        let told: anyhow::Result<Code> = Err(Fault::refused("no")).context("while replaying");
+        assert_eq!(end(told), Code::Refused);
+        let wrong: anyhow::Result<Code> = Err(StoreError::Input("no such file".into()).into());
+        assert_eq!(end(wrong), Code::Usage);
+        assert_eq!(end(Err(anyhow::anyhow!("anything"))), Code::Failed);
+        assert_eq!(end(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), Code::Done);
+    }
+}

@@ -1,0 +1,231 @@
+//! From a command line to an open store: which database, connect, what is in it, which of that.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::exit::Fault;
+use super::operator;
+use super::source::{Origin, Session};
+use crate::adapter::Library;
+use crate::config::{ReplayTo, Source};
+use crate::domain::filter::Filter;
+use crate::domain::job::{JobDetail, JobRow};
+use crate::domain::redact::Redactor;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::ledger::Ledger;
+use crate::store::sql::engine::Engine;
+use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
+use crate::store::{Budget, Deliver};
+use crate::triage::Desk;
+use crate::triage::deliver::CommandDestination;
+
+/// An open store with everything that a command needs of it.
+pub struct Opened {
+    /// The store, and who acts on it.
+    pub desk: Desk,
+    /// Where replayed jobs go when that is outside the database.
+    pub deliver: Option<Arc<dyn Deliver>>,
+    /// Deadline and cancel switch of every statement.
+    pub budget: Budget,
+    /// When the command began: relative times of filters are resolved against it.
+    pub now: Timestamp,
+    /// Jobs above which the number must be typed.
+    pub confirm_count: u64,
+    redactor: Redactor,
+    ledger: std::path::PathBuf,
+}
+
+/// A database with the layouts that were found in it.
+pub struct Surveyed {
+    /// Where it came from.
+    pub origin: Origin,
+    /// The connection.
+    pub engine: Arc<Engine>,
+    /// The adapters that were tried.
+    pub library: Library,
+    /// What was found.
+    pub detection: Detection,
+}
+
+/// Connects, and looks which layouts are there.
+///
+/// # Errors
+/// When the database cannot be reached or read.
+pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
+    let engine = Arc::new(origin.connect(session).await?);
+    let library = library(session);
+    let detection = sql::detect(&engine, &library.adapters, budget).await?;
+    Ok(Surveyed { origin, engine, library, detection })
+}
+
+/// The adapters at hand; a file that cannot be used is told of and left out.
+pub fn library(session: &Session) -> Library {
+    let library = Library::load(Some(session.paths.adapters()));
+    for fault in &library.faults {
+        super::out::say(&format!("dlq-tui: warning: {fault}"));
+    }
+    library
+}
+
+impl Surveyed {
+    /// The one layout to open: the one that was named, or the only one.
+    ///
+    /// # Errors
+    /// When there is none, none of that name, or several and none is named.
+    pub fn only(&self) -> Result<&Found> {
+        let matching = self.matching();
+        if let [one] = matching.as_slice() {
+            return Ok(one);
+        }
+        Err(Fault::usage(self.why_not_one(&matching)).into())
+    }
+
+    fn why_not_one(&self, matching: &[&Found]) -> String {
+        let name = &self.origin.name;
+        let labels = |found: &[&Found]| found.iter().map(|f| f.label()).collect::<Vec<_>>().join(", ");
+        let all: Vec<&Found> = self.detection.found.iter().collect();
+        match (matching, &self.origin.store) {
+            ([], Some(store)) if !all.is_empty() => {
+                format!("{name} holds no store `{store}`; it holds {}", labels(&all))
+            }
+            ([], _) => {
+                let near = self.detection.rejected.iter().filter(|r| r.schema.is_some());
+                let near: String = near.map(|r| format!("\n  not {}: {}", r.adapter, r.reasons.join("; "))).collect();
+                format!(
+                    "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui init` creates one, and \
+                     an adapter file describes your own (see docs/adapters.md){near}"
+                )
+            }
+            (several, _) => format!("{name} holds several stores: choose one with --store ({})", labels(several)),
+        }
+    }
+
+    /// The layouts that fit what was named with `--store`, or all.
+    pub fn matching(&self) -> Vec<&Found> {
+        let named = |found: &&Found| match &self.origin.store {
+            Some(store) => found.adapter == *store || found.table == *store || found.label() == *store,
+            None => true,
+        };
+        self.detection.found.iter().filter(named).collect()
+    }
+
+    /// Opens a layout.
+    ///
+    /// # Errors
+    /// When the table does not fit its adapter, or the database fails.
+    pub async fn open(&self, found: &Found, budget: &Budget) -> Result<Desk> {
+        let Some(adapter) = self.library.get(&found.adapter) else {
+            anyhow::bail!("the adapter {} is gone", found.adapter);
+        };
+        let options = OpenOptions { destination: destination(self.origin.source.as_ref()) };
+        let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
+        Ok(Desk {
+            operator: operator::current(self.engine.user()),
+            store: Arc::new(store),
+            source: self.origin.name.clone(),
+            production: self.origin.production(),
+        })
+    }
+}
+
+/// Where a source's replayed jobs go, as the store takes it.
+fn destination(source: Option<&Source>) -> ReplayDestination {
+    match source.and_then(|s| s.replay.as_ref()) {
+        None => ReplayDestination::None,
+        Some(ReplayTo::Table(table)) => ReplayDestination::Table(table.clone()),
+        Some(ReplayTo::Command { .. }) => ReplayDestination::Command,
+    }
+}
+
+/// Opens the one store that a headless command is for.
+///
+/// # Errors
+/// When nothing says which database or which store, or it cannot be reached or read.
+pub async fn open(session: &Session) -> Result<Opened> {
+    let origin = session.origin()?;
+    let budget = session.budget(&origin);
+    let surveyed = survey(session, origin, &budget).await?;
+    let desk = surveyed.open(surveyed.only()?, &budget).await?;
+    Ok(Opened {
+        deliver: deliver(&surveyed.origin),
+        desk,
+        budget,
+        now: Timestamp::now(),
+        confirm_count: session.config.thresholds.confirm_count,
+        redactor: session.redactor(),
+        ledger: session.paths.ledger(),
+    })
+}
+
+/// The command that replayed jobs of a source are handed to, where the config names one.
+pub fn deliver(origin: &Origin) -> Option<Arc<dyn Deliver>> {
+    match origin.source.as_ref()?.replay.clone()? {
+        ReplayTo::Command { command, timeout } => Some(Arc::new(CommandDestination { argv: command, timeout })),
+        ReplayTo::Table(_) => None,
+    }
+}
+
+impl Opened {
+    /// Opens the ledger.
+    ///
+    /// # Errors
+    /// When its file or folder cannot be used.
+    pub async fn ledger(&self) -> Result<Ledger> {
+        Ok(Ledger::open(&self.ledger).await?)
+    }
+
+    /// Reads a filter and resolves its times; without a text every dead job passes.
+    ///
+    /// # Errors
+    /// With the column that is wrong, and what was expected there.
+    pub fn filter(&self, text: Option<&str>) -> Result<Filter> {
+        filter(text).map(|f| f.resolve(self.now))
+    }
+
+    /// The row with what looks like a secret masked.
+    pub fn masked(&self, mut row: JobRow) -> JobRow {
+        row.message = row.message.map(|m| self.prose(m));
+        row
+    }
+
+    /// The job with what looks like a secret masked.
+    pub fn masked_detail(&self, detail: JobDetail) -> JobDetail {
+        let metadata = |(name, value): (String, Option<Untrusted>)| {
+            let value = match value {
+                Some(_) if self.redactor.is_secret_name(&name) && !self.redactor.reveals() => {
+                    Some(Untrusted::from(crate::domain::redact::REDACTED))
+                }
+                value => value.map(|v| self.payload(v)),
+            };
+            (name, value)
+        };
+        JobDetail {
+            message: detail.message.map(|m| self.prose(m)),
+            arguments: detail.arguments.map(|a| self.payload(a)),
+            metadata: detail.metadata.into_iter().map(metadata).collect(),
+            row: self.masked(detail.row),
+            ..detail
+        }
+    }
+
+    fn prose(&self, text: Untrusted) -> Untrusted {
+        Untrusted::new(self.redactor.prose(text.exact()))
+    }
+
+    fn payload(&self, text: Untrusted) -> Untrusted {
+        Untrusted::new(self.redactor.text(text.exact()))
+    }
+}
+
+/// Reads a filter as it was written.
+///
+/// # Errors
+/// With the column that is wrong, and what was expected there.
+pub fn filter(text: Option<&str>) -> Result<Filter> {
+    match text {
+        None => Ok(Filter::all()),
+        Some(text) => Filter::parse(text).map_err(|e| Fault::usage(format!("the filter: {e}\n{}", e.pointer())).into()),
+    }
+}

@@ -1,0 +1,87 @@
+//! Data goes to standard output in the form that was asked for; talk goes to standard error.
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use serde::Serialize;
+
+/// The version of the JSON that commands print: it changes when a field changes its meaning or goes away.
+pub const JSON_VERSION: u32 = 1;
+
+/// A JSON document with its version in front.
+#[derive(Serialize)]
+pub struct Versioned<T: Serialize> {
+    version: u32,
+    #[serde(flatten)]
+    body: T,
+}
+
+impl<T: Serialize> Versioned<T> {
+    /// Puts the version in front.
+    pub fn new(body: T) -> Self {
+        Self { version: JSON_VERSION, body }
+    }
+}
+
+/// Standard output, buffered. A reader that has gone away is an error of its own kind, which ends the program quietly.
+pub fn stdout() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::new(io::stdout().lock())
+}
+
+/// Prints one JSON document over several lines.
+pub fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// Prints one JSON document on a line.
+pub fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// Prints a line of comma-separated values (RFC 4180, but with a bare line feed).
+pub fn csv<'a>(out: &mut impl Write, cells: impl IntoIterator<Item = &'a str>) -> io::Result<()> {
+    for (i, cell) in cells.into_iter().enumerate() {
+        if i > 0 {
+            write!(out, ",")?;
+        }
+        if cell.contains([',', '"', '\n', '\r']) {
+            write!(out, "\"{}\"", cell.replace('"', "\"\""))?;
+        } else {
+            write!(out, "{cell}")?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Says something to the operator, never to a pipe's reader. A closed standard error is no reason to stop.
+pub fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Whether somebody is there to be asked: both what is typed and what is said are a terminal's.
+pub fn somebody_is_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks and reads one line; `None` at the end of input.
+pub fn ask(question: &str) -> io::Result<Option<String>> {
+    let mut err = io::stderr();
+    write!(err, "{question} ")?;
+    err.flush()?;
+    let mut line = String::new();
+    let n = io::stdin().read_line(&mut line)?;
+    Ok((n > 0).then(|| line.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_with_commas_quotes_and_breaks_are_quoted() {
+        let mut out = Vec::new();
+        csv(&mut out, ["a", "b,c", "d\"e", "f\ng", ""]).expect("a vector");
+        assert_eq!(String::from_utf8(out).expect("text"), "a,\"b,c\",\"d\"\"e\",\"f\ng\",\n");
+    }
+}

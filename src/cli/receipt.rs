@@ -1,0 +1,200 @@
+//! Plans, runs and receipts: as text for people and as JSON for scripts.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::record::RowRecord;
+use crate::domain::histogram::grouped;
+use crate::domain::text::{Clean, Untrusted};
+use crate::domain::time::Timestamp;
+use crate::ledger::{Run, Tally};
+use crate::triage::plan::{Plan, Share};
+
+/// A plan as JSON.
+#[derive(Serialize)]
+pub struct PlanRecord<'a> {
+    run: &'a str,
+    action: &'static str,
+    filter: &'a str,
+    count: u64,
+    by_error: Vec<ShareRecord<'a>>,
+    by_class: Vec<ShareRecord<'a>>,
+    oldest: Option<String>,
+    newest: Option<String>,
+    sample: Vec<RowRecord<'a>>,
+    warnings: &'a [String],
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ShareRecord<'a> {
+    value: Option<&'a str>,
+    n: u64,
+    /// Whether this is the sum of all values that are not listed.
+    rest: bool,
+}
+
+impl<'a> From<&'a Share> for ShareRecord<'a> {
+    fn from(share: &'a Share) -> Self {
+        Self { value: share.value.as_ref().map(Untrusted::exact), n: share.n, rest: share.rest }
+    }
+}
+
+impl<'a> From<&'a Plan> for PlanRecord<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Self {
+            run: &plan.run.0,
+            action: plan.action.word(),
+            filter: &plan.filter,
+            count: plan.count,
+            by_error: plan.by_error.iter().map(ShareRecord::from).collect(),
+            by_class: plan.by_class.iter().map(ShareRecord::from).collect(),
+            oldest: plan.span.map(|(from, _)| from.to_rfc3339()),
+            newest: plan.span.map(|(_, to)| to.to_rfc3339()),
+            sample: plan.sample.iter().map(RowRecord::from).collect(),
+            warnings: &plan.warnings,
+            notes: &plan.notes,
+        }
+    }
+}
+
+/// A run as JSON: what it was to do, and what became of its jobs.
+#[derive(Serialize)]
+pub struct RunRecord<'a> {
+    run: &'a str,
+    action: &'static str,
+    state: &'static str,
+    source: &'a str,
+    store: &'a str,
+    filter: &'a str,
+    resolved: &'a str,
+    reason: Option<&'a str>,
+    operator: OperatorRecord<'a>,
+    frozen_at: String,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+    planned: u64,
+    done: u64,
+    skipped: Vec<ReasonRecord<'a>>,
+    failed: Vec<ReasonRecord<'a>>,
+    in_doubt: u64,
+    not_started: u64,
+}
+
+#[derive(Serialize)]
+struct OperatorRecord<'a> {
+    user: &'a str,
+    database_user: &'a str,
+    host: &'a str,
+    ssh_client: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ReasonRecord<'a> {
+    reason: &'a str,
+    n: u64,
+}
+
+impl<'a> From<&'a Run> for RunRecord<'a> {
+    fn from(run: &'a Run) -> Self {
+        let (intent, tally) = (&run.intent, &run.tally);
+        let operator = &intent.operator;
+        Self {
+            run: &run.id.0,
+            action: intent.action.word(),
+            state: run.state.word(),
+            source: &intent.source,
+            store: &intent.store,
+            filter: &intent.filter,
+            resolved: &intent.resolved,
+            reason: intent.reason.as_deref(),
+            operator: OperatorRecord {
+                user: &operator.user,
+                database_user: &operator.database_user,
+                host: &operator.host,
+                ssh_client: operator.ssh_client.as_deref(),
+            },
+            frozen_at: intent.frozen_at.to_rfc3339(),
+            started_at: run.started_at.map(Timestamp::to_rfc3339),
+            ended_at: run.ended_at.map(Timestamp::to_rfc3339),
+            planned: tally.planned,
+            done: tally.done,
+            skipped: tally.skipped.iter().map(|(reason, n)| ReasonRecord { reason, n: *n }).collect(),
+            failed: tally.failed.iter().map(|(reason, n)| ReasonRecord { reason: reason.exact(), n: *n }).collect(),
+            in_doubt: tally.in_doubt,
+            not_started: tally.not_started,
+        }
+    }
+}
+
+/// Prints a plan for people.
+pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+    writeln!(out, "plan {}: {} {}", plan.run, plan.action, jobs(plan.count))?;
+    if !plan.filter.is_empty() {
+        writeln!(out, "  filter     {}", Clean::line(&plan.filter))?;
+    }
+    if let Some((from, to)) = plan.span {
+        writeln!(out, "  died       {from} … {to}")?;
+    }
+    shares(out, "by error", &plan.by_error)?;
+    shares(out, "by class", &plan.by_class)?;
+    for warning in &plan.warnings {
+        writeln!(out, "  warning    {}", Clean::line(warning))?;
+    }
+    for note in &plan.notes {
+        writeln!(out, "  note       {}", Clean::line(note))?;
+    }
+    Ok(())
+}
+
+fn shares(out: &mut impl Write, title: &str, shares: &[Share]) -> io::Result<()> {
+    for (i, share) in shares.iter().enumerate() {
+        let title = if i == 0 { title } else { "" };
+        let value = match &share.value {
+            Some(value) => value.line_head(60).to_string(),
+            None if share.rest => "all others".to_owned(),
+            None => "(none)".to_owned(),
+        };
+        writeln!(out, "  {title:<10} {:>9}  {value}", grouped(share.n))?;
+    }
+    Ok(())
+}
+
+/// Prints a run and its receipt for people.
+pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
+    let intent = &run.intent;
+    writeln!(out, "run {}: {}, {}", run.id, intent.action, run.state.word())?;
+    writeln!(out, "  source       {} · {}", Clean::line(&intent.source), Clean::line(&intent.store))?;
+    if !intent.resolved.is_empty() {
+        writeln!(out, "  filter       {}", Clean::line(&intent.resolved))?;
+    }
+    if let Some(reason) = &intent.reason {
+        writeln!(out, "  reason       {}", Clean::line(reason))?;
+    }
+    let operator = &intent.operator;
+    let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();
+    writeln!(out, "  operator     {}@{}{from}", Clean::line(&operator.user), Clean::line(&operator.host))?;
+    tally(out, &run.tally, intent.action.done_word())
+}
+
+fn tally(out: &mut impl Write, tally: &Tally, done: &str) -> io::Result<()> {
+    writeln!(out, "  planned      {:>9}", grouped(tally.planned))?;
+    writeln!(out, "  {done:<12} {:>9}", grouped(tally.done))?;
+    for (reason, n) in &tally.skipped {
+        writeln!(out, "  skipped      {:>9}  {}", grouped(*n), Clean::line(reason))?;
+    }
+    for (reason, n) in &tally.failed {
+        writeln!(out, "  failed       {:>9}  {}", grouped(*n), reason.line_head(100))?;
+    }
+    for (word, n) in [("in doubt", tally.in_doubt), ("not started", tally.not_started)] {
+        if n > 0 {
+            writeln!(out, "  {word:<12} {:>9}", grouped(n))?;
+        }
+    }
+    Ok(())
+}
+
+fn jobs(n: u64) -> String {
+    format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
+}

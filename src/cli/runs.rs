@@ -1,0 +1,113 @@
+//! `dlq-tui runs`: the ledger.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::args::{Format, RunsArgs};
+use super::exit::Code;
+use super::out;
+use super::receipt::{self, RunRecord};
+use super::source::Session;
+use super::table::{Column, Table, terminal_width};
+use crate::domain::text::Clean;
+use crate::ledger::{Ledger, Run, RunId};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    runs: Vec<RunRecord<'a>>,
+}
+
+/// Lists the latest runs, or prints one.
+///
+/// # Errors
+/// When the ledger cannot be read, or there is no such run.
+pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
+    let ledger = Ledger::open(&session.paths.ledger()).await?;
+    let mut out = out::stdout();
+    match &args.run {
+        Some(id) => one(&mut out, &ledger.run(&RunId(id.clone())).await?, args.output.output)?,
+        None => {
+            let runs = ledger.runs(args.limit).await?;
+            many(&mut out, &runs, args.output.output)?;
+            if runs.is_empty() && args.output.output == Format::Table {
+                out::say("no runs yet");
+            }
+        }
+    }
+    out.flush()?;
+    Ok(Code::Done)
+}
+
+fn one(out: &mut impl Write, run: &Run, format: Format) -> Result<()> {
+    match format {
+        Format::Table => receipt::run(out, run)?,
+        Format::Json => out::json(out, &out::Versioned::new(RunRecord::from(run)))?,
+        Format::Jsonl => out::json_line(out, &out::Versioned::new(RunRecord::from(run)))?,
+        Format::Csv => many(out, std::slice::from_ref(run), format)?,
+    }
+    Ok(())
+}
+
+fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
+    match format {
+        Format::Json => {
+            let document = Document { runs: runs.iter().map(RunRecord::from).collect() };
+            out::json(out, &out::Versioned::new(document))?;
+        }
+        Format::Jsonl => {
+            for run in runs {
+                out::json_line(out, &out::Versioned::new(RunRecord::from(run)))?;
+            }
+        }
+        Format::Csv => {
+            let names =
+                ["run", "frozen_at", "action", "state", "planned", "done", "skipped", "failed", "source", "filter"];
+            out::csv(out, names)?;
+            for run in runs {
+                let t = &run.tally;
+                let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total()].map(|n| n.to_string());
+                let at = run.intent.frozen_at.to_rfc3339();
+                let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&run.intent.filter));
+                let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
+                let tail = [&*source, &*filter];
+                out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
+            }
+        }
+        Format::Table => table(runs).print(out, terminal_width())?,
+    }
+    Ok(())
+}
+
+fn table(runs: &[Run]) -> Table {
+    let mut table = Table::new([
+        Column::Whole("run"),
+        Column::Whole("frozen"),
+        Column::Whole("action"),
+        Column::Whole("state"),
+        Column::Number("planned"),
+        Column::Number("done"),
+        Column::Number("skipped"),
+        Column::Number("failed"),
+        Column::Text("operator"),
+        Column::Text("filter"),
+    ]);
+    for run in runs {
+        let t = &run.tally;
+        let operator = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);
+        table.row([
+            run.id.0.as_str(),
+            &run.intent.frozen_at.to_second(),
+            run.intent.action.word(),
+            run.state.word(),
+            &t.planned.to_string(),
+            &t.done.to_string(),
+            &t.skipped_total().to_string(),
+            &t.failed_total().to_string(),
+            &operator,
+            &run.intent.filter,
+        ]);
+    }
+    table
+}

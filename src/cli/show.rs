@@ -1,0 +1,109 @@
+//! `dlq-tui show ID`: one dead job with everything that is known of it.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::args::{Format, ShowArgs};
+use super::exit::{Code, Fault};
+use super::open::Opened;
+use super::out;
+use super::record::DetailRecord;
+use crate::domain::job::{JobDetail, JobId};
+use crate::domain::json::{Document, Line, Marks, View, decode_double};
+use crate::domain::notation::Notation;
+use crate::domain::text::{Clean, Untrusted};
+use crate::domain::time::Timestamp;
+
+/// Reads and prints.
+///
+/// # Errors
+/// When there is no such job, or the database fails.
+pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
+    let id = JobId::new(args.id.clone());
+    let Some(detail) = opened.desk.store.detail(&id, &opened.budget).await? else {
+        let title = &opened.desk.store.info().title;
+        anyhow::bail!("there is no job {} in {title}; `dlq-tui list` shows the ids", id.text().line());
+    };
+    let detail = opened.masked_detail(detail);
+    let mut out = out::stdout();
+    match args.output.output {
+        Format::Table => text(&mut out, &detail, &opened.desk.store.info().notation)?,
+        Format::Json => out::json(&mut out, &out::Versioned::new(DetailRecord::from(&detail)))?,
+        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(DetailRecord::from(&detail)))?,
+        Format::Csv => {
+            return Err(Fault::usage("one job with all its parts fits no row: use -o json, or list -o csv").into());
+        }
+    }
+    out.flush()?;
+    Ok(Code::Done)
+}
+
+fn text(out: &mut impl Write, detail: &JobDetail, notation: &Notation) -> Result<()> {
+    let row = &detail.row;
+    let state = match row.native_state.exact() {
+        native if native == row.state.word() || native.is_empty() => row.state.word().to_owned(),
+        native => format!("{} ({})", row.state, Clean::line(native)),
+    };
+    let attempts = match (row.attempts, row.max_attempts) {
+        (Some(n), Some(of)) => format!("{n} of {of}"),
+        (Some(n), None) => n.to_string(),
+        _ => String::new(),
+    };
+    let line = |value: &Option<Untrusted>| value.as_ref().map(|v| v.line().to_string()).unwrap_or_default();
+    let facts = [
+        ("job", row.id.text().line().to_string()),
+        ("died", row.at.map(Timestamp::to_second).unwrap_or_default()),
+        ("state", state),
+        ("class", line(&row.job_class)),
+        ("queue", line(&row.queue)),
+        ("attempts", attempts),
+        ("worker", line(&row.worker)),
+        ("lineage", line(&detail.lineage)),
+        ("error", line(&row.error_class)),
+    ];
+    for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+        writeln!(out, "{name:<9} {value}")?;
+    }
+    section(out, "message", detail.message.as_ref().map(|m| m.lines().to_string()))?;
+    section(out, "arguments", detail.arguments.as_ref().map(|a| pretty(a, notation)))?;
+    section(out, "backtrace", detail.backtrace.as_ref().map(backtrace))?;
+    let metadata = detail.metadata.iter().map(|(name, value)| {
+        let value = value.as_ref().map_or("NULL".to_owned(), |v| v.line().to_string());
+        format!("{}: {value}", Clean::line(name))
+    });
+    let metadata: Vec<String> = metadata.collect();
+    section(out, "metadata", (!metadata.is_empty()).then(|| metadata.join("\n")))?;
+    Ok(())
+}
+
+fn section(out: &mut impl Write, title: &str, body: Option<String>) -> Result<()> {
+    if let Some(body) = body.filter(|b| !b.is_empty()) {
+        writeln!(out, "\n{title}")?;
+        for line in body.lines() {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Arguments over several lines, numbers untouched; as they stand where they are no JSON.
+fn pretty(text: &Untrusted, notation: &Notation) -> String {
+    let decoded = decode_double(text.exact());
+    let Ok(document) = Document::parse(decoded.as_ref()) else { return text.lines().to_string() };
+    let mut marks = Marks::default();
+    notation.mark(&document, &mut marks);
+    let mut view = View::new(document, marks);
+    view.set_cap(usize::MAX);
+    let indented = |line: Line<'_>| format!("{}{}", "  ".repeat(line.indent.min(40) as usize), line.clean());
+    view.lines(0..view.total_lines()).map(indented).collect::<Vec<_>>().join("\n")
+}
+
+/// A backtrace's lines, out of a JSON array where it is one.
+fn backtrace(text: &Untrusted) -> String {
+    let decoded = decode_double(text.exact());
+    match serde_json::from_str::<Vec<String>>(&decoded) {
+        Ok(lines) => Clean::lines(&lines.join("\n")).to_string(),
+        Err(_) => text.lines().to_string(),
+    }
+}

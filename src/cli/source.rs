@@ -1,0 +1,171 @@
+//! Which database a command is for: from the command line, the environment, or the config.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::args::Connect;
+use super::exit::Fault;
+use crate::config::{Config, Paths, Source};
+use crate::domain::redact::{RedactConfig, Redactor};
+use crate::domain::secret::ExposeSecret;
+use crate::store::Budget;
+use crate::store::sql::engine::{Engine, EngineOptions};
+use crate::store::sql::target::Target;
+
+/// What to print when nothing says which database: five lines.
+const NOWHERE: &str = "\
+no database is configured. Any of these opens one:
+  dlq-tui --url postgres://user@host/database    the password from ~/.pgpass or PGPASSWORD
+  DATABASE_URL=…  or  PGHOST=… PGDATABASE=…      the environment, as other tools read it
+  dlq-tui --source NAME                          after [sources.NAME] url = \"…\" in the config";
+
+/// The end of [`NOWHERE`]: where the config is, and what works without any.
+const DEMO: &str = "  dlq-tui demo                                   a shop with failing jobs, to try it all";
+
+/// Everything that a command knows before it reaches a database.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// What is configured.
+    pub config: Config,
+    /// Where our files are.
+    pub paths: Paths,
+    /// What the command line says of the database.
+    pub connect: Connect,
+}
+
+/// A database that a command is for.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The source's name, or the address without its secret.
+    pub name: String,
+    /// Where it is.
+    pub target: Target,
+    /// The source of the config, where it is one.
+    pub source: Option<Source>,
+    /// Nothing is written.
+    pub read_only: bool,
+    /// The store to open, where there are several.
+    pub store: Option<String>,
+}
+
+impl Session {
+    /// Reads the config, and says what is doubtful about its files.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn load(connect: Connect) -> Result<Session> {
+        let paths = Paths::from_environment();
+        let config = Config::load(&paths)?;
+        for warning in &config.warnings {
+            super::out::say(&format!("dlq-tui: warning: {warning}"));
+        }
+        Ok(Session { config, paths, connect })
+    }
+
+    /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, the config's default or only source.
+    ///
+    /// # Errors
+    /// When nothing says which, or what says so is wrong.
+    pub fn origin(&self) -> Result<Origin> {
+        if let Some(url) = &self.connect.url {
+            let target = Target::from_url(url).context("--url")?;
+            if target.has_password() {
+                return Err(Fault::usage(
+                    "a password on the command line can be read by every user of this machine: leave it out of --url \
+                     and put it into ~/.pgpass, PGPASSWORD or DATABASE_URL, or name the source in the config",
+                )
+                .into());
+            }
+            return Ok(self.unnamed(target));
+        }
+        if let Some(name) = &self.connect.source {
+            return self.named(self.config.source(name)?);
+        }
+        if let Some(target) = Target::from_env()? {
+            return Ok(self.unnamed(target));
+        }
+        match self.config.only_source()? {
+            Some(source) => self.named(source),
+            None if self.config.sources.is_empty() => Err(Fault::usage(format!("{NOWHERE}\n{DEMO}")).into()),
+            None => {
+                let names: Vec<&str> = self.config.sources.keys().map(String::as_str).collect();
+                Err(Fault::usage(format!(
+                    "the config has several sources: choose one with --source ({}), or set default_source",
+                    names.join(", ")
+                ))
+                .into())
+            }
+        }
+    }
+
+    /// A source of the config.
+    ///
+    /// # Errors
+    /// When its address cannot be had or is none.
+    pub fn named(&self, source: &Source) -> Result<Origin> {
+        let url = source.url()?;
+        let target = Target::from_url(url.expose_secret()).with_context(|| format!("source `{}`", source.name))?;
+        Ok(Origin {
+            name: source.name.clone(),
+            target,
+            read_only: self.connect.read_only || source.read_only,
+            store: self.connect.store.clone().or_else(|| source.store.clone()),
+            source: Some(source.clone()),
+        })
+    }
+
+    fn unnamed(&self, target: Target) -> Origin {
+        Origin {
+            name: target.label(),
+            target,
+            source: None,
+            read_only: self.connect.read_only,
+            store: self.connect.store.clone(),
+        }
+    }
+
+    /// What screens and tables mask, as the config says.
+    pub fn redactor(&self) -> Redactor {
+        let redaction = &self.config.redaction;
+        let rules = RedactConfig { well_known: true, extra: redaction.extra.clone(), allow: redaction.allow.clone() };
+        Redactor::new(&rules).revealing(redaction.off)
+    }
+
+    /// How long one statement may take on a source.
+    pub fn statement_timeout(&self, origin: &Origin) -> Duration {
+        let own = origin.source.as_ref().and_then(|s| s.statement_timeout);
+        own.unwrap_or(self.config.timeouts.statement)
+    }
+
+    /// A budget for a source, which an interrupt cancels.
+    pub fn budget(&self, origin: &Origin) -> Budget {
+        let budget = Budget::new(self.statement_timeout(origin));
+        let cancel = budget.cancel.clone();
+        tokio::spawn(async move {
+            super::signal::stop_requested().await;
+            cancel.cancel();
+        });
+        budget
+    }
+}
+
+impl Origin {
+    /// Whether the source is marked as production.
+    pub fn production(&self) -> bool {
+        self.source.as_ref().is_some_and(|s| s.production)
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// When the database cannot be reached or refuses us.
+    pub async fn connect(&self, session: &Session) -> Result<Engine> {
+        let options = EngineOptions {
+            read_only: self.read_only,
+            connect_timeout: session.config.timeouts.connect,
+            ..EngineOptions::default()
+        };
+        Ok(Engine::connect(&self.target, &options).await?)
+    }
+}

@@ -1,0 +1,169 @@
+//! `dlq-tui sources`: what can be reached, and which layouts are in it.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::args::{Format, SourcesArgs};
+use super::exit::Code;
+use super::open::survey;
+use super::out;
+use super::source::{Origin, Session};
+use super::table::{Column, Table, terminal_width};
+use crate::config::mask_secrets;
+use crate::domain::text::Clean;
+
+#[derive(Serialize)]
+struct Document {
+    sources: Vec<SourceRecord>,
+}
+
+#[derive(Serialize)]
+struct SourceRecord {
+    source: String,
+    address: Option<String>,
+    reachable: bool,
+    server: Option<String>,
+    database: Option<String>,
+    user: Option<String>,
+    production: bool,
+    read_only: bool,
+    stores: Vec<StoreRecord>,
+    /// Why it cannot be reached.
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct StoreRecord {
+    adapter: String,
+    /// Schema and table, as `--store` takes them.
+    store: String,
+}
+
+/// Looks at each source, and prints what is there.
+///
+/// # Errors
+/// When nothing says which database at all. A source that cannot be reached is part of the answer, and code 3, or 1
+/// when none can.
+pub async fn run(session: &Session, args: &SourcesArgs) -> Result<Code> {
+    let mut records = Vec::new();
+    for (name, origin) in origins(session)? {
+        records.push(look(session, name, origin).await);
+    }
+    let reached = records.iter().filter(|r| r.reachable).count();
+    let code = match reached {
+        n if n == records.len() => Code::Done,
+        0 => Code::Failed,
+        _ => Code::Partly,
+    };
+    print(records, args.output.output)?;
+    Ok(code)
+}
+
+/// One source where the command line or the environment says which, else all of the config.
+fn origins(session: &Session) -> Result<Vec<(String, Result<Origin>)>> {
+    let named = session.connect.url.is_some() || session.connect.source.is_some();
+    if named || session.config.sources.is_empty() {
+        let origin = session.origin()?;
+        return Ok(vec![(origin.name.clone(), Ok(origin))]);
+    }
+    Ok(session.config.sources.values().map(|source| (source.name.clone(), session.named(source))).collect())
+}
+
+async fn look(session: &Session, source: String, origin: Result<Origin>) -> SourceRecord {
+    let mut record = SourceRecord {
+        source,
+        address: None,
+        reachable: false,
+        server: None,
+        database: None,
+        user: None,
+        production: false,
+        read_only: false,
+        stores: Vec::new(),
+        error: None,
+    };
+    let looked = async {
+        let origin = origin?;
+        record.address = Some(origin.target.label());
+        record.production = origin.production();
+        record.read_only = origin.read_only;
+        let budget = session.budget(&origin);
+        survey(session, origin, &budget).await
+    }
+    .await;
+    match looked {
+        Ok(surveyed) => {
+            let engine = &surveyed.engine;
+            record.reachable = true;
+            record.server = Some(engine.server().to_owned());
+            record.database = Some(engine.database().to_owned());
+            record.user = Some(engine.user().to_owned()).filter(|u| !u.is_empty());
+            record.read_only |= engine.read_only().is_some();
+            record.stores = surveyed
+                .detection
+                .found
+                .iter()
+                .map(|f| StoreRecord { adapter: f.adapter.clone(), store: f.label() })
+                .collect();
+        }
+        Err(error) => record.error = Some(mask_secrets(&format!("{error:#}"))),
+    }
+    record
+}
+
+fn print(records: Vec<SourceRecord>, format: Format) -> Result<()> {
+    let mut out = out::stdout();
+    match format {
+        Format::Json => out::json(&mut out, &out::Versioned::new(Document { sources: records }))?,
+        Format::Jsonl => {
+            for record in &records {
+                out::json_line(&mut out, &out::Versioned::new(record))?;
+            }
+        }
+        Format::Csv => {
+            out::csv(&mut out, ["source", "address", "reachable", "server", "adapter", "store", "error"])?;
+            for row in records.iter().flat_map(rows) {
+                let row = row.map(|cell| Clean::line(&cell).to_string());
+                out::csv(&mut out, row.iter().map(String::as_str))?;
+            }
+        }
+        Format::Table => {
+            let mut table = Table::new([
+                Column::Whole("source"),
+                Column::Text("address"),
+                Column::Whole("reachable"),
+                Column::Text("server"),
+                Column::Whole("adapter"),
+                Column::Text("store"),
+                Column::Text("error"),
+            ]);
+            for row in records.iter().flat_map(rows) {
+                table.row(row.iter().map(String::as_str));
+            }
+            table.print(&mut out, terminal_width())?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// A row for each store of a source, or one that says why there is none.
+fn rows(record: &SourceRecord) -> Vec<[String; 7]> {
+    let row = |adapter: &str, store: &str| {
+        [
+            record.source.clone(),
+            record.address.clone().unwrap_or_default(),
+            if record.reachable { "yes" } else { "no" }.to_owned(),
+            record.server.clone().unwrap_or_default(),
+            adapter.to_owned(),
+            store.to_owned(),
+            record.error.clone().unwrap_or_default(),
+        ]
+    };
+    match record.stores.as_slice() {
+        [] => vec![row("", "")],
+        stores => stores.iter().map(|s| row(&s.adapter, &s.store)).collect(),
+    }
+}

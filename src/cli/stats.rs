@@ -1,0 +1,104 @@
+//! `dlq-tui stats`: counts by a facet.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::args::{Format, StatsArgs};
+use super::exit::Code;
+use super::open::Opened;
+use super::out;
+use super::record::{BarRecord, CountRecord};
+use super::table::{Column, Table, terminal_width};
+use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::text::{Clean, Untrusted};
+use crate::domain::time::Timestamp;
+use crate::store::HistogramQuery;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    source: &'a str,
+    store: &'a str,
+    facet: &'static str,
+    filter: String,
+    as_of: String,
+    total: CountRecord,
+    bars: Vec<BarRecord<'a>>,
+}
+
+/// Counts and prints.
+///
+/// # Errors
+/// When the filter is wrong, the facet is not offered, or the database fails.
+pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
+    let info = opened.desk.store.info();
+    if !info.facets.contains(&args.by) {
+        let known: Vec<&str> = info.facets.iter().map(|f| f.word()).collect();
+        let message = format!("{} cannot be counted by {}; it can by {}", info.title, args.by, known.join(", "));
+        return Err(super::exit::Fault::usage(message).into());
+    }
+    let filter = opened.filter(args.filter.filter.as_deref())?;
+    let mut query = HistogramQuery { facet: args.by, filter: filter.clone(), resume: None };
+    let histogram = loop {
+        let step = opened.desk.store.histogram(query.clone(), &opened.budget).await?;
+        match step.resume {
+            Some(resume) => query.resume = Some(resume),
+            None => break step.histogram,
+        }
+    };
+    let mut out = out::stdout();
+    match args.output.output {
+        Format::Table => table(&histogram).print(&mut out, terminal_width())?,
+        Format::Json => {
+            let document = Document {
+                source: &opened.desk.source,
+                store: &info.title,
+                facet: args.by.word(),
+                filter: filter.to_string(),
+                as_of: histogram.as_of.to_rfc3339(),
+                total: histogram.total.into(),
+                bars: histogram.bars.iter().map(BarRecord::from).collect(),
+            };
+            out::json(&mut out, &out::Versioned::new(document))?;
+        }
+        Format::Jsonl => {
+            for bar in &histogram.bars {
+                out::json_line(&mut out, &out::Versioned::new(BarRecord::from(bar)))?;
+            }
+        }
+        Format::Csv => {
+            out::csv(&mut out, [args.by.word(), "count", "exactness", "first_seen", "last_seen"])?;
+            for bar in &histogram.bars {
+                let record = BarRecord::from(bar);
+                let count = record.count.n.to_string();
+                let value = Clean::line(record.value.unwrap_or_default());
+                let (first, last) = (record.first_seen.unwrap_or_default(), record.last_seen.unwrap_or_default());
+                out::csv(&mut out, [&*value, &count, record.count.exactness, &first, &last])?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(Code::Done)
+}
+
+fn table(histogram: &Histogram) -> Table {
+    let mut table = Table::new([
+        Column::Text(histogram.facet.title()),
+        Column::Number("jobs"),
+        Column::Number("share"),
+        Column::Whole("first seen"),
+        Column::Whole("last seen"),
+    ]);
+    let share = |n: u64| match histogram.total.n {
+        0 => String::new(),
+        total => format!("{:.1}%", n as f64 * 100.0 / total as f64),
+    };
+    let time = |at: Option<Timestamp>| at.map(Timestamp::to_second).unwrap_or_default();
+    for Bar { value, count, first_seen, last_seen, .. } in &histogram.bars {
+        let value = value.as_ref().map_or("(none)", Untrusted::exact);
+        table.row([value, &count.to_string(), &share(count.n), &time(*first_seen), &time(*last_seen)]);
+    }
+    table.row(["total", &histogram.total.to_string(), "", "", ""]);
+    table
+}

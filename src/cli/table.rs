@@ -1,0 +1,150 @@
+//! Tables for people: sanitised, aligned, and cut to the terminal.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::domain::text::Clean;
+
+/// Between two columns.
+const GAP: usize = 2;
+/// No column is cut below this.
+const LEAST: usize = 6;
+
+/// How a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// To the left, never cut: ids and times are useless in halves.
+    Whole(&'static str),
+    /// To the left, cut when the table is too wide.
+    Text(&'static str),
+    /// To the right, never cut.
+    Number(&'static str),
+}
+
+impl Column {
+    fn title(self) -> &'static str {
+        match self {
+            Column::Whole(title) | Column::Text(title) | Column::Number(title) => title,
+        }
+    }
+}
+
+/// A table that is being filled.
+#[derive(Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Clean<'static>>>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self { columns: columns.into(), rows: Vec::new() }
+    }
+
+    /// Adds a row; every cell goes through the sanitiser.
+    pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
+        self.rows.push(cells.into_iter().map(|cell| Clean::line(cell).into_owned()).collect());
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Prints heading and rows; nothing is wider than `width`, where one is given.
+    pub fn print(&self, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
+        let widths = self.widths(width);
+        let titles: Vec<Clean<'_>> = self.columns.iter().map(|c| Clean::from_static(c.title())).collect();
+        self.line(out, &titles, &widths)?;
+        for row in &self.rows {
+            self.line(out, row, &widths)?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, out: &mut impl Write, cells: &[Clean<'_>], widths: &[usize]) -> io::Result<()> {
+        let mut line = String::new();
+        for ((cell, column), width) in cells.iter().zip(&self.columns).zip(widths) {
+            let cell = cell.truncate(*width, "…");
+            let padding = " ".repeat(width.saturating_sub(cell.width()));
+            match column {
+                Column::Number(_) => line.extend([padding.as_str(), &cell]),
+                _ => line.extend([&*cell, padding.as_str()]),
+            }
+            line.push_str(&" ".repeat(GAP));
+        }
+        writeln!(out, "{}", line.trim_end())
+    }
+
+    /// The widths that show everything, or else the text columns cut, the widest first.
+    fn widths(&self, width: Option<usize>) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.columns.iter().map(|c| c.title().len()).collect();
+        for row in &self.rows {
+            for (widest, cell) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(cell.width());
+            }
+        }
+        let Some(width) = width else { return widths };
+        loop {
+            let excess = (widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)).saturating_sub(width);
+            let widest = (0..widths.len())
+                .filter(|i| matches!(self.columns[*i], Column::Text(_)) && widths[*i] > LEAST)
+                .max_by_key(|i| widths[*i]);
+            match widest {
+                Some(i) if excess > 0 => {
+                    // Down to the next narrower text column at once, so that a wide table takes few rounds.
+                    let next = (0..widths.len())
+                        .filter(|j| matches!(self.columns[*j], Column::Text(_)) && widths[*j] < widths[i])
+                        .map(|j| widths[j])
+                        .max()
+                        .unwrap_or(LEAST)
+                        .max(LEAST);
+                    widths[i] -= excess.min((widths[i] - next).max(1));
+                }
+                _ => return widths,
+            }
+        }
+    }
+}
+
+/// Columns of the terminal that standard output goes to; `None` when it goes elsewhere and nothing need be cut.
+pub fn terminal_width() -> Option<usize> {
+    if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| *c > 0) {
+        return Some(columns);
+    }
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|c| *c > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(width: Option<usize>) -> String {
+        let mut table =
+            Table::new([Column::Whole("id"), Column::Text("error"), Column::Text("message"), Column::Number("n")]);
+        table.row(["17", "Net::ReadTimeout", "a\u{1b}[31mred\u{7} and a rather long message that goes on", "1,204"]);
+        table.row(["9", "E", "ünïcödé 漢字", "3"]);
+        let mut out = Vec::new();
+        table.print(&mut out, width).expect("a vector");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_table_is_never_wider_than_the_terminal_and_cuts_text_only() {
+        for width in 30..90 {
+            for line in printed(Some(width)).lines() {
+                assert!(Clean::line(line).width() <= width, "{width}: {line}");
+                assert!(line.ends_with('n') || line.ends_with("1,204") || line.ends_with('3'), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_cell_acts_on_the_terminal() {
+        assert!(!printed(None).contains(['\u{1b}', '\u{7}']));
+        assert_eq!(printed(None).lines().count(), 3);
+    }
+}

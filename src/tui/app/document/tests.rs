@@ -1,0 +1,203 @@
+//! A job as the console shows it, nasty ones too.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::action::Action;
+use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::time::Timestamp;
+use crate::ledger::{Operator, RunId};
+
+fn row() -> JobRow {
+    JobRow {
+        id: JobId::new("7"),
+        at: None,
+        state: State::Dead,
+        native_state: "failed".into(),
+        error_class: Some("Net::ReadTimeout".into()),
+        message: None,
+        job_class: None,
+        queue: None,
+        worker: None,
+        attempts: None,
+        max_attempts: None,
+    }
+}
+
+fn detail() -> JobDetail {
+    JobDetail { row: row(), message: None, arguments: None, backtrace: None, metadata: Vec::new(), lineage: None }
+}
+
+fn document(detail: JobDetail) -> JobDocument {
+    JobDocument::build(detail, Vec::new(), &Notation::default(), &Redactor::default())
+}
+
+fn with_arguments(text: &str) -> JobDocument {
+    document(JobDetail { arguments: Some(text.into()), ..detail() })
+}
+
+fn shown(document: &JobDocument, tab: Tab) -> Vec<String> {
+    let folds = Folds::default();
+    document.pane(tab, &folds, 200, false).window(Spot::default(), 1_000, 0, None).iter().map(Row::text).collect()
+}
+
+#[test]
+fn arguments_that_were_encoded_twice_are_shown_decoded_with_exact_numbers() {
+    let document = with_arguments(r#""[{\"amount\":12345678901234567890.10}]""#);
+    assert_eq!(shown(&document, Tab::Arguments)[2], "    \"amount\": 12345678901234567890.10");
+}
+
+#[test]
+fn arguments_that_are_no_json_are_shown_as_stored_with_the_reason() {
+    let document = with_arguments("{\"a\": 1,\n\x1b[31mnot json");
+    assert_eq!(shown(&document, Tab::Arguments)[0], "{\"a\": 1,");
+    assert!(document.remark(Tab::Arguments).expect("a reason").starts_with("shown as stored: not JSON at byte"));
+}
+
+#[test]
+fn secrets_are_masked_on_every_tab_and_in_copies_and_reach_only_the_editor() {
+    let document = document(JobDetail {
+        message: Some("refused: password=hunter2 for ana".into()),
+        arguments: Some(r#"{"user":"ana","password":"hunter2"}"#.into()),
+        backtrace: Some("app/a.rb:1:in `x'\ntoken=hunter2".into()),
+        metadata: vec![("options".into(), Some(r#"{"api_key":"hunter2"}"#.into()))],
+        ..detail()
+    });
+    for tab in Tab::ALL {
+        let lines = shown(&document, tab);
+        let copies = (0..lines.len()).map(|line| document.line(tab, line)).chain([document.copy(tab)]);
+        for text in lines.iter().cloned().chain(copies) {
+            assert!(!text.contains("hunter2"), "{tab:?}: {text}");
+        }
+    }
+    assert_eq!(
+        document.exact(Tab::Arguments),
+        ("arguments.json".into(), r#"{"user":"ana","password":"hunter2"}"#.into())
+    );
+}
+
+#[test]
+fn the_applications_frames_come_first_and_libraries_are_dimmed() {
+    let trace = "/usr/lib/ruby/gems/3.2.0/gems/net-http-0.4/lib/net/http.rb:9:in `connect'\n\
+                 /srv/app/app/jobs/charge_job.rb:12:in `perform'\n\
+                 /usr/lib/ruby/gems/3.2.0/gems/activejob-7.1/lib/active_job/execution.rb:5:in `perform_now'";
+    let document = document(JobDetail { backtrace: Some(trace.into()), ..detail() });
+    let lines = shown(&document, Tab::Backtrace);
+    assert_eq!(lines[0], "The application's frames: 1");
+    assert_eq!(lines[1], "/srv/app/app/jobs/charge_job.rb:12:in `perform'");
+    assert_eq!(lines[4..], trace.lines().collect::<Vec<_>>());
+    let folds = Folds::default();
+    let rows = document.pane(Tab::Backtrace, &folds, 200, false).window(Spot { line: 4, row: 0 }, 1, 0, None);
+    assert!(rows[0].pieces.iter().all(|piece| piece.ink == Ink::LibraryFrame));
+}
+
+#[test]
+fn a_tab_without_text_says_why() {
+    let document = document(JobDetail { row: JobRow { error_class: None, ..row() }, ..detail() });
+    for tab in Tab::ALL {
+        assert!(shown(&document, tab).is_empty());
+        assert!(document.remark(tab).is_some_and(|remark| remark.len() > 10), "{tab:?}");
+        assert_eq!(document.size(tab), Size::default());
+        let (folds, needle) = (Folds::default(), Needle::new("x").expect("words"));
+        let pane = document.pane(tab, &folds, 80, true);
+        assert_eq!((pane.bottom(5), pane.scroll(Spot::default(), 9), pane.shown()), Default::default());
+        assert_eq!(document.search(tab, &needle, 3, Direction::Backward), None);
+        assert_eq!(document.toggle(tab, &mut Folds::default(), 3), None);
+    }
+}
+
+#[test]
+fn columns_that_hold_json_are_shown_as_json_and_others_as_text() {
+    let metadata = vec![
+        ("job_id".into(), Some("7".into())),
+        ("metadata".into(), Some(r#""{\"run\":\"r1\"}""#.into())),
+        ("locked_at".into(), None),
+    ];
+    let document = document(JobDetail { metadata, ..detail() });
+    assert_eq!(
+        shown(&document, Tab::Metadata),
+        ["{", "  \"job_id\": \"7\",", "  \"metadata\": {", "    \"run\": \"r1\"", "  },", "  \"locked_at\": null", "}"]
+    );
+}
+
+#[test]
+fn history_says_what_was_done_by_whom_and_why() {
+    let entry = HistoryEntry {
+        run: RunId("r7".into()),
+        action: Action::Replay,
+        at: Timestamp(0),
+        operator: Operator {
+            user: "ana".into(),
+            host: "bastion".into(),
+            ssh_client: Some("10.0.0.9".into()),
+            ..Operator::default()
+        },
+        reason: Some("fixed\x1b[2J".into()),
+        outcome: "done".into(),
+    };
+    let document = JobDocument::build(detail(), vec![entry], &Notation::default(), &Redactor::default());
+    let lines = shown(&document, Tab::History);
+    assert_eq!(lines[0], "1970-01-01 00:00:00Z  replay  done");
+    assert_eq!(lines[1], "  run r7 by ana@bastion from 10.0.0.9");
+    assert!(lines[2].starts_with("  because: fixed") && !lines[2].contains('\x1b'), "{lines:?}");
+}
+
+#[test]
+fn hits_are_marked_and_found_inside_folds() {
+    let document = with_arguments(r#"{"a":{"needle":1},"b":"a Needle in hay"}"#);
+    let mut folds = Folds::default();
+    document.fold_level(Tab::Arguments, &mut folds, 1);
+    let needle = Needle::new("needle").expect("words");
+    let line = document.search(Tab::Arguments, &needle, 0, Direction::Forward).expect("a hit");
+    assert_ne!(folds.shown(line), line);
+    folds.reveal(line);
+    let rows = document.pane(Tab::Arguments, &folds, 80, false).window(Spot::default(), 10, 0, Some(&needle));
+    let hits: Vec<String> =
+        rows.iter().flat_map(|row| &row.pieces).filter(|piece| piece.hit).map(|piece| piece.text.clone()).collect();
+    assert_eq!(hits, ["needle", "Needle"]);
+}
+
+#[test]
+fn ten_megabytes_are_built_and_drawn_anywhere() {
+    let rows: Vec<String> =
+        (0..150_000).map(|i| format!("{{\"id\":{i},\"tags\":[\"x\",null],\"note\":\"{i}\"}}")).collect();
+    let text = format!("[{}]", rows.join(","));
+    let document = with_arguments(&text);
+    assert_eq!(document.size(Tab::Arguments), Size { bytes: text.len(), lines: 150_000 * 8 + 2 });
+    let mut folds = Folds::default();
+    document.fold_level(Tab::Arguments, &mut folds, 1);
+    let pane = document.pane(Tab::Arguments, &folds, 80, true);
+    assert_eq!(pane.shown(), 150_002);
+    let last = pane.window(pane.bottom(3), 3, 0, None);
+    assert_eq!(last[1].text(), "  { … 3 }");
+    assert_eq!(pane.shown_before(last[1].line), 150_000);
+}
+
+proptest! {
+    #[test]
+    fn scrolling_by_rows_never_skips_or_repeats_one(
+        lines in prop::collection::vec("[a-z日 ]{0,60}", 1..12),
+        width in 1usize..40,
+        height in 1usize..9,
+        steps in prop::collection::vec(-6isize..7, 0..12),
+    ) {
+        let document = document(JobDetail { message: Some(lines.join("\n").as_str().into()), ..detail() });
+        let folds = Folds::default();
+        let pane = document.pane(Tab::Error, &folds, width, true);
+        let all: Vec<(usize, usize)> =
+            pane.window(Spot::default(), usize::MAX, 0, None).iter().map(|row| (row.line, row.row)).collect();
+        let place = |spot: Spot| all.iter().position(|&row| row == (spot.line, spot.row));
+        let mut spot = Spot::default();
+        for step in steps {
+            let before = place(spot).expect("a row");
+            spot = pane.scroll(spot, step);
+            let wanted = before.saturating_add_signed(step).min(all.len() - 1);
+            prop_assert_eq!(place(spot), Some(wanted));
+            let window: Vec<_> = pane.window(spot, height, 0, None).iter().map(|row| (row.line, row.row)).collect();
+            prop_assert_eq!(&window[..], &all[wanted..all.len().min(wanted + height)]);
+            let revealed = place(pane.reveal(spot, 0, height)).expect("a row");
+            prop_assert_eq!(revealed, 0);
+        }
+        prop_assert_eq!(place(pane.bottom(height)), Some(all.len().saturating_sub(height)));
+    }
+}

@@ -1,0 +1,116 @@
+//! Acts: freezing, running, dismissing. They end by themselves or by the operator's word, never for a newer request.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use super::session::{Going, Session};
+use super::world::Fact;
+use crate::domain::action::Action;
+use crate::domain::time::Timestamp;
+use crate::ledger::{Run, RunId, RunState, Tally};
+use crate::triage::freeze::{Ask, freeze};
+use crate::triage::plan::{Plan, Scope};
+use crate::triage::progress::{FreezeProgress, RunProgress};
+use crate::triage::run::{RunOptions, execute};
+use crate::tui::app::Msg;
+
+/// Progress is told at most this often: more than a screen shows would only be drawn over.
+const PACE: Duration = Duration::from_millis(100);
+
+impl Session {
+    /// Freezes a cohort and makes its plan.
+    pub async fn plan(
+        &self,
+        action: Action,
+        scope: Scope,
+        reason: Option<String>,
+        going: &Going,
+    ) -> Result<Plan, String> {
+        let desk = self.store().map_err(|e| e.to_string())?.desk;
+        let ask = Ask { scope, action, reason, type_above: self.confirm_count, now: Timestamp::now() };
+        let tell = paced(going.facts.clone());
+        freeze(&desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
+    }
+
+    /// Executes a confirmed run and tells how far it has got.
+    pub async fn execute(&self, run: RunId, going: &Going) -> Result<Run, String> {
+        let open = self.store().map_err(|e| e.to_string())?;
+        let options = RunOptions { deliver: open.deliver, statement: self.statement, ..RunOptions::default() };
+        let (progress, seen) = watch::channel(nothing_yet(&run));
+        let work = execute(&open.desk, &self.ledger, &run, options, &going.control, &progress);
+        let receipt = tokio::select! {
+            receipt = work => receipt.map_err(|e| e.to_string())?,
+            // Never ends: the sender lives as long as this future.
+            () = forward(seen, going.facts.clone()) => return Err("the run was lost sight of".into()),
+        };
+        if let Some(reason) = receipt.halted {
+            // Nobody listens when the console has ended.
+            let _ = going.facts.send(Fact::Told(Msg::Said(Err(reason))));
+        }
+        Ok(receipt.run)
+    }
+
+    /// Dismisses a plan.
+    pub async fn dismiss(&self, run: RunId) -> Result<(), String> {
+        self.ledger.dismiss(&run, Timestamp::now()).await.map_err(|e| e.to_string())
+    }
+}
+
+/// Tells the first and then a step now and again.
+fn paced(facts: UnboundedSender<Fact>) -> impl FnMut(FreezeProgress) + Send {
+    let mut last: Option<Instant> = None;
+    move |progress| {
+        if last.is_none_or(|last| last.elapsed() >= PACE) {
+            last = Some(Instant::now());
+            // Nobody listens when the console has ended.
+            let _ = facts.send(Fact::Told(Msg::Freezing(progress)));
+        }
+    }
+}
+
+async fn forward(mut seen: watch::Receiver<RunProgress>, facts: UnboundedSender<Fact>) {
+    while seen.changed().await.is_ok() {
+        let progress = seen.borrow_and_update().clone();
+        // Nobody listens when the console has ended.
+        let _ = facts.send(Fact::Told(Msg::Running(progress)));
+        sleep(PACE).await;
+    }
+}
+
+fn nothing_yet(run: &RunId) -> RunProgress {
+    RunProgress {
+        run: run.clone(),
+        state: RunState::Running,
+        tally: Tally::default(),
+        rate: 0.0,
+        eta: None,
+        waiting: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_is_told_ten_times_a_second_and_the_latest_is_never_lost() {
+        let (facts, mut told) = unbounded_channel();
+        let (progress, seen) = watch::channel(nothing_yet(&RunId("r1".into())));
+        tokio::spawn(forward(seen, facts));
+        for done in 1..=1_000 {
+            progress.send_modify(|progress| progress.tally.done = done);
+            sleep(Duration::from_millis(1)).await;
+        }
+        sleep(PACE * 2).await;
+        let mut all = Vec::new();
+        while let Ok(Fact::Told(Msg::Running(progress))) = told.try_recv() {
+            all.push(progress.tally.done);
+        }
+        assert!((9..=12).contains(&all.len()), "{all:?}");
+        assert_eq!(all.last(), Some(&1_000));
+    }
+}

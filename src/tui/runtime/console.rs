@@ -1,0 +1,85 @@
+//! The terminal of this process as the loop has it: a stage to draw on while it is ours.
+
+use std::io;
+
+use super::Program;
+use super::event_loop::Screen;
+use super::guard::Guard;
+use super::stage::Stage;
+use super::writer::Writer;
+use crate::domain::time::Timestamp;
+
+/// The terminal. Given back when this is dropped, by a panic too.
+pub struct Console {
+    stage: Stage,
+    /// Proof that the terminal is ours; `None` while another program has it.
+    guard: Option<Guard>,
+    mouse: bool,
+}
+
+impl Console {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When it cannot be had; it is as before then.
+    pub fn enter(mouse: bool) -> io::Result<Self> {
+        let size = || crossterm::terminal::size().map(Into::into);
+        let mut stage = Stage::new(Writer::start(io::stdout())?, Box::new(size))?;
+        let guard = Guard::enter(stage.writer(), mouse)?;
+        Ok(Self { stage, guard: Some(guard), mouse })
+    }
+}
+
+impl Screen for Console {
+    fn is_ready(&self) -> bool {
+        self.stage.is_ready()
+    }
+
+    async fn ready(&self) -> io::Result<()> {
+        self.stage.ready().await
+    }
+
+    fn draw<P: Program>(&mut self, program: &mut P, now: Timestamp) -> io::Result<()> {
+        self.stage.draw(|frame| program.draw(frame, now)).map(|_| ())
+    }
+
+    fn size(&self) -> io::Result<(u16, u16)> {
+        self.stage.size().map(|size| (size.width, size.height))
+    }
+
+    fn repaint(&mut self) {
+        self.stage.repaint();
+    }
+
+    fn send(&mut self, bytes: Vec<u8>) {
+        self.stage.writer().send(bytes);
+    }
+
+    fn mouse(&mut self, taken: bool) {
+        self.mouse = taken;
+        if let Some(guard) = &mut self.guard {
+            guard.mouse(self.stage.writer(), taken);
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(guard) = self.guard.take() {
+            guard.leave(self.stage.writer());
+        }
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        // Taken anew even where it is ours: whoever stopped us may have changed its modes.
+        if self.guard.take().is_some() {
+            crossterm::terminal::disable_raw_mode()?;
+        }
+        self.guard = Some(Guard::enter(self.stage.writer(), self.mouse)?);
+        Ok(())
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

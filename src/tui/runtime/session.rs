@@ -1,0 +1,172 @@
+//! What requests are answered with: the way to the source, the open store, the record.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
+
+use super::world::Fact;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::histogram::Histogram;
+use crate::domain::job::JobId;
+use crate::domain::redact::Redactor;
+use crate::ledger::Ledger;
+use crate::store::{Budget, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
+use crate::triage::run::RunControl;
+use crate::tui::app::{JobDocument, Opened, Reply, Request};
+use crate::tui::{Launch, OpenStore, Opener};
+
+/// The longest that connecting and looking for layouts may take; the drivers give up before.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// Runs listed at a time.
+const RUNS: usize = 200;
+
+/// What goes with a request that is under way.
+pub struct Going {
+    /// Deadline and cancel switch.
+    pub budget: Budget,
+    /// The operator's switch on a run.
+    pub control: RunControl,
+    /// Where progress is told.
+    pub facts: UnboundedSender<Fact>,
+}
+
+/// One console's way to its source. Shared by everything that is under way.
+pub struct Session {
+    pub opener: Arc<dyn Opener>,
+    pub ledger: Ledger,
+    pub redactor: Arc<Redactor>,
+    /// Deadline of a statement.
+    pub statement: Duration,
+    /// Cohorts above this ask for the number.
+    pub confirm_count: u64,
+    open: Mutex<Option<OpenStore>>,
+}
+
+impl Session {
+    /// A session in which no store is open yet.
+    pub fn new(launch: &Launch) -> Self {
+        Self {
+            opener: Arc::clone(&launch.opener),
+            ledger: launch.ledger.clone(),
+            redactor: Arc::clone(&launch.redaction),
+            statement: launch.settings.statement,
+            confirm_count: launch.settings.confirm_count,
+            open: Mutex::new(None),
+        }
+    }
+
+    /// The open store.
+    ///
+    /// # Errors
+    /// When none is open.
+    pub fn store(&self) -> Result<OpenStore, StoreError> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(|| StoreError::Unreachable("no store is open".into()))
+    }
+
+    /// Answers a request. Can be dropped at any time, but for acts.
+    pub async fn answer(&self, request: Request, going: &Going) -> Reply {
+        let budget = &going.budget;
+        match request {
+            Request::Choices => Reply::Choices(within(CONNECT, self.opener.choices()).await),
+            Request::Open(name) => Reply::Opened(Box::new(self.open(name).await)),
+            Request::Histogram(query) => Reply::Histogram(Box::new(self.histogram(query, budget).await)),
+            Request::Page(query) => Reply::Page(self.page(query, budget).await),
+            Request::Detail(id) => Reply::Detail(self.detail(id, budget).await),
+            Request::Rows(ids) => {
+                let rows = match self.store() {
+                    Ok(open) => open.desk.store.rows(&ids, budget).await,
+                    Err(e) => Err(e),
+                };
+                Reply::Rows(ids, rows)
+            }
+            Request::Estimate(facet) => Reply::Estimate(match self.store() {
+                Ok(open) => open.desk.store.estimate(facet, budget).await,
+                Err(e) => Err(e),
+            }),
+            Request::Totals => Reply::Totals(match self.store() {
+                Ok(open) => open.desk.store.totals(budget).await,
+                Err(e) => Err(e),
+            }),
+            Request::Look { since, facet, filter } => Reply::Look(Box::new(match self.store() {
+                Ok(open) => open.desk.store.changes(since.as_ref(), facet, &filter, budget).await,
+                Err(e) => Err(e),
+            })),
+            Request::Values(facet) => Reply::Values(self.values(facet, budget).await),
+            Request::Plan { action, scope, reason } => {
+                Reply::Planned(Box::new(self.plan(action, scope, reason, going).await))
+            }
+            Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
+            Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
+            Request::Runs => Reply::Runs(self.ledger.runs(RUNS).await.map_err(|e| e.to_string())),
+        }
+    }
+
+    async fn open(&self, name: String) -> Result<Opened, StoreError> {
+        let open = within(CONNECT, self.opener.open(name.clone())).await?;
+        let opened = Opened { info: open.desk.store.info().clone(), production: open.desk.production, name };
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(open);
+        Ok(opened)
+    }
+
+    async fn histogram(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep, StoreError> {
+        self.store()?.desk.store.histogram(query, budget).await
+    }
+
+    /// Values for completion: what the statistics know, or one step of a count where there are none.
+    async fn values(&self, facet: Facet, budget: &Budget) -> Result<Histogram, StoreError> {
+        let store = self.store()?.desk.store;
+        if let Some(histogram) = store.estimate(facet, budget).await? {
+            return Ok(histogram);
+        }
+        let query = HistogramQuery { facet, filter: Filter::default(), resume: None };
+        Ok(store.histogram(query, budget).await?.histogram)
+    }
+
+    async fn page(&self, query: PageQuery, budget: &Budget) -> Result<Page, StoreError> {
+        self.store()?.desk.store.page(query, budget).await
+    }
+
+    async fn detail(&self, id: JobId, budget: &Budget) -> Result<Option<Arc<JobDocument>>, StoreError> {
+        let desk = self.store()?.desk;
+        let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
+        // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
+        let history = self.ledger.history(&desk.source, &desk.store_name(), &id).await.unwrap_or_default();
+        let notation = Arc::clone(&desk.store.info().notation);
+        let redactor = Arc::clone(&self.redactor);
+        let built = tokio::task::spawn_blocking(move || JobDocument::build(detail, history, &notation, &redactor));
+        match built.await {
+            Ok(document) => Ok(Some(Arc::new(document))),
+            Err(_) => Err(StoreError::Input("this job could not be prepared for display".into())),
+        }
+    }
+}
+
+/// The answer of something that has an end, or that it took too long.
+pub async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    timeout(limit, work).await.unwrap_or(Err(StoreError::Timeout(limit)))
+}
+
+/// The answer to a request that could not be answered.
+pub fn failure(request: Request, error: StoreError) -> Reply {
+    match request {
+        Request::Choices => Reply::Choices(Err(error)),
+        Request::Open(_) => Reply::Opened(Box::new(Err(error))),
+        Request::Estimate(_) => Reply::Estimate(Err(error)),
+        Request::Histogram(_) => Reply::Histogram(Box::new(Err(error))),
+        Request::Totals => Reply::Totals(Err(error)),
+        Request::Page(_) => Reply::Page(Err(error)),
+        Request::Rows(ids) => Reply::Rows(ids, Err(error)),
+        Request::Detail(_) => Reply::Detail(Err(error)),
+        Request::Look { .. } => Reply::Look(Box::new(Err(error))),
+        Request::Values(_) => Reply::Values(Err(error)),
+        Request::Plan { .. } => Reply::Planned(Box::new(Err(error.to_string()))),
+        Request::Execute(_) => Reply::Executed(Box::new(Err(error.to_string()))),
+        Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
+        Request::Runs => Reply::Runs(Err(error.to_string())),
+    }
+}

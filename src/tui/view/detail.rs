@@ -1,0 +1,207 @@
+//! The open job: what failed, which job it is, and one of its sides.
+//!
+//! ```text
+//!  Net::ReadTimeout: execution expired
+//!  ChargeCardJob  dead (failed)  2026-11-20 03:12:09Z, 4m ago  billing  5/5 attempts  id 8f3a…
+//!  [1 Arguments 1.2 kB] 2 Backtrace 3.4 kB 3 Error 80 B 4 Metadata 5 History          12/340
+//! ▸▾{
+//!     "order_id": 10442,
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::canvas::Canvas;
+use super::empty::{self, Empty};
+use super::phrase::{Phrase, Ranked, draw_line};
+use super::words;
+use crate::domain::job::{JobId, JobRow};
+use crate::domain::time::Timestamp;
+use crate::tui::app::JobDocument;
+use crate::tui::app::document::{Ink, Row, Tab};
+use crate::tui::app::model::{Focus, Model};
+use crate::tui::look::Role;
+
+/// Draws the pane.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
+    let head = usize::from(area.height).saturating_sub(rows);
+    let body = Rect { y: area.y + u16::try_from(head).unwrap_or(0), height: u16::try_from(rows).unwrap_or(0), ..area };
+    let Some(document) = &model.detail.document else {
+        draw_line(canvas, area, 0, vec![Ranked::left(0, Phrase::of(title_role(model), "Job"))], 2);
+        empty::draw(canvas, body, &absent(model));
+        return;
+    };
+    let remark = document.remark(model.detail.tab);
+    let mut line = 0;
+    if head > 2 + usize::from(remark.is_some()) {
+        draw_line(canvas, area, 0, failure(model, &document.detail.row), 1);
+        line = 1;
+    }
+    draw_line(canvas, area, line, identity(model, &document.detail.row, line == 0, now), 2);
+    tabs(canvas, area, line + 1, model, document);
+    if let Some(remark) = remark {
+        canvas.row(area, line + 2).skip(1).put(Role::Warning, remark);
+    }
+    text(canvas, body, model);
+}
+
+fn title_role(model: &Model) -> Role {
+    if model.screen.focus == Focus::Detail { Role::TitleFocused } else { Role::Title }
+}
+
+fn absent(model: &Model) -> Empty {
+    let (reason, step) = match (&model.detail.absent, &model.detail.job) {
+        (Some(reason), _) => (reason.clone(), "Esc goes back to the list".into()),
+        (None, Some(id)) => (format!("opening {}", &*id.text().line_head(60)), String::new()),
+        (None, None) => ("no job is open".into(), "Enter opens the one under the cursor".into()),
+    };
+    Empty { reason, step }
+}
+
+/// What the error says, where there is a line for it.
+fn failure<'m>(model: &Model, row: &'m JobRow) -> Vec<Ranked<'m>> {
+    let class = words::field(row.error_class.as_ref());
+    let message = row.message.as_ref().map_or_else(String::new, |m| format!(": {}", &*m.line()));
+    let mut phrase = Phrase::of(Role::Error, class).and(Role::Text, message);
+    if model.screen.focus == Focus::Detail {
+        phrase = Phrase::of(Role::TitleFocused, "[Job] ").then(phrase);
+    }
+    vec![Ranked::left(0, phrase)]
+}
+
+fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp) -> Vec<Ranked<'m>> {
+    let now = model.live.server_now(now);
+    let mut items = Vec::new();
+    if with_error {
+        items.push(Ranked::left(0, Phrase::of(Role::Error, words::field(row.error_class.as_ref()))));
+    }
+    items.push(Ranked::left(1, Phrase::of(Role::Class, words::field(row.job_class.as_ref()))));
+    let native = row.native_state.line_head(40);
+    let state =
+        if *native == *row.state.word() { row.state.to_string() } else { format!("{} ({})", row.state, &*native) };
+    items.push(Ranked::left(2, Phrase::of(Role::Strong, state)));
+    let when = row.at.map_or_else(|| "time unknown".into(), |at| format!("{at}, {}", words::ago(at, now)));
+    items.push(Ranked::left(3, Phrase::of(Role::Time, when)));
+    if let Some(queue) = &row.queue {
+        items.push(Ranked::left(5, Phrase::of(Role::Queue, queue.line_head(60).to_string())));
+    }
+    if row.attempts.is_some() {
+        items.push(Ranked::left(6, Phrase::of(Role::Text, format!("{} attempts", words::attempts(row)))));
+    }
+    if let Some(worker) = &row.worker {
+        items.push(Ranked::left(7, Phrase::of(Role::Dim, format!("on {}", &*worker.line_head(60)))));
+    }
+    items.push(Ranked::left(4, Phrase::of(Role::Dim, "id ").and(Role::Text, id_text(&row.id))));
+    items
+}
+
+fn id_text(id: &JobId) -> String {
+    id.text().line_head(80).to_string()
+}
+
+fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, document: &JobDocument) {
+    let look = canvas.look;
+    let place = place(model, document);
+    let room = usize::from(area.width).saturating_sub(4 + place.width(look));
+    let mut phrase = Phrase::empty();
+    // With sizes, without them, and at last the open tab alone.
+    for detail in 0..3 {
+        phrase = Phrase::empty();
+        for (n, tab) in Tab::ALL.into_iter().enumerate() {
+            let open = tab == model.detail.tab;
+            let size = document.size(tab);
+            let size = match size.bytes {
+                0 if size.lines == 0 => " -".to_owned(),
+                0 => String::new(),
+                _ => format!(" {size}"),
+            };
+            let size = if detail == 0 || (detail == 1 && open) { size } else { String::new() };
+            let gap = if n == 0 { "" } else { " " };
+            let role = if model.screen.focus == Focus::Detail { Role::TitleFocused } else { Role::Strong };
+            phrase = if open {
+                phrase.and(Role::Title, gap).and(role, format!("[{} {}{size}]", n + 1, tab.word()))
+            } else if detail < 2 {
+                phrase.and(Role::Title, format!("{gap}{} {}{size}", n + 1, tab.word()))
+            } else {
+                phrase.and(Role::Title, format!("{gap}{}", n + 1))
+            };
+        }
+        if phrase.width(look) <= room {
+            break;
+        }
+    }
+    draw_line(canvas, area, line, vec![Ranked::left(0, phrase), Ranked::right(1, place)], 2);
+}
+
+/// Where in the text one is: lines that are shown, and the search.
+fn place(model: &Model, document: &JobDocument) -> Phrase<'static> {
+    let mut phrase = Phrase::empty();
+    if let Some((words, _)) = &model.detail.search {
+        phrase = phrase.and(Role::Hit, format!("/{words}")).and(Role::Text, " ");
+    }
+    if !model.detail.wrap {
+        phrase = phrase.and(Role::Dim, "cut: ").and(Role::Key, "w").and(Role::Dim, " wraps ");
+    }
+    let lines = document.size(model.detail.tab).lines;
+    phrase.and(Role::Dim, format!("{}/{lines}", (model.detail.view().line + 1).min(lines)))
+}
+
+fn text(canvas: &mut Canvas<'_>, body: Rect, model: &Model) {
+    let (width, height) = model.detail_size();
+    let view = model.detail.view();
+    let Some(pane) = model.detail.pane(width) else { return };
+    let needle = model.detail.search.as_ref().map(|(_, needle)| needle);
+    let left = if model.detail.wrap { 0 } else { model.detail.left };
+    let rows = pane.window(view.top, height, left, needle);
+    if rows.is_empty() {
+        let nothing = Empty { reason: format!("no {}", model.detail.tab.word().to_lowercase()), step: String::new() };
+        empty::draw(canvas, body, &nothing);
+    }
+    for (n, row) in rows.iter().enumerate() {
+        line(canvas, super::line_of(body, n), row, row.line == view.line, model);
+    }
+}
+
+fn line(canvas: &mut Canvas<'_>, area: Rect, row: &Row, here: bool, model: &Model) {
+    let glyphs = canvas.look.glyphs;
+    let focused = model.screen.focus == Focus::Detail;
+    let mut pen = canvas.row(area, 0);
+    pen.cell(Role::Key, if here && row.row == 0 && focused { glyphs.cursor } else { "" }, 1);
+    let fold = match row.fold {
+        Some(true) => glyphs.folded,
+        Some(false) => glyphs.open,
+        None => "",
+    };
+    pen.cell(Role::Dim, fold, 1);
+    pen.reserve(1);
+    for piece in &row.pieces {
+        pen.put(if piece.hit { Role::Hit } else { role_of(piece.ink) }, &piece.text);
+    }
+    if row.cut {
+        let mut pen = canvas.row(area, 0);
+        pen.skip(usize::from(area.width).saturating_sub(1)).put(Role::Warning, glyphs.ellipsis);
+    }
+    if here && focused {
+        canvas.tint(area, Role::Cursor);
+    }
+}
+
+fn role_of(ink: Ink) -> Role {
+    match ink {
+        Ink::Plain => Role::Text,
+        Ink::Key => Role::Member,
+        Ink::String => Role::Quoted,
+        Ink::Number => Role::Number,
+        Ink::Literal | Ink::Escape => Role::Literal,
+        Ink::Punctuation => Role::Punctuation,
+        Ink::Marker => Role::Marker,
+        Ink::Masked => Role::Warning,
+        Ink::AppFrame => Role::AppFrame,
+        Ink::LibraryFrame => Role::LibraryFrame,
+        Ink::Path | Ink::Link => Role::Path,
+        Ink::LineNumber => Role::Number,
+        Ink::Function => Role::Function,
+        Ink::ErrorClass => Role::Error,
+        Ink::Heading => Role::Strong,
+        Ink::Note => Role::Dim,
+    }
+}

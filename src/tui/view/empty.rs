@@ -1,0 +1,78 @@
+//! What stands where there is nothing to show: why, and the next step.
+//!
+//! ```text
+//!
+//!            nothing matches
+//!       Esc widens, / edits the filter
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::canvas::{Canvas, columns};
+use crate::tui::app::Slot;
+use crate::tui::app::model::{Link, Model};
+use crate::tui::look::Role;
+
+/// A reason and a next step; either may be empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Empty {
+    /// Why there is nothing.
+    pub reason: String,
+    /// What to do.
+    pub step: String,
+}
+
+fn empty(reason: impl Into<String>, step: &str) -> Empty {
+    Empty { reason: reason.into(), step: step.into() }
+}
+
+/// Draws it in the middle of an area.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, empty: &Empty) {
+    let middle = usize::from(area.height.saturating_sub(2) / 2);
+    for (n, (role, text)) in [(Role::Text, &empty.reason), (Role::Dim, &empty.step)].into_iter().enumerate() {
+        let look = canvas.look;
+        let mut pen = canvas.row(area, middle + n);
+        pen.skip(1).reserve(1);
+        let indent = pen.left().saturating_sub(columns(text, look)) / 2;
+        pen.skip(indent).put(role, text);
+    }
+}
+
+/// Why there are no bars.
+pub fn of_histogram(model: &Model) -> Empty {
+    unreached(model).unwrap_or_else(|| {
+        if model.histogram.shown.as_ref().is_none_or(|h| h.progress.is_some()) {
+            return empty(
+                if model.asks.is_open(Slot::Histogram) { "counting" } else { "not counted" },
+                "r counts anew",
+            );
+        }
+        nothing(model)
+    })
+}
+
+/// Why there are no rows.
+pub fn of_list(model: &Model) -> Empty {
+    unreached(model).unwrap_or_else(|| match model.list.scan {
+        _ if model.list.halted => empty("not read to the end", "r reads on"),
+        Some(_) if !model.list.knows_end() => empty("no hit yet", "Ctrl-C cancels the scan"),
+        _ if !model.list.loaded => empty("reading", ""),
+        _ => nothing(model),
+    })
+}
+
+fn unreached(model: &Model) -> Option<Empty> {
+    match &model.live.link {
+        Link::Down { reason, .. } => Some(empty(reason.clone(), "it is tried again by itself; q quits")),
+        Link::Connecting => Some(empty(format!("connecting to {}", model.source.label), "Ctrl-C or q quits")),
+        Link::Up if model.source.opened.is_none() => Some(empty("no store is open", ":stores chooses one")),
+        Link::Up => None,
+    }
+}
+
+fn nothing(model: &Model) -> Empty {
+    if model.filter.written.is_all() {
+        return empty("no dead jobs", "those that die appear here by themselves");
+    }
+    empty("nothing matches", "Esc widens, / edits the filter")
+}

@@ -1,0 +1,34 @@
+//! The filter in force, and how many jobs it selects.
+//!
+//! ```text
+//! / error:Net::* since:2h                                              ≥1,204 match  Esc widens
+//! / all dead jobs: press / to narrow
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::canvas::Canvas;
+use super::phrase::{Phrase, Ranked, draw_line};
+use super::words;
+use crate::tui::app::model::Model;
+use crate::tui::look::Role;
+
+/// Draws the filter line.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+    let look = canvas.look;
+    let written = model.filter.written.to_string();
+    let slash = Phrase::of(Role::Key, "/ ");
+    if written.is_empty() {
+        let hint = slash.and(Role::Dim, "all dead jobs: / narrows");
+        draw_line(canvas, area, 0, vec![Ranked::left(0, hint)], 2);
+        return;
+    }
+    let mut items = vec![Ranked::left(0, slash.and(Role::Strong, written))];
+    let counted = model.histogram.shown.as_ref();
+    if let Some(histogram) = counted {
+        let n = Phrase::of(Role::Number, words::count(histogram.total, look)).and(Role::Dim, " match");
+        items.push(Ranked::right(1, n));
+    }
+    items.push(Ranked::right(2, Phrase::of(Role::Key, "Esc").and(Role::Dim, " widens")));
+    draw_line(canvas, area, 0, items, 2);
+}

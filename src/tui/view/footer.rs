@@ -1,0 +1,92 @@
+//! The footer: the keys that matter here, as many as fit; or a sentence, while there is one.
+//!
+//! ```text
+//!  ? help  Enter open  (R replay)  / filter  Space mark  I ignore  Tab pane
+//!  ! counting: the statement was cancelled after 5s
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::canvas::Canvas;
+use super::phrase::{Phrase, Ranked, draw_line};
+use crate::tui::app;
+use crate::tui::app::model::{Model, Notice, Overlay, Purpose};
+use crate::tui::keys::{self, Binding, Place};
+use crate::tui::look::Role;
+
+/// Rows that a long sentence may take, upwards.
+const MOST_ROWS: usize = 4;
+
+/// Draws the footer.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+    match (&model.screen.notice, &model.overlay) {
+        (_, Overlay::Line(line)) => hints(canvas, area, typing(line.purpose)),
+        (Some(notice), _) => sentence(canvas, area, notice),
+        (None, _) => hints(canvas, area, of_place(model, model.place())),
+    }
+}
+
+/// A sentence in full: what does not fit on the line goes above it.
+fn sentence(canvas: &mut Canvas<'_>, area: Rect, notice: &Notice) {
+    let (role, lead) = if notice.is_fault { (Role::Danger, "! ") } else { (Role::Text, "") };
+    let text = format!("{lead}{}", notice.sentence);
+    let width = usize::from(area.width).saturating_sub(2);
+    let rows = super::panel::wrap(&text, width, canvas.look);
+    let count = rows.len().min(MOST_ROWS);
+    let height = u16::try_from(count).unwrap_or(1);
+    let area = Rect { y: area.bottom().saturating_sub(height), height, ..area };
+    canvas.clear(area);
+    for (n, row) in rows.iter().take(count).enumerate() {
+        let cut = n + 1 == count && rows.len() > count;
+        let mut pen = canvas.row(area, n);
+        pen.skip(1);
+        if cut {
+            let ellipsis = pen.ellipsis();
+            pen.reserve(2).put(role, row).put(role, ellipsis);
+        } else {
+            pen.put(role, row);
+        }
+    }
+}
+
+fn hints(canvas: &mut Canvas<'_>, area: Rect, hints: Vec<Phrase<'_>>) {
+    let ranked = hints.into_iter().enumerate();
+    let ranked = ranked.map(|(n, p)| Ranked::left(u8::try_from(n + 1).unwrap_or(u8::MAX), p)).collect();
+    draw_line(canvas, area, 0, ranked, 2);
+}
+
+/// The hints of a place, those to be kept longest first. What cannot be used now is dim and in brackets.
+fn of_place(model: &Model, place: Place) -> Vec<Phrase<'static>> {
+    keys::footer(place).into_iter().map(|b| hint(b, app::refusal(model, place, b.command).is_some())).collect()
+}
+
+/// A key with what it does.
+pub fn hint(binding: &'static Binding, disabled: bool) -> Phrase<'static> {
+    let key = binding.keys.first().copied().unwrap_or_default();
+    if disabled {
+        return Phrase::of(Role::Disabled, format!("({key} {})", binding.hint));
+    }
+    key_and(key, binding.hint)
+}
+
+/// A key with a word on what it does.
+pub fn key_and(key: &'static str, word: &'static str) -> Phrase<'static> {
+    Phrase::of(Role::Key, key).and(Role::Dim, " ").and(Role::Dim, word)
+}
+
+/// What the keys do while a line is typed: these never go through the table of bindings.
+fn typing(purpose: Purpose) -> Vec<Phrase<'static>> {
+    let enter = match purpose {
+        Purpose::Filter => "apply",
+        Purpose::Command => "run",
+        Purpose::Search => "search",
+    };
+    let mut hints = vec![key_and("Enter", enter), key_and("Esc", "cancel")];
+    if purpose != Purpose::Search {
+        hints.push(key_and("Tab", "complete"));
+    }
+    if purpose == Purpose::Filter {
+        hints.push(key_and("Up", "earlier filters"));
+    }
+    hints
+}

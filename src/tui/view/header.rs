@@ -1,0 +1,165 @@
+//! The header: where the jobs come from, whether that is still true, how many there are and how fast they grow.
+//!
+//! ```text
+//! shop · public.dead_letter_jobs · app_production as ops · PostgreSQL 15.18        PRODUCTION  ● live
+//! dead 1,204,331 · retrying 12 · ignored 9  +1,204 in 5m  look 1.2 ms                 run r-7 43 %: L
+//! ```
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use super::canvas::Canvas;
+use super::phrase::{Phrase, Ranked, draw_line};
+use super::words;
+use crate::domain::histogram::grouped;
+use crate::domain::job::State;
+use crate::domain::time::{Timestamp, short_span};
+use crate::triage::live::Growth;
+use crate::tui::app::model::{Link, Model, Overlay};
+use crate::tui::look::{Look, Role};
+
+/// Columns between items.
+const GAP: usize = 2;
+/// A look that is late by more is said to be.
+const LATE: Duration = Duration::from_secs(10);
+
+/// Draws the header.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
+    let look = canvas.look;
+    let mut first = origin(model);
+    first.extend(badges(model));
+    first.push(Ranked::right(0, link(model, look, now)));
+    draw_line(canvas, area, 0, first, GAP);
+    if area.height > 1 {
+        let mut second = totals(model, look, now);
+        second.extend(pace(model, now));
+        second.extend(activity(model));
+        draw_line(canvas, area, 1, second, GAP);
+    }
+}
+
+fn origin(model: &Model) -> Vec<Ranked<'_>> {
+    let mut items = vec![Ranked::left(0, Phrase::of(Role::Strong, &*model.source.label))];
+    if !model.source.banner.is_empty() {
+        items.push(Ranked::left(3, Phrase::of(Role::New, format!("[{}]", model.source.banner))));
+    }
+    let Some(opened) = &model.source.opened else { return items };
+    items.push(Ranked::left(2, Phrase::of(Role::Text, &*opened.info.title)));
+    let database = &opened.info.database;
+    let place = match opened.info.user.as_str() {
+        "" => Phrase::of(Role::Dim, &**database),
+        user => Phrase::of(Role::Dim, format!("{database} as {user}")),
+    };
+    items.push(Ranked::left(5, place));
+    items.push(Ranked::left(7, Phrase::of(Role::Dim, &*opened.info.server)));
+    items
+}
+
+fn badges(model: &Model) -> Vec<Ranked<'_>> {
+    let Some(opened) = &model.source.opened else { return Vec::new() };
+    let mut items = Vec::new();
+    if opened.info.read_only.is_some() {
+        items.push(Ranked::right(3, Phrase::of(Role::Warning, "READ-ONLY")));
+    }
+    if opened.production {
+        items.push(Ranked::right(1, Phrase::of(Role::Badge, " PRODUCTION ")));
+    }
+    items
+}
+
+/// How we stand with the source. The words say it; colour and glyph only repeat it.
+fn link<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Phrase<'m> {
+    let live = &model.live;
+    match &live.link {
+        Link::Connecting => Phrase::of(Role::Warning, "connecting"),
+        Link::Down { retry_at, .. } => {
+            // Rounded up: a countdown that shows 0 s and goes on looks broken.
+            let seconds = now.age(*retry_at).as_millis().div_ceil(1_000);
+            let rest = if seconds == 0 { "retrying now".into() } else { format!("retry in {seconds}s") };
+            Phrase::of(Role::Badge, " DISCONNECTED ").and(Role::Warning, format!(" {rest}"))
+        }
+        Link::Up if live.paused => Phrase::of(Role::Warning, format!("{} PAUSED", look.glyphs.paused)),
+        Link::Up => match (live.next_look, live.heard_at) {
+            (Some(due), Some(heard)) if due.after(LATE) < now => {
+                Phrase::of(Role::Warning, format!("{} heard {}", look.glyphs.live, words::ago(heard, now)))
+            }
+            _ => Phrase::of(Role::Good, format!("{} live", look.glyphs.live)),
+        },
+    }
+}
+
+fn totals<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> {
+    let mut items = Vec::new();
+    if let Some((counted_at, totals)) = &model.live.totals {
+        for state in State::ALL {
+            let Some((_, count)) = totals.iter().find(|(s, _)| *s == state) else { continue };
+            let number = if state == State::Dead { Role::Danger } else { Role::Text };
+            let phrase = Phrase::of(Role::Dim, format!("{state} ")).and(number, words::count(*count, look));
+            let rank = if state == State::Dead { 0 } else { 6 };
+            items.push(Ranked::left(rank, phrase));
+        }
+        if model.live.is_stale() {
+            let age = format!("as of {}", words::ago(*counted_at, now));
+            items.push(Ranked::left(2, Phrase::of(Role::Warning, age)));
+        }
+    }
+    items
+}
+
+/// How fast the dead grow, and what looking costs.
+fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
+    let mut items = Vec::new();
+    let server_now = model.live.server_now(now);
+    let growth = model.histogram.counts.as_ref().map(|c| c.growth(server_now));
+    if let Some(growth) = growth.filter(|_| !model.live.is_stale()) {
+        items.push(Ranked::left(1, growth_phrase(growth)));
+    }
+    if !model.live.cost.is_zero() {
+        let cost = format!("look {:.1} ms", model.live.cost.as_secs_f64() * 1e3);
+        items.push(Ranked::left(8, Phrase::of(Role::Dim, cost)));
+    }
+    items
+}
+
+fn growth_phrase(growth: Growth) -> Phrase<'static> {
+    let over = short_span(growth.over);
+    match growth.n {
+        0 => Phrase::of(Role::Good, format!("none in {over}")),
+        n => Phrase::of(Role::Danger, format!("+{} in {over}", grouped(n))),
+    }
+}
+
+/// What else is going on: a run whose gauge is hidden, or why the link is down.
+fn activity(model: &Model) -> Vec<Ranked<'_>> {
+    let mut items = Vec::new();
+    if let Link::Down { reason, .. } = &model.live.link {
+        items.push(Ranked::right(4, Phrase::of(Role::Dim, &**reason)));
+    }
+    if let Some(going) = model.runner.going.as_ref().filter(|_| !matches!(model.overlay, Overlay::Run)) {
+        let reached = going.tally.planned.saturating_sub(going.tally.not_started);
+        let word = match (model.runner.stopping, model.runner.paused) {
+            (true, _) => "stopping",
+            (_, true) => "paused",
+            _ => "running",
+        };
+        let share = words::percent(reached, going.tally.planned);
+        let chip = Phrase::of(Role::Warning, format!("{word} {} {share} ", going.run)).and(Role::Key, "L");
+        items.push(Ranked::right(1, chip));
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTES: Duration = Duration::from_secs(300);
+
+    #[test]
+    fn growth_says_its_direction_without_colour() {
+        let text = |n| growth_phrase(n).parts()[0].1.to_string();
+        assert_eq!(text(Growth { n: 1_204, over: MINUTES }), "+1,204 in 5m");
+        assert_eq!(text(Growth { n: 0, over: Duration::from_secs(40) }), "none in 40s");
+    }
+}

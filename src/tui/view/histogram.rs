@@ -1,0 +1,264 @@
+//! The histogram: what is dying, how much of it, how fast, and since when.
+//!
+//! ```text
+//!  [1 error class] 2 job class 3 queue                      counting 40 %
+//!   error class (41)              count  share  trend      last first
+//! ▸●Net::ReadTimeout      ███▌    1,204   83 %  ▁▁▂▅█▆▃▁     4s   2h
+//!   Stripe::CardError new ▌         101    7 %  ▁▁▁▁▁▁▁█     9s   3m
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::canvas::{Canvas, columns};
+use super::phrase::{Phrase, Ranked, draw_line};
+use super::{empty, words};
+use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::time::Timestamp;
+use crate::tui::app::Slot;
+use crate::tui::app::model::{Focus, Model};
+use crate::tui::look::{Glyphs, Look, Role};
+
+/// Columns of the cursor and the mark.
+const LEAD: usize = 2;
+/// A value is not made narrower than this for the sake of another column.
+const VALUE_LEAST: usize = 18;
+
+/// Draws the pane.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
+    let head = usize::from(area.height).saturating_sub(rows);
+    tabs(canvas, area, model);
+    let pane = &model.histogram;
+    let body = Rect { y: area.y + u16::try_from(head).unwrap_or(0), height: u16::try_from(rows).unwrap_or(0), ..area };
+    let shown = pane.bars().get(pane.top..).unwrap_or_default();
+    let shown = &shown[..shown.len().min(rows)];
+    let Some(histogram) = pane.shown.as_ref().filter(|h| !h.bars.is_empty()) else {
+        empty::draw(canvas, body, &empty::of_histogram(model));
+        return;
+    };
+    let plan = Columns::fit(usize::from(area.width), shown, histogram, model, canvas.look);
+    if head > 1 {
+        headings(canvas, area, &plan, histogram);
+    }
+    let now = model.live.server_now(now);
+    let most = histogram.bars.iter().map(|b| b.count.n).max().unwrap_or(1).max(1);
+    for (n, bar) in shown.iter().enumerate() {
+        let here = pane.index() == Some(pane.top + n);
+        row(canvas, body, n, &plan, &Line { bar, histogram, most, now, here, model });
+    }
+}
+
+fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+    let look = canvas.look;
+    let focused = model.screen.focus == Focus::Histogram;
+    let progress = progress(model);
+    let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
+    let room = usize::from(area.width).saturating_sub(3 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
+    let mut phrases = Phrase::empty();
+    for titles in [true, false] {
+        phrases = Phrase::empty();
+        for (n, facet) in offered.iter().enumerate() {
+            let word = if titles { facet.title() } else { facet.word() };
+            let gap = if n == 0 { "" } else { " " };
+            phrases = if *facet == model.histogram.facet {
+                let role = if focused { Role::TitleFocused } else { Role::Strong };
+                phrases.and(Role::Title, gap).and(role, format!("[{} {word}]", n + 1))
+            } else {
+                phrases.and(Role::Title, format!("{gap}{} {word}", n + 1))
+            };
+        }
+        if phrases.width(look) <= room {
+            break;
+        }
+    }
+    let mut items = vec![Ranked::left(0, phrases)];
+    items.extend(progress.map(|p| Ranked::right(1, p)));
+    draw_line(canvas, area, 0, items, 2);
+}
+
+/// How far an unfinished count has got.
+fn progress(model: &Model) -> Option<Phrase<'static>> {
+    let share = model.histogram.shown.as_ref()?.progress?;
+    let share = words::progress(share);
+    Some(if model.asks.is_open(Slot::Histogram) {
+        Phrase::of(Role::Warning, format!("counting {share}"))
+    } else {
+        Phrase::of(Role::Warning, format!("counted {share}: ")).and(Role::Key, "r").and(Role::Warning, " goes on")
+    })
+}
+
+/// Widths of the columns; 0 for one that has no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Columns {
+    value: usize,
+    bar: usize,
+    count: usize,
+    share: usize,
+    trend: usize,
+    last: usize,
+    first: usize,
+}
+
+impl Columns {
+    /// Shares out the width. What says how fast and since when comes before what the count says already.
+    fn fit(width: usize, shown: &[Bar], histogram: &Histogram, model: &Model, look: &Look) -> Columns {
+        let count = shown.iter().map(|b| columns(&words::count(b.count, look), look)).max().unwrap_or(0).max(5);
+        let slots = shown.iter().map(|b| b.trend.len()).max().unwrap_or(0);
+        let knows = |seen: fn(&Bar) -> bool| histogram.bars.iter().any(seen);
+        let mut left = width.saturating_sub(LEAD + count + 1);
+        let mut take = |wanted: bool, columns: usize| {
+            let fits = wanted && left >= VALUE_LEAST + columns + 1;
+            if fits {
+                left -= columns + 1;
+            }
+            if fits { columns } else { 0 }
+        };
+        let mut plan = Columns {
+            count,
+            trend: take(slots > 0, slots.min(8)),
+            last: take(knows(|b| b.last_seen.is_some()), 4),
+            bar: take(true, 6),
+            first: take(knows(|b| b.first_seen.is_some()), 5),
+            share: take(true, 5),
+            value: 0,
+        };
+        let longest = shown.iter().map(|b| name_width(b, model, look)).max().unwrap_or(0).max(14);
+        plan.value = left.min(longest);
+        let mut spare = left - plan.value;
+        if plan.trend > 0 {
+            let more = slots.saturating_sub(plan.trend).min(spare / 2);
+            (plan.trend, spare) = (plan.trend + more, spare - more);
+        }
+        if plan.bar > 0 {
+            let more = spare.min(24);
+            (plan.bar, spare) = (plan.bar + more, spare - more);
+        }
+        plan.value += spare;
+        plan
+    }
+}
+
+fn name_width(bar: &Bar, model: &Model, look: &Look) -> usize {
+    let new = if model.histogram.is_new(bar) { 4 } else { 0 };
+    columns(&words::value(bar.value.as_ref()), look) + new
+}
+
+fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, histogram: &Histogram) {
+    let title = format!("{} ({})", histogram.facet.title(), histogram.bars.len());
+    let mut pen = canvas.row(area, 1);
+    pen.skip(LEAD).cell(Role::Dim, &title, plan.value);
+    if plan.bar > 0 {
+        pen.skip(1 + plan.bar);
+    }
+    pen.skip(1).right(Role::Dim, "count", plan.count);
+    if plan.share > 0 {
+        pen.skip(1).right(Role::Dim, "share", plan.share);
+    }
+    if plan.trend > 0 {
+        pen.skip(1).cell(Role::Dim, "trend", plan.trend);
+    }
+    if plan.last > 0 {
+        pen.skip(1).right(Role::Dim, "last", plan.last);
+    }
+    if plan.first > 0 {
+        pen.skip(1).right(Role::Dim, "first", plan.first);
+    }
+}
+
+struct Line<'m> {
+    bar: &'m Bar,
+    histogram: &'m Histogram,
+    /// The largest count of all bars.
+    most: u64,
+    now: Timestamp,
+    here: bool,
+    model: &'m Model,
+}
+
+fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &Line<'_>) {
+    let look = canvas.look;
+    let glyphs = look.glyphs;
+    let Line { bar, model, now, .. } = line;
+    let mut pen = canvas.row(body, n);
+    pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
+    pen.cell(Role::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
+    let new = model.histogram.is_new(bar);
+    let name = words::value(bar.value.as_ref());
+    let room = plan.value - if new { 4.min(plan.value) } else { 0 };
+    let role = if bar.value.is_some() { Role::Error } else { Role::Dim };
+    if new {
+        let used = columns(&name, look).min(room);
+        pen.cell(role, &name, used).cell(Role::New, " new", plan.value - used);
+    } else {
+        pen.cell(role, &name, plan.value);
+    }
+    if plan.bar > 0 {
+        pen.skip(1).cell(Role::Bar, &gauge(bar.count.n, line.most, plan.bar, &glyphs), plan.bar);
+    }
+    pen.skip(1).right(Role::Number, &words::count(bar.count, look), plan.count);
+    if plan.share > 0 {
+        pen.skip(1).right(Role::Text, &words::percent(bar.count.n, line.histogram.total.n), plan.share);
+    }
+    if plan.trend > 0 {
+        pen.skip(1).cell(Role::Trend, &spark(&bar.trend, plan.trend, &glyphs), plan.trend);
+    }
+    let seen = |at: Option<Timestamp>| at.map_or_else(|| "-".into(), |at| words::age(at, *now));
+    if plan.last > 0 {
+        pen.skip(1).right(Role::Time, &seen(bar.last_seen), plan.last);
+    }
+    if plan.first > 0 {
+        pen.skip(1).right(Role::Time, &seen(bar.first_seen), plan.first);
+    }
+    if line.here {
+        let role = if model.screen.focus == Focus::Histogram { Role::Cursor } else { Role::CursorDim };
+        canvas.tint(super::line_of(body, n), role);
+    }
+}
+
+/// A bar of at most `width` columns, in eighths; anything above nothing shows.
+pub fn gauge(n: u64, most: u64, width: usize, glyphs: &Glyphs) -> String {
+    let eighths = (u128::from(n) * (width as u128) * 8).div_ceil(u128::from(most.max(1)));
+    let eighths = usize::try_from(eighths).unwrap_or(usize::MAX).min(width * 8);
+    let mut bar = glyphs.bar[7].repeat(eighths / 8);
+    match eighths % 8 {
+        0 => {}
+        // Where there is but one glyph, the least still shows.
+        rest if eighths < 8 && glyphs.is_plain() => bar.push_str(glyphs.bar[rest.max(3)]),
+        rest => bar.push_str(glyphs.bar[rest - 1]),
+    }
+    bar
+}
+
+/// A sparkline of `width` columns: slots are summed up where there are more of them.
+fn spark(trend: &[u32], width: usize, glyphs: &Glyphs) -> String {
+    let width = width.min(trend.len()).max(1);
+    let slot = |n: usize| n * trend.len() / width;
+    let sums: Vec<u64> = (0..width).map(|n| trend[slot(n)..slot(n + 1)].iter().map(|x| u64::from(*x)).sum()).collect();
+    let most = sums.iter().copied().max().unwrap_or(0).max(1);
+    sums.iter().map(|sum| glyphs.spark[usize::try_from((sum * 8).div_ceil(most)).unwrap_or(8).min(8)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::look::Glyphs;
+
+    fn glyphs() -> Glyphs {
+        let settings = crate::tui::app::Settings::default();
+        Look::of(&settings, |_| None).glyphs
+    }
+
+    #[test]
+    fn the_smallest_count_still_has_a_bar_and_the_largest_fills_it() {
+        assert_eq!(gauge(1, 1_000_000, 8, &glyphs()), "▏");
+        assert_eq!(gauge(1_000_000, 1_000_000, 8, &glyphs()), "████████");
+        assert_eq!(gauge(0, 0, 8, &glyphs()), "");
+        assert_eq!(gauge(u64::MAX, 1, 3, &glyphs()), "███");
+    }
+
+    #[test]
+    fn a_trend_keeps_its_peaks_when_it_is_squeezed() {
+        assert_eq!(spark(&[0, 0, 0, 8, 0, 0, 4, 0], 4, &glyphs()), " █ ▄");
+        assert_eq!(spark(&[], 4, &glyphs()).chars().count(), 1);
+        assert_eq!(spark(&[1], 4, &glyphs()), "█");
+    }
+}

@@ -1,0 +1,123 @@
+//! Numbers, times and shares in the form that screens show them.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::domain::histogram::{Count, Exactness, grouped};
+use crate::domain::job::JobRow;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::tui::look::Look;
+
+/// Characters of a value that are looked at for a screen.
+const HEAD: usize = 400;
+
+/// A count with its mark: `1,204`, `~1,204`, `≥1,204`.
+pub fn count(count: Count, look: &Look) -> String {
+    match count.exactness {
+        Exactness::AtLeast => format!("{}{}", look.glyphs.at_least, grouped(count.n)),
+        _ => count.to_string(),
+    }
+}
+
+/// A count in at most five columns, for running text: `987`, `12.3k`, `1.2M`.
+pub fn short_count(n: u64) -> String {
+    match n {
+        0..=9_999 => n.to_string(),
+        10_000..=999_949 => format!("{:.1}k", n as f64 / 1e3),
+        _ => format!("{:.1}M", n as f64 / 1e6),
+    }
+}
+
+/// A share of a whole: `83 %`, `<1 %`.
+pub fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return String::new();
+    }
+    let share = u128::from(part) * 100 / u128::from(whole);
+    if share == 0 && part > 0 { "<1 %".into() } else { format!("{share} %") }
+}
+
+/// A share between 0 and 1 as whole percent, never 100 before the end.
+pub fn progress(share: f32) -> String {
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    let percent = (share * 100.0).floor() as u32;
+    format!("{} %", if share < 1.0 { percent.min(99) } else { 100 })
+}
+
+/// An age in at most four columns: `9s`, `4m`, `2h`, `3d`, `12w`, `3y`.
+pub fn age(at: Timestamp, now: Timestamp) -> String {
+    let s = at.age(now).as_secs();
+    match s {
+        0..=59 => format!("{s}s"),
+        60..=3_599 => format!("{}m", s / 60),
+        3_600..=86_399 => format!("{}h", s / 3_600),
+        86_400..=1_209_599 => format!("{}d", s / 86_400),
+        1_209_600..=31_535_999 => format!("{}w", s / 604_800),
+        _ => format!("{}y", s / 31_536_000),
+    }
+}
+
+/// A time of death as a column of 8 or 11 shows it: the time of day within the last day, a date before that.
+pub fn moment(at: Option<Timestamp>, now: Timestamp, width: usize) -> String {
+    let Some(at) = at else { return "-".into() };
+    let Some(calendar) = at.calendar() else { return "?".into() };
+    let far = at.0.abs_diff(now.0) / 1_000_000;
+    let format = match (far, width >= 11) {
+        (0..86_400, _) => "%H:%M:%S",
+        (86_400..26_000_000, true) => "%m-%d %H:%M",
+        (86_400..26_000_000, false) => "%b %d",
+        (_, true) => "%Y-%m-%d",
+        (_, false) => "%Y-%m",
+    };
+    render(calendar, format)
+}
+
+fn render(at: DateTime<Utc>, format: &str) -> String {
+    at.format(format).to_string()
+}
+
+/// `4m ago`, or `in 2h` where clocks disagree.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    if at > now { format!("in {}", age(now, at)) } else { format!("{} ago", age(at, now)) }
+}
+
+/// A span with seconds where they matter: `48s`, `12m05s`, `2h05m`.
+pub fn span(span: Duration) -> String {
+    let s = span.as_secs();
+    match s {
+        60..=3_599 => format!("{}m{:02}s", s / 60, s % 60),
+        _ => crate::domain::time::short_span(span),
+    }
+}
+
+/// What a bar or a split stands for; a missing value and an empty one are told apart.
+pub fn value(value: Option<&Untrusted>) -> String {
+    match value {
+        None => "(none)".into(),
+        Some(text) => match &*text.line_head(HEAD) {
+            "" => "\"\"".into(),
+            text => text.to_owned(),
+        },
+    }
+}
+
+/// A field of a job, or a dash.
+pub fn field(value: Option<&Untrusted>) -> String {
+    value.map_or_else(|| "-".into(), |text| text.line_head(HEAD).to_string())
+}
+
+/// `3/25`, `3`, or a dash.
+pub fn attempts(row: &JobRow) -> String {
+    match (row.attempts, row.max_attempts) {
+        (Some(made), Some(most)) => format!("{made}/{most}"),
+        (Some(made), None) => made.to_string(),
+        (None, _) => "-".into(),
+    }
+}
+
+/// `1 job`, `1,204 jobs`.
+pub fn jobs(n: u64) -> String {
+    format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
+}
