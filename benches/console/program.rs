@@ -21,15 +21,12 @@ fn console(url: &str) -> Pty {
     Pty::console(&[]).size(140, 45).env("DATABASE_URL", url).start()
 }
 
-/// Bars, and rows of the list beside them: what an operator can decide on.
+/// Bars, and rows of the list: what an operator can decide on.
 fn is_useful(screen: &Screen<'_>) -> bool {
-    let is_bar = |text: &str| text.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
-    let is_job = |text: &str| text.split([' ', '▸']).any(|word| word.len() >= 5 && word.as_bytes()[2] == b':');
-    let rows = screen.rows();
-    let halves: Vec<(&str, &str)> = rows.iter().filter_map(|row| row.split_once('│')).collect();
-    let bars = halves.iter().filter(|(left, _)| is_bar(left)).count();
-    let jobs = halves.iter().filter(|(_, right)| is_job(right)).count();
-    bars >= 3 && jobs >= 5
+    let is_bar = |row: &String| row.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
+    let is_job = |row: &String| row.split_whitespace().count() >= 4;
+    screen.rows().iter().filter(|row| is_bar(row)).count() >= 3
+        && screen.below("time UTC", 2).iter().filter(|row| is_job(row)).count() >= 5
 }
 
 /// From the start of the process to bars and rows on the screen, against psql that prints the page and no bars.

@@ -26,7 +26,9 @@ fn the_demo_shows_bars_and_jobs_and_leaves_the_terminal_clean() {
 fn a_filter_narrows_the_list_and_escape_widens_it() {
     let mut demo = demo();
     demo.send("/class:*Capture*<Enter>");
-    demo.wait("the filter and how many match", |screen| screen.contains("/ class:*Capture*") && screen.contains(" match"));
+    demo.wait("the filter and how many match", |screen| {
+        screen.contains("/ class:*Capture*") && screen.contains(" match")
+    });
     demo.wait("the jobs that match", |screen| row_under_cursor(screen).is_some_and(|row| row.contains("Capture")));
     demo.send("<Esc>");
     demo.wait_for_text("all dead jobs");

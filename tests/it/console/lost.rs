@@ -44,7 +44,8 @@ async fn the_cursor_stays_on_its_job_while_another_session_replays_and_new_jobs_
     let home = tempfile::tempdir().expect("a folder");
     command(&db, home.path(), &["replay", "300", "299", "298", "--yes"]);
     let late = "('{}', 5, 'Late', 'new', now())";
-    db.execute(&format!("insert into jobs_dlq (payload, attempts, error_class, error_msg, failed_at) values {late}")).await;
+    db.execute(&format!("insert into jobs_dlq (payload, attempts, error_class, error_msg, failed_at) values {late}"))
+        .await;
     pty.wait("what is new and what is gone", |screen| screen.contains("new: g") && screen.contains("gone"));
     assert_eq!(text_under_cursor(&pty), row);
     pty.send("<Enter>");

@@ -38,24 +38,24 @@ fn has_bars(screen: &Screen<'_>) -> bool {
     screen.rows().iter().filter(|row| drawn(row)).count() >= 3
 }
 
-/// The row of the list under the cursor now.
-fn text_under_cursor(pty: &Pty) -> String {
-    pty.see(row_under_cursor).unwrap_or_else(|| panic!("no row under the cursor\n{}", pty.text()))
-}
-
-/// The row of the list under the cursor: the one that has both the cursor and a time of day.
-fn row_under_cursor(screen: &Screen<'_>) -> Option<String> {
-    let rows = screen.rows();
-    let found = rows.iter().filter_map(|row| row.rsplit_once('▸').map(|(_, row)| row)).find(|row| has_time(row));
-    found.map(|row| row.trim().to_owned())
-}
-
-/// Whether a text holds a time of day.
-fn has_time(text: &str) -> bool {
-    text.split([' ', '▸', '●', '│']).any(|word| word.len() >= 5 && word.as_bytes().get(2) == Some(&b':'))
+/// The rows of the list with what stands before them: its cursor and its marks.
+fn jobs(screen: &Screen<'_>) -> Vec<String> {
+    let rows = screen.below("time UTC", 2).into_iter();
+    // A row has at least a time, an error class and attempts; below the list the open job or the footer begins.
+    rows.take_while(|row| row.starts_with(['▸', ' ']) && row.split_whitespace().count() >= 4).collect()
 }
 
 /// Whether rows of jobs are in view.
 fn has_jobs(screen: &Screen<'_>) -> bool {
-    screen.rows().iter().filter(|row| has_time(row)).count() >= 3
+    jobs(screen).len() >= 3
+}
+
+/// The row of the list under the cursor.
+fn row_under_cursor(screen: &Screen<'_>) -> Option<String> {
+    jobs(screen).into_iter().find(|row| row.starts_with('▸'))
+}
+
+/// The row of the list under the cursor now.
+fn text_under_cursor(pty: &Pty) -> String {
+    pty.see(row_under_cursor).unwrap_or_else(|| panic!("no row under the cursor\n{}", pty.text()))
 }
