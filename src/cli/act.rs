@@ -43,7 +43,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         }
         Err(error) => return Err(error.into()),
     };
-    match decide(&plan, args)? {
+    match decide(&plan, args).await? {
         Decision::Go => execute::confirmed(opened, &ledger, &plan.run, args.output.output).await,
         Decision::ShowOnly => {
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
@@ -92,7 +92,7 @@ enum Decision {
 }
 
 /// What happens with a plan: shown only, confirmed, or refused.
-fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
+async fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
     if args.dry_run {
         return Ok(Decision::ShowOnly);
     }
@@ -109,12 +109,9 @@ fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
     }
     let confirmed = match plan.confirm {
         Confirm::Key => true,
-        Confirm::Yes => {
-            let answer = out::ask(&format!("{} {}? [y/N]", plan.action, jobs(plan.count)))?;
-            answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes"))
-        }
+        Confirm::Yes => out::confirm(&format!("{} {}?", plan.action, jobs(plan.count))).await?,
         Confirm::TypeCount => {
-            let answer = out::ask(&format!("type {} to {} {}:", plan.count, plan.action, jobs(plan.count)))?;
+            let answer = out::ask(&format!("type {} to {} {}:", plan.count, plan.action, jobs(plan.count))).await?;
             answer.is_some_and(|a| a.replace(',', "") == plan.count.to_string())
         }
     };

@@ -59,8 +59,7 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
             return Err(Fault::refused("nothing was written: without a terminal to confirm on, --yes is needed").into());
         }
         let left = grouped(run.tally.not_started + run.tally.in_doubt);
-        let answer = out::ask(&format!("go on with {left} jobs? [y/N]"))?;
-        if !answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes")) {
+        if !out::confirm(&format!("go on with {left} jobs?")).await? {
             return Err(Fault::refused("not confirmed: nothing was written").into());
         }
     }

@@ -8,6 +8,8 @@ use thiserror::Error;
 use crate::config::{ConfigError, mask_secrets};
 use crate::domain::filter::ParseError;
 use crate::store::StoreError;
+use crate::triage::freeze::PlanError;
+use crate::triage::run::RunError;
 
 /// What the exit code says. The numbers are a contract with scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,11 @@ fn code_of(error: &anyhow::Error) -> Code {
             }
             if cause.is::<ConfigError>() || cause.is::<ParseError>() {
                 return Some(Code::Usage);
+            }
+            let disabled = matches!(cause.downcast_ref(), Some(PlanError::Disabled(_)))
+                || matches!(cause.downcast_ref(), Some(RunError::Disabled(_)));
+            if disabled {
+                return Some(Code::Refused);
             }
             match cause.downcast_ref::<StoreError>() {
                 Some(StoreError::Input(_)) => Some(Code::Usage),

@@ -18,7 +18,7 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
     let preset = Preset::named(&args.preset)?;
     let origin = session.origin()?;
     let budget = session.budget(&origin);
-    let engine = origin.connect(session).await?;
+    let engine = origin.connect(session, &budget).await?;
     let plan = preset.plan(&engine, &budget).await?;
     for table in &plan.kept {
         out::say(&format!("{table} is there already and stays as it is"));
@@ -39,8 +39,7 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
         if !out::somebody_is_there() {
             return Err(Fault::refused("nothing was created: without a terminal to confirm on, --yes is needed").into());
         }
-        let answer = out::ask(&format!("create {tables} in {}? [y/N]", origin.name))?;
-        if !answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes")) {
+        if !out::confirm(&format!("create {tables} in {}?", origin.name)).await? {
             return Err(Fault::refused("not confirmed: nothing was created").into());
         }
     }

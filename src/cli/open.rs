@@ -54,7 +54,7 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let engine = Arc::new(origin.connect(session).await?);
+    let engine = Arc::new(origin.connect(session, budget).await?);
     let library = library(session);
     let detection = sql::detect(&engine, &library.adapters, budget).await?;
     Ok(Surveyed { origin, engine, library, detection })
@@ -119,7 +119,7 @@ impl Surveyed {
         let Some(adapter) = self.library.get(&found.adapter) else {
             anyhow::bail!("the adapter {} is gone", found.adapter);
         };
-        let options = OpenOptions { destination: destination(self.origin.source.as_ref()) };
+        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),

@@ -64,14 +64,36 @@ pub fn somebody_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks and reads one line; `None` at the end of input.
-pub fn ask(question: &str) -> io::Result<Option<String>> {
+/// Asks and reads one line; `None` at the end of input, or when the operator interrupts.
+///
+/// # Errors
+/// When the question cannot be written or the answer not be read.
+pub async fn ask(question: &str) -> io::Result<Option<String>> {
     let mut err = io::stderr();
     write!(err, "{question} ")?;
     err.flush()?;
-    let mut line = String::new();
-    let n = io::stdin().read_line(&mut line)?;
-    Ok((n > 0).then(|| line.trim().to_owned()))
+    // Reading waits on a thread of its own: an interrupt is listened to by us, and would not end a read.
+    let reading = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        let n = io::stdin().read_line(&mut line)?;
+        Ok((n > 0).then(|| line.trim().to_owned()))
+    });
+    tokio::select! {
+        answer = reading => answer.map_err(io::Error::other)?,
+        () = super::signal::stop_requested() => {
+            writeln!(err)?;
+            Ok(None)
+        }
+    }
+}
+
+/// Asks a question whose answer is no unless it is yes.
+///
+/// # Errors
+/// As [`ask`].
+pub async fn confirm(question: &str) -> io::Result<bool> {
+    let answer = ask(&format!("{question} [y/N]")).await?;
+    Ok(answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes")))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use super::exit::Fault;
 use crate::config::{Config, Paths, Source};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
-use crate::store::Budget;
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::target::Target;
+use crate::store::{Budget, StoreError};
 
 /// What to print when nothing says which database: five lines.
 const NOWHERE: &str = "\
@@ -156,16 +156,19 @@ impl Origin {
         self.source.as_ref().is_some_and(|s| s.production)
     }
 
-    /// Connects.
+    /// Connects, unless the budget is cancelled first.
     ///
     /// # Errors
     /// When the database cannot be reached or refuses us.
-    pub async fn connect(&self, session: &Session) -> Result<Engine> {
+    pub async fn connect(&self, session: &Session, budget: &Budget) -> Result<Engine> {
         let options = EngineOptions {
             read_only: self.read_only,
             connect_timeout: session.config.timeouts.connect,
             ..EngineOptions::default()
         };
-        Ok(Engine::connect(&self.target, &options).await?)
+        tokio::select! {
+            engine = Engine::connect(&self.target, &options) => Ok(engine?),
+            () = budget.cancel.cancelled() => Err(StoreError::Cancelled.into()),
+        }
     }
 }

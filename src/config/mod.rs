@@ -5,6 +5,7 @@
 
 mod error;
 mod file;
+mod keys;
 mod paths;
 mod source;
 
@@ -16,7 +17,7 @@ pub use file::FILE_NAME;
 pub use paths::Paths;
 pub use source::{Address, ReplayTo, Source};
 
-use file::Raw;
+use keys::Raw;
 
 /// Jobs above which an action asks for the number to be typed, unless the config says otherwise.
 pub const CONFIRM_COUNT: u64 = 100;

@@ -5,6 +5,7 @@
 
 mod archive;
 mod batches;
+mod cohort;
 mod error;
 mod hold;
 mod id;

@@ -1,8 +1,8 @@
 //! A command of the operator's as the destination of replayed jobs: one JSON line per job in, one per job back.
 
 mod answers;
+mod line;
 
-use std::collections::HashMap;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::Instant;
 
 use self::answers::{Answers, Tail};
+use self::line::Line;
 use crate::domain::job::JobId;
 use crate::store::{Deliver, Message};
 
@@ -21,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Starts a command once per batch, without a shell, and takes from its output which jobs it accepted.
 ///
-/// In: one JSON text per line and job. Out: `{"id":…,"ok":true}` or `{"id":…,"ok":false,"error":"…"}`; lines that are no
+/// In: one JSON text per line and job, which has the dead job's `id` first where the message has none. Out: `{"id":…,"ok":true}` or `{"id":…,"ok":false,"error":"…"}`; lines that are no
 /// JSON object with an `id` are its own talk. A job that is not answered for is refused with the exit status and the
 /// end of what the command wrote to its standard error.
 #[derive(Clone, Debug)]
@@ -35,31 +36,27 @@ pub struct CommandDestination {
 impl Deliver for CommandDestination {
     fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
         async move {
-            let (mut answers, reason) = match self.run(&batch).await {
+            let lines: Vec<Line> = batch.iter().map(Line::new).collect();
+            let (answers, reason) = match self.run(&lines).await {
                 Ok(done) => done,
-                Err(reason) => (HashMap::new(), reason),
+                Err(reason) => (vec![None; lines.len()], reason),
             };
-            batch
-                .into_iter()
-                .map(|Message { id, .. }| {
-                    let answer = answers.remove(id.as_str()).unwrap_or_else(|| Err(reason.clone()));
-                    (id, answer)
-                })
-                .collect()
+            let answered = batch.into_iter().zip(answers);
+            answered.map(|(message, answer)| (message.id, answer.unwrap_or_else(|| Err(reason.clone())))).collect()
         }
         .boxed()
     }
 }
 
-/// What the command said of each job, by id, and what to say of those that it did not answer for.
-type Delivered = (HashMap<String, Result<(), String>>, String);
+/// What the command said of each job, and what to say of those that it did not answer for.
+type Delivered = (Vec<Option<Result<(), String>>>, String);
 
 impl CommandDestination {
-    async fn run(&self, batch: &[Message]) -> Result<Delivered, String> {
+    async fn run(&self, batch: &[Line]) -> Result<Delivered, String> {
         let name = self.argv.first().cloned().unwrap_or_default();
         let mut child = self.start().map_err(|e| format!("cannot start `{name}`: {e}"))?;
         let mut group = Group(child.id());
-        let mut talk = Talk { answers: Answers::default(), tail: Tail::default(), hung: false };
+        let mut talk = Talk { answers: Answers::to(batch), tail: Tail::default(), hung: false };
         self.talk(&mut child, batch, &mut talk).await;
         let status = if talk.hung { None } else { tokio::time::timeout(GRACE, child.wait()).await.ok() };
         let status = status.and_then(Result::ok);
@@ -70,7 +67,7 @@ impl CommandDestination {
         // Reaps it; after the kill this does not wait.
         let _ = tokio::time::timeout(GRACE, child.wait()).await;
         let reason = self.reason(&name, &talk, status);
-        Ok((talk.answers.into_map(), reason))
+        Ok((talk.answers.into_told(), reason))
     }
 
     fn start(&self) -> std::io::Result<Child> {
@@ -89,7 +86,7 @@ impl CommandDestination {
     }
 
     /// Writes jobs and reads answers at the same time, so that neither side waits for a full pipe of the other.
-    async fn talk(&self, child: &mut Child, batch: &[Message], talk: &mut Talk) {
+    async fn talk(&self, child: &mut Child, batch: &[Line], talk: &mut Talk) {
         let (Some(stdin), Some(mut stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -158,11 +155,9 @@ struct Talk {
 }
 
 /// Writes every job and closes the pipe. A command that stops reading is found out by what it does not answer.
-async fn feed(mut stdin: ChildStdin, batch: &[Message]) {
-    for message in batch {
-        let mut line = message.json.clone().into_bytes();
-        line.push(b'\n');
-        if stdin.write_all(&line).await.is_err() {
+async fn feed(mut stdin: ChildStdin, batch: &[Line]) {
+    for line in batch {
+        if stdin.write_all(line.text.as_bytes()).await.is_err() {
             return;
         }
     }

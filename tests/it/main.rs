@@ -1,6 +1,7 @@
 //! The integration tests, in one binary so that one PostgreSQL and one MariaDB serve them all.
 
 mod architecture;
+mod cli;
 mod console;
 mod dependencies;
 mod engine;
@@ -11,5 +12,7 @@ mod pgbouncer;
 mod pty;
 mod run;
 mod store_desk;
+mod store_destinations;
+mod store_filters;
 mod store_story;
 mod terminal;

@@ -16,6 +16,7 @@ use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
 use dlq_tui::triage::Desk;
+use dlq_tui::triage::deliver::CommandDestination;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 use dlq_tui::triage::progress::RunProgress;
@@ -33,14 +34,17 @@ fn budget() -> Budget {
 }
 
 async fn desk(url: &str, table: &str) -> Desk {
+    desk_to(url, table, ReplayDestination::Table("jobs".to_owned())).await
+}
+
+async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk {
     let target = Target::from_url(url).expect("a target");
     let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
     let adapters = built_in().expect("adapters");
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == table).expect("the layout");
     let adapter = adapters.iter().find(|a| a.name == table).expect("the adapter");
-    let options = OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()) };
-    let store = open(engine, adapter, found, &options, &budget()).await.expect("a store");
+    let store = open(engine, adapter, found, &OpenOptions { destination }, &budget()).await.expect("a store");
     Desk { store: Arc::new(store), source: "test".into(), production: false, operator: Operator::default() }
 }
 
@@ -125,6 +129,35 @@ async fn two_operators_with_overlapping_cohorts_replay_each_job_once() {
             assert_eq!(first.done + second.done, before, "{told}");
             assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
         }
+    }
+}
+
+#[tokio::test]
+async fn only_jobs_that_a_command_acknowledges_are_marked_and_the_rest_stay_dead_with_the_reason() {
+    for db in every_engine("command").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 60).await;
+        let before = dead(&db, layout).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk_to(&db.url, layout.table(), ReplayDestination::Command).await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        // Takes five jobs, refuses one, and dies.
+        let script = r#"n=0; while IFS= read -r line; do id=${line#*\"id\":\"}; id=${id%%\"*}; n=$((n+1));
+            [ $n -le 5 ] && echo "{\"id\":\"$id\",\"ok\":true}";
+            [ $n -eq 6 ] && echo "{\"id\":\"$id\",\"ok\":false,\"error\":\"no queue\"}";
+            [ $n -eq 7 ] && { echo 'redis went away' >&2; exit 9; }; done"#;
+        let argv = ["/bin/sh", "-c", script].map(str::to_owned).into();
+        let deliver = Arc::new(CommandDestination { argv, timeout: Duration::from_secs(30) });
+        let options = RunOptions { deliver: Some(deliver), batch: 200, ..options() };
+        let receipt = execute(&desk, &ledger, &run, options, &RunControl::new(), &progress()).await.expect("a receipt");
+        let tally = receipt.run.tally;
+        let told = format!("{:?}: {tally:?}", db.engine);
+        assert_eq!((tally.done, tally.failed_total()), (5, before - 5), "{told}");
+        let reasons: Vec<&str> = tally.failed.iter().map(|(reason, _)| reason.exact()).collect();
+        assert!(reasons.contains(&"no queue"), "{told}");
+        assert!(reasons.iter().any(|r| r.contains("exit status: 9") && r.contains("redis went away")), "{told}");
+        assert_eq!(dead(&db, layout).await, before - 5, "{told}");
     }
 }
 

@@ -38,13 +38,22 @@ pub async fn store(db: &TestDb, layout: Layout) -> SqlStore {
     store_to(db, layout, ReplayDestination::Table("jobs".to_owned())).await
 }
 
+/// The same, reading by windows only.
+pub async fn gentle_store(db: &TestDb, layout: Layout) -> SqlStore {
+    store_with(db, layout, OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()), gentle: true }).await
+}
+
 pub async fn store_to(db: &TestDb, layout: Layout, destination: ReplayDestination) -> SqlStore {
+    store_with(db, layout, OpenOptions { destination, gentle: false }).await
+}
+
+async fn store_with(db: &TestDb, layout: Layout, options: OpenOptions) -> SqlStore {
     let engine = engine(db).await;
     let adapters = built_in().expect("adapters");
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == layout.table());
     let found = found.unwrap_or_else(|| panic!("{} not found: {detection:?}", layout.table()));
-    open(engine, &adapter(layout.table()), found, &OpenOptions { destination }, &budget()).await.expect("a store")
+    open(engine, &adapter(layout.table()), found, &options, &budget()).await.expect("a store")
 }
 
 pub fn filter(text: &str) -> Filter {
@@ -69,11 +78,6 @@ pub async fn exhaust(store: &dyn Store, filter: &Filter, sort: Sort, from: Curso
     let ids: BTreeSet<&JobId> = all.iter().map(|e| &e.row.id).collect();
     assert_eq!(ids.len(), all.len(), "a row came twice");
     all
-}
-
-pub async fn ids(store: &dyn Store, text: &str) -> BTreeSet<String> {
-    let entries = exhaust(store, &filter(text), Sort::default(), Cursor::Start, 7).await;
-    entries.into_iter().map(|e| e.row.id.as_str().to_owned()).collect()
 }
 
 /// A histogram carried to its end.

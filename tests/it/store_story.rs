@@ -143,6 +143,17 @@ async fn counts_by_every_facet_are_those_of_the_rows() {
             assert_eq!(step.histogram.total.exactness, Exactness::Exact);
             assert!(step.watermark.is_some());
         }
+        let gentle = gentle_store(&db, layout).await;
+        for facet in [Facet::Error, Facet::Hour, Facet::Fingerprint] {
+            let (whole, windows) =
+                (histogram(&store, facet, &Filter::all()).await, histogram(&gentle, facet, &Filter::all()).await);
+            assert_eq!(bars(&windows.histogram), bars(&whole.histogram), "{facet} by windows");
+            assert_eq!(windows.recent, whole.recent);
+        }
+        let down = exhaust(&gentle, &Filter::all(), Sort::default(), Cursor::Start, 97).await;
+        let up = exhaust(&gentle, &Filter::all(), Sort::default(), Cursor::End, 60).await;
+        assert_eq!(down, rows);
+        assert_eq!(up, rows);
         let totals = store.totals(&budget()).await.expect("totals");
         let dead = totals.iter().find(|(s, _)| *s == State::Dead).map(|(_, c)| c.n);
         assert_eq!(dead, Some(layout.count_dead(&db).await));

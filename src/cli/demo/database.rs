@@ -80,16 +80,19 @@ impl Shop {
         if deaths.is_empty() {
             return Ok(());
         }
-        let (columns, bind): (&str, fn(&mut SqliteArguments, &Death) -> Result<()>) = match self.layout {
-            Layout::JobsDlq => (JOBS_DLQ_COLUMNS, bind_jobs_dlq),
-            Layout::DeadLetterJobs => (DEAD_LETTER_JOBS_COLUMNS, bind_dead_letter_jobs),
+        let columns = match self.layout {
+            Layout::JobsDlq => JOBS_DLQ_COLUMNS,
+            Layout::DeadLetterJobs => DEAD_LETTER_JOBS_COLUMNS,
         };
         let width = columns.split(',').count();
         let row = format!("({})", vec!["?"; width].join(","));
         let rows = vec![row.as_str(); deaths.len()].join(",");
         let mut values = SqliteArguments::default();
         for death in deaths {
-            bind(&mut values, death)?;
+            match self.layout {
+                Layout::JobsDlq => bind_jobs_dlq(&mut values, death)?,
+                Layout::DeadLetterJobs => bind_dead_letter_jobs(&mut values, death)?,
+            }
         }
         let sql = format!("INSERT INTO {} ({columns}) VALUES {rows}", self.layout.word());
         sqlx::query_with(AssertSqlSafe(sql), values).execute(&mut self.connection).await?;

@@ -2,7 +2,7 @@
 
 use super::error::ParseError;
 use super::key::{KeyInfo, ValueKind};
-use super::{Filter, Key, Term, Test, TimeBound, parse, quote, when};
+use super::{Filter, Key, Term, Test, TimeBound, moment, parse, quote};
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
 
@@ -18,11 +18,14 @@ impl Filter {
     }
 
     /// This filter narrowed to values of a facet that its histogram showed: they take the place of the terms that
-    /// chose among the facet's values before; negated terms and bounds of time stay.
+    /// chose among the facet's values before; negated terms and bounds of time stay. Without values it stays as it is.
     ///
     /// # Errors
     /// If a value is none that the facet's key can take.
     pub fn narrow(&self, facet: Facet, values: &[Option<&str>]) -> Result<Filter, ParseError> {
+        if values.is_empty() {
+            return Ok(self.clone());
+        }
         let key = Key::of_facet(facet);
         let mut filter = self.keep(|term| term.negated || term.joins() != (&key, 0));
         for value in values {
@@ -45,6 +48,8 @@ impl Filter {
     }
 
     /// The term that selects one value of a facet, `None` standing for jobs that have none.
+    ///
+    /// It parses for every text; for hours and fingerprints, which are no free text, if the value is one.
     pub fn term_for(facet: Facet, value: Option<&str>) -> String {
         let key = Key::of_facet(facet);
         let own = KeyInfo::of(&key);
@@ -100,7 +105,7 @@ fn term_text(info: &KeyInfo, key: &Key, value: Option<&str>) -> String {
 fn times(kind: ValueKind, test: &Test) -> String {
     let Test::Time { from, to } = test else { return String::new() };
     let text = |bound: &Option<TimeBound>| match bound {
-        Some(TimeBound::At(at)) => when::moment_text(*at),
+        Some(TimeBound::At(at)) => moment::text(*at),
         _ => String::new(),
     };
     match kind {

@@ -14,7 +14,7 @@
 //! quoted   = '"' { char | escape } '"' ;              (* "*" stands for anything here too *)
 //! escape   = "\" ( '"' | "\" | "*" | "n" | "r" | "t" | "u{" hex { hex } "}" ) ;
 //! regex    = "/" char { char } "/" ;                  (* a slash inside is written "\/" *)
-//! compare  = ( ">=" | ">" | "<=" | "<" ) ( number | moment ) ;
+//! compare  = ( ">=" | ">" | "<=" | "<" ) ( number | moment | span ) ;
 //! range    = [ end ] ".." [ end ] ;                   (* end: number, moment or span *)
 //! moment   = date [ "T" hh [ ":" mm [ ":" ss [ "." fraction ] ] ] [ "Z" | offset ] ] | integer "µs" ;
 //! span     = integer unit { integer unit } ;          (* unit: s, m, h, d or w *)
@@ -32,7 +32,9 @@
 //!   that day, `until:2026-11-20` and `at:…..2026-11-20` stop before it; `at:2026-11-20` is the whole day.
 //! - **OR** joins terms of one key that are not negated; `since` and `until` are keys of their own here, `at` and `hour`
 //!   are one. A repetition that lets every number pass (`attempts:>=5 attempts:<10`) is an error: a range was meant.
-//!   Each negated term is a clause of its own.
+//!   Each negated term is a clause of its own, and so is each free word: `card declined` needs both.
+//! - **Free words** may hold colons where no key could be meant: `Net::ReadTimeout`, `https://host`, `job.rb:12`. What
+//!   looks like a key and is none is an error, so that a slip never widens or narrows a filter unseen.
 //! - A bare `AND`, `OR` or `NOT` is an error, because a reader of other languages would not have meant the word.
 
 mod build;
@@ -42,6 +44,7 @@ mod error;
 mod eval;
 mod key;
 mod lex;
+mod moment;
 mod parse;
 mod pattern;
 mod quote;
@@ -151,7 +154,7 @@ pub enum Test {
     },
 }
 
-/// Tests of one key of which any may hold; or, when negated, a single test that must not hold.
+/// Tests of one key of which any may hold; or, when negated, a single test that must not hold. A free word is alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Clause {
     /// What is looked at.

@@ -113,10 +113,10 @@ fn check_word(text: &str, raw: &Raw) -> Result<(), Fault> {
     }
     let Some(at) = word.find(['=', '<', '>', '!']) else { return Ok(()) };
     let (key, rest) = word.split_at(at);
-    if KeyInfo::from_word(key).is_none() {
+    if KeyInfo::from_word(key).is_none() || (rest.starts_with('!') && !rest.starts_with("!=")) {
         return Ok(());
     }
-    let value = rest.trim_start_matches(['=', '!', '~']);
+    let value = rest.trim_start_matches(['=', '!']);
     let sign = if rest.starts_with('!') { "-" } else { "" };
     let end = raw.body.span.start + at;
     Err(Fault::new(
@@ -174,13 +174,15 @@ pub(super) fn path(word: &str, base: usize) -> Result<Vec<String>, Fault> {
     }
 }
 
-/// The terms, by place, that are alternatives to each other; each negated term stays alone.
+/// The terms, by place, that are alternatives to each other. Negated terms stay alone, and so do free
+/// words: they repeat no key.
 fn groups(terms: &[Term]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut places = HashMap::new();
     for (at, term) in terms.iter().enumerate() {
         let new = groups.len();
-        let place = if term.negated { new } else { *places.entry(term.joins()).or_insert(new) };
+        let alone = term.negated || term.key == Key::Word;
+        let place = if alone { new } else { *places.entry(term.joins()).or_insert(new) };
         match groups.get_mut(place) {
             Some(group) => group.push(at),
             None => groups.push(vec![at]),

@@ -12,10 +12,9 @@ use super::key::ValueKind;
 pub(super) fn value(value: &str, kind: ValueKind) -> String {
     let symbol = |c: char| "_-.:@#$/+&%=~\\()[]{}|,;!?'^<>".contains(c);
     let opens = |c: char| c == '/' || (kind == ValueKind::Argument && "<>".contains(c));
-    let bare = !value.is_empty()
-        && value.chars().all(|c| c.is_ascii_alphanumeric() || symbol(c))
-        && !value.starts_with(opens)
-        && !(kind == ValueKind::Argument && value.contains(".."));
+    let compares = kind == ValueKind::Argument && value.contains("..");
+    let plain = value.chars().all(|c| c.is_ascii_alphanumeric() || symbol(c));
+    let bare = plain && !compares && !value.is_empty() && !value.starts_with(opens);
     if bare { value.to_owned() } else { text(value) }
 }
 

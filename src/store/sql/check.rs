@@ -50,11 +50,10 @@ pub async fn check(
             pieces.extend(verb_pieces(&layout, verb, action, target));
         }
     }
-    if let Some(outcome) = &spec.outcome {
-        if target.is_some() || !outcome.get_ref().contains("{target}") {
-            let statement = filled(&layout, outcome.get_ref(), target);
-            pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
-        }
+    let explainable = |text: &str| target.is_some() || !text.contains("{target}");
+    if let Some(outcome) = spec.outcome.as_ref().filter(|o| explainable(o.get_ref())) {
+        let statement = filled(&layout, outcome.get_ref(), target);
+        pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
     }
     let mut findings = Vec::with_capacity(pieces.len());
     for piece in pieces {

@@ -158,7 +158,7 @@ impl<'a> Judge<'a> {
         let text = as_text(self.layout, expr);
         match pattern {
             p if p.is_none() => {
-                sql.push(&format!("({text} IS NULL OR {text} = '')"));
+                sql.push(&speech.missing(&text));
             }
             Pattern::Equals(word) => speech.one_of(sql, &text, std::slice::from_ref(word)),
             Pattern::Glob(parts) => speech.glob(sql, &text, parts),

@@ -79,6 +79,8 @@ pub enum ReplayDestination {
 pub struct OpenOptions {
     /// Where replayed jobs go.
     pub destination: ReplayDestination,
+    /// Only bounded windows are read, and never a whole table in one statement: for a database that is already ill.
+    pub gentle: bool,
 }
 
 /// A destination that was checked.
@@ -173,7 +175,7 @@ pub async fn open(
         engine,
         destination,
         info,
-        pace: Pace::default(),
+        pace: Pace::new(options.gentle),
         clock: Mutex::new((clock, Instant::now())),
         span: Mutex::new(None),
         layout,

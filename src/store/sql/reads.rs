@@ -158,10 +158,9 @@ impl SqlStore {
 
     /// The newest and oldest place on the axis, as numbers.
     async fn ends(&self) -> Option<(i64, i64)> {
-        if let Some((asked, newest, oldest)) = *self.span.lock().unwrap_or_else(|p| p.into_inner()) {
-            if asked.elapsed() < SPAN_AGE {
-                return Some((newest, oldest));
-            }
+        let known = *self.span.lock().unwrap_or_else(|p| p.into_inner());
+        if let Some((_, newest, oldest)) = known.filter(|(asked, ..)| asked.elapsed() < SPAN_AGE) {
+            return Some((newest, oldest));
         }
         let order = self.layout.order(SortKey::Time)?;
         let speech = self.layout.speech;

@@ -5,15 +5,19 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::line::Line;
+
 /// Bytes of a line beyond which it cannot be an answer.
 const LINE: usize = 64 * 1024;
 /// Bytes of standard error that are kept.
 const TAIL: usize = 1_000;
 
-/// Answers by id; the first for a job counts.
+/// The answers to the jobs of a batch; the first for a job counts.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    by_id: HashMap<String, Result<(), String>>,
+    /// Which job a name means.
+    names: HashMap<String, usize>,
+    told: Vec<Option<Result<(), String>>>,
     line: Vec<u8>,
     too_long: bool,
 }
@@ -27,9 +31,23 @@ struct Answer {
 }
 
 impl Answers {
+    /// Waits for answers to these jobs. What names a dead job never means another job's message.
+    pub(super) fn to(batch: &[Line]) -> Self {
+        let mut names = HashMap::new();
+        for (job, line) in batch.iter().enumerate() {
+            names.insert(line.id.clone(), job);
+        }
+        for (job, line) in batch.iter().enumerate() {
+            for name in &line.aliases {
+                names.entry(name.clone()).or_insert(job);
+            }
+        }
+        Self { names, told: vec![None; batch.len()], ..Self::default() }
+    }
+
     /// Jobs that were answered for.
     pub(super) fn len(&self) -> usize {
-        self.by_id.len()
+        self.told.iter().flatten().count()
     }
 
     /// Takes in what was read.
@@ -48,15 +66,18 @@ impl Answers {
         if !self.too_long
             && let Ok(answer) = serde_json::from_slice::<Answer>(&self.line)
         {
-            let told = if answer.ok { Ok(()) } else { Err(refusal(answer.error)) };
-            self.by_id.entry(text(answer.id)).or_insert(told);
+            let job = self.names.get(&text(answer.id)).and_then(|job| self.told.get_mut(*job));
+            if let Some(told) = job.filter(|told| told.is_none()) {
+                *told = Some(if answer.ok { Ok(()) } else { Err(refusal(answer.error)) });
+            }
         }
         self.line.clear();
         self.too_long = false;
     }
 
-    pub(super) fn into_map(self) -> HashMap<String, Result<(), String>> {
-        self.by_id
+    /// The answers in the order of the batch.
+    pub(super) fn into_told(self) -> Vec<Option<Result<(), String>>> {
+        self.told
     }
 
     fn add(&mut self, bytes: &[u8]) {
@@ -78,7 +99,7 @@ fn refusal(error: Option<Value>) -> String {
 }
 
 /// A JSON string's text; a number as it is written.
-fn text(value: Value) -> String {
+pub(super) fn text(value: Value) -> String {
     match value {
         Value::String(text) => text,
         other => other.to_string(),

@@ -27,7 +27,7 @@ async fn every_job_is_accepted_that_the_command_acknowledges() {
 
 #[tokio::test]
 async fn refusals_carry_the_reason_and_talk_is_no_answer() {
-    let script = r#"echo starting; echo '{"id":0,"ok":true}'; echo '{"progress":1}'; echo '[1]';
+    let script = r#"echo starting; echo '{"id":"x","ok":true}'; echo '{"id":"y","ok":true}'; echo '{"id":0,"ok":true}'; echo '{"progress":1}'; echo '[1]';
         echo '{"id":"1","ok":false,"error":"no such queue"}'; echo '{"id":"2","ok":false}'; printf '{"id":"3","ok":true}'"#;
     let told = command(script, LONG).deliver(batch(4, "{}")).await;
     assert_eq!(told[0].1, Ok(()), "a number names the job as its text does");

@@ -15,8 +15,7 @@ const SEEN: &str = "its batch was interrupted; the row shows that it took effect
 const HANDED: &str = "in doubt: the run was interrupted while it was handed to the destination; look there before it \
                       is replayed again";
 /// A row that a replay removes, or that somebody removed.
-const VANISHED: &str = "in doubt: its batch was interrupted and the row is gone, which a replay may leave or somebody \
-                        else's hand";
+const VANISHED: &str = "in doubt: interrupted, and the row is gone since: replayed, or removed by somebody else";
 
 impl Engine<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.

@@ -19,6 +19,8 @@ use crate::triage::progress::RunProgress;
 
 /// Jobs handed to a destination outside the database at a time.
 const DELIVERY: usize = 200;
+/// Batches in a row of which a destination accepts nothing before the run is stopped: it is broken, and not the jobs.
+const REFUSALS: u32 = 2;
 /// Jobs of a batch of the sweep.
 const SWEEP: usize = 200;
 
@@ -153,6 +155,7 @@ impl<'a> Engine<'a> {
             Some(_) => BatchSize::fixed(self.options.batch.min(DELIVERY)),
             None => BatchSize::adaptive(self.options.batch),
         };
+        let mut refusals = 0;
         while self.tally.not_started > 0 {
             self.control.rest(pace.wait(Instant::now())).await;
             self.allowed().await?;
@@ -160,8 +163,13 @@ impl<'a> Engine<'a> {
             let Some((no, ids)) = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await? else { break };
             self.tally.begin(ids.len() as u64);
             pace.started(ids.len(), Instant::now());
+            let done = self.tally.done;
             let elapsed = self.settle(no, &ids, false).await?;
             size.took(ids.len(), elapsed);
+            refusals = if self.tally.done > done { 0 } else { refusals + 1 };
+            if self.options.deliver.is_some() && refusals >= REFUSALS && self.tally.not_started > 0 {
+                return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
+            }
         }
         Ok(())
     }

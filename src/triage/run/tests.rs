@@ -170,6 +170,17 @@ async fn a_job_that_was_perhaps_handed_out_is_never_handed_out_again() {
 }
 
 #[tokio::test]
+async fn a_destination_that_accepts_nothing_stops_the_run_before_every_job_is_tried() {
+    let bench = Bench::new(50).await;
+    bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.refuses = Some("no such command")));
+    let run = bench.all(Action::Replay).await;
+    let options = RunOptions { deliver: Some(Arc::new(Count(Default::default()))), ..small() };
+    let receipt = bench.execute(&run, options).await;
+    assert_eq!((receipt.run.tally.failed_total(), receipt.run.tally.not_started), (20, 30));
+    assert!(receipt.halted.unwrap().contains("accepted no job"));
+}
+
+#[tokio::test]
 async fn a_stop_ends_after_the_batch_that_runs_and_resume_does_the_rest() {
     let bench = Bench::new(30).await;
     let run = bench.all(Action::Ignore).await;

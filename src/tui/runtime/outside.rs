@@ -145,3 +145,79 @@ async fn given_up(cancel: &CancellationToken) {
     cancel.cancelled().await;
     sleep(GRACE).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::{BoxFuture, pending};
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    use super::*;
+    use crate::domain::redact::Redactor;
+    use crate::ledger::Ledger;
+    use crate::tui::app::{Reply, RequestId, Settings};
+    use crate::tui::{Launch, OpenStore, Opener, StoreChoice};
+
+    /// A source that never answers to the first question and breaks at the second.
+    struct Stuck;
+
+    impl Opener for Stuck {
+        fn label(&self) -> String {
+            "stuck".into()
+        }
+
+        fn choices(&self) -> BoxFuture<'_, Result<Vec<StoreChoice>, StoreError>> {
+            Box::pin(pending())
+        }
+
+        fn open(&self, _: String) -> BoxFuture<'_, Result<OpenStore, StoreError>> {
+            Box::pin(async { panic!("a fault") })
+        }
+    }
+
+    async fn outside() -> (Outside, UnboundedReceiver<Fact>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let launch = Launch {
+            opener: Arc::new(Stuck),
+            ledger: Ledger::open(&folder.path().join("ledger.db")).await.expect("a ledger"),
+            store: None,
+            filter: String::new(),
+            settings: Settings::default(),
+            redaction: Arc::new(Redactor::default()),
+            banner: String::new(),
+        };
+        tokio::time::pause();
+        let (facts_in, facts) = unbounded_channel();
+        (Outside::new(Arc::new(Session::new(&launch)), facts_in), facts, folder)
+    }
+
+    fn ask(id: u64, request: Request) -> Effect {
+        Effect::Ask { id: RequestId(id), slot: Slot::Open, request }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_never_ends_gives_way_to_a_newer_one() {
+        let (mut outside, mut facts, _folder) = outside().await;
+        outside.carry_out(ask(1, Request::Choices));
+        outside.carry_out(ask(2, Request::Open("a".into())));
+        let first = facts.recv().await.expect("an end");
+        assert!(matches!(
+            first,
+            Fact::Answer { id: RequestId(1), reply: Reply::Choices(Err(StoreError::Cancelled)), .. }
+        ));
+        assert!(outside.settle(first).is_none(), "nobody waits for it any more");
+        let second = facts.recv().await.expect("an answer");
+        assert!(matches!(outside.settle(second), Some(Msg::Reply { id: RequestId(2), .. })));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_breaks_is_answered_with_a_sentence() {
+        let (mut outside, mut facts, _folder) = outside().await;
+        outside.carry_out(ask(1, Request::Open("a".into())));
+        let fact = facts.recv().await.expect("an answer");
+        let Some(Msg::Reply { reply: Reply::Opened(opened), .. }) = outside.settle(fact) else {
+            panic!("not answered");
+        };
+        assert!(opened.expect_err("a fault").to_string().contains("fault"));
+        assert!(outside.farewell().await);
+    }
+}

@@ -13,6 +13,10 @@ use super::words;
 use crate::tui::app::model::Model;
 use crate::tui::look::Role;
 
+fn is_narrow(area: Rect) -> bool {
+    area.width < 60
+}
+
 /// Draws the filter line.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let look = canvas.look;
@@ -20,7 +24,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let slash = Phrase::of(Role::Key, "/ ");
     if written.is_empty() {
         let hint = slash.and(Role::Dim, "all dead jobs: / narrows");
-        draw_line(canvas, area, 0, vec![Ranked::left(0, hint)], 2);
+        let mut items = vec![Ranked::left(0, hint)];
+        // On a narrow screen the header has no line for it.
+        let total = model.histogram.shown.as_ref().filter(|_| is_narrow(area));
+        items.extend(total.map(|h| Ranked::right(1, Phrase::of(Role::Number, words::count(h.total, look)))));
+        draw_line(canvas, area, 0, items, 2);
         return;
     }
     let mut items = vec![Ranked::left(0, slash.and(Role::Strong, written))];

@@ -22,6 +22,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     match (&model.screen.notice, &model.overlay) {
         (_, Overlay::Line(line)) => hints(canvas, area, typing(line.purpose)),
         (Some(notice), _) => sentence(canvas, area, notice),
+        // These bring their own.
+        (None, Overlay::Plan(_) | Overlay::Freezing(_) | Overlay::Run | Overlay::Picker(_) | Overlay::Leave) => {}
         (None, _) => hints(canvas, area, of_place(model, model.place())),
     }
 }

@@ -50,20 +50,23 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let look = canvas.look;
     let focused = model.screen.focus == Focus::Histogram;
-    let progress = progress(model);
+    let progress = progress(model, area.width < 60);
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
     let room = usize::from(area.width).saturating_sub(3 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
     let mut phrases = Phrase::empty();
-    for titles in [true, false] {
+    // Titles, then words, and at last the open facet alone with the numbers of the others.
+    for form in 0..3 {
         phrases = Phrase::empty();
         for (n, facet) in offered.iter().enumerate() {
-            let word = if titles { facet.title() } else { facet.word() };
+            let word = if form == 0 { facet.title() } else { facet.word() };
             let gap = if n == 0 { "" } else { " " };
             phrases = if *facet == model.histogram.facet {
                 let role = if focused { Role::TitleFocused } else { Role::Strong };
                 phrases.and(Role::Title, gap).and(role, format!("[{} {word}]", n + 1))
-            } else {
+            } else if form < 2 {
                 phrases.and(Role::Title, format!("{gap}{} {word}", n + 1))
+            } else {
+                phrases.and(Role::Title, format!("{gap}{}", n + 1))
             };
         }
         if phrases.width(look) <= room {
@@ -76,11 +79,13 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 }
 
 /// How far an unfinished count has got.
-fn progress(model: &Model) -> Option<Phrase<'static>> {
+fn progress(model: &Model, short: bool) -> Option<Phrase<'static>> {
     let share = model.histogram.shown.as_ref()?.progress?;
     let share = words::progress(share);
     Some(if model.asks.is_open(Slot::Histogram) {
         Phrase::of(Role::Warning, format!("counting {share}"))
+    } else if short {
+        Phrase::of(Role::Warning, format!("{share}: ")).and(Role::Key, "r")
     } else {
         Phrase::of(Role::Warning, format!("counted {share}: ")).and(Role::Key, "r").and(Role::Warning, " goes on")
     })

@@ -49,7 +49,7 @@ fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let marked = match &model.list.marks {
         Marks::None => None,
         Marks::Some(ids) => Some(format!("{} marked", grouped(ids.len() as u64))),
-        Marks::All => Some("ALL that the filter selects are marked".to_owned()),
+        Marks::All => Some("ALL marked".to_owned()),
     };
     items.extend(marked.map(|text| Ranked::left(1, Phrase::of(Role::Mark, text))));
     if model.list.range.is_some() {
@@ -173,7 +173,7 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
         (Role::Class, words::field(row.job_class.as_ref())),
         (Role::Queue, words::field(row.queue.as_ref())),
         (Role::Number, words::attempts(row)),
-        (Role::Text, message(row)),
+        (Role::Text, if stale.is_some() { words::field(row.message.as_ref()) } else { message(row) }),
     ];
     for ((width, _), (text_role, text)) in plan.each().into_iter().zip(values) {
         if width > 0 {

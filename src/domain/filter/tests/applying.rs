@@ -57,6 +57,7 @@ fn case_counts_for_text_and_not_for_search() {
     assert!(job.passes("error:/(?i)carderror/") && !job.passes("error:/carderror/"));
     assert!(job.passes("msg:\"card was DECLINED\"") && job.passes("msg:CARD*Bank") && !job.passes("msg:card*bank"));
     assert!(job.passes("carderr") && job.passes("declined") && !job.passes("-declined"));
+    assert!(job.passes("declined bank") && !job.passes("declined refund"));
     assert!(Job::default().text(Key::Class, "BillingJob").passes("billing"));
     assert!(Job::default().text(Key::Queue, "billing").passes("-billing"));
 }

@@ -99,8 +99,16 @@ fn near_misses_get_a_suggestion() {
 }
 
 #[test]
+fn a_word_that_only_resembles_a_comparison_is_a_word() {
+    for word in ["error!", "10:30", "x=1", "a->b"] {
+        assert!(Filter::parse(word).is_ok(), "{word}");
+    }
+}
+
+#[test]
 fn a_repetition_that_lets_every_number_pass_is_refused() {
     assert_eq!(place("queue:a attempts:>=5 attempts:<10"), "attempts:<10");
+    assert_eq!(place("attempts:>4 attempts:<5"), "attempts:<5");
     assert_eq!(place("args.n:<5 args.n:>=5.0"), "args.n:>=5.0");
     for fine in ["attempts:<5 attempts:>5", "args.n:<5 args.n:>5", "-attempts:>=5 -attempts:<3", "args.a:<5 args.b:>1"]
     {

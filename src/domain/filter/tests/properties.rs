@@ -152,9 +152,25 @@ proptest! {
         let Ok(filter) = Filter::parse(&terms.join(" ")) else { return Ok(()) };
         let key = |term: &str| term.split_once(':').map_or(String::new(), |(key, _)| key.to_owned());
         let expected = terms.iter().all(|term| {
-            terms.iter().any(|other| key(other) == key(term) && job.passes(other))
+            job.passes(term) || terms.iter().any(|other| term.contains(':') && key(other) == key(term) && job.passes(other))
         });
         prop_assert_eq!(filter.compile(NOW).matches(&job), expected);
         prop_assert_eq!(filter.resolve(NOW).compile(Timestamp(0)).matches(&job), expected);
+    }
+
+    #[test]
+    fn narrowing_to_a_value_keeps_exactly_the_jobs_that_had_it(
+        terms in prop::collection::vec(small_term(), 0..4),
+        shown in job(),
+        other in job(),
+    ) {
+        let Ok(filter) = Filter::parse(&terms.join(" ")) else { return Ok(()) };
+        let passes = |filter: &Filter, job: &Job| filter.compile(NOW).matches(job);
+        if passes(&filter, &shown) {
+            let value = |job: &Job| super::find(&job.texts, &Key::Error).unwrap_or_default();
+            let narrowed = filter.narrow(Facet::Error, &[Some(&value(&shown))]).unwrap();
+            prop_assert!(passes(&narrowed, &shown));
+            prop_assert_eq!(passes(&narrowed, &other), passes(&filter, &other) && value(&other) == value(&shown));
+        }
     }
 }

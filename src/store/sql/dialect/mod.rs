@@ -87,6 +87,11 @@ pub(super) trait Speech: Sync {
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
 
+    /// Whether a text expression is NULL or empty.
+    fn missing(&self, raw: &str) -> String {
+        format!("({raw} IS NULL OR {raw} = '')")
+    }
+
     /// Whether the primary key is one of these.
     fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]);
 

@@ -88,6 +88,11 @@ impl Speech for Mysql {
         sql.push("))");
     }
 
+    fn missing(&self, raw: &str) -> String {
+        // Some characters weigh nothing in a collation: they alone would equal the empty text.
+        format!("({raw} IS NULL OR LENGTH({raw}) = 0)")
+    }
+
     fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
         // A list of values and not a derived table: an UPDATE with IN (SELECT …) reads the whole table.
         sql.push(&format!("{raw} IN (")).join(ids, ", ", |sql, id| {

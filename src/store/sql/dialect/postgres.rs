@@ -46,6 +46,14 @@ pub(super) fn epoch(kind: Kind, at: Timestamp, round_up: bool) -> i64 {
     at.0.div_euclid(unit) + i64::from(round_up && at.0.rem_euclid(unit) != 0)
 }
 
+/// What keeps infinite times, which are no instants, out of a comparison.
+fn finite(raw: &str, kind: Kind, bound: &str) -> String {
+    match kind {
+        Kind::Utc | Kind::Instant => format!(" AND {raw} {bound}"),
+        _ => String::new(),
+    }
+}
+
 impl Speech for Postgres {
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
@@ -86,12 +94,12 @@ impl Speech for Postgres {
 
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         let instant = Self::instant(sql, kind, at, true);
-        sql.push(&format!("{raw} >= {instant}"));
+        sql.push(&format!("{raw} >= {instant}{}", finite(raw, kind, "< 'infinity'")));
     }
 
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         let instant = Self::instant(sql, kind, at, true);
-        sql.push(&format!("{raw} < {instant}"));
+        sql.push(&format!("{raw} < {instant}{}", finite(raw, kind, "> '-infinity'")));
     }
 
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
@@ -141,7 +149,9 @@ impl Speech for Postgres {
 
     fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
         match kind {
-            Kind::Utc | Kind::Instant => format!("floor(extract(epoch from {raw}) * 1000000 / {width})::bigint"),
+            Kind::Utc | Kind::Instant => format!(
+                "CASE WHEN isfinite({raw}) THEN floor(extract(epoch from {raw}) * 1000000 / {width})::bigint END"
+            ),
             kind => format!("floor(({})::numeric / {width})::bigint", self.contract(raw, kind)),
         }
     }

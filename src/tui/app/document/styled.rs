@@ -169,7 +169,7 @@ mod tests {
     fn hits_split_the_pieces_they_run_across() {
         let mut line = Styled::default();
         line.push(Ink::Key, "\"id\"").push(Ink::Punctuation, ": ").push(Ink::Number, "42");
-        let pieces = line.pieces(0..8, &[3..7]);
+        let pieces = line.pieces(0..8, std::slice::from_ref(&(3..7)));
         let marked: String = pieces.iter().filter(|span| span.hit).map(|span| span.text.as_str()).collect();
         assert_eq!(marked, "\": 4");
         assert_eq!(pieces.iter().map(|span| span.text.as_str()).collect::<String>(), "\"id\": 42");

@@ -2,6 +2,7 @@
 
 use tui_input::Input;
 
+use crate::domain::action::Action;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -135,6 +136,8 @@ pub struct Candidate {
 pub struct Runner {
     /// Progress of the run that is going.
     pub going: Option<RunProgress>,
+    /// Its verb.
+    pub action: Option<Action>,
     /// Whether it was asked to stop.
     pub stopping: bool,
     /// Whether it is paused.

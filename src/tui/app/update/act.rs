@@ -176,6 +176,7 @@ fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
     let run = plan.run.clone();
     model.runner.going =
         Some(RunProgress { run: run.clone(), state: RunState::Running, tally, rate: 0.0, eta: None, waiting: None });
+    model.runner.action = Some(plan.action);
     model.runner.stopping = false;
     model.runner.paused = false;
     model.runner.last_ignored = match plan.action {

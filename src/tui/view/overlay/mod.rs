@@ -1,8 +1,44 @@
 //! What lies over the panes, one thing a file.
+
+mod digits;
+mod freezing;
+mod help;
+mod leave;
+mod line;
+mod picker;
+mod plan;
+mod receipt;
+mod run;
+mod runs;
+mod text;
+
+use ratatui::layout::Rect;
+
 use crate::domain::time::Timestamp;
 use crate::tui::app::layout::Areas;
-use crate::tui::app::model::Model;
+use crate::tui::app::model::{Model, Overlay};
+use crate::tui::look::Role;
 use crate::tui::view::canvas::Canvas;
 
 /// Draws what lies over the panes, if anything does.
-pub fn draw(_canvas: &mut Canvas<'_>, _areas: &Areas, _model: &Model, _now: Timestamp) {}
+pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestamp) {
+    if !matches!(model.overlay, Overlay::None | Overlay::Line(_)) {
+        // What lies behind steps back; the header stays, since it says where one is.
+        let screen = canvas.area();
+        let behind = Rect { y: areas.header.bottom(), height: screen.bottom() - areas.header.bottom(), ..screen };
+        canvas.tint(behind, Role::Dim);
+    }
+    match &model.overlay {
+        Overlay::None => {}
+        Overlay::Help(reading) => help::draw(canvas, *reading),
+        Overlay::Line(line) => line::draw(canvas, areas, line),
+        Overlay::Picker(picker) => picker::draw(canvas, picker),
+        Overlay::Freezing(progress) => freezing::draw(canvas, *progress),
+        Overlay::Plan(dialog) => plan::draw(canvas, model, dialog, now),
+        Overlay::Run => run::draw(canvas, model),
+        Overlay::Receipt(run, reading) => receipt::draw(canvas, run, *reading),
+        Overlay::Runs(runs, reading) => runs::draw(canvas, runs, *reading, now),
+        Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),
+        Overlay::Leave => leave::draw(canvas, model),
+    }
+}

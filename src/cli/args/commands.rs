@@ -1,131 +1,12 @@
-//! The words of the command line.
+//! What each command takes.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
-use super::demo;
-use crate::config::Theme;
+use super::{ConsoleArgs, FilterArg, OutputArg};
+use crate::cli::demo;
 use crate::domain::facet::Facet;
-
-/// The terminal console for dead-lettered jobs: see what is dying and why, and put jobs back.
-#[derive(Debug, Parser)]
-#[command(name = "dlq-tui", version, subcommand_negates_reqs = true, after_help = AFTER_HELP)]
-pub struct Cli {
-    /// Which database.
-    #[command(flatten)]
-    pub connect: Connect,
-    /// How the console starts.
-    #[command(flatten)]
-    pub console: ConsoleArgs,
-    /// What to do; the console without one.
-    #[command(subcommand)]
-    pub command: Option<Command>,
-}
-
-const AFTER_HELP: &str = "\
-Without a command the console opens. The database is, in this order: --url, --source, the variable DATABASE_URL, the \
-variables PGHOST, PGDATABASE and so on, the default source of the config, its only source.
-
-Exit codes: 0 done, 1 failed, 2 usage or config, 3 partly done, 4 refused or not confirmed, 5 a threshold was passed.";
-
-/// Which database, and which store in it.
-#[derive(Args, Clone, Debug, Default)]
-pub struct Connect {
-    /// A source of the config, by name.
-    #[arg(long, global = true, value_name = "NAME", conflicts_with = "url", help_heading = "Database")]
-    pub source: Option<String>,
-    /// postgres://…, mysql://… or sqlite:PATH, without a password.
-    #[arg(long, global = true, value_name = "URL", help_heading = "Database")]
-    pub url: Option<String>,
-    /// The store, where the database holds several: an adapter or a table.
-    #[arg(long, global = true, value_name = "NAME", help_heading = "Database")]
-    pub store: Option<String>,
-    /// Never writes; the database session enforces it.
-    #[arg(long, global = true, help_heading = "Database")]
-    pub read_only: bool,
-}
-
-/// How the console starts.
-#[derive(Args, Clone, Debug, Default)]
-pub struct ConsoleArgs {
-    /// The filter that the console opens with.
-    #[arg(short, long, value_name = "FILTER", help_heading = "Console")]
-    pub filter: Option<String>,
-    /// The palette; otherwise what the config says, or what the terminal can do.
-    #[arg(long, value_name = "THEME", help_heading = "Console")]
-    pub theme: Option<Theme>,
-    /// Draws with ASCII only.
-    #[arg(long, help_heading = "Console")]
-    pub ascii: bool,
-    /// Captures the mouse at the start.
-    #[arg(long, help_heading = "Console")]
-    pub mouse: bool,
-}
-
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Opens the console on an embedded database: a shop in the middle of a payments outage.
-    Demo(DemoArgs),
-    /// Says what can be reached, and which dead-letter layouts are in it.
-    Sources(SourcesArgs),
-    /// Counts dead jobs by a facet.
-    Stats(StatsArgs),
-    /// Lists dead jobs, newest first.
-    List(ListArgs),
-    /// Shows one dead job with everything that is known of it.
-    Show(ShowArgs),
-    /// Puts jobs back to the live queue.
-    Replay(ActArgs),
-    /// Sets jobs aside: they stay, out of sight.
-    Ignore(ActArgs),
-    /// Undoes ignore.
-    Reopen(ActArgs),
-    /// Keeps jobs whole in the ledger, then deletes them.
-    Discard(ActArgs),
-    /// Lists the runs of the ledger, or shows one with its receipt.
-    Runs(RunsArgs),
-    /// Goes on with a run that was stopped or cut off.
-    Resume(ResumeArgs),
-    /// Creates the tables of a layout in a database.
-    Init(InitArgs),
-    /// Lists, shows and checks adapters: how layouts are read and written.
-    Adapters(AdaptersArgs),
-    /// Prints a generated reference as Markdown.
-    #[command(hide = true)]
-    Docs(DocsArgs),
-}
-
-/// Which jobs.
-#[derive(Args, Clone, Debug, Default)]
-pub struct FilterArg {
-    /// Only these jobs: `error:Net::ReadTimeout since:2h -queue:low` (see docs/filter.md).
-    #[arg(short, long, value_name = "FILTER")]
-    pub filter: Option<String>,
-}
-
-/// In which form.
-#[derive(Args, Clone, Debug)]
-pub struct OutputArg {
-    /// The form of what is printed.
-    #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORM")]
-    pub output: Format,
-}
-
-/// The form of what is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Columns for people, cut to the terminal.
-    #[default]
-    Table,
-    /// One JSON document, exact.
-    Json,
-    /// One JSON document a line, exact.
-    Jsonl,
-    /// Comma-separated values with a heading.
-    Csv,
-}
 
 /// `demo`.
 #[derive(Args, Debug)]
@@ -325,12 +206,6 @@ pub enum Reference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_words_fit_together() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn rows_are_read_as_people_write_them() {
@@ -340,15 +215,5 @@ mod tests {
         for bad in ["", "k", "2M", "-1", "1é"] {
             assert!(rows(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn what_belongs_to_the_database_may_stand_before_or_behind_the_command() {
-        for line in [["dlq-tui", "--source", "a", "stats"], ["dlq-tui", "stats", "--source", "a"]] {
-            let cli = Cli::try_parse_from(line).expect("a right line");
-            assert_eq!(cli.connect.source.as_deref(), Some("a"));
-        }
-        assert!(Cli::try_parse_from(["dlq-tui", "replay", "7", "--all"]).is_err());
-        assert!(Cli::try_parse_from(["dlq-tui", "--url", "x", "--source", "y"]).is_err());
     }
 }

@@ -1,0 +1,74 @@
+//! A job as the command reads it: its message on one line, with the `id` by which the command answers.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::store::Message;
+
+/// A job on its way.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// What is written, with its line break.
+    pub(super) text: String,
+    /// The dead job's id.
+    pub(super) id: String,
+    /// Ids that the message itself carries; an answer may name the job by them too.
+    pub(super) aliases: Vec<String>,
+}
+
+/// What of a message can be taken for its identity.
+#[derive(Deserialize, Default)]
+struct Head {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    job_id: Option<Value>,
+}
+
+impl Line {
+    /// The line of a message. The message's text stays as it is, so that its numbers stay exact; an `id` is put before
+    /// it where it has none.
+    pub(super) fn new(message: &Message) -> Self {
+        let json = message.json.trim();
+        let head: Option<Head> = if json.starts_with('{') { serde_json::from_str(json).ok() } else { None };
+        let id = Value::String(message.id.as_str().to_owned());
+        let text = match (&head, json.strip_prefix('{').map(str::trim_start)) {
+            (Some(Head { id: Some(_), .. }), _) => format!("{json}\n"),
+            (Some(_), Some("}")) => format!("{{\"id\":{id}}}\n"),
+            (Some(_), Some(rest)) => format!("{{\"id\":{id},{rest}\n"),
+            _ => format!("{{\"id\":{id},\"job\":{json}}}\n"),
+        };
+        let head = head.unwrap_or_default();
+        let aliases = [head.id, head.job_id].into_iter().flatten().map(super::answers::text).collect();
+        Self { text, id: message.id.as_str().to_owned(), aliases }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::job::JobId;
+
+    fn line(json: &str) -> Line {
+        Line::new(&Message { id: JobId::new("7"), json: json.to_owned() })
+    }
+
+    #[test]
+    fn a_message_without_an_id_is_given_the_dead_jobs() {
+        let made = line("{\"job_id\":\"new\",\"n\":12345678901234567890.10}");
+        assert_eq!(made.text, "{\"id\":\"7\",\"job_id\":\"new\",\"n\":12345678901234567890.10}\n");
+        assert_eq!((made.id.as_str(), made.aliases), ("7", vec!["new".to_owned()]));
+        assert_eq!(line("{ }").text, "{\"id\":\"7\"}\n");
+    }
+
+    #[test]
+    fn a_message_with_an_id_of_its_own_is_answered_for_by_either() {
+        let made = line("{\"id\":99}");
+        assert_eq!((made.text.as_str(), made.aliases), ("{\"id\":99}\n", vec!["99".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_no_object_is_wrapped() {
+        assert_eq!(line("[1]").text, "{\"id\":\"7\",\"job\":[1]}\n");
+    }
+}

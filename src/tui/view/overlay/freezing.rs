@@ -1,0 +1,41 @@
+//! How far the freezing of a cohort has got. Nothing is written to the source meanwhile.
+//!
+//! ```text
+//! ┌ Freezing the cohort ───────────────────────────────┐
+//! │ ████████████████▌                            41 %  │
+//! │ 41,000 jobs so far, 98,000 rows looked at          │
+//! └ s stop  nothing is touched yet ────────────────────┘
+//! ```
+
+use super::run::{bar, hints};
+use crate::domain::histogram::grouped;
+use crate::triage::progress::FreezeProgress;
+use crate::tui::look::Role;
+use crate::tui::view::canvas::Canvas;
+use crate::tui::view::panel;
+use crate::tui::view::phrase::Phrase;
+use crate::tui::view::words;
+
+const WIDTH: usize = 64;
+
+/// Draws the gauge.
+pub fn draw(canvas: &mut Canvas<'_>, progress: Option<FreezeProgress>) {
+    let text = match progress {
+        Some(p) => format!("{} so far, {} rows looked at", words::jobs(p.frozen), grouped(p.examined)),
+        None => "asking the database".into(),
+    };
+    let width = WIDTH.min(usize::from(canvas.area().width));
+    let wrap = |role, text: &str| {
+        let rows = panel::wrap(text, width.saturating_sub(4), canvas.look);
+        rows.into_iter().map(move |row| Phrase::of(role, row))
+    };
+    let mut lines: Vec<Phrase<'_>> = wrap(Role::Text, &text).collect();
+    lines.extend(wrap(Role::Dim, "only the jobs of this moment; nothing is touched yet"));
+    let area = panel::centred(canvas.area(), width, lines.len() + 3);
+    let inside = panel::frame(canvas, area, "Freezing the cohort", Role::Strong);
+    bar(canvas, inside, 0, progress.map_or(0.0, |p| p.share));
+    for (n, line) in lines.iter().enumerate() {
+        canvas.row(inside, n + 1).phrase(line);
+    }
+    panel::caption(canvas, area, &hints(&["stop"]));
+}

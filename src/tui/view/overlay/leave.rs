@@ -1,0 +1,44 @@
+//! The question before leaving while a run is going.
+//!
+//! ```text
+//! ┌ Leave? ──────────────────────────────────────────────┐
+//! │ A run is going: 512 of 1,204 are behind it.          │
+//! │ It stops after its current batch, and can be resumed:│
+//! │   dlq-tui resume r-7                                 │
+//! │                                                      │
+//! │  y  stop and leave   [ n  stay ]                     │
+//! └──────────────────────────────────────────────────────┘
+//! ```
+
+use crate::domain::histogram::grouped;
+use crate::tui::app::model::Model;
+use crate::tui::look::Role;
+use crate::tui::view::canvas::Canvas;
+use crate::tui::view::panel;
+use crate::tui::view::phrase::Phrase;
+
+const WIDTH: usize = 64;
+
+/// Draws the question.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
+    let screen = canvas.area();
+    let width = WIDTH.min(usize::from(screen.width));
+    let mut lines = Vec::new();
+    if let Some(going) = &model.runner.going {
+        let behind = going.tally.planned.saturating_sub(going.tally.not_started);
+        let (behind, planned) = (grouped(behind), grouped(going.tally.planned));
+        let text = format!(
+            "A run is going: {behind} of {planned} are behind it. It stops after its current batch and can be resumed:"
+        );
+        let rows = panel::wrap(&text, width.saturating_sub(4), canvas.look);
+        lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Text, row)));
+        lines.push(Phrase::of(Role::Strong, format!("  dlq-tui resume {}", going.run)));
+    } else {
+        lines.push(Phrase::of(Role::Text, "The run has ended meanwhile."));
+    }
+    lines.push(Phrase::empty());
+    lines.push(Phrase::of(Role::Key, " y").and(Role::Text, " stop and leave    ").and(Role::Cursor, "[ n stay ]"));
+    let area = panel::centred(screen, width, lines.len() + 2);
+    let inside = panel::frame(canvas, area, "Leave?", Role::Danger);
+    panel::scroll(canvas, area, inside, &lines, 0);
+}

@@ -1,0 +1,42 @@
+//! The layouts that were found in the source, one to be chosen.
+//!
+//! ```text
+//! ┌ 2 stores in this source ─────────────────────────┐
+//! │ ▸ public.dead_letter_jobs   dead_letter_jobs     │
+//! │   billing.jobs_dlq          billing.jobs_dlq     │
+//! └ Enter opens, q quits ────────────────────────────┘
+//! ```
+
+use crate::tui::app::model::Picker;
+use crate::tui::look::Role;
+use crate::tui::view::canvas::{Canvas, columns};
+use crate::tui::view::footer::key_and;
+use crate::tui::view::panel;
+
+/// Draws the choice.
+pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker) {
+    let screen = canvas.area();
+    let look = canvas.look;
+    let name = picker.choices.iter().map(|c| columns(&c.name, look)).max().unwrap_or(0);
+    let title = picker.choices.iter().map(|c| columns(&c.title, look)).max().unwrap_or(0);
+    let width = (name + title + 8).clamp(36, usize::from(screen.width));
+    let rows = picker.choices.len().clamp(1, usize::from(screen.height).saturating_sub(4).max(1));
+    let area = panel::centred(screen, width, rows + 2);
+    let what = format!("{} stores in this source", picker.choices.len());
+    let inside = panel::frame(canvas, area, &what, Role::Strong);
+    let top = (picker.at + 1).saturating_sub(usize::from(inside.height));
+    let name = name.min(usize::from(inside.width) / 2);
+    for (n, choice) in picker.choices.iter().skip(top).take(usize::from(inside.height)).enumerate() {
+        let here = top + n == picker.at;
+        let cursor = if here { canvas.look.glyphs.cursor } else { "" };
+        let mut pen = canvas.row(inside, n);
+        pen.cell(Role::Key, cursor, 2).cell(Role::Strong, &choice.name, name).skip(2).put(Role::Dim, &choice.title);
+        if here {
+            canvas.tint(crate::tui::view::line_of(inside, n), Role::Cursor);
+        }
+    }
+    if picker.choices.is_empty() {
+        canvas.row(inside, 0).put(Role::Text, "none of the known layouts is in it");
+    }
+    panel::caption(canvas, area, &key_and("Enter", "opens").and(Role::Dim, "  ").then(key_and("q", "quits")));
+}

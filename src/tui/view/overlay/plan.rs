@@ -1,0 +1,231 @@
+//! The plan: what exactly is about to happen, to how many jobs, and what speaks against it.
+//!
+//! ```text
+//! ┌ Replay ──────────────────────────────────────────────────────────┐
+//! │  ▀█    ▀▀█ █▀█ █ █                                               │
+//! │   █    █▀▀ █ █ ▀▀█   jobs to replay                              │
+//! │  ▀▀▀ ▖ ▀▀▀ ▀▀▀   ▀   PRODUCTION on shop, public.jobs             │
+//! │ ! 12 of them were replayed before                                │
+//! │ filter  error:Net::ReadTimeout at:>=2026-11-20T01:12:09Z         │
+//! │ died    2026-11-20 01:14:02Z to 03:12:09Z, 2h to 4s ago          │
+//! │                                                                  │
+//! │ by error class                                                   │
+//! │   Net::ReadTimeout       ████████████████  1,204  100 %          │
+//! ├──────────────────────────────────────────────────────────────────┤
+//! │ Type 1,204 and press Enter to replay:  1,2▏                      │
+//! │ n dismisses: nothing is touched                                  │
+//! └──────────────────────────────────────────────────────────────────┘
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::digits;
+use crate::domain::action::Action;
+use crate::domain::histogram::grouped;
+use crate::domain::text::Clean;
+use crate::domain::time::Timestamp;
+use crate::triage::plan::{Confirm, Plan, Share};
+use crate::tui::app::model::{Model, PlanDialog};
+use crate::tui::look::{Look, Role};
+use crate::tui::view::canvas::{Canvas, columns};
+use crate::tui::view::histogram::gauge;
+use crate::tui::view::panel;
+use crate::tui::view::phrase::Phrase;
+use crate::tui::view::words;
+
+/// Widest the dialog gets.
+const WIDEST: usize = 100;
+/// Rows below the rule: the question, and what was wrong with the last answer.
+const ASK: u16 = 3;
+/// Lines of a split.
+const SHARES: usize = 8;
+/// Rows of the sample.
+const SAMPLE: usize = 5;
+
+/// Draws the dialog.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Timestamp) {
+    let screen = canvas.area();
+    let now = model.live.server_now(now);
+    let width = WIDEST.min(usize::from(screen.width));
+    let text = width.saturating_sub(4);
+    let tall = usize::from(screen.height) >= 20 && !canvas.look.glyphs.is_plain();
+    let lines = lines(model, &dialog.plan, text, tall, canvas.look, now);
+    let height = (lines.len() + usize::from(ASK) + 2).min(usize::from(screen.height));
+    let area = panel::centred(screen, width, height);
+    let role = if dialog.plan.action == Action::Discard { Role::Danger } else { Role::Strong };
+    let mut inside = panel::frame(canvas, area, title(dialog.plan.action), role);
+    let ask = inside.height.min(ASK);
+    inside.height -= ask;
+    panel::scroll(canvas, area, inside, &lines, dialog.top);
+    panel::divide(canvas, area, usize::from(inside.height) + 1);
+    let foot = Rect { y: inside.bottom() + 1, height: ask.saturating_sub(1), ..inside };
+    question(canvas, foot, dialog);
+}
+
+fn title(action: Action) -> &'static str {
+    match action {
+        Action::Replay => "Replay: back to the live queue",
+        Action::Ignore => "Ignore: out of sight, reversible",
+        Action::Reopen => "Reopen: back among the dead",
+        Action::Discard => "Discard: kept whole in the ledger, then deleted",
+    }
+}
+
+fn lines<'p>(
+    model: &'p Model,
+    plan: &'p Plan,
+    width: usize,
+    tall: bool,
+    look: &Look,
+    now: Timestamp,
+) -> Vec<Phrase<'p>> {
+    let mut lines = headline(model, plan, tall, width, look);
+    lines.push(Phrase::empty());
+    for warning in &plan.warnings {
+        lines.extend(sentence(Role::Danger, "! ", warning, width, look));
+    }
+    lines.extend(cohort(plan, width, look, now));
+    for note in &plan.notes {
+        lines.extend(sentence(Role::Warning, "note    ", note, width, look));
+    }
+    for (title, role, shares) in
+        [("by error class", Role::Error, &plan.by_error), ("by job class", Role::Class, &plan.by_class)]
+    {
+        if !shares.is_empty() {
+            lines.push(Phrase::empty());
+            lines.push(Phrase::of(Role::Title, title));
+            lines.extend(split(shares, plan.count, role, width, look));
+        }
+    }
+    if !plan.sample.is_empty() {
+        lines.push(Phrase::empty());
+        lines.push(Phrase::of(Role::Title, "for example"));
+        lines.extend(sample(plan, width, look, now));
+    }
+    lines
+}
+
+/// The number, the verb and the place: nothing else may be taken for them.
+fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Look) -> Vec<Phrase<'p>> {
+    let number = grouped(plan.count);
+    let word = if plan.count == 1 { "job" } else { "jobs" };
+    let verb = format!("{word} to {}", plan.action);
+    let opened = model.source.opened.as_ref();
+    let store = opened.map_or("", |o| &o.info.title);
+    // The badge comes first: whatever is cut off on a narrow screen, it is not this.
+    let production = opened.is_some_and(|o| o.production);
+    let badge = if production { Phrase::of(Role::Badge, " PRODUCTION ") } else { Phrase::empty() };
+    let place = badge.and(Role::Text, if production { " on " } else { "on " });
+    let place = place.and(Role::Strong, format!("{}, {store}", model.source.label));
+    let rows = digits::rows(&number);
+    let side = place.width(look).max(columns(&verb, look)) + 2;
+    if tall && columns(&rows[0], look) + side <= width {
+        let [first, second, third] = rows;
+        return vec![
+            Phrase::of(Role::Danger, first),
+            Phrase::of(Role::Danger, second).and(Role::Strong, format!("  {verb}")),
+            Phrase::of(Role::Danger, third).and(Role::Text, "  ").then(place),
+        ];
+    }
+    vec![Phrase::of(Role::Danger, number).and(Role::Strong, format!(" {verb}")), place]
+}
+
+/// Which jobs these are.
+fn cohort<'p>(plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
+    let filter = if plan.filter.is_empty() { "the jobs that were marked, one by one" } else { &plan.filter };
+    let mut lines = sentence(Role::Text, "filter  ", filter, width, look);
+    if let Some((oldest, newest)) = plan.span {
+        let text = if oldest == newest {
+            format!("{newest}, {}", words::ago(newest, now))
+        } else {
+            format!("{oldest} to {newest}, {} to {}", words::age(oldest, now), words::ago(newest, now))
+        };
+        lines.extend(sentence(Role::Text, "died    ", &text, width, look));
+    }
+    lines.extend(sentence(Role::Dim, "frozen  ", "jobs that die from now on are not among them", width, look));
+    lines
+}
+
+/// A sentence after a lead, its further rows indented as far.
+fn sentence<'p>(role: Role, lead: &'static str, text: &str, width: usize, look: &Look) -> Vec<Phrase<'p>> {
+    let rows = panel::wrap(text, width.saturating_sub(lead.len()), look);
+    let lead_role = if role == Role::Text { Role::Dim } else { role };
+    let rows = rows.into_iter().enumerate().map(|(n, row)| {
+        let lead = if n == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
+        Phrase::of(lead_role, lead).and(role, row)
+    });
+    rows.collect()
+}
+
+fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, look: &Look) -> Vec<Phrase<'p>> {
+    let name = |share: &Share| if share.rest { "all others".into() } else { words::value(share.value.as_ref()) };
+    let listed = if shares.len() > SHARES { SHARES - 1 } else { shares.len() };
+    let mut rows: Vec<(String, u64)> = shares[..listed].iter().map(|s| (name(s), s.n)).collect();
+    let rest: u64 = shares[listed..].iter().map(|s| s.n).sum();
+    if rest > 0 {
+        rows.push((format!("{} others", shares.len() - listed), rest));
+    }
+    let number = rows.iter().map(|(_, n)| grouped(*n).len()).max().unwrap_or(0);
+    let bar = if width >= 60 { 16 } else { 0 };
+    let room = width.saturating_sub(2 + 1 + bar + 1 + number + 6);
+    let widest = rows.iter().map(|(name, _)| columns(name, look)).max().unwrap_or(0).min(room);
+    rows.into_iter()
+        .map(|(name, n)| {
+            let name = fit(&name, widest, look);
+            let filled = fit(&gauge(n, count, bar, &look.glyphs), bar, look);
+            Phrase::of(role, format!("  {name} "))
+                .and(Role::Bar, filled)
+                .and(Role::Number, format!(" {:>number$}", grouped(n)))
+                .and(Role::Text, format!(" {:>5}", words::percent(n, count)))
+        })
+        .collect()
+}
+
+fn sample<'p>(plan: &'p Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
+    let rows = plan.sample.iter().take(SAMPLE);
+    let rows = rows.map(|row| {
+        let when = words::moment(row.at, now, 11);
+        let error = fit(&words::field(row.error_class.as_ref()), width / 4, look);
+        let class = fit(&words::field(row.job_class.as_ref()), width / 5, look);
+        Phrase::of(Role::Time, format!("  {when:<11} "))
+            .and(Role::Error, error)
+            .and(Role::Class, format!(" {class} "))
+            .and(Role::Text, words::field(row.message.as_ref()))
+    });
+    rows.collect()
+}
+
+/// A text in exactly `width` columns.
+fn fit(text: &str, width: usize, look: &Look) -> String {
+    let text = Clean::line(text).truncate(width, look.glyphs.ellipsis).to_string();
+    let missing = width.saturating_sub(columns(&text, look));
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// What confirms, in proportion; the focus is on No.
+fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
+    let plan = &dialog.plan;
+    let verb = plan.action.word();
+    match plan.confirm {
+        Confirm::TypeCount => {
+            let number = grouped(plan.count);
+            let mut ask = format!("Type {number} and press Enter to {verb}: ");
+            if ask.len() + number.len() + 4 > usize::from(foot.width) {
+                ask = format!("Type {number}: ");
+            }
+            let mut pen = canvas.row(foot, 0);
+            pen.put(Role::Strong, &ask).put(Role::Cursor, " ").put(Role::Cursor, dialog.typed.value());
+            pen.caret().put(Role::Cursor, "  ");
+        }
+        Confirm::Yes | Confirm::Key => {
+            let ask = format!(" {verb} {}    ", words::jobs(plan.count));
+            let mut pen = canvas.row(foot, 0);
+            pen.put(Role::Key, "y").put(Role::Text, &ask).put(Role::Cursor, "[ n No ]");
+        }
+    }
+    let mut pen = canvas.row(foot, 1);
+    match &dialog.complaint {
+        Some(complaint) => pen.put(Role::Danger, complaint),
+        None => pen.put(Role::Key, "n").put(Role::Dim, " dismisses: nothing is touched"),
+    };
+}

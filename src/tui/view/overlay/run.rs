@@ -1,0 +1,114 @@
+//! The gauge of the run that is going.
+//!
+//! ```text
+//! ┌ Run r-7: replay ───────────────────────────────────┐
+//! │ ████████████████████▌                        43 %  │
+//! │ 512 of 1,204    310 /s    2s left                  │
+//! │ replayed 500   skipped 10   failed 2               │
+//! │ waits: the connection dropped, again in 4s         │
+//! └ s stop  p pause  Esc hide ─────────────────────────┘
+//! ```
+
+use ratatui::layout::Rect;
+
+use crate::domain::action::Action;
+use crate::domain::histogram::grouped;
+use crate::triage::progress::RunProgress;
+use crate::tui::app::model::Model;
+use crate::tui::keys::{self, Place};
+use crate::tui::look::Role;
+use crate::tui::view::canvas::Canvas;
+use crate::tui::view::footer::hint;
+use crate::tui::view::histogram::gauge;
+use crate::tui::view::panel;
+use crate::tui::view::phrase::Phrase;
+use crate::tui::view::words;
+
+const WIDTH: usize = 68;
+
+/// Draws the gauge.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
+    let area = panel::centred(canvas.area(), WIDTH, 7);
+    let Some(going) = &model.runner.going else {
+        let inside = panel::frame(canvas, area, "Run", Role::Strong);
+        canvas.row(inside, 1).put(Role::Text, "no run is going: Esc closes");
+        return;
+    };
+    let verb = model.runner.action.map_or("run", Action::word);
+    let inside = panel::frame(canvas, area, &format!("Run {}: {verb}", going.run), Role::Strong);
+    let tally = &going.tally;
+    let behind = tally.planned.saturating_sub(tally.not_started);
+    let share = if tally.planned == 0 { 0.0 } else { behind as f64 / tally.planned as f64 };
+    bar(canvas, inside, 0, share as f32);
+    canvas.row(inside, 1).phrase(&speed(going, behind));
+    canvas.row(inside, 2).phrase(&parts(model, going));
+    canvas.row(inside, 4).phrase(&standing(model, going));
+    panel::caption(canvas, area, &hints(&["stop", "pause", "hide"]));
+}
+
+/// A bar over the whole width with its percentage.
+pub fn bar(canvas: &mut Canvas<'_>, inside: Rect, row: usize, share: f32) {
+    let glyphs = canvas.look.glyphs;
+    let text = words::progress(share);
+    let width = usize::from(inside.width).saturating_sub(6);
+    // In thousandths: finer than any bar.
+    let thousandths = (f64::from(share.clamp(0.0, 1.0)) * 1e3) as u64;
+    let filled = gauge(thousandths, 1_000, width, &glyphs);
+    let mut pen = canvas.row(inside, row);
+    pen.cell(Role::Good, &filled, width).right(Role::Number, &text, 6);
+}
+
+/// Those hints of the run's keys that are wanted here.
+pub fn hints(wanted: &[&str]) -> Phrase<'static> {
+    let bindings = keys::footer(Place::Run).into_iter().filter(|b| wanted.contains(&b.hint));
+    bindings.enumerate().fold(Phrase::empty(), |line, (n, binding)| {
+        line.and(Role::Text, if n > 0 { "  " } else { "" }).then(hint(binding, false))
+    })
+}
+
+fn speed(going: &RunProgress, behind: u64) -> Phrase<'static> {
+    let planned = grouped(going.tally.planned);
+    let mut phrase = Phrase::of(Role::Number, grouped(behind)).and(Role::Text, format!(" of {planned}"));
+    if going.rate > 0.0 && going.rate.is_finite() {
+        let rate = if going.rate < 10.0 { format!("{:.1}", going.rate) } else { grouped(going.rate.round() as u64) };
+        phrase = phrase.and(Role::Text, format!("    {rate} a second"));
+    }
+    match going.eta {
+        Some(eta) => phrase.and(Role::Text, format!("    {} left", words::span(eta))),
+        None => phrase,
+    }
+}
+
+fn parts(model: &Model, going: &RunProgress) -> Phrase<'static> {
+    let tally = &going.tally;
+    let part = |role, word: &str, n: u64| (if n > 0 { role } else { Role::Dim }, format!("{word} {}", grouped(n)));
+    let mut phrase = Phrase::empty();
+    for (n, (role, text)) in [
+        part(Role::Good, model.runner.action.map_or("done", Action::done_word), tally.done),
+        part(Role::Warning, "skipped", tally.skipped_total()),
+        part(Role::Danger, "failed", tally.failed_total()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        phrase = phrase.and(Role::Text, if n > 0 { "    " } else { "" }).and(role, text);
+    }
+    if tally.in_doubt > 0 {
+        phrase = phrase.and(Role::Warning, format!("    in doubt {}", grouped(tally.in_doubt)));
+    }
+    phrase
+}
+
+fn standing<'m>(model: &Model, going: &'m RunProgress) -> Phrase<'m> {
+    if model.runner.stopping {
+        let after = if model.runner.leave_after { ", then the console leaves" } else { "" };
+        return Phrase::of(Role::Warning, format!("stopping after the current batch{after}"));
+    }
+    if model.runner.paused {
+        return Phrase::of(Role::Warning, "paused between two batches: p continues");
+    }
+    match &going.waiting {
+        Some(reason) => Phrase::of(Role::Warning, format!("waits: {reason}")),
+        None => Phrase::of(Role::Dim, "each job once; what is done is committed"),
+    }
+}

@@ -1,0 +1,28 @@
+//! A text to be read or copied, such as the command line that gives the same.
+//!
+//! ```text
+//! ┌ The same, in a shell ──────────────────────────────┐
+//! │ dlq-tui list --source shop -f 'error:Net::*'       │
+//! └────────────────────────────────────────────────────┘
+//! ```
+
+use crate::tui::app::model::Reading;
+use crate::tui::look::Role;
+use crate::tui::view::canvas::Canvas;
+use crate::tui::view::panel;
+use crate::tui::view::phrase::Phrase;
+
+/// Draws the page.
+pub fn draw(canvas: &mut Canvas<'_>, title: &str, lines: &[String], reading: Reading) {
+    let screen = canvas.area();
+    let width = usize::from(screen.width).saturating_sub(4).clamp(20, 120);
+    let rows: Vec<Phrase<'_>> = lines
+        .iter()
+        .flat_map(|line| panel::wrap(line, width.saturating_sub(4), canvas.look))
+        .map(|row| Phrase::of(Role::Text, row))
+        .collect();
+    let height = (rows.len() + 2).clamp(3, usize::from(screen.height).saturating_sub(2).max(3));
+    let area = panel::centred(screen, width, height);
+    let inside = panel::frame(canvas, area, title, Role::Strong);
+    panel::scroll(canvas, area, inside, &rows, reading.top);
+}

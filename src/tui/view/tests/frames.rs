@@ -1,0 +1,141 @@
+//! Golden frames.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::fixture::{self, NOW};
+use super::{SIZES, frame};
+use crate::domain::filter::Filter;
+use crate::ledger::RunId;
+use crate::triage::plan::Confirm;
+use crate::triage::progress::FreezeProgress;
+use crate::tui::StoreChoice;
+use crate::tui::app::model::{Focus, Model, Overlay, Picker, PlanDialog, Reading};
+use crate::tui::app::{Msg, update};
+
+/// Compares a frame at each size with the one that was kept.
+fn golden(name: &str, model: impl Fn((u16, u16)) -> Model) {
+    for (width, height) in SIZES {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("../snapshots");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(format!("{name}_{width}x{height}"), frame(&model((width, height)))));
+    }
+}
+
+fn over(mut model: Model, overlay: Overlay) -> Model {
+    model.overlay = overlay;
+    model
+}
+
+pub fn typed(mut model: Model, text: &str) -> Model {
+    for c in text.chars() {
+        let code = if c == '\t' { KeyCode::Tab } else { KeyCode::Char(c) };
+        let _ = update(&mut model, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)), NOW);
+    }
+    model
+}
+
+pub fn plan(size: (u16, u16), confirm: Confirm) -> Model {
+    let dialog = PlanDialog {
+        plan: fixture::plan(confirm),
+        typed: tui_input::Input::new("60,3".into()),
+        opened: NOW,
+        top: 0,
+        complaint: None,
+    };
+    over(fixture::night(size), Overlay::Plan(Box::new(dialog)))
+}
+
+#[test]
+fn a_believable_night() {
+    golden("night_list", fixture::night);
+    golden("night_histogram", |size| fixture::focused(fixture::night(size), Focus::Histogram));
+    golden("night_detail", |size| fixture::focused(fixture::night(size), Focus::Detail));
+}
+
+#[test]
+fn a_nasty_night() {
+    golden("nasty_list", fixture::nasty);
+    golden("nasty_histogram", |size| fixture::focused(fixture::nasty(size), Focus::Histogram));
+    golden("nasty_detail", |size| fixture::focused(fixture::nasty(size), Focus::Detail));
+}
+
+#[test]
+fn where_there_is_nothing_the_next_step_is_said() {
+    golden("empty", fixture::empty);
+    golden("empty_filtered", |size| {
+        let mut model = fixture::empty(size);
+        model.filter.set(Filter::parse("error:Nope").expect("a filter"), NOW);
+        model
+    });
+}
+
+#[test]
+fn a_plan_shows_number_place_split_and_what_confirms() {
+    golden("plan_number", |size| plan(size, Confirm::TypeCount));
+    golden("plan_yes", |size| plan(size, Confirm::Yes));
+}
+
+#[test]
+fn a_cohort_is_frozen_in_view() {
+    let progress = FreezeProgress { frozen: 41_000, examined: 98_000, share: 0.41 };
+    golden("freezing", |size| over(fixture::night(size), Overlay::Freezing(Some(progress))));
+}
+
+#[test]
+fn a_run_from_gauge_to_receipt() {
+    let going = |size| {
+        let mut model = fixture::night(size);
+        model.runner.going = Some(fixture::progress());
+        model.runner.action = Some(crate::domain::action::Action::Replay);
+        model
+    };
+    golden("run_gauge", |size| over(going(size), Overlay::Run));
+    golden("run_hidden", going);
+    golden("run_leave", |size| over(going(size), Overlay::Leave));
+    golden("receipt", |size| {
+        over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), Reading::default()))
+    });
+    golden("runs", |size| {
+        let earlier = |n: u32| crate::ledger::Run { id: RunId(format!("r-{n}")), ..fixture::run() };
+        over(fixture::night(size), Overlay::Runs((1..8).rev().map(earlier).collect(), Reading::default()))
+    });
+}
+
+#[test]
+fn a_line_that_is_typed_points_at_its_fault_and_offers_what_fits() {
+    golden("line_fault", |size| typed(fixture::night(size), "/error:Net::* attempts:many"));
+    golden("line_values", |size| typed(fixture::night(size), "/error:"));
+    golden("line_chosen", |size| typed(fixture::night(size), "/error:t\t\t"));
+    golden("line_command", |size| typed(fixture::night(size), ":re"));
+    golden("line_long", |size| typed(fixture::night(size), &format!("/msg:\"{}end", "日本 ".repeat(60))));
+}
+
+#[test]
+fn pages_and_choices() {
+    golden("help", |size| over(fixture::night(size), Overlay::Help(Reading::default())));
+    golden("help_end", |size| over(fixture::night(size), Overlay::Help(Reading { top: 10_000 })));
+    golden("shell", |size| typed(fixture::night(size), "c"));
+    let choice = |name: &str| StoreChoice { name: name.into(), title: format!("layout of {name}") };
+    golden("picker", |size| {
+        let choices = vec![choice("dead_letter_jobs"), choice("billing.jobs_dlq")];
+        over(fixture::night(size), Overlay::Picker(Picker { choices, at: 1 }))
+    });
+}
+
+#[test]
+fn a_long_sentence_is_read_whole() {
+    golden("notice", |size| {
+        let mut model = fixture::night(size);
+        model.complain("counting: the statement was cancelled after 5s; the counts that are shown are as old as they say, and r counts anew", NOW);
+        model
+    });
+}
+
+#[test]
+fn a_terminal_that_is_too_small_is_told_what_is_needed() {
+    let text = frame(&fixture::night((30, 8)));
+    assert!(text.contains("40x10"), "{text}");
+    assert_eq!(frame(&fixture::night((1, 1))), "1\n");
+}

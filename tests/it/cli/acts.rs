@@ -1,0 +1,162 @@
+//! Commands that write.
+
+use super::User;
+use crate::fixtures::Layout;
+use crate::harness;
+
+#[tokio::test]
+async fn without_a_terminal_and_without_yes_nothing_is_written() {
+    let db = harness::sqlite("cli_no_yes").await;
+    Layout::JobsDlq.seed(&db, 40).await;
+    let user = User::of(&db);
+    for verb in ["replay", "discard"] {
+        for form in ["table", "json"] {
+            let ended = user.run(&[verb, "--all", "-o", form]);
+            assert!(ended.with(4).contains("--yes is needed"), "{}", ended.err);
+            assert_eq!(ended.out, "");
+        }
+    }
+    assert_eq!((db.count("jobs_dlq").await, db.count("jobs").await), (40, 0));
+    let states = user.json(&["runs", "-o", "json"]);
+    let states: Vec<_> = states["runs"].as_array().expect("runs").iter().map(|r| r["state"].clone()).collect();
+    assert_eq!(states, ["dismissed"; 4]);
+}
+
+#[tokio::test]
+async fn a_bulk_needs_a_filter_or_an_explicit_all() {
+    let db = harness::sqlite("cli_bulk").await;
+    Layout::JobsDlq.seed(&db, 3).await;
+    let user = User::of(&db);
+    assert!(user.run(&["replay", "--yes"]).with(2).contains("--all"));
+    user.run(&["replay", "--yes", "-f", " "]).with(2);
+    user.run(&["replay", "--yes", "--all", "-f", "class:A"]).with(2);
+    assert_eq!(db.count("jobs").await, 0);
+    assert!(user.run(&["replay", "--yes", "-f", "class:NoSuchClass"]).with(0).contains("nothing to replay"));
+    user.run(&["replay", "--yes", "99999"]).with(1);
+}
+
+#[tokio::test]
+async fn a_dry_run_prints_the_plan_and_touches_nothing() {
+    let db = harness::sqlite("cli_dry").await;
+    Layout::JobsDlq.seed(&db, 60).await;
+    let user = User::of(&db);
+    let plan = user.json(&["replay", "--all", "--dry-run", "-o", "json"]);
+    assert_eq!((plan["version"].as_u64(), plan["count"].as_u64()), (Some(1), Some(60)));
+    let sum: u64 = plan["by_error"].as_array().expect("a split").iter().filter_map(|s| s["n"].as_u64()).sum();
+    assert_eq!(sum, 60);
+    assert_eq!((db.count("jobs_dlq").await, db.count("jobs").await), (60, 0));
+}
+
+#[tokio::test]
+async fn a_replay_moves_exactly_the_jobs_of_the_filter_and_leaves_a_receipt() {
+    let db = harness::sqlite("cli_replay").await;
+    Layout::JobsDlq.seed(&db, 500).await;
+    let user = User::of(&db);
+    let class = user.json(&["stats", "-o", "json"])["bars"][0].clone();
+    let (value, n) = (class["value"].as_str().expect("a class").to_owned(), class["n"].as_u64().expect("a count"));
+    let filter = format!("error:\"{value}\"");
+    let receipt = user.json(&["replay", "-f", &filter, "--yes", "--reason", "gateway is back", "-o", "json"]);
+    assert_eq!((receipt["planned"].as_u64(), receipt["done"].as_u64()), (Some(n), Some(n)));
+    assert_eq!(db.count("jobs").await, n);
+    assert_eq!(db.count("jobs_dlq").await, 500 - n);
+    let run = receipt["run"].as_str().expect("a run");
+    let kept = user.json(&["runs", run, "-o", "json"]);
+    assert_eq!((kept["reason"].as_str(), kept["state"].as_str()), (Some("gateway is back"), Some("finished")));
+    assert!(user.run(&["runs"]).out.contains(run));
+    assert!(user.run(&["resume", run]).with(4).contains("nothing to go on with"));
+    user.run(&["resume", "r-none"]).with(1);
+}
+
+#[tokio::test]
+async fn ignore_and_reopen_are_each_others_undo() {
+    let db = harness::sqlite("cli_ignore").await;
+    Layout::DeadLetterJobs.seed(&db, 30).await;
+    let dead = Layout::DeadLetterJobs.count_dead(&db).await;
+    let ignored = db.count("dead_letter_jobs where status = 'ignored'").await;
+    let user = User::of(&db);
+    user.run(&["ignore", "--all", "--yes"]).with(0);
+    assert_eq!(Layout::DeadLetterJobs.count_dead(&db).await, 0);
+    user.run(&["reopen", "--all", "--yes"]).with(0);
+    assert_eq!(Layout::DeadLetterJobs.count_dead(&db).await, dead + ignored);
+}
+
+#[tokio::test]
+async fn a_verb_that_a_layout_has_not_is_refused_with_the_reason() {
+    let db = harness::sqlite("cli_disabled").await;
+    Layout::JobsDlq.seed(&db, 2).await;
+    let user = User::of(&db);
+    assert!(user.run(&["ignore", "--all", "--yes"]).with(4).contains("discard"));
+    user.run(&["--read-only", "replay", "--all", "--yes"]).with(4);
+    assert_eq!(db.count("jobs").await, 0);
+}
+
+#[tokio::test]
+async fn a_replay_destination_is_asked_for_and_used() {
+    let db = harness::sqlite("cli_destination").await;
+    Layout::DeadLetterJobs.seed(&db, 20).await;
+    let dead = Layout::DeadLetterJobs.count_dead(&db).await;
+    let none = User::of(&db).run(&["replay", "--all", "--yes"]);
+    assert!(none.with(4).contains("replay"), "{}", none.err);
+    assert_eq!(db.count("jobs").await, 0);
+
+    let source = format!("[sources.app]\nurl = \"{}\"\n", db.url);
+    let user = User::new().configured(&format!("{source}replay = {{ table = \"jobs\" }}\n"));
+    let half = dead / 2;
+    let ids = user.json(&["list", "--limit", &half.to_string(), "-o", "json"]);
+    let ids: Vec<&str> = ids["jobs"].as_array().expect("jobs").iter().filter_map(|j| j["id"].as_str()).collect();
+    user.run(&[&["replay", "--yes"], ids.as_slice()].concat()).with(0);
+    assert_eq!(db.count("jobs").await, half);
+
+    let command = "replay = { command = [\"sh\", \"-c\", \"exit 9\"], timeout = \"5s\" }\n";
+    let broken = User::new().configured(&format!("{source}{command}"));
+    let before = Layout::DeadLetterJobs.count_dead(&db).await;
+    broken.run(&["replay", "--all", "--yes"]).with(1);
+    assert_eq!(Layout::DeadLetterJobs.count_dead(&db).await, before, "a command that dies leaves the jobs dead");
+}
+
+#[tokio::test]
+async fn init_creates_what_is_missing_once_it_is_confirmed() {
+    let user = User::new();
+    let file = user.home().join("app.db");
+    let url = format!("sqlite:{}?mode=rwc", file.display());
+    for preset in ["dead_letter_jobs", "dlq_events", "jobs_dlq"] {
+        let plan = user.run(&["--url", &url, "init", "--preset", preset, "--dry-run"]);
+        plan.with(0);
+        assert!(plan.out.contains(&format!("CREATE TABLE {preset} (")), "{}", plan.out);
+        assert!(user.run(&["--url", &url, "init", "--preset", preset]).with(4).contains("nothing was created"));
+        user.run(&["--url", &url, "init", "--preset", preset, "--yes"]).with(0);
+        assert!(user.run(&["--url", &url, "init", "--preset", preset, "--yes"]).with(0).contains("nothing is missing"));
+        user.run(&["--url", &url, "--store", preset, "stats"]).with(0);
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_a_run_after_its_batch_and_resume_finishes_it() {
+    let db = harness::sqlite("cli_interrupt").await;
+    Layout::JobsDlq.seed(&db, 120_000).await;
+    let user = User::of(&db);
+    let child = user
+        .command(&["replay", "--all", "--yes", "-o", "json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while db.count("jobs").await == 0 {
+        assert!(std::time::Instant::now() < patience, "the run never began");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    harness::process::signal(&[child.id()], "INT");
+    let ended = super::Ended::from(child.wait_with_output().expect("it ends"));
+    assert!(ended.with(3).contains("dlq-tui resume"), "{}", ended.err);
+    let receipt: serde_json::Value = serde_json::from_str(&ended.out).expect("a receipt");
+    let (done, left) = (receipt["done"].as_u64().expect("a count"), receipt["not_started"].as_u64().expect("a count"));
+    assert_eq!((receipt["state"].as_str(), done + left), (Some("stopped"), 120_000));
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (done, left));
+
+    let run = receipt["run"].as_str().expect("a run");
+    assert!(user.run(&["resume", run]).with(4).contains("--yes is needed"));
+    let finished = user.json(&["resume", run, "--yes", "-o", "json"]);
+    assert_eq!(finished["done"], 120_000);
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (120_000, 0));
+}

@@ -1,0 +1,94 @@
+//! The command line, through the shipped binary: what it prints, what it writes, and how it ends.
+
+mod acts;
+mod config;
+mod demo;
+mod reads;
+mod references;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::harness::TestDb;
+
+/// A user of the binary: folders of their own, an environment that says nothing, and no terminal.
+struct User {
+    home: tempfile::TempDir,
+    database_url: Option<String>,
+}
+
+/// How a command ended and what it printed.
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl User {
+    fn new() -> Self {
+        Self { home: tempfile::tempdir().expect("a folder"), database_url: None }
+    }
+
+    /// A user whose environment names a database.
+    fn of(db: &TestDb) -> Self {
+        Self { database_url: Some(db.url.clone()), ..Self::new() }
+    }
+
+    fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Writes the user's config.
+    fn configured(self, text: &str) -> Self {
+        let folder = self.home().join("config/dlq-tui");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("config.toml"), text).expect("a file");
+        self
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dlq-tui"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home())
+            .env("XDG_CONFIG_HOME", self.home().join("config"))
+            .env("XDG_STATE_HOME", self.home().join("state"))
+            .env("TERM", "xterm-256color")
+            .stdin(Stdio::null());
+        if let Some(url) = &self.database_url {
+            command.env("DATABASE_URL", url);
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        Ended::from(self.command(args).output().expect("the binary starts"))
+    }
+
+    /// What a command prints as JSON; it must end well.
+    fn json(&self, args: &[&str]) -> Value {
+        let ended = self.run(args);
+        assert_eq!(ended.code, 0, "{args:?}: {}", ended.err);
+        serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.out))
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the binary prints UTF-8");
+        Self { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Ended {
+    /// Asserts the code; returns standard error for a look at what was said.
+    #[track_caller]
+    fn with(&self, code: i32) -> &str {
+        assert_eq!(self.code, code, "out: {}\nerr: {}", self.out, self.err);
+        &self.err
+    }
+}

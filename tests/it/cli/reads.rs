@@ -1,0 +1,163 @@
+//! Commands that read.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use super::User;
+use crate::fixtures::Layout;
+use crate::harness;
+
+#[tokio::test]
+async fn what_is_in_a_database_is_told_layout_by_layout() {
+    let db = harness::sqlite("cli_sources").await;
+    Layout::JobsDlq.install(&db).await;
+    Layout::DlqEvents.install(&db).await;
+    let user = User::of(&db);
+    let told = user.json(&["sources", "-o", "json"]);
+    assert_eq!(told["version"], 1);
+    let source = &told["sources"][0];
+    assert_eq!(source["reachable"], true);
+    let stores: Vec<&str> =
+        source["stores"].as_array().expect("stores").iter().filter_map(|s| s["store"].as_str()).collect();
+    assert_eq!(stores, ["main.dlq_events", "main.jobs_dlq"]);
+    let several = user.run(&["stats"]);
+    assert!(several.with(2).contains("choose one with --store (main.dlq_events, main.jobs_dlq)"), "{}", several.err);
+    user.run(&["stats", "--store", "jobs_dlq"]).with(0);
+    user.run(&["stats", "--store", "main.dlq_events"]).with(0);
+    assert!(user.run(&["stats", "--store", "nope"]).with(2).contains("no store `nope`"));
+}
+
+#[tokio::test]
+async fn counts_and_lists_agree_in_every_form_and_on_every_layout() {
+    for layout in Layout::ALL {
+        let db = harness::sqlite("cli_counts").await;
+        layout.seed(&db, 700).await;
+        let dead = layout.count_dead(&db).await;
+        let user = User::of(&db);
+        let stats = user.json(&["stats", "--by", "class", "-o", "json"]);
+        assert_eq!(stats["total"]["n"], dead, "{layout:?}");
+        let sum: u64 = stats["bars"].as_array().expect("bars").iter().filter_map(|b| b["n"].as_u64()).sum();
+        assert_eq!(sum, dead, "{layout:?}");
+        let lines = user.run(&["list", "--limit", "0", "-o", "jsonl"]);
+        lines.with(0);
+        assert_eq!(lines.out.lines().count() as u64, dead, "{layout:?}");
+        let csv = user.run(&["list", "--limit", "0", "-o", "csv"]);
+        assert_eq!(csv.out.lines().next().map(|l| l.starts_with("id,at,state,error")), Some(true));
+        let list = user.json(&["list", "--limit", "3", "-o", "json"]);
+        assert_eq!(list["jobs"].as_array().map(Vec::len), Some(3));
+        assert_eq!(list["more"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_shown_whole_and_its_numbers_are_exact() {
+    let db = harness::sqlite("cli_show").await;
+    Layout::JobsDlq.install(&db).await;
+    db.execute(
+        r#"insert into jobs_dlq (id, payload, error_class, error_msg, failed_at) values
+           (7, '{"class":"A","n":12345678901234567890.10,"password":"hunter2"}', 'E', 'm', '2026-11-18 09:14:02.123456')"#,
+    )
+    .await;
+    let user = User::of(&db);
+    let text = user.run(&["show", "7"]);
+    text.with(0);
+    assert!(text.out.contains("12345678901234567890.10"), "{}", text.out);
+    assert!(!text.out.contains("hunter2"), "a secret key is masked: {}", text.out);
+    let json = user.run(&["show", "7", "-o", "jsonl"]);
+    assert!(json.out.contains(r#""n":12345678901234567890.10"#), "{}", json.out);
+    assert_eq!(json.out.lines().count(), 1);
+    assert!(user.run(&["show", "8"]).with(1).contains("there is no job 8"));
+}
+
+#[tokio::test]
+async fn a_wrong_filter_points_at_its_column() {
+    let db = harness::sqlite("cli_filter").await;
+    Layout::JobsDlq.install(&db).await;
+    let user = User::of(&db);
+    let err = user.run(&["list", "-f", "class:A eror:B"]);
+    let err = err.with(2);
+    assert!(
+        err.contains("column 9") && err.contains("did you mean `error`") && err.contains("\n        ^^^^"),
+        "{err}"
+    );
+    assert!(user.run(&["stats", "--by", "colour"]).with(2).contains("the facets are error"));
+    assert!(user.run(&["-f", "class:A", "stats"]).with(2).contains("behind the command"));
+}
+
+#[tokio::test]
+async fn nothing_that_jobs_bring_acts_on_the_terminal() {
+    for layout in Layout::ALL {
+        let db = harness::sqlite("cli_nasty").await;
+        layout.nasty_day(&db).await;
+        let user = User::of(&db);
+        let ids = user.run(&["list", "--limit", "0", "-o", "jsonl"]);
+        ids.with(0);
+        let ids: Vec<String> = ids
+            .out
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()?["id"].as_str().map(str::to_owned))
+            .collect();
+        let mut printed = vec![
+            user.run(&["list", "--limit", "0"]),
+            user.run(&["list", "--limit", "0", "-o", "csv"]),
+            user.run(&["stats"]),
+            user.run(&["stats", "--by", "class", "-o", "csv"]),
+            user.run(&["replay", "--all", "--dry-run"]),
+        ];
+        printed.extend(ids.iter().take(25).map(|id| user.run(&["show", id])));
+        for ended in &printed {
+            for text in [&ended.out, &ended.err] {
+                let acting = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+                assert!(!text.contains(acting), "{layout:?}: {text:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_early_is_no_fault() {
+    let db = harness::sqlite("cli_pipe").await;
+    Layout::JobsDlq.seed(&db, 5_000).await;
+    let user = User::of(&db);
+    let mut child = user
+        .command(&["list", "--limit", "0", "-o", "jsonl"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut first = [0u8; 64];
+    child.stdout.take().expect("a pipe").read_exact(&mut first).expect("a line");
+    let ended = super::Ended::from(child.wait_with_output().expect("it ends"));
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+}
+
+#[tokio::test]
+async fn adapters_are_listed_shown_and_checked_against_the_database() {
+    let db = harness::sqlite("cli_adapters").await;
+    Layout::JobsDlq.install(&db).await;
+    db.execute("create table failed (id integer primary key, what text, at text)").await;
+    let user = User::of(&db);
+    let names = user.run(&["adapters"]);
+    assert!(names.out.contains("dead_letter_jobs") && names.out.contains("built in"), "{}", names.out);
+    let checked = user.run(&["adapters", "check"]);
+    checked.with(0);
+    assert!(checked.out.starts_with("jobs_dlq on main.jobs_dlq"), "{}", checked.out);
+
+    let folder = user.home().join("config/dlq-tui/adapters");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let own = "name = \"failed\"\ntitle = \"failed\"\ntable = \"failed\"\nkey = { column = \"id\", kind = \"int\" }\n\
+        [detect.columns]\nid = \"int\"\nwhat = \"text\"\n[order]\ntime = { column = \"at\", kind = \"utc\" }\n\
+        [fields]\nat = { column = \"at\", kind = \"utc\" }\nmessage = { sql = \"no_such_function(t.what)\", kind = \"text\" }\n\
+        [states]\ndead = [\"dead\"]\n";
+    std::fs::write(folder.join("failed.toml"), own).expect("a file");
+    let wrong = user.run(&["adapters", "check", "failed"]);
+    wrong.with(1);
+    assert!(wrong.out.contains("line 12, fields.message: "), "{}", wrong.out);
+    std::fs::write(folder.join("failed.toml"), own.replace("no_such_function", "upper")).expect("a file");
+    user.run(&["adapters", "check", "failed"]).with(0);
+    db.execute("insert into failed values (1, 'boom', '2026-11-18 09:14:02')").await;
+    let list = user.json(&["list", "--store", "failed", "-o", "json"]);
+    assert_eq!(list["jobs"][0]["message"], "BOOM");
+    assert!(user.run(&["adapters", "show", "failed"]).out.contains("upper(t.what)"));
+    assert!(user.run(&["adapters", "show", "nope"]).with(2).contains("there is no adapter `nope`"));
+}
