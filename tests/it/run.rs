@@ -44,7 +44,9 @@ async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == table).expect("the layout");
     let adapter = adapters.iter().find(|a| a.name == table).expect("the adapter");
-    let store = open(engine, adapter, found, &OpenOptions { destination }, &budget()).await.expect("a store");
+    let store = open(engine, adapter, found, &OpenOptions { destination, ..OpenOptions::default() }, &budget())
+        .await
+        .expect("a store");
     Desk { store: Arc::new(store), source: "test".into(), production: false, operator: Operator::default() }
 }
 

@@ -165,8 +165,10 @@ pub fn night(size: (u16, u16)) -> Model {
     let bars: Vec<Bar> = NIGHT.iter().zip(0..).map(|(kind, n)| bar(kind, n)).collect();
     let rows = model.histogram_rows();
     let known = bars.iter().filter(|b| b.count.n != 41).cloned().collect();
-    for bars in [known, bars] {
-        let step = HistogramStep { histogram: histogram(bars), resume: None, watermark: None, recent: Vec::new() };
+    // The console opened an hour ago; one kind of error is younger.
+    for (bars, as_of) in [(known, ago(3_600)), (bars, NOW)] {
+        let histogram = Histogram { as_of, ..histogram(bars) };
+        let step = HistogramStep { histogram, resume: None, watermark: None, recent: Vec::new() };
         model.histogram.take_count(&step, NOW, rows);
     }
     let jobs = (0..60).map(|n| entry(row(n, &NIGHT[[0, 0, 1, 0, 2, 0, 5, 3][n % 8]], 4 + n as u64 * n as u64 * 40)));
