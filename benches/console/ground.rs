@@ -103,7 +103,7 @@ pub async fn open_store(url: &str, layout: Layout, budget: &Budget) -> SqlStore 
     let found = detection.found.iter().find(|found| found.adapter == layout.table());
     let found = found.unwrap_or_else(|| panic!("{} is not detected: {:?}", layout.table(), detection.rejected));
     let adapter = adapters.iter().find(|adapter| adapter.name == found.adapter).expect("the adapter that fits");
-    let options = OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()) };
+    let options = OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()), ..OpenOptions::default() };
     open(engine.into(), adapter, found, &options, budget).await.unwrap_or_else(|e| panic!("{e}"))
 }
 

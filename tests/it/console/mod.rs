@@ -41,8 +41,14 @@ fn has_bars(screen: &Screen<'_>) -> bool {
 /// The rows of the list with what stands before them: its cursor and its marks.
 fn jobs(screen: &Screen<'_>) -> Vec<String> {
     let rows = screen.below("time UTC", 2).into_iter();
-    // A row has at least a time, an error class and attempts; below the list the open job or the footer begins.
-    rows.take_while(|row| row.starts_with(['▸', ' ']) && row.split_whitespace().count() >= 4).collect()
+    // Below the list begins the open job or the footer, neither of which has a time in front.
+    rows.take_while(|row| row.split([' ', '▸', '●']).find(|word| !word.is_empty()).is_some_and(is_time)).collect()
+}
+
+/// Whether a word is a time as the list writes it: `03:12:09`, `11-01`, `Nov`, `9999-12`, `-`.
+fn is_time(word: &str) -> bool {
+    let is_month = word.len() == 3 && word.chars().all(char::is_alphabetic);
+    is_month || word.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '-'))
 }
 
 /// Whether rows of jobs are in view.

@@ -45,17 +45,6 @@ async fn signals_end_the_console_and_leave_the_terminal_clean() {
 }
 
 #[tokio::test]
-async fn a_panic_leaves_the_terminal_clean_and_names_its_report() {
-    let db = harness::sqlite("console panic").await;
-    Layout::JobsDlq.seed(&db, 10).await;
-    let mut pty = on(&db).env("DLQ_TUI_DEBUG_PANIC", "1").start();
-    let status = pty.wait_for_exit();
-    assert!(!status.success());
-    pty.assert_terminal_left_clean();
-    assert!(pty.text().contains("a fault in dlq-tui"), "{}", pty.text());
-}
-
-#[tokio::test]
 async fn standard_error_never_scrolls_the_screen() {
     let (_db, mut pty) = console().await;
     pty.send("G");
