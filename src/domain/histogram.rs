@@ -1,6 +1,7 @@
 //! Counts by facet, each honest about how exact it is.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::facet::Facet;
 use super::text::Untrusted;
@@ -67,6 +68,9 @@ pub fn grouped(n: u64) -> String {
     }
     out
 }
+
+/// How long a slot of a trend is; slots begin at whole multiples of it, and the last one is the present one.
+pub const TREND_SLOT: Duration = Duration::from_secs(300);
 
 /// One value of a facet with what is known of the jobs that have it.
 #[derive(Clone, Debug, PartialEq)]

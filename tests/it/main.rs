@@ -11,6 +11,7 @@ mod install;
 mod pgbouncer;
 mod pty;
 mod run;
+mod screenshot;
 mod store_desk;
 mod store_destinations;
 mod store_filters;

@@ -42,9 +42,9 @@ async fn only_jobs_that_the_command_accepts_are_resolved_and_the_others_are_dead
         let done = results.values().filter(|r| **r == JobResult::Done).count();
         assert_eq!(done, 8, "{}: {results:?}", db.engine.name());
         assert_eq!(Layout::DeadLetterJobs.count_dead(&db).await, all.len() as u64 - 8);
-        let sent = picky.0.lock().expect("a lock");
+        let sent = std::mem::take(&mut *picky.0.lock().expect("a lock"));
         assert_eq!(sent.len(), 10);
-        for message in sent.iter() {
+        for message in &sent {
             assert!(!message.json.contains('\n'));
             let job: serde_json::Value = serde_json::from_str(&message.json).expect("JSON");
             assert_eq!(job["executions"], 0);
@@ -145,4 +145,23 @@ async fn layouts_are_found_in_every_schema_and_a_stranger_of_the_same_name_is_to
     let results = apply(&store, batch(Action::Replay, [all[0].row.id.clone()])).await;
     assert!(results.values().all(|r| *r == JobResult::Done));
     assert_eq!(db.count("\"Odd Name\".jobs").await, 1);
+}
+
+#[tokio::test]
+async fn a_wrong_column_in_an_adapter_is_found_with_its_line_and_the_databases_own_words() {
+    for db in harness::every_engine("wrong").await {
+        Layout::JobsDlq.install(&db).await;
+        let good = adapter("jobs_dlq");
+        let text = good.text.replace("worker = { column = \"failed_by\"", "worker = { column = \"nobody_knows\"");
+        let line = 1 + text.lines().position(|l| l.contains("nobody_knows")).expect("the line");
+        let wrong = dlq_tui::adapter::Adapter::parse(&text, None).expect("well formed");
+        let engine = engine(&db).await;
+        let detection = detect(&engine, std::slice::from_ref(&wrong), &budget()).await.expect("a detection");
+        let findings =
+            dlq_tui::store::sql::check(&engine, &wrong, &detection.found[0], None, &budget()).await.expect("a check");
+        let faults: Vec<_> = findings.iter().filter(|f| f.verdict.is_err()).collect();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert_eq!((faults[0].what.as_str(), faults[0].line), ("fields.worker", line));
+        assert!(faults[0].verdict.as_ref().is_err_and(|e| e.contains("nobody_knows")), "{faults:?}");
+    }
 }

@@ -187,6 +187,42 @@ async fn what_arrives_shows_in_the_changes_and_only_there() {
 }
 
 #[tokio::test]
+async fn the_trend_holds_what_died_within_the_hour_and_bars_carry_their_first_and_last() {
+    everywhere("trend", async |db: Arc<TestDb>, layout| {
+        layout.seed(&db, 100).await;
+        let column = if layout == Layout::DlqEvents { "created_at" } else { "failed_at" };
+        let now = match db.engine {
+            harness::Engine::Postgres => "timezone('UTC', now())",
+            harness::Engine::Mysql => "utc_timestamp(6)",
+            harness::Engine::Sqlite => "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
+        };
+        let store = store(&db, layout).await;
+        let newest = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 200).await.swap_remove(0).row;
+        let id = newest.id.as_str();
+        db.execute(&format!("update {} set {column} = {now} where id = '{id}'", layout.table())).await;
+        let step = histogram(&store, Facet::Error, &Filter::all()).await;
+        let died: u32 = step.histogram.bars.iter().flat_map(|b| &b.trend).sum();
+        assert_eq!(died, 1);
+        let bar = step.histogram.bars.iter().find(|b| b.trend.iter().any(|n| *n > 0)).expect("its bar");
+        assert_eq!(bar.value, newest.error_class);
+        assert_eq!(bar.trend.len(), 12);
+        assert!(bar.first_seen <= bar.last_seen && bar.last_seen > newest.at);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_filter_whose_times_are_still_relative_selects_no_more_than_it_says() {
+    everywhere("relative", async |db: Arc<TestDb>, layout| {
+        layout.rows(&db).await;
+        let store = store(&db, layout).await;
+        let step = store.freeze(&filter("since:1m"), Cursor::Start, &budget()).await.expect("a step");
+        assert!(step.jobs.is_empty(), "{:?}", step.jobs);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_cohort_is_frozen_whole_and_replayed_once() {
     everywhere("replay", async |db: Arc<TestDb>, layout| {
         layout.seed(&db, SEEDED).await;

@@ -19,15 +19,15 @@ use crate::adapter::{Command, Kind, Rows, Step, Verb};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
-use crate::store::{Availability, Batch, Budget, Message, Result, StoreError};
+use crate::store::{Availability, Batch, Budget, Result, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 4;
 
 /// What one attempt at a batch is made of.
-struct Work<'a> {
+pub(super) struct Work<'a> {
     verb: &'a Verb,
-    batch: &'a Batch,
+    pub(super) batch: &'a Batch,
     recipe: Option<&'a Recipe>,
     way: Way<'a>,
 }
@@ -42,12 +42,12 @@ enum Way<'a> {
 }
 
 /// The rows that an attempt holds.
-struct Held {
-    rows: Vec<BatchRow>,
+pub(super) struct Held {
+    pub(super) rows: Vec<BatchRow>,
     /// Whole rows as JSON, where the verb archives.
     archive: Vec<(JobId, String)>,
     /// What is decided already: rows that are not held, or have no message.
-    settled: Vec<JobOutcome>,
+    pub(super) settled: Vec<JobOutcome>,
 }
 
 impl SqlStore {
@@ -144,86 +144,8 @@ impl SqlStore {
         Ok(with_all(held.settled, &held.rows, |_| JobResult::Done))
     }
 
-    /// Through a command: claim, deliver, settle.
-    async fn hand_over(
-        &self,
-        work: &Work<'_>,
-        command: &Command,
-        ids: &[String],
-        budget: &Budget,
-    ) -> Result<Vec<JobOutcome>> {
-        let Some(deliver) = &work.batch.deliver else {
-            return Err(StoreError::Input("nobody delivers to the command".to_owned()));
-        };
-        let mut tx = self.engine.begin(budget).await?;
-        let held = match self.hold(&mut tx, work, ids).await {
-            Ok(held) => held,
-            Err(error) => return undo(tx, error).await,
-        };
-        if held.rows.is_empty() {
-            tx.rollback().await;
-            return Ok(held.settled);
-        }
-        if let Err(error) = self.run_steps(&mut tx, work, &command.claim, &held.rows).await {
-            return undo(tx, error).await;
-        }
-        tx.commit().await?;
-        let message = |row: &BatchRow| Some(Message { id: JobId::new(&row.id), json: row.message.clone()? });
-        let answers = deliver.deliver(held.rows.iter().filter_map(message).collect()).await;
-        let answers: HashMap<JobId, std::result::Result<(), String>> = answers.into_iter().collect();
-        let accepted = |row: &&BatchRow| answers.get(&JobId::new(&row.id)).is_some_and(|a| a.is_ok());
-        let (taken, left): (Vec<&BatchRow>, Vec<&BatchRow>) = held.rows.iter().partition(accepted);
-        self.settle(work, command, &taken, &left, budget).await?;
-        Ok(with_all(held.settled, &held.rows, |id| match answers.get(id) {
-            Some(Ok(())) => JobResult::Done,
-            Some(Err(reason)) => failed(reason),
-            None => failed("the command gave no answer for this job"),
-        }))
-    }
-
-    /// Marks the jobs that were accepted and gives back the others, in one transaction. The jobs are claimed, so this
-    /// is tried for longer than anything else: giving up leaves them `retrying`, with the run's id beside them.
-    async fn settle(
-        &self,
-        work: &Work<'_>,
-        command: &Command,
-        taken: &[&BatchRow],
-        left: &[&BatchRow],
-        budget: &Budget,
-    ) -> Result<()> {
-        // Cancelling must not come between a delivery and its record.
-        let budget = Budget::new(budget.statement);
-        let owned = |rows: &[&BatchRow]| rows.iter().map(|r| (*r).clone()).collect::<Vec<BatchRow>>();
-        let parts = [(&command.accepted, owned(taken)), (&command.refused, owned(left))];
-        let mut pause = Duration::from_millis(20);
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.settle_once(work, &parts, &budget).await {
-                Err(error) if tries < 8 && (again(&error) || error.retryable()) => {
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
-                }
-                other => return other,
-            }
-        }
-    }
-
-    async fn settle_once(&self, work: &Work<'_>, parts: &[(&Vec<Step>, Vec<BatchRow>)], budget: &Budget) -> Result<()> {
-        let mut tx = self.engine.begin(budget).await?;
-        for (steps, rows) in parts.iter().filter(|(_, rows)| !rows.is_empty()) {
-            for step in *steps {
-                let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
-                if let Err(error) = tx.execute(&self.filled(work, step, rows, &ids)).await {
-                    return undo(tx, error).await;
-                }
-            }
-        }
-        tx.commit().await
-    }
-
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
-    async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
+    pub(super) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
         let rows = tx.fetch(&self.lock_statement(work, ids)).await?;
         let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
         for row in rows {
@@ -310,7 +232,13 @@ impl SqlStore {
         archive.keep(held.archive.clone()).await.map_err(|e| StoreError::Input(format!("the archive failed: {e}")))
     }
 
-    async fn run_steps(&self, tx: &mut Tx<'_>, work: &Work<'_>, steps: &[Step], rows: &[BatchRow]) -> Result<()> {
+    pub(super) async fn run_steps(
+        &self,
+        tx: &mut Tx<'_>,
+        work: &Work<'_>,
+        steps: &[Step],
+        rows: &[BatchRow],
+    ) -> Result<()> {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         for (i, step) in steps.iter().enumerate() {
             let affected = tx.execute(&self.filled(work, step, rows, &ids)).await?;
@@ -322,7 +250,7 @@ impl SqlStore {
         Ok(())
     }
 
-    fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
+    pub(super) fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
         let fill = Fill {
             layout: &self.layout,
             target: self.destination.table(),
@@ -340,11 +268,15 @@ fn guard(verb: &Verb) -> &str {
     verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())
 }
 
-fn failed(reason: &str) -> JobResult {
+pub(super) fn failed(reason: &str) -> JobResult {
     JobResult::Failed(Untrusted::new(reason))
 }
 
-fn with_all(mut settled: Vec<JobOutcome>, rows: &[BatchRow], result: impl Fn(&JobId) -> JobResult) -> Vec<JobOutcome> {
+pub(super) fn with_all(
+    mut settled: Vec<JobOutcome>,
+    rows: &[BatchRow],
+    result: impl Fn(&JobId) -> JobResult,
+) -> Vec<JobOutcome> {
     settled.extend(rows.iter().map(|row| {
         let id = JobId::new(&row.id);
         let result = result(&id);
@@ -353,12 +285,12 @@ fn with_all(mut settled: Vec<JobOutcome>, rows: &[BatchRow], result: impl Fn(&Jo
     settled
 }
 
-async fn undo<T>(tx: Tx<'_>, error: StoreError) -> Result<T> {
+pub(super) async fn undo<T>(tx: Tx<'_>, error: StoreError) -> Result<T> {
     tx.rollback().await;
     Err(error)
 }
 
 /// Whether the database asks to try the same transaction again: a deadlock, a serialisation failure, a lock not had.
-fn again(error: &StoreError) -> bool {
+pub(super) fn again(error: &StoreError) -> bool {
     matches!(error, StoreError::Locked(_))
 }

@@ -6,7 +6,7 @@ use super::SqlStore;
 use super::build::Sql;
 use super::dialect::WindowShape;
 use super::engine::{Row, Statement};
-use super::group::{Grouping, Tally, untrusted};
+use super::group::{Counted, Grouping, Tally, untrusted};
 use super::judge::Judge;
 use super::layout::Part;
 use super::row::Cells;
@@ -14,7 +14,7 @@ use super::scan::Scan;
 use super::watch::{Axis, Look, cells};
 use crate::adapter::Kind;
 use crate::domain::facet::Facet;
-use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
 use crate::store::{
     Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, StoreError, Watermark,
@@ -22,7 +22,7 @@ use crate::store::{
 
 /// Slots of the trend, and their length in microseconds.
 const SLOTS: usize = 12;
-const SLOT: i64 = 300_000_000;
+const SLOT: i64 = TREND_SLOT.as_micros() as i64;
 
 /// Where a count by windows stands.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ struct Side {
 
 impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
-        let judge = Judge::new(&self.layout, &query.filter);
+        let judge = Judge::new(&self.layout, &query.filter, self.clock());
         let grouping = Grouping { layout: &self.layout, facet: query.facet };
         if let Some(resume) = query.resume {
             let state = CountState::clone(&resume.0);
@@ -68,11 +68,29 @@ impl SqlStore {
 
     /// Everything in one snapshot: the counts, and what is read beside them.
     async fn count_whole(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<HistogramStep> {
-        let whole = grouping.statement(judge, None, |_| {});
-        let (side, rows) = self.side(judge, grouping, Some(whole), budget).await?;
+        // Where no index gives the last hour, the one pass over all rows tells its slots apart as well.
+        let from = self.trend_start();
+        let at = self.layout.part(Part::At).filter(|_| !self.at_is_indexed());
+        let slot = at.map(|at| {
+            let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
+            // The comparison is cheap and spares all older rows the arithmetic.
+            move |sql: &mut Sql| {
+                sql.push("CASE WHEN ");
+                self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                sql.push(&format!(" THEN {slot} END"));
+            }
+        });
+        let slot: Option<&(dyn Fn(&mut Sql) + Sync)> = slot.as_ref().map(|s| s as _);
+        let whole = grouping.statement(judge, slot, |_| {});
+        let with_slot = slot.is_some();
+        let (mut side, rows) = self.side(judge, grouping, Some(whole), budget).await?;
+        let counted = grouping.read(rows)?;
+        if with_slot {
+            side.trend = trend(&counted, from);
+        }
         let mut bars: HashMap<Option<String>, Tally> = HashMap::new();
-        for counted in grouping.read(rows)? {
-            bars.entry(counted.value).or_default().add(&counted.tally);
+        for one in counted {
+            bars.entry(one.value).or_default().add(&one.tally);
         }
         Ok(finished(grouping.facet, bars, side))
     }
@@ -87,7 +105,7 @@ impl SqlStore {
     ) -> Result<(Side, Vec<Row>)> {
         let Some(axis) = Axis::of(&self.layout) else { return Ok((Side::default(), Vec::new())) };
         let from = self.start_bucket(&axis, budget).await?;
-        let hour_ago = Timestamp(self.clock().0.div_euclid(SLOT).saturating_sub(SLOTS as i64 - 1).saturating_mul(SLOT));
+        let hour_ago = self.trend_start();
         let mut statements = vec![axis.look(), axis.recount(grouping, judge, from, None)];
         statements.extend(self.trend_statement(grouping, judge, hour_ago));
         let with_trend = statements.len() == 3;
@@ -96,7 +114,7 @@ impl SqlStore {
         let mut next = || results.next().unwrap_or_default();
         let look = Look::read(next())?;
         let recent = cells(grouping.read(next())?);
-        let trend = if with_trend { trend(grouping, next(), hour_ago)? } else { HashMap::new() };
+        let trend = if with_trend { trend(&grouping.read(next())?, hour_ago) } else { HashMap::new() };
         let clock = look.clock;
         self.set_clock(clock);
         let mark = Watermark(std::sync::Arc::new(look.mark(&axis, None)));
@@ -116,15 +134,30 @@ impl SqlStore {
 
     fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
         let at = self.layout.part(Part::At)?;
-        // Without an index on it, the last hour would cost another look at every row.
-        let indexed = self.layout.order(SortKey::Time).is_some_and(|order| order.raw == at.raw);
-        indexed.then(|| {
+        self.at_is_indexed().then(|| {
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
-            grouping.statement(judge, Some(&slot), |sql| {
-                sql.push(" AND ");
-                self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
-            })
+            grouping.statement(
+                judge,
+                Some(&|sql: &mut Sql| {
+                    sql.push(&slot);
+                }),
+                |sql| {
+                    sql.push(" AND ");
+                    self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                },
+            )
         })
+    }
+
+    /// Where the first slot of the trend begins.
+    fn trend_start(&self) -> Timestamp {
+        Timestamp(self.clock().0.div_euclid(SLOT).saturating_sub(SLOTS as i64 - 1).saturating_mul(SLOT))
+    }
+
+    /// Whether the time of death is what the list is ordered by, and so has an index.
+    fn at_is_indexed(&self) -> bool {
+        let at = self.layout.part(Part::At);
+        at.is_some_and(|at| self.layout.order(SortKey::Time).is_some_and(|order| order.raw == at.raw))
     }
 
     /// One step of a count by windows.
@@ -249,18 +282,19 @@ pub(super) fn read_window(grouping: &Grouping<'_>, rows: Vec<Row>) -> Result<Win
     Ok(out)
 }
 
-fn trend(grouping: &Grouping<'_>, rows: Vec<Row>, from: Timestamp) -> Result<HashMap<Option<String>, Vec<u32>>> {
+fn trend(counts: &[Counted], from: Timestamp) -> HashMap<Option<String>, Vec<u32>> {
     let first = from.0.div_euclid(SLOT);
     let mut trends: HashMap<Option<String>, Vec<u32>> = HashMap::new();
-    for counted in grouping.read(rows)? {
+    for counted in counts {
+        let Some(slot) = counted.slot else { continue };
         // What is dated ahead of the clock is shown in the last slot.
-        let slot = counted.slot.unwrap_or(first).saturating_sub(first).clamp(0, SLOTS as i64 - 1);
-        let slots = trends.entry(counted.value).or_insert_with(|| vec![0; SLOTS]);
+        let slot = slot.saturating_sub(first).clamp(0, SLOTS as i64 - 1);
+        let slots = trends.entry(counted.value.clone()).or_insert_with(|| vec![0; SLOTS]);
         if let Some(n) = usize::try_from(slot).ok().and_then(|i| slots.get_mut(i)) {
             *n = n.saturating_add(u32::try_from(counted.tally.n).unwrap_or(u32::MAX));
         }
     }
-    Ok(trends)
+    trends
 }
 
 fn finished(facet: Facet, bars: HashMap<Option<String>, Tally>, side: Side) -> HistogramStep {

@@ -56,9 +56,14 @@ impl Grouping<'_> {
         }
     }
 
-    /// Counts by value; `slot`, where given, is a whole-number expression to count by as well, and `within` writes a
+    /// Counts by value; `slot`, where given, writes a whole-number expression to count by as well, and `within` writes a
     /// further condition.
-    pub(super) fn statement(&self, judge: &Judge<'_>, slot: Option<&str>, within: impl FnOnce(&mut Sql)) -> Statement {
+    pub(super) fn statement(
+        &self,
+        judge: &Judge<'_>,
+        slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
+        within: impl FnOnce(&mut Sql),
+    ) -> Statement {
         let speech = self.layout.speech;
         let (at, kind) = self.at();
         let mut sql = Sql::new(speech);
@@ -70,7 +75,9 @@ impl Grouping<'_> {
             self.value(),
         ));
         if let Some(slot) = slot {
-            sql.push(&format!(", {slot} AS s"));
+            sql.push(", ");
+            slot(&mut sql);
+            sql.push(" AS s");
         }
         sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
         judge.push(&mut sql);

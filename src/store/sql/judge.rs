@@ -30,8 +30,10 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Splits a resolved filter between the database and us.
-    pub(super) fn new(layout: &'a Layout, filter: &Filter) -> Self {
+    /// Splits a filter between the database and us. Times that are still relative count from `now`: a bound that was
+    /// dropped would select more than was meant.
+    pub(super) fn new(layout: &'a Layout, filter: &Filter, now: Timestamp) -> Self {
+        let filter = &filter.resolve(now);
         let clauses = filter.clauses().iter().filter(|c| c.key != Key::Replayed);
         let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(is_exact);
         let names_states = |c: &Clause| matches!(c.key, Key::State | Key::Native | Key::Id);
@@ -43,8 +45,7 @@ impl<'a> Judge<'a> {
                 _ => {}
             }
         }
-        // Relative times were resolved by whoever froze the filter.
-        let rest = (!loose.is_empty()).then(|| filter.compile_only(Timestamp::default(), |c| loose.contains(c)));
+        let rest = (!loose.is_empty()).then(|| filter.compile_only(now, |c| loose.contains(c)));
         let dead_only = !filter.clauses().iter().any(names_states);
         Self { layout, exact, loose, dead_only, rest, extras }
     }

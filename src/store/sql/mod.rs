@@ -6,10 +6,10 @@
 //! | `open` | which layouts a database holds, and a store over one of them |
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
-//! | `row`, `scan` | light rows, and reading them in order by bounded steps |
+//! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
-//! | `watch` | what is new since the last look |
-//! | `apply`, `steps`, `message` | the verbs |
+//! | `watch`, `look` | what is new since the last look |
+//! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `check` | an adapter's statements against a live database |
 
 mod apply;
@@ -19,11 +19,13 @@ mod count;
 mod dialect;
 pub mod engine;
 mod group;
+mod handover;
 mod judge;
 mod layout;
 mod look;
 mod message;
 mod open;
+mod pace;
 mod reads;
 mod row;
 mod scan;
@@ -56,7 +58,7 @@ use crate::domain::time::Timestamp;
 use engine::Engine;
 use layout::Layout;
 use open::Destination;
-use scan::Pace;
+use pace::Pace;
 
 /// A dead-letter store in an SQL database.
 pub struct SqlStore {

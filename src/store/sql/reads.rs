@@ -30,7 +30,7 @@ impl SqlStore {
     }
 
     pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
-        let judge = Judge::new(&self.layout, &query.filter);
+        let judge = Judge::new(&self.layout, &query.filter, self.clock());
         let forward = matches!(query.cursor, Cursor::Start | Cursor::After(_));
         let step = self.scan(&judge, query.sort, budget).step(&query.cursor, query.limit.max(1)).await?;
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
@@ -100,7 +100,7 @@ impl SqlStore {
     }
 
     pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
-        let judge = Judge::new(&self.layout, filter);
+        let judge = Judge::new(&self.layout, filter, self.clock());
         let sort = Sort::default();
         let step = self.scan(&judge, sort, budget).step(&cursor, FREEZE).await?;
         let next = step.last.clone().map(Cursor::After);

@@ -6,9 +6,6 @@
 //! a number of rows in order, whatever they are, of which those are returned that pass. A window is bounded whatever
 //! the filter is.
 
-use std::collections::HashSet;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::build::Sql;
@@ -18,66 +15,12 @@ use super::engine::{Engine, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
+use super::pace::{LEAST, Pace, TARGET};
 use super::row::{Read, read, select};
 use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead.
 const DIRECT: Duration = Duration::from_millis(400);
-/// What a window is meant to take.
-const TARGET: Duration = Duration::from_millis(150);
-/// Rows of the first window, and the bounds of all.
-const FIRST: usize = 4_000;
-const LEAST: usize = 200;
-const MOST: usize = 200_000;
-/// The most that is read where each row brings its heavy columns along.
-const MOST_HEAVY: usize = 2_000;
-
-/// What is remembered from scan to scan.
-pub(super) struct Pace {
-    rows: AtomicUsize,
-    /// Questions for which the direct statement took too long.
-    slow: Mutex<HashSet<String>>,
-    /// Whether every question counts as slow.
-    gentle: bool,
-}
-
-impl Pace {
-    pub(super) fn new(gentle: bool) -> Self {
-        Self { rows: AtomicUsize::new(if gentle { LEAST } else { FIRST }), slow: Mutex::new(HashSet::new()), gentle }
-    }
-
-    fn window(&self, heavy: bool) -> usize {
-        let rows = self.rows.load(Ordering::Relaxed);
-        if heavy { rows.min(MOST_HEAVY) } else { rows }
-    }
-
-    /// Adapts the next window to what this one took.
-    fn learn(&self, rows: usize, took: Duration) {
-        let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
-        // Truncation is fine: the figure is a guess.
-        let next = (rows as f64 * share) as usize;
-        self.rows.store(next.clamp(LEAST, MOST), Ordering::Relaxed);
-    }
-
-    /// Halves the window after a step that ran into its deadline.
-    fn back_off(&self, rows: usize) {
-        self.rows.store((rows / 2).max(LEAST), Ordering::Relaxed);
-    }
-
-    /// Whether the direct statement is known to take too long for a question.
-    pub(super) fn is_slow(&self, question: &str) -> bool {
-        self.gentle || self.slow.lock().unwrap_or_else(|p| p.into_inner()).contains(question)
-    }
-
-    /// Remembers that it does.
-    pub(super) fn mark_slow(&self, question: &str) {
-        let mut slow = self.slow.lock().unwrap_or_else(|p| p.into_inner());
-        if slow.len() > 100 {
-            slow.clear();
-        }
-        slow.insert(question.to_owned());
-    }
-}
 
 /// A question for rows.
 pub(super) struct Scan<'a> {

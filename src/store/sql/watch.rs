@@ -107,11 +107,17 @@ impl<'a> Axis<'a> {
         from: i64,
         since: Option<&Mark>,
     ) -> Statement {
-        grouping.statement(judge, Some(&self.bucket()), |sql| {
-            sql.push(" AND ");
-            self.from(sql, from);
-            self.gate(sql, since);
-        })
+        grouping.statement(
+            judge,
+            Some(&|sql: &mut Sql| {
+                sql.push(&self.bucket());
+            }),
+            |sql| {
+                sql.push(" AND ");
+                self.from(sql, from);
+                self.gate(sql, since);
+            },
+        )
     }
 
     /// Writes that anything may have changed since a look.

@@ -51,6 +51,11 @@ impl Arrivals {
         Growth { n, over: self.since.age(now).min(GROWTH) }
     }
 
+    /// Deaths seen by looks after `at`.
+    pub(super) fn after(&self, at: Timestamp) -> u64 {
+        self.seen.iter().filter(|(seen, _, _)| *seen > at).map(|(_, _, n)| n).sum()
+    }
+
     pub(super) fn unseen(&self) -> u64 {
         self.unseen
     }

@@ -19,7 +19,7 @@ pub use poll::{Poll, reconcile_after};
 
 use self::growth::Arrivals;
 use self::news::News;
-use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Cell, Changes, HistogramStep};
@@ -95,7 +95,7 @@ impl LiveCounts {
     }
 
     /// Takes in the recounted buckets from one on, or that nothing changed.
-    fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) {
+    pub(crate) fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return };
         self.changed = true;
@@ -129,9 +129,18 @@ impl LiveCounts {
         Histogram { bars, total: self.moved(self.base.total, net), as_of: self.as_of, ..self.base.clone() }
     }
 
-    /// Deaths seen over the last five minutes, or since watching began.
+    /// Deaths over the last five minutes. While watching has not gone on for so long, the last two slots of the trends
+    /// stand in: five to ten minutes, and the answer says how long.
     pub fn growth(&self, now: Timestamp) -> Growth {
-        self.arrivals.growth(now)
+        let seen = self.arrivals.growth(now);
+        let trends = self.base.bars.iter().map(|bar| bar.trend.as_slice());
+        if seen.over >= TREND_SLOT || trends.clone().all(<[u32]>::is_empty) {
+            return seen;
+        }
+        let stored: u64 = trends.flat_map(|trend| trend.iter().rev().take(2)).map(|n| u64::from(*n)).sum();
+        let slot = i64::try_from(TREND_SLOT.as_micros()).unwrap_or(i64::MAX);
+        let from = Timestamp((self.base.as_of.0.div_euclid(slot) - 1).saturating_mul(slot));
+        Growth { n: stored + self.arrivals.after(self.base.as_of), over: from.age(now) }
     }
 
     /// Deaths seen since [`LiveCounts::seen`]: the badge.

@@ -118,6 +118,22 @@ fn growth_names_the_time_that_it_was_watched_for() {
 }
 
 #[test]
+fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
+    // Half past a slot: the last two slots are 450 s.
+    let now = 12 * 300 + 150;
+    let mut table = Table(vec![(now - 400, "A"), (now - 20, "A")]);
+    let mut counted = table.count(now);
+    counted.bars[0].trend = vec![9, 0, 1, 1];
+    let mut live = LiveCounts::from_count(counted, &table.cells(now - 60), Duration::ZERO);
+    table.0.push((now + 5, "A"));
+    table.look(&mut live, now - 60, now + 10);
+    let growth = live.growth(Timestamp((now + 10) * SECOND));
+    assert_eq!(growth, Growth { n: 3, over: Duration::from_secs(460) });
+    table.look(&mut live, now - 60, now + 310);
+    assert_eq!(live.growth(Timestamp((now + 310) * SECOND)).over, TREND_SLOT);
+}
+
+#[test]
 fn a_value_is_new_only_if_it_was_not_there_before() {
     let mut table = Table(vec![(5, "A")]);
     let mut live = table.live(70, 100, Duration::ZERO);

@@ -105,12 +105,13 @@ pub fn is_wide(size: (u16, u16)) -> bool {
 
 fn panes(model: &Model, middle: Rect) -> (Option<Rect>, Option<Rect>, Option<Rect>) {
     if is_wide(model.screen.size) {
-        let left = (middle.width * 9 / 20).clamp(44, 72);
+        let left = (middle.width * 2 / 5).clamp(44, 72);
         let histogram = Rect { width: left, ..middle };
         let right = Rect { x: left + 1, width: middle.width - left - 1, ..middle };
         let above = right.height * 9 / 20;
         let list = Rect { height: above, ..right };
-        let detail = Rect { y: right.y + above, height: right.height - above, ..right };
+        // A line between them is left for a rule.
+        let detail = Rect { y: right.y + above + 1, height: right.height - above - 1, ..right };
         return (Some(histogram), Some(list), Some(detail));
     }
     match model.screen.focus {

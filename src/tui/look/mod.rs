@@ -4,11 +4,9 @@
 
 mod glyphs;
 mod palette;
-mod wardrobe;
 
 pub use glyphs::Glyphs;
 pub use palette::{Depth, Look, Shade};
-pub use wardrobe::Wardrobe;
 
 /// What a piece of the screen is. Views name roles, never colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -137,7 +137,10 @@ fn colourless(role: Role, style: Style) -> Style {
 
 fn sixteen(role: Role, style: Style) -> Style {
     match role {
-        Role::Cursor => style.add_modifier(Modifier::REVERSED),
+        // Reversed, the colours of the row would become a motley of grounds.
+        Role::Cursor => {
+            style.fg(Color::Reset).add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM | Modifier::BOLD)
+        }
         Role::CursorDim => style.add_modifier(Modifier::UNDERLINED),
         Role::Hit => style.bg(Color::Yellow).fg(Color::Black),
         Role::Badge => style.bg(Color::Red).fg(Color::White),

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -37,7 +36,7 @@ impl<'a> Canvas<'a> {
         let inside = area.intersection(self.buffer.area);
         let y = u16::try_from(n).ok().and_then(|n| area.y.checked_add(n)).filter(|y| *y < inside.bottom());
         let (x, end) = if y.is_some() { (inside.x, inside.right()) } else { (0, 0) };
-        Pen { canvas: self, x, end, y: y.unwrap_or(0), base: Style::new() }
+        Pen { canvas: self, x, end, y: y.unwrap_or(0) }
     }
 
     /// Lays a role over cells that are already drawn, such as the row of the cursor.
@@ -50,12 +49,10 @@ impl<'a> Canvas<'a> {
     pub fn clear(&mut self, area: Rect) {
         let area = area.intersection(self.buffer.area);
         for y in area.top()..area.bottom() {
-            if let Some(before) = area.x.checked_sub(1) {
-                if let Some(cell) = self.buffer.cell_mut((before, y)) {
-                    if cell.symbol().width() > 1 {
-                        cell.set_symbol(" ");
-                    }
-                }
+            let before = area.x.checked_sub(1);
+            let halved = before.and_then(|x| self.buffer.cell_mut((x, y))).filter(|cell| cell.symbol().width() > 1);
+            if let Some(cell) = halved {
+                cell.set_symbol(" ");
             }
             for x in area.left()..area.right() {
                 if let Some(cell) = self.buffer.cell_mut((x, y)) {
@@ -63,6 +60,12 @@ impl<'a> Canvas<'a> {
                 }
             }
         }
+    }
+
+    /// Fills a row with a rule.
+    pub fn rule(&mut self, area: Rect) {
+        let rule = self.look.glyphs.rule.repeat(usize::from(area.width));
+        self.row(area, 0).put(Role::Rule, &rule);
     }
 
     /// Fills a column with a wall.
@@ -80,7 +83,6 @@ pub struct Pen<'c, 'a> {
     x: u16,
     end: u16,
     y: u16,
-    base: Style,
 }
 
 impl Pen<'_, '_> {
@@ -92,12 +94,6 @@ impl Pen<'_, '_> {
     /// Where the next character will stand.
     pub fn at(&self) -> Position {
         Position::new(self.x, self.y)
-    }
-
-    /// Draws all that follows over a role, such as that of something out of date.
-    pub fn over(mut self, role: Role) -> Self {
-        self.base = self.canvas.look.style(role);
-        self
     }
 
     /// Takes columns off the right end, for what is drawn there later.
@@ -183,7 +179,7 @@ impl Pen<'_, '_> {
             return 0;
         }
         let look = self.canvas.look;
-        let style = self.base.patch(look.style(role));
+        let style = look.style(role);
         let shown = presentable(text, look);
         let cut = Clean::line(&shown);
         let cut = cut.truncate(width, look.glyphs.ellipsis);

@@ -21,6 +21,8 @@ use crate::tui::look::{Look, Role};
 
 /// Columns between items.
 const GAP: usize = 2;
+/// Growth over less says nothing yet.
+const WATCHED: Duration = Duration::from_secs(10);
 /// A look that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(10);
 
@@ -112,7 +114,8 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     let mut items = Vec::new();
     let server_now = model.live.server_now(now);
     let growth = model.histogram.counts.as_ref().map(|c| c.growth(server_now));
-    if let Some(growth) = growth.filter(|_| !model.live.is_stale()) {
+    let says_something = |growth: &Growth| growth.over >= WATCHED && !model.live.is_stale();
+    if let Some(growth) = growth.filter(says_something) {
         items.push(Ranked::left(1, growth_phrase(growth)));
     }
     if !model.live.cost.is_zero() {

@@ -111,7 +111,7 @@ impl Columns {
         let knows = |seen: fn(&Bar) -> bool| histogram.bars.iter().any(seen);
         let mut left = width.saturating_sub(LEAD + count + 1);
         let mut take = |wanted: bool, columns: usize| {
-            let fits = wanted && left >= VALUE_LEAST + columns + 1;
+            let fits = wanted && left > VALUE_LEAST + columns;
             if fits {
                 left -= columns + 1;
             }

@@ -56,6 +56,7 @@ fn panes(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestamp) 
         histogram::draw(canvas, area, areas.histogram_rows(), model, now);
         if is_wide(model.screen.size) {
             canvas.wall(Rect { x: area.right(), width: 1, ..area });
+            areas.list.iter().for_each(|list| canvas.rule(Rect { y: list.bottom(), height: 1, ..*list }));
         }
     }
     if let Some(area) = areas.list {

@@ -186,6 +186,11 @@ impl Pty {
         self.terminal.lock().screen().text()
     }
 
+    /// Hands out the terminal's screen as it is now, cell by cell.
+    pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.terminal.lock().parser.screen())
+    }
+
     /// Changes the terminal's size, and tells the program.
     pub fn resize(&self, columns: u16, rows: u16) {
         self.terminal.lock().parser.set_size(non_zero(rows), non_zero(columns));

@@ -84,19 +84,19 @@ impl HistogramPane {
             self.place = self.current().map(|b| b.value.clone()).filter(|_| self.top > 0);
         }
         self.shown = Some(histogram);
-        if let Some(index) = self.index() {
-            if self.place.is_some() {
-                self.reveal(index, height);
-            }
+        if let Some(index) = self.index()
+            && self.place.is_some()
+        {
+            self.reveal(index, height);
         }
     }
 
     /// Marks or unmarks the bar under the cursor.
     pub fn toggle_mark(&mut self) {
-        if let Some(value) = self.current().map(|b| b.value.clone()) {
-            if !self.marks.remove(&value) {
-                self.marks.insert(value);
-            }
+        if let Some(value) = self.current().map(|b| b.value.clone())
+            && !self.marks.remove(&value)
+        {
+            self.marks.insert(value);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, Run, RunId, RunIntent, RunState, Tally};
-use crate::store::{Availability, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreInfo};
+use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreInfo};
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::{FilterState, Focus, Link, Marks, Model, Side, Source, Stale};
@@ -165,12 +165,24 @@ pub fn night(size: (u16, u16)) -> Model {
     let bars: Vec<Bar> = NIGHT.iter().zip(0..).map(|(kind, n)| bar(kind, n)).collect();
     let rows = model.histogram_rows();
     let known = bars.iter().filter(|b| b.count.n != 41).cloned().collect();
-    // The console opened an hour ago; one kind of error is younger.
-    for (bars, as_of) in [(known, ago(3_600)), (bars, NOW)] {
-        let histogram = Histogram { as_of, ..histogram(bars) };
-        let step = HistogramStep { histogram, resume: None, watermark: None, recent: Vec::new() };
-        model.histogram.take_count(&step, NOW, rows);
+    let step = |bars, as_of| HistogramStep {
+        histogram: Histogram { as_of, ..histogram(bars) },
+        resume: None,
+        watermark: None,
+        recent: Vec::new(),
+    };
+    model.histogram.take_count(&step(known, ago(400)), NOW, rows);
+    if let Some(counts) = &mut model.histogram.counts {
+        let cell = |value: &str, n| Cell {
+            bucket: 1,
+            value: text(value),
+            n,
+            first_seen: Some(ago(180)),
+            last_seen: Some(ago(1)),
+        };
+        counts.take_in(Some((1, &[cell(NIGHT[0].0, 1_163), cell(NIGHT[5].0, 41)])), ago(1));
     }
+    model.histogram.take_count(&step(bars, NOW), NOW, rows);
     let jobs = (0..60).map(|n| entry(row(n, &NIGHT[[0, 0, 1, 0, 2, 0, 5, 3][n % 8]], 4 + n as u64 * n as u64 * 40)));
     let jobs: Vec<Entry> = jobs.collect();
     let first = jobs[0].row.clone();

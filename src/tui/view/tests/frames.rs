@@ -28,7 +28,7 @@ fn over(mut model: Model, overlay: Overlay) -> Model {
     model
 }
 
-pub fn typed(mut model: Model, text: &str) -> Model {
+fn typed(mut model: Model, text: &str) -> Model {
     for c in text.chars() {
         let code = if c == '\t' { KeyCode::Tab } else { KeyCode::Char(c) };
         let _ = update(&mut model, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)), NOW);
@@ -36,7 +36,7 @@ pub fn typed(mut model: Model, text: &str) -> Model {
     model
 }
 
-pub fn plan(size: (u16, u16), confirm: Confirm) -> Model {
+fn plan(size: (u16, u16), confirm: Confirm) -> Model {
     let dialog = PlanDialog {
         plan: fixture::plan(confirm),
         typed: tui_input::Input::new("60,3".into()),

@@ -1,0 +1,63 @@
+//! How much is read at a time: windows that adapt to what they cost, and what is known to take too long.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What a window is meant to take.
+pub(super) const TARGET: Duration = Duration::from_millis(150);
+/// Rows of the first window, and the bounds of all.
+const FIRST: usize = 4_000;
+pub(super) const LEAST: usize = 200;
+const MOST: usize = 200_000;
+/// The most that is read where each row brings its heavy columns along.
+const MOST_HEAVY: usize = 2_000;
+
+/// What is remembered from scan to scan.
+pub(super) struct Pace {
+    rows: AtomicUsize,
+    /// Questions for which the direct statement took too long.
+    slow: Mutex<HashSet<String>>,
+    /// Whether every question counts as slow.
+    gentle: bool,
+}
+
+impl Pace {
+    pub(super) fn new(gentle: bool) -> Self {
+        Self { rows: AtomicUsize::new(if gentle { LEAST } else { FIRST }), slow: Mutex::new(HashSet::new()), gentle }
+    }
+
+    /// Rows of the next window; fewer where each brings its heavy columns along.
+    pub(super) fn window(&self, heavy: bool) -> usize {
+        let rows = self.rows.load(Ordering::Relaxed);
+        if heavy { rows.min(MOST_HEAVY) } else { rows }
+    }
+
+    /// Adapts the next window to what this one took.
+    pub(super) fn learn(&self, rows: usize, took: Duration) {
+        let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
+        // Truncation is fine: the figure is a guess.
+        let next = (rows as f64 * share) as usize;
+        self.rows.store(next.clamp(LEAST, MOST), Ordering::Relaxed);
+    }
+
+    /// Halves the window after a step that ran into its deadline.
+    pub(super) fn back_off(&self, rows: usize) {
+        self.rows.store((rows / 2).max(LEAST), Ordering::Relaxed);
+    }
+
+    /// Whether the direct statement is known to take too long for a question.
+    pub(super) fn is_slow(&self, question: &str) -> bool {
+        self.gentle || self.slow.lock().unwrap_or_else(|p| p.into_inner()).contains(question)
+    }
+
+    /// Remembers that it does.
+    pub(super) fn mark_slow(&self, question: &str) {
+        let mut slow = self.slow.lock().unwrap_or_else(|p| p.into_inner());
+        if slow.len() > 100 {
+            slow.clear();
+        }
+        slow.insert(question.to_owned());
+    }
+}
