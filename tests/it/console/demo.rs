@@ -58,8 +58,8 @@ fn one_job_is_replayed_with_a_receipt_once_it_is_confirmed() {
     let mut demo = demo();
     demo.send("R");
     demo.wait("the plan", |screen| screen.contains("replay 1 job") && screen.contains("[ n No ]"));
-    demo.press_until("y", "the receipt", |screen| screen.contains("Receipt of"));
-    demo.wait_for_text("Every planned job is done");
+    demo.press_until("y", "that the plan is taken", |screen| !screen.contains("[ n No ]"));
+    demo.wait("the receipt", |screen| screen.contains("Receipt of") && screen.contains("Every planned job is done"));
     demo.send("<Enter>");
     demo.wait("the list again", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));
     demo.send("q");
