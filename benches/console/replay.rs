@@ -15,10 +15,10 @@ use dlq_tui::triage::progress::RunProgress;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 
 use crate::baseline::{Baseline, COHORT_CLASS};
-use crate::ground::{Copy, Ground, cohort_until, open_store};
+use crate::ground::{Copy, Ground, Meter, cohort_until, open_store};
 use crate::psql::Psql;
 use crate::sample::{Sample, times, told};
-use crate::stopwatch::Stopwatch;
+use crate::stopwatch::{Laps, Stopwatch};
 use crate::table::{Line, Table};
 use crate::writers::Writers;
 
@@ -31,7 +31,7 @@ struct Outcome {
     jobs: u64,
     freeze: Duration,
     total: Duration,
-    transactions: Sample,
+    laps: Laps,
     inserts: Sample,
 }
 
@@ -82,13 +82,15 @@ fn report(ours: &[Outcome], theirs: &[Outcome], quiet: &Sample) -> Table {
         outcomes.iter().for_each(|outcome| sum.extend(pick(outcome).clone()));
         sum
     };
-    let transactions = all(|o| &o.transactions, ours);
+    let transactions = all(|o| &o.laps.batches, ours);
     let whole: Sample = theirs.iter().map(|outcome| outcome.total).collect();
     table.add(
         Line::new("a transaction, p50 / p99 / longest", quantiles(&transactions))
             .against(format!("{} (all in one)", told(whole.median())), "")
             .because(format!("{} transactions", transactions.len())),
     );
+    let between = all(|o| &o.laps.between, ours);
+    table.add(Line::new("between two transactions: the ledger, p50 / p99 / longest", quantiles(&between)));
     let (ours, theirs) = (all(|o| &o.inserts, ours), all(|o| &o.inserts, theirs));
     table.add(
         Line::new("an insert meanwhile, p50 / p99 / longest", quantiles(&ours))
@@ -147,6 +149,8 @@ async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget
         now: Timestamp::now(),
     };
     let writers = Writers::start(url, ground.layout);
+    let meter = Meter::new(ground, url);
+    meter.reset();
     let began = Instant::now();
     let plan = freeze(&desk, &ledger, ask, budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
     let frozen = began.elapsed();
@@ -155,10 +159,11 @@ async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget
     let receipt = execute(&desk, &ledger, &plan.run, RunOptions::default(), &control, &progress).await;
     let total = began.elapsed();
     let inserts = writers.stop();
+    meter.read();
     let receipt = receipt.unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(receipt.run.tally.done, plan.count, "not every job was replayed: {:?}", receipt.run.tally);
     ledger.close().await;
-    Outcome { jobs: plan.count, freeze: frozen, total, transactions: stopwatch.applied(), inserts }
+    Outcome { jobs: plan.count, freeze: frozen, total, laps: stopwatch.laps(), inserts }
 }
 
 /// The progress of a run that has not begun.

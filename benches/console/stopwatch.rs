@@ -1,6 +1,6 @@
 //! A store that measures how long each batch takes, and leaves everything else to the one inside.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use dlq_tui::domain::action::{Fate, JobOutcome};
@@ -19,17 +19,30 @@ use crate::sample::Sample;
 
 pub struct Stopwatch {
     store: SqlStore,
-    applied: Mutex<Sample>,
+    laps: Mutex<Laps>,
+}
+
+/// What was measured so far.
+#[derive(Clone, Debug, Default)]
+pub struct Laps {
+    /// How long each batch took, which is a transaction.
+    pub batches: Sample,
+    /// How long it took from the end of one batch to the start of the next: the ledger, mostly.
+    pub between: Sample,
+    ended: Option<Instant>,
 }
 
 impl Stopwatch {
     pub fn new(store: SqlStore) -> Self {
-        Self { store, applied: Mutex::default() }
+        Self { store, laps: Mutex::default() }
     }
 
-    /// How long the batches took so far, each a transaction.
-    pub fn applied(&self) -> Sample {
-        self.applied.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn laps(&self) -> Laps {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Laps> {
+        self.laps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,7 +98,11 @@ impl Store for Stopwatch {
         Box::pin(async move {
             let began = Instant::now();
             let outcomes = self.store.apply(batch, budget).await;
-            self.applied.lock().unwrap_or_else(PoisonError::into_inner).push(began.elapsed());
+            let mut laps = self.lock();
+            laps.batches.push(began.elapsed());
+            if let Some(ended) = laps.ended.replace(Instant::now()) {
+                laps.between.push(began.saturating_duration_since(ended));
+            }
             outcomes
         })
     }
