@@ -35,7 +35,7 @@ pub fn fitness(is_terminal: bool, term: Option<&str>) -> Result<(), String> {
     }
 }
 
-/// [`fitness`] of this process' standard output.
+/// The same of this process' standard output.
 ///
 /// # Errors
 /// A sentence that says why not.

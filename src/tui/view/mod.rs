@@ -1,6 +1,6 @@
 //! The view: draws the model, and nothing else. One region of the screen a file; no clock, no state, no IO.
 //!
-//! Every text goes through [`canvas::Pen`], which sanitises, measures and cuts it: no region can put a control
+//! Every text goes through `canvas::Pen`, which sanitises, measures and cuts it: no region can put a control
 //! character on the screen, cut a wide character in half, or drop the end of a text without an ellipsis.
 
 mod canvas;

@@ -43,7 +43,7 @@ pub(super) type Interrupt = BoxFuture<'static, ()>;
 
 /// One open connection.
 ///
-/// Its futures are always run to their end (see [`super::step`]): dropping one half way would leave the protocol, and
+/// Its futures are always run to their end (see [`super::step()`]): dropping one half way would leave the protocol, and
 /// the next user of the connection, in the middle of an answer.
 ///
 /// A call that reports `Unreachable` has lost the connection; `Timeout` carries no duration of its own.
