@@ -8,6 +8,7 @@ mod engine;
 mod fixtures;
 mod harness;
 mod install;
+mod judged;
 mod pgbouncer;
 mod pty;
 mod run;

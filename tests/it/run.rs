@@ -56,7 +56,8 @@ async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Pla
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
 
-fn progress() -> watch::Sender<RunProgress> {
+/// A place for progress that nobody watches.
+pub fn progress() -> watch::Sender<RunProgress> {
     watch::Sender::new(RunProgress {
         run: RunId(String::new()),
         state: RunState::Planned,
