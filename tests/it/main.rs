@@ -2,6 +2,7 @@
 
 mod architecture;
 mod cli;
+mod console;
 mod dependencies;
 mod engine;
 mod fixtures;
