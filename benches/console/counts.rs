@@ -23,6 +23,7 @@ pub async fn measure(ground: &Ground, url: &str, rows: u32, budget: &Budget) -> 
     let store = open_store(url, ground.layout, budget).await;
     let meter = Meter::new(ground, url);
     let naive = psql.timing(&baseline.histogram(), RUNS);
+    let alone = psql.timing_in("set max_parallel_workers_per_gather = 0", &baseline.histogram(), RUNS);
     let naive_buffers = psql.buffers(&baseline.histogram());
     let mut table = Table::new(format!("Counts by error class, {rows} rows in the table; baseline: GROUP BY in psql"));
     let mut add = |what: &str, ours: &Sample, evidence: String| {
@@ -39,7 +40,16 @@ pub async fn measure(ground: &Ground, url: &str, rows: u32, budget: &Budget) -> 
     meter.reset();
     let (exact, steps, longest) = time_exact(&store, RUNS, budget).await;
     let cost = meter.read().each(RUNS);
-    add("first exact", &exact, format!("{}; {steps} steps, longest {}", cost.told(), told(longest)));
+    add(
+        "first exact",
+        &exact,
+        format!(
+            "{}; {steps} steps, longest {}; psql without parallel workers, which we leave to others: {}",
+            cost.told(),
+            told(longest),
+            told(alone.median())
+        ),
+    );
 
     let mut watermark = look(&store, None, budget).await.0;
     meter.reset();

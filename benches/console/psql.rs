@@ -49,7 +49,12 @@ impl Psql {
 
     /// How long a statement takes in a session that is open, by `\timing`; after one run that is not counted.
     pub fn timing(&self, statement: &str, runs: usize) -> Sample {
-        let mut statements = vec![r"\o /dev/null", statement, r"\timing on"];
+        self.timing_in("select 1", statement, runs)
+    }
+
+    /// The same in a session that was first told something.
+    pub fn timing_in(&self, setting: &str, statement: &str, runs: usize) -> Sample {
+        let mut statements = vec![r"\o /dev/null", setting, statement, r"\timing on"];
         statements.extend(std::iter::repeat_n(statement, runs));
         timings(&self.print(&statements)).collect()
     }

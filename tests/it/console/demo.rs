@@ -54,16 +54,28 @@ fn an_open_job_has_all_its_tabs() {
 }
 
 #[test]
-fn one_job_is_replayed_with_a_receipt_once_it_is_confirmed() {
+fn one_job_is_replayed_once_it_is_confirmed_and_a_sentence_says_so() {
     let mut demo = demo();
     demo.send("R");
     demo.wait("the plan", |screen| screen.contains("replay 1 job") && screen.contains("[ n No ]"));
     demo.press_until("y", "that the plan is taken", |screen| !screen.contains("[ n No ]"));
+    demo.wait("what became of it", |screen| screen.contains("replayed") && screen.contains("[Jobs]"));
+}
+
+#[test]
+fn several_jobs_are_replayed_with_a_receipt_whose_parts_add_up() {
+    let mut demo = demo();
+    // Paused, so that the rows stand where they stand.
+    demo.send("p<Space><Space><Space>");
+    demo.wait_for_text("3 marked");
+    demo.send("R");
+    demo.wait("the plan", |screen| screen.contains("replay 3 jobs") && screen.contains("[ n No ]"));
+    demo.press_until("y", "that the plan is taken", |screen| !screen.contains("[ n No ]"));
     demo.wait("the receipt", |screen| screen.contains("Receipt of") && screen.contains("Every planned job is done"));
-    demo.send("<Enter>");
-    demo.wait("the list again", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));
+    demo.press_until("<Esc>", "the list", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));
     demo.send("q");
     assert!(demo.wait_for_exit().success());
+    demo.assert_terminal_left_clean();
 }
 
 #[test]

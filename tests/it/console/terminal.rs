@@ -43,13 +43,3 @@ async fn signals_end_the_console_and_leave_the_terminal_clean() {
         pty.assert_terminal_left_clean();
     }
 }
-
-#[tokio::test]
-async fn standard_error_never_scrolls_the_screen() {
-    let (_db, mut pty) = console().await;
-    pty.send("G");
-    pty.wait("the end", has_jobs);
-    pty.send("q");
-    pty.wait_for_exit();
-    assert!(!pty.text().contains("panicked"), "{}", pty.text());
-}
