@@ -23,7 +23,7 @@ use crate::domain::text::Untrusted;
 use crate::store::{Availability, Batch, Budget, Result, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
-const TRIES: u32 = 4;
+const TRIES: u32 = 6;
 
 /// What one attempt at a batch is made of.
 pub(super) struct Work<'a> {
@@ -101,8 +101,10 @@ impl SqlStore {
         for _ in 1..TRIES {
             match self.attempt(work, ids, budget).await {
                 Err(error) if again(&error) => {
-                    tokio::time::sleep(pause).await;
-                    pause *= 3;
+                    // Two that ran into each other must not come back in step.
+                    let share = uuid::Uuid::new_v4().as_bytes()[0];
+                    tokio::time::sleep(pause / 2 + pause * u32::from(share) / 256).await;
+                    pause *= 2;
                 }
                 other => return other,
             }
