@@ -18,7 +18,7 @@ use crate::domain::job::{JobId, JobRow};
 use crate::domain::time::Timestamp;
 use crate::tui::app::JobDocument;
 use crate::tui::app::document::{Ink, Row, Tab};
-use crate::tui::app::model::{Focus, Model};
+use crate::tui::app::model::{Focus, Model, Stale};
 use crate::tui::look::Role;
 
 /// Draws the pane.
@@ -78,7 +78,10 @@ fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp
     let native = row.native_state.line_head(40);
     let state =
         if *native == *row.state.word() { row.state.to_string() } else { format!("{} ({})", row.state, &*native) };
-    items.push(Ranked::left(2, Phrase::of(Role::Strong, state)));
+    items.push(match outdated(model, row) {
+        Some(now) => Ranked::left(0, Phrase::of(Role::Warning, now)),
+        None => Ranked::left(2, Phrase::of(Role::Strong, state)),
+    });
     let when = row.at.map_or_else(|| "time unknown".into(), |at| format!("{at}, {}", words::ago(at, now)));
     items.push(Ranked::left(3, Phrase::of(Role::Time, when)));
     if let Some(queue) = &row.queue {
@@ -92,6 +95,17 @@ fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp
     }
     items.push(Ranked::left(4, Phrase::of(Role::Dim, "id ").and(Role::Text, id_text(&row.id))));
     items
+}
+
+/// What has become of the job since it was read, where that is known.
+fn outdated(model: &Model, row: &JobRow) -> Option<String> {
+    let in_list = || model.list.entries().iter().find(|e| e.row.id == row.id);
+    match model.list.stale.get(&row.id) {
+        _ if model.detail.absent.is_some() => Some("no longer there".into()),
+        Some(Stale::Gone) => Some("no longer there".into()),
+        Some(Stale::Changed) => in_list().filter(|e| e.row.state != row.state).map(|e| format!("now {}", e.row.state)),
+        None => None,
+    }
 }
 
 fn id_text(id: &JobId) -> String {
