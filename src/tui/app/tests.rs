@@ -622,3 +622,25 @@ fn an_open_job_that_is_gone_stays_readable_and_is_known_to_be_gone() {
     assert!(console.model.detail.document.is_some());
     assert!(console.model.detail.absent.is_some());
 }
+
+#[test]
+fn the_job_before_stays_in_the_pane_for_a_moment_and_never_for_longer() {
+    let mut console = Console::with_jobs(3);
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-0")))));
+    console.keys("j");
+    assert_eq!(console.model.detail.drawn().job, Some(JobId::new("job-0")));
+    console.wait(Duration::from_millis(100)).keys("j").wait(Duration::from_millis(60));
+    assert_eq!(console.model.detail.drawn().job, Some(JobId::new("job-2")), "however often the cursor moves on");
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-2")))));
+    console.keys("k");
+    console.answer(Slot::Detail, Reply::Detail(Ok(None)));
+    assert_eq!(console.model.detail.drawn().job, Some(JobId::new("job-1")));
+}
+
+#[test]
+fn what_is_copied_or_edited_is_never_the_job_before() {
+    let mut console = Console::with_jobs(3);
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-0")))));
+    console.keys("j e");
+    assert!(console.other.is_empty());
+}
