@@ -121,6 +121,10 @@ impl Opener for Way {
         self.origin.name.clone()
     }
 
+    fn reach(&self) -> Vec<String> {
+        self.origin.reach.clone()
+    }
+
     fn choices(&self) -> BoxFuture<'_, std::result::Result<Vec<StoreChoice>, StoreError>> {
         async move {
             let surveyed = self.survey().await.map_err(store_error)?;

@@ -46,7 +46,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
         Self {
             run: &plan.run.0,
             action: plan.action.word(),
-            filter: &plan.filter,
+            filter: plan.filter.as_deref().unwrap_or_default(),
             count: plan.count,
             by_error: plan.by_error.iter().map(ShareRecord::from).collect(),
             by_class: plan.by_class.iter().map(ShareRecord::from).collect(),
@@ -131,8 +131,9 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
 /// Prints a plan for people.
 pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     writeln!(out, "plan {}: {} {}", plan.run, plan.action, jobs(plan.count))?;
-    if !plan.filter.is_empty() {
-        writeln!(out, "  filter     {}", Clean::line(&plan.filter))?;
+    if let Some(filter) = &plan.filter {
+        let filter = if filter.is_empty() { "none: all dead jobs" } else { filter };
+        writeln!(out, "  filter     {}", Clean::line(filter))?;
     }
     if let Some((from, to)) = plan.span {
         writeln!(out, "  died       {from} … {to}")?;

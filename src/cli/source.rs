@@ -47,6 +47,8 @@ pub struct Origin {
     pub read_only: bool,
     /// The store to open, where there are several.
     pub store: Option<String>,
+    /// The options by which another command line reaches it; none where the environment does.
+    pub reach: Vec<String>,
 }
 
 impl Session {
@@ -77,13 +79,13 @@ impl Session {
                 )
                 .into());
             }
-            return Ok(self.unnamed(target));
+            return Ok(self.unnamed(target, vec!["--url".into(), url.clone()]));
         }
         if let Some(name) = &self.connect.source {
             return self.named(self.config.source(name)?);
         }
         if let Some(target) = Target::from_env()? {
-            return Ok(self.unnamed(target));
+            return Ok(self.unnamed(target, Vec::new()));
         }
         match self.config.only_source()? {
             Some(source) => self.named(source),
@@ -112,16 +114,18 @@ impl Session {
             read_only: self.connect.read_only || source.read_only,
             store: self.connect.store.clone().or_else(|| source.store.clone()),
             source: Some(source.clone()),
+            reach: vec!["--source".into(), source.name.clone()],
         })
     }
 
-    fn unnamed(&self, target: Target) -> Origin {
+    fn unnamed(&self, target: Target, reach: Vec<String>) -> Origin {
         Origin {
             name: target.label(),
             target,
             source: None,
             read_only: self.connect.read_only,
             store: self.connect.store.clone(),
+            reach,
         }
     }
 

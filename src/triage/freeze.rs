@@ -89,7 +89,7 @@ pub async fn freeze(
     }
     .await;
     match planned {
-        Ok(plan) => Ok(Plan { filter: resolved, notes, ..plan }),
+        Ok(plan) => Ok(Plan { filter: filter.map(|_| resolved), notes, ..plan }),
         Err(error) => {
             // What went wrong is the error that the operator must see, and not that the plan could not be dismissed.
             let _ = ledger.dismiss(&run, ask.now).await;
@@ -248,7 +248,7 @@ async fn plan(
     Ok(Plan {
         run: run.clone(),
         action: ask.action,
-        filter: String::new(),
+        filter: None,
         count,
         by_error: shares(&split.by_error, count),
         by_class: shares(&split.by_class, count),

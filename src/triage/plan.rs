@@ -25,8 +25,8 @@ pub struct Plan {
     pub run: RunId,
     /// The verb.
     pub action: Action,
-    /// The filter with its times resolved; empty when jobs were named one by one.
-    pub filter: String,
+    /// The filter with its times resolved, empty for all dead jobs; `None` when jobs were named one by one.
+    pub filter: Option<String>,
     /// How many jobs.
     pub count: u64,
     /// By error class, the largest first; the rest summed up under `None` when there are many.

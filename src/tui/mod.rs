@@ -30,6 +30,11 @@ pub trait Opener: Send + Sync {
     /// The source as the header shows it: its name in the config, or the URL without the secret.
     fn label(&self) -> String;
 
+    /// The options by which another command line reaches the source; none where the environment does.
+    fn reach(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Connects and lists the layouts that are there.
     ///
     /// # Errors
@@ -79,6 +84,7 @@ pub async fn run(launch: Launch) -> Result<(), runtime::ConsoleError> {
         .map_err(|error| runtime::ConsoleError::Fault(error.to_string()))?;
     let source = app::model::Source {
         label: launch.opener.label(),
+        reach: launch.opener.reach(),
         banner: launch.banner.clone(),
         wanted: launch.store.clone(),
         opened: None,

@@ -41,6 +41,8 @@ impl Program for Console {
             self.drawn_with = self.model.settings.clone();
             self.look = look(&self.drawn_with);
         }
-        view::draw(&self.model, &self.look, frame, now);
+        if let Some(deepest) = view::draw(&self.model, &self.look, frame, now) {
+            self.model.overlay.hold(deepest);
+        }
     }
 }

@@ -155,6 +155,7 @@ fn at_home(session: Session, demo: &Demo) -> (Session, Origin) {
         read_only: source.read_only,
         store: Some(demo.layout.word().to_owned()),
         source: Some(source),
+        reach: vec!["--url".into(), format!("sqlite:{}", demo.file().display())],
     };
     let paths = Paths::within(home.join("config"), home.join("state"), None);
     (Session { paths, ..session }, origin)

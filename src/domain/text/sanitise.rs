@@ -8,26 +8,24 @@
 //! | C0 controls, DEL | their pictures, `␀` to `␡` |
 //! | C1 controls, format characters (bidi, zero width, tags), line and paragraph separators, private use, unassigned | `⟨202E⟩` |
 //! | letters that show nothing | `⟨3164⟩` |
-//! | joiners and variation selectors | kept inside emoji, else `⟨200D⟩` |
+//! | joiners, variation selectors, skin tones, letters of flags | `⟨200D⟩` |
 //! | marks on one base | the first four kept, else `⟨0301⟩`, as is a mark without a base |
 //! | tab | spaces up to the next multiple of 4 columns |
 //! | CR LF, LF | `\n`, or `⏎` on a single line |
+//!
+//! Emoji that are put together from several are taken apart, because terminals do not agree on how many columns they
+//! take, and a row that is wider than it was measured shifts everything behind it.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Marks and modifiers that one base may carry.
+/// Marks that one base may carry.
 const MAX_MARKS: u8 = 4;
-/// Joiners that one emoji may hold; the longest in use, a family, has three.
-const MAX_JOINERS: u8 = 4;
 /// Columns between tab stops.
 const TAB: usize = 4;
-
-const ZWJ: char = '\u{200D}';
-const KEYCAP: char = '\u{20E3}';
 
 /// What becomes of line breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,11 +77,9 @@ struct Scan<'a> {
     out: String,
     /// How much of `text` is in `out`.
     copied: usize,
-    /// The base that marks would sit on, without selectors and modifiers.
-    base: Option<char>,
-    previous: Option<char>,
+    /// Whether there is something that a mark would sit on.
+    has_base: bool,
     marks: u8,
-    joiners: u8,
     /// Bytes of `out` whose columns are added up in `column`, which counts from the last line break.
     measured: usize,
     column: usize,
@@ -91,18 +87,7 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn new(text: &'a str, breaks: Breaks) -> Self {
-        Self {
-            text,
-            breaks,
-            out: String::new(),
-            copied: 0,
-            base: None,
-            previous: None,
-            marks: 0,
-            joiners: 0,
-            measured: 0,
-            column: 0,
-        }
+        Self { text, breaks, out: String::new(), copied: 0, has_base: false, marks: 0, measured: 0, column: 0 }
     }
 
     fn judge(&mut self, c: char, next: Option<char>) -> Verdict {
@@ -115,55 +100,26 @@ impl<'a> Scan<'a> {
             '\0'..='\u{1F}' => Verdict::Picture(char::from_u32(0x2400 + u32::from(c)).unwrap_or('␀')),
             '\u{7F}' => Verdict::Picture('␡'),
             _ if is_plain(c) => Verdict::Pass,
-            ZWJ => self.judge_joiner(next),
-            '\u{FE0E}' | '\u{FE0F}' => self.judge_selector(next),
-            _ if is_invisible(c) => Verdict::Code,
-            _ if extends(c) => self.judge_mark(c),
+            _ if is_invisible(c) || is_part_of_emoji(c) => Verdict::Code,
+            _ if extends(c) => self.judge_mark(),
             _ => Verdict::Pass,
         }
     }
 
-    fn judge_joiner(&mut self, next: Option<char>) -> Verdict {
-        let joins = self.base.is_some_and(is_emoji) && self.previous != Some(ZWJ) && next.is_some_and(is_emoji);
-        if joins && self.joiners < MAX_JOINERS {
-            self.joiners += 1;
-            return Verdict::Pass;
-        }
-        Verdict::Code
-    }
-
-    fn judge_selector(&self, next: Option<char>) -> Verdict {
-        // A digit is an emoji only under a keycap.
-        match self.previous {
-            Some(c) if is_emoji(c) => Verdict::Pass,
-            Some('0'..='9' | '#' | '*') if next == Some(KEYCAP) => Verdict::Pass,
-            _ => Verdict::Code,
-        }
-    }
-
-    fn judge_mark(&mut self, c: char) -> Verdict {
-        // A skin tone without a base is a swatch of its own.
-        if self.base.is_none() {
-            return if is_modifier(c) { Verdict::Pass } else { Verdict::Code };
+    fn judge_mark(&mut self) -> Verdict {
+        if !self.has_base {
+            return Verdict::Code;
         }
         self.marks = self.marks.saturating_add(1);
         if self.marks <= MAX_MARKS { Verdict::Pass } else { Verdict::Code }
     }
 
     fn pass(&mut self, c: char) {
-        let joined = self.previous == Some(ZWJ);
-        self.previous = Some(c);
-        if c == '\n' {
-            self.base = None;
-        } else if c == ZWJ || is_selector(c) || (self.base.is_some() && extends(c)) {
+        if self.has_base && extends(c) {
             return;
-        } else {
-            self.base = Some(c);
         }
+        self.has_base = c != '\n';
         self.marks = 0;
-        if !joined {
-            self.joiners = 0;
-        }
     }
 
     fn replace(&mut self, at: usize, c: char, write: impl FnOnce(&mut String)) {
@@ -171,9 +127,7 @@ impl<'a> Scan<'a> {
         self.copied = at + c.len_utf8();
         write(&mut self.out);
         // What was written is a base, but the rest of a tower of marks is not set upon it.
-        self.base = Some('⟩');
-        self.previous = Some('⟩');
-        self.joiners = 0;
+        self.has_base = true;
         if !extends(c) {
             self.marks = 0;
         }
@@ -190,7 +144,6 @@ impl<'a> Scan<'a> {
         self.out.extend(std::iter::repeat_n(' ', spaces));
         self.column += spaces;
         self.measured = self.out.len();
-        self.base = Some(' ');
     }
 
     fn finish(mut self) -> Cow<'a, str> {
@@ -213,13 +166,9 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
 }
 
-fn is_modifier(c: char) -> bool {
-    matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
-}
-
-/// A character that is an emoji by itself; digits and signs, which are so only under a keycap, are not.
-fn is_emoji(c: char) -> bool {
-    !c.is_ascii() && c.is_emoji_char()
+/// Skin tones and the letters of flags: next to another character they may become one picture with it, or not.
+fn is_part_of_emoji(c: char) -> bool {
+    matches!(c, '\u{1F3FB}'..='\u{1F3FF}' | '\u{1F1E6}'..='\u{1F1FF}')
 }
 
 /// Characters that sit on the one before instead of taking a place of their own.
@@ -228,9 +177,7 @@ fn extends(c: char) -> bool {
     if c.is_ascii() || is_plain(c) {
         return false;
     }
-    is_modifier(c)
-        || c.width() == Some(0)
-        || matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark)
+    c.width() == Some(0) || matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark)
 }
 
 /// Characters that show nothing, or that act instead.

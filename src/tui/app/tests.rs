@@ -6,13 +6,15 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::model::{Focus, Link, Marks, Model, Overlay, Source, Stale};
-use super::{Effect, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
+use super::{Effect, JobDocument, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::job::{JobDetail, JobId, JobRow, State};
+use crate::domain::notation::Notation;
+use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
-use crate::ledger::RunId;
+use crate::ledger::{Operator, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{Availability, Cursor, Entry, Page, Position, SortKey, StoreError, StoreInfo};
 use crate::triage::plan::{Confirm, Plan, Scope};
 use crate::tui::StoreChoice;
@@ -180,7 +182,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
     Plan {
         run: RunId("r-1".into()),
         action,
-        filter: String::new(),
+        filter: None,
         count,
         by_error: Vec::new(),
         by_class: Vec::new(),
@@ -190,6 +192,28 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         notes: Vec::new(),
         confirm,
     }
+}
+
+fn run(id: &str) -> Run {
+    let intent = RunIntent {
+        action: Action::Replay,
+        source: "shop".into(),
+        store: "events".into(),
+        filter: String::new(),
+        resolved: String::new(),
+        reason: None,
+        operator: Operator::default(),
+        frozen_at: Timestamp(0),
+    };
+    let tally = Tally { planned: 2, done: 2, ..Tally::default() };
+    Run { id: RunId(id.into()), intent, state: RunState::Finished, started_at: None, ended_at: None, tally }
+}
+
+fn document(id: &str) -> Arc<JobDocument> {
+    let row = JobRow { id: JobId::new(id), ..entry(0).row };
+    let detail =
+        JobDetail { row, arguments: None, message: None, backtrace: None, metadata: Vec::new(), lineage: None };
+    Arc::new(JobDocument::build(detail, Vec::new(), &Notation::default(), &Redactor::default()))
 }
 
 const LONG_ENOUGH: Duration = Duration::from_secs(1);
@@ -470,4 +494,153 @@ fn nothing_is_looked_at_while_the_watch_is_paused() {
     let mut console = Console::with_jobs(5);
     console.keys("p").wait(Duration::from_secs(60));
     assert!(console.request(Slot::Look).is_none());
+}
+
+fn shell_line(console: &mut Console) -> String {
+    console.keys("c");
+    let Overlay::Text { lines, .. } = &console.model.overlay else { panic!("no command line is shown") };
+    lines.join(" ")
+}
+
+#[test]
+fn the_command_line_reaches_the_source_as_the_console_did_and_can_be_copied() {
+    let mut console = Console::with_jobs(5);
+    console.model.source.reach = vec!["--url".into(), "postgres://ops@db/shop?sslmode=require".into()];
+    console.model.filter.set(Filter::parse("msg:\"card declined\"").expect("a filter"), console.now);
+    let line = shell_line(&mut console);
+    let words = shell_words::split(&line).expect("a line that a shell can read");
+    let wanted = ["dlq-tui", "list", "--url", "postgres://ops@db/shop?sslmode=require", "--store", "events", "-f"];
+    assert_eq!(words[..7], wanted);
+    assert_eq!(words[7..], ["msg:\"card declined\""]);
+    console.keys("y");
+    assert!(matches!(console.other.as_slice(), [Effect::Copy(copied)] if *copied == line));
+}
+
+#[test]
+fn choosing_another_store_leaves_the_open_one_until_it_is_done() {
+    let mut console = Console::with_jobs(5);
+    console.keys(":").text("stores").keys("Enter");
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
+    let Overlay::Picker(picker) = &console.model.overlay else { panic!("nothing to choose from") };
+    assert_eq!(picker.at, 1, "the cursor is on the open store");
+    console.keys("Esc");
+    assert!(matches!(console.model.overlay, Overlay::None));
+    assert_eq!(console.current(), Some("job-0"));
+    console.keys(":").text("stores").keys("Enter");
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
+    console.keys("k Enter");
+    assert!(matches!(console.request(Slot::Open), Some(Request::Open(name)) if name == "archive"));
+}
+
+#[test]
+fn a_source_that_waits_for_a_choice_is_connected() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events"), choice("jobs")])));
+    assert_eq!(console.model.live.link, Link::Up);
+    console.keys("Esc");
+    assert!(matches!(console.model.overlay, Overlay::Picker(_)), "there is nothing to go back to");
+}
+
+#[test]
+fn a_page_that_was_scrolled_beyond_its_end_goes_back_at_the_first_key() {
+    let mut console = Console::with_jobs(1);
+    console.keys("? G");
+    console.model.overlay.hold(40);
+    console.keys("k");
+    assert!(matches!(console.model.overlay, Overlay::Help(reading) if reading.top == 39));
+}
+
+#[test]
+fn enter_on_a_run_shows_its_receipt_and_esc_goes_back_to_the_runs() {
+    let mut console = Console::with_jobs(1);
+    console.keys("L");
+    console.answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-2"), run("r-1")])));
+    console.keys("j j Enter");
+    let Overlay::Runs(page) = &console.model.overlay else { panic!("no runs") };
+    assert_eq!(page.current().map(|run| run.id.0.as_str()), Some("r-1"));
+    assert!(page.receipt.is_some());
+    console.keys("Esc");
+    assert!(matches!(&console.model.overlay, Overlay::Runs(page) if page.receipt.is_none()));
+    console.keys("Esc");
+    assert!(matches!(console.model.overlay, Overlay::None));
+}
+
+#[test]
+fn hiding_a_freeze_cancels_it_and_says_so() {
+    let mut console = Console::with_jobs(5);
+    console.keys("R Esc");
+    assert!(console.request(Slot::Act).is_none());
+    assert_eq!(
+        console.model.screen.notice.as_ref().map(|n| n.sentence.as_str()),
+        Some("cancelled: nothing was touched")
+    );
+}
+
+#[test]
+fn what_is_marked_while_a_run_goes_on_stays_marked_for_the_next() {
+    let mut console = Console::with_jobs(5);
+    console.keys("Space Space R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("y");
+    assert_eq!(console.model.list.marks, Marks::None, "those are frozen");
+    console.keys("Esc j Space");
+    console.answer(Slot::Act, Reply::Executed(Box::new(Ok(run("r-1")))));
+    assert!(matches!(&console.model.list.marks, Marks::Some(ids) if ids.len() == 1));
+}
+
+#[test]
+fn the_line_that_was_being_typed_comes_back_after_the_history() {
+    let mut console = Console::with_jobs(5);
+    console.keys("/").text("error:A").keys("Enter");
+    console.keys("Esc / Ctrl-u").text("queue:lo");
+    console.tell(Msg::Key(KeyEvent::new(KeyCode::Up, KeyModifiers::NONE)));
+    let typed = |console: &Console| match &console.model.overlay {
+        Overlay::Line(line) => line.input.value().to_owned(),
+        _ => panic!("no line"),
+    };
+    assert_eq!(typed(&console), "error:A");
+    console.tell(Msg::Key(KeyEvent::new(KeyCode::Down, KeyModifiers::NONE)));
+    assert_eq!(typed(&console), "queue:lo");
+}
+
+#[test]
+fn the_caret_stays_where_it_was_when_a_faulty_line_is_entered() {
+    let mut console = Console::with_jobs(5);
+    console.keys("/").text("attempts:many error:A");
+    for _ in 0..8 {
+        console.tell(Msg::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE)));
+    }
+    console.keys("Enter");
+    let Overlay::Line(line) = &console.model.overlay else { panic!("the line was closed") };
+    assert_eq!(line.input.cursor(), 13);
+}
+
+#[test]
+fn an_open_job_that_is_gone_stays_readable_and_is_known_to_be_gone() {
+    let mut console = Console::with_jobs(2);
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-0")))));
+    console.keys("r");
+    console.answer(Slot::Detail, Reply::Detail(Ok(None)));
+    assert!(console.model.detail.document.is_some());
+    assert!(console.model.detail.absent.is_some());
+}
+
+#[test]
+fn the_job_before_stays_in_the_pane_for_a_moment_and_never_for_longer() {
+    let mut console = Console::with_jobs(3);
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-0")))));
+    console.keys("j");
+    assert_eq!(console.model.detail.drawn().job, Some(JobId::new("job-0")));
+    console.wait(Duration::from_millis(100)).keys("j").wait(Duration::from_millis(60));
+    assert_eq!(console.model.detail.drawn().job, Some(JobId::new("job-2")), "however often the cursor moves on");
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-2")))));
+    console.keys("k");
+    console.answer(Slot::Detail, Reply::Detail(Ok(None)));
+    assert_eq!(console.model.detail.drawn().job, Some(JobId::new("job-1")));
+}
+
+#[test]
+fn what_is_copied_or_edited_is_never_the_job_before() {
+    let mut console = Console::with_jobs(3);
+    console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-0")))));
+    console.keys("j e");
+    assert!(console.other.is_empty());
 }

@@ -128,15 +128,17 @@ pub enum Place {
     Plan,
     /// The gauge of a freeze or a run.
     Run,
-    /// Pages that are only read: help, receipts, runs.
+    /// Pages that are only read: help, receipts.
     Page,
+    /// The runs of the ledger.
+    Runs,
     /// The question before leaving.
     Leave,
 }
 
 impl Place {
     /// Every place, in the order of the reference.
-    pub const ALL: [Place; 9] = [
+    pub const ALL: [Place; 10] = [
         Place::Anywhere,
         Place::List,
         Place::Histogram,
@@ -145,6 +147,7 @@ impl Place {
         Place::Run,
         Place::Picker,
         Place::Page,
+        Place::Runs,
         Place::Leave,
     ];
 
@@ -158,7 +161,8 @@ impl Place {
             Place::Picker => "Choosing a store",
             Place::Plan => "Confirming a plan",
             Place::Run => "While a run is going",
-            Place::Page => "Help, receipts, runs",
+            Place::Page => "Help, receipts",
+            Place::Runs => "Runs of the ledger",
             Place::Leave => "Leaving",
         }
     }

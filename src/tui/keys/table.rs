@@ -1,6 +1,6 @@
 //! The bindings themselves.
 
-use super::Place::{Anywhere, Detail, Histogram, Leave, List, Page, Picker, Plan, Run};
+use super::Place::{Anywhere, Detail, Histogram, Leave, List, Page, Picker, Plan, Run, Runs};
 use super::{Binding, Command, Place};
 
 const fn bind(
@@ -17,14 +17,21 @@ const fn bind(
 /// Every binding of the console. Within a place the first line that has the key wins.
 pub static BINDINGS: &[Binding] = &[
     // Moving
-    bind(&["j", "Down"], &[Anywhere, Picker, Page], Command::Down, "", 0, "Down."),
-    bind(&["k", "Up"], &[Anywhere, Picker, Page], Command::Up, "", 0, "Up."),
-    bind(&["Ctrl-d"], &[Anywhere, Page], Command::HalfDown, "", 0, "Half a page down."),
-    bind(&["Ctrl-u"], &[Anywhere, Page], Command::HalfUp, "", 0, "Half a page up."),
-    bind(&["PgDn", "Ctrl-f"], &[Anywhere, Page], Command::PageDown, "", 0, "A page down."),
-    bind(&["PgUp", "Ctrl-b"], &[Anywhere, Page], Command::PageUp, "", 0, "A page up."),
-    bind(&["g", "Home"], &[Anywhere, Page], Command::First, "", 0, "To the first; in the list, with what is new."),
-    bind(&["G", "End"], &[Anywhere, Page], Command::Last, "", 0, "To the last, however far away."),
+    bind(&["j", "Down"], &[Anywhere, Picker, Page, Runs], Command::Down, "", 0, "Down."),
+    bind(&["k", "Up"], &[Anywhere, Picker, Page, Runs], Command::Up, "", 0, "Up."),
+    bind(&["Ctrl-d"], &[Anywhere, Page, Runs], Command::HalfDown, "", 0, "Half a page down."),
+    bind(&["Ctrl-u"], &[Anywhere, Page, Runs], Command::HalfUp, "", 0, "Half a page up."),
+    bind(&["PgDn", "Ctrl-f"], &[Anywhere, Page, Runs], Command::PageDown, "", 0, "A page down."),
+    bind(&["PgUp", "Ctrl-b"], &[Anywhere, Page, Runs], Command::PageUp, "", 0, "A page up."),
+    bind(
+        &["g", "Home"],
+        &[Anywhere, Page, Runs],
+        Command::First,
+        "",
+        0,
+        "To the first; in the list, with what is new.",
+    ),
+    bind(&["G", "End"], &[Anywhere, Page, Runs], Command::Last, "", 0, "To the last, however far away."),
     bind(&["h", "Left"], &[Anywhere], Command::Left, "", 0, "Fold, or scroll to the left."),
     bind(&["l", "Right"], &[Anywhere], Command::Right, "", 0, "Unfold, or scroll to the right."),
     bind(&["Tab"], &[Anywhere], Command::NextPane, "pane", 8, "To the next pane."),
@@ -34,7 +41,16 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["Enter"], &[List], Command::Open, "open", 1, "Open the job."),
     bind(&["Enter"], &[Detail], Command::Open, "fold", 6, "Fold or unfold what stands on the line."),
     bind(&["Enter"], &[Picker], Command::Open, "choose", 1, "Open the store."),
-    bind(&["Esc"], &[Anywhere, Page], Command::Back, "", 0, "Back: close, clear marks, widen the filter. Never quits."),
+    bind(
+        &["Esc"],
+        &[Anywhere, Page, Runs, Picker],
+        Command::Back,
+        "",
+        0,
+        "Back: close, clear marks, widen the filter. Never quits.",
+    ),
+    bind(&["Enter"], &[Runs], Command::Open, "receipt", 1, "Show the receipt of the run."),
+    bind(&["Esc"], &[Detail], Command::Back, "back", 1, "Back to where the job was opened; a search ends first."),
     bind(&["z"], &[Detail], Command::FoldAll, "", 0, "Fold or unfold everything."),
     bind(&["]"], &[Anywhere], Command::NextTab, "", 0, "The next facet or tab; `1` to `9` go to one directly."),
     // Writing: capitals only
@@ -85,7 +101,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["M"], &[Anywhere], Command::Mouse, "", 0, "Take the mouse, or leave it to the terminal's own selection."),
     bind(&[":"], &[Anywhere], Command::CommandLine, "", 0, "Type a command; Tab completes."),
     bind(&["?"], &[Anywhere], Command::Help, "help", 0, "Show the keys."),
-    bind(&["?"], &[Page], Command::Back, "", 0, "Close."),
+    bind(&["?"], &[Page, Runs], Command::Back, "", 0, "Close."),
     // Dialogs
     bind(&["y"], &[Plan], Command::Yes, "", 0, "Confirm. Large or production cohorts ask for the number instead."),
     bind(&["n", "Esc", "q", "Ctrl-c"], &[Plan], Command::No, "", 0, "Dismiss the plan: nothing is touched."),
@@ -95,7 +111,9 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["p"], &[Run], Command::PauseRun, "pause", 2, "Pause or continue between two batches."),
     bind(&["Esc", "q"], &[Run], Command::Back, "hide", 3, "Hide the gauge; the run goes on, `L` shows it again."),
     bind(&["q", "Enter"], &[Page], Command::Back, "close", 1, "Close."),
-    bind(&["Ctrl-c"], &[Page], Command::Back, "", 0, "Close."),
+    bind(&["q"], &[Runs], Command::Back, "close", 2, "Close."),
+    bind(&["y"], &[Page, Runs], Command::Copy, "", 0, "Copy the command line, or the id of the run."),
+    bind(&["Ctrl-c"], &[Page, Runs], Command::Back, "", 0, "Close."),
     bind(&["y"], &[Leave], Command::Yes, "", 0, "Stop the run after its current batch, and leave."),
     bind(&["n", "Esc", "Ctrl-c"], &[Leave], Command::No, "", 0, "Stay."),
     // Leaving
@@ -108,6 +126,13 @@ pub static BINDINGS: &[Binding] = &[
         0,
         "Cancel what is being read; when nothing is, quit.",
     ),
-    bind(&["Ctrl-z"], &[Anywhere, Picker, Page, Run], Command::Suspend, "", 0, "Suspend; the shell's `fg` continues."),
-    bind(&["Ctrl-l"], &[Anywhere, Picker, Page, Run, Plan], Command::Repaint, "", 0, "Draw everything anew."),
+    bind(
+        &["Ctrl-z"],
+        &[Anywhere, Picker, Page, Runs, Run],
+        Command::Suspend,
+        "",
+        0,
+        "Suspend; the shell's `fg` continues.",
+    ),
+    bind(&["Ctrl-l"], &[Anywhere, Picker, Page, Runs, Run, Plan], Command::Repaint, "", 0, "Draw everything anew."),
 ];

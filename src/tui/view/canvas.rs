@@ -18,12 +18,14 @@ pub struct Canvas<'a> {
     pub look: &'a Look,
     /// Where the terminal's own cursor is to stand, while text is typed.
     pub caret: Option<Position>,
+    /// The deepest line that can stand first in what was scrolled last.
+    pub deepest: Option<usize>,
 }
 
 impl<'a> Canvas<'a> {
     /// A canvas on the cells of a frame.
     pub fn new(buffer: &'a mut Buffer, look: &'a Look) -> Self {
-        Self { buffer, look, caret: None }
+        Self { buffer, look, caret: None, deepest: None }
     }
 
     /// The whole frame.

@@ -18,19 +18,20 @@ use crate::domain::job::{JobId, JobRow};
 use crate::domain::time::Timestamp;
 use crate::tui::app::JobDocument;
 use crate::tui::app::document::{Ink, Row, Tab};
-use crate::tui::app::model::{Focus, Model};
+use crate::tui::app::model::{Focus, Model, Stale};
 use crate::tui::look::Role;
 
 /// Draws the pane.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
     let head = usize::from(area.height).saturating_sub(rows);
     let body = Rect { y: area.y + u16::try_from(head).unwrap_or(0), height: u16::try_from(rows).unwrap_or(0), ..area };
-    let Some(document) = &model.detail.document else {
+    let detail = model.detail.drawn();
+    let Some(document) = &detail.document else {
         draw_line(canvas, area, 0, vec![Ranked::left(0, Phrase::of(title_role(model), "Job"))], 2);
         empty::draw(canvas, body, &absent(model));
         return;
     };
-    let remark = document.remark(model.detail.tab);
+    let remark = document.remark(detail.tab);
     let mut line = 0;
     if head > 2 + usize::from(remark.is_some()) {
         draw_line(canvas, area, 0, failure(model, &document.detail.row), 1);
@@ -78,7 +79,10 @@ fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp
     let native = row.native_state.line_head(40);
     let state =
         if *native == *row.state.word() { row.state.to_string() } else { format!("{} ({})", row.state, &*native) };
-    items.push(Ranked::left(2, Phrase::of(Role::Strong, state)));
+    items.push(match outdated(model, row) {
+        Some(now) => Ranked::left(0, Phrase::of(Role::Warning, now)),
+        None => Ranked::left(2, Phrase::of(Role::Strong, state)),
+    });
     let when = row.at.map_or_else(|| "time unknown".into(), |at| format!("{at}, {}", words::ago(at, now)));
     items.push(Ranked::left(3, Phrase::of(Role::Time, when)));
     if let Some(queue) = &row.queue {
@@ -94,32 +98,44 @@ fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp
     items
 }
 
+/// What has become of the job since it was read, where that is known.
+fn outdated(model: &Model, row: &JobRow) -> Option<String> {
+    let in_list = || model.list.entries().iter().find(|e| e.row.id == row.id);
+    match model.list.stale.get(&row.id) {
+        _ if model.detail.absent.is_some() => Some("no longer there".into()),
+        Some(Stale::Gone) => Some("no longer there".into()),
+        Some(Stale::Changed) => in_list().filter(|e| e.row.state != row.state).map(|e| format!("now {}", e.row.state)),
+        None => None,
+    }
+}
+
 fn id_text(id: &JobId) -> String {
     id.text().line_head(80).to_string()
 }
 
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, document: &JobDocument) {
     let look = canvas.look;
+    let detail = model.detail.drawn();
     let place = place(model, document);
     let room = usize::from(area.width).saturating_sub(4 + place.width(look));
     let mut phrase = Phrase::empty();
     // With sizes, without them, and at last the open tab alone.
-    for detail in 0..3 {
+    for form in 0..3 {
         phrase = Phrase::empty();
         for (n, tab) in Tab::ALL.into_iter().enumerate() {
-            let open = tab == model.detail.tab;
+            let open = tab == detail.tab;
             let size = document.size(tab);
             let size = match size.bytes {
                 0 if size.lines == 0 => " -".to_owned(),
                 0 => String::new(),
                 _ => format!(" {size}"),
             };
-            let size = if detail == 0 || (detail == 1 && open) { size } else { String::new() };
+            let size = if form == 0 || (form == 1 && open) { size } else { String::new() };
             let gap = if n == 0 { "" } else { " " };
             let role = if model.screen.focus == Focus::Detail { Role::TitleFocused } else { Role::Strong };
             phrase = if open {
                 phrase.and(Role::Title, gap).and(role, format!("[{} {}{size}]", n + 1, tab.word()))
-            } else if detail < 2 {
+            } else if form < 2 {
                 phrase.and(Role::Title, format!("{gap}{} {}{size}", n + 1, tab.word()))
             } else {
                 phrase.and(Role::Title, format!("{gap}{}", n + 1))
@@ -134,26 +150,28 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, documen
 
 /// Where in the text one is: lines that are shown, and the search.
 fn place(model: &Model, document: &JobDocument) -> Phrase<'static> {
+    let detail = model.detail.drawn();
     let mut phrase = Phrase::empty();
-    if let Some((words, _)) = &model.detail.search {
+    if let Some((words, _)) = &detail.search {
         phrase = phrase.and(Role::Hit, format!("/{words}")).and(Role::Text, " ");
     }
-    if !model.detail.wrap {
+    if !detail.wrap {
         phrase = phrase.and(Role::Dim, "cut: ").and(Role::Key, "w").and(Role::Dim, " wraps ");
     }
-    let lines = document.size(model.detail.tab).lines;
-    phrase.and(Role::Dim, format!("{}/{lines}", (model.detail.view().line + 1).min(lines)))
+    let lines = document.size(detail.tab).lines;
+    phrase.and(Role::Dim, format!("{}/{lines}", (detail.view().line + 1).min(lines)))
 }
 
 fn text(canvas: &mut Canvas<'_>, body: Rect, model: &Model) {
     let (width, height) = model.detail_size();
-    let view = model.detail.view();
-    let Some(pane) = model.detail.pane(width) else { return };
-    let needle = model.detail.search.as_ref().map(|(_, needle)| needle);
-    let left = if model.detail.wrap { 0 } else { model.detail.left };
+    let detail = model.detail.drawn();
+    let view = detail.view();
+    let Some(pane) = detail.pane(width) else { return };
+    let needle = detail.search.as_ref().map(|(_, needle)| needle);
+    let left = if detail.wrap { 0 } else { detail.left };
     let rows = pane.window(view.top, height, left, needle);
     if rows.is_empty() {
-        let nothing = Empty { reason: format!("no {}", model.detail.tab.word().to_lowercase()), step: String::new() };
+        let nothing = Empty { reason: format!("no {}", detail.tab.word().to_lowercase()), step: String::new() };
         empty::draw(canvas, body, &nothing);
     }
     for (n, row) in rows.iter().enumerate() {

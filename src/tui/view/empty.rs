@@ -9,6 +9,7 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
+use crate::domain::histogram::grouped;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Link, Model};
 use crate::tui::look::Role;
@@ -21,6 +22,9 @@ pub struct Empty {
     /// What to do.
     pub step: String,
 }
+
+/// The next step where a filter selects nothing.
+const WIDEN: &str = "Esc widens, / edits the filter";
 
 fn empty(reason: impl Into<String>, step: &str) -> Empty {
     Empty { reason: reason.into(), step: step.into() }
@@ -57,7 +61,12 @@ pub fn of_list(model: &Model) -> Empty {
         _ if model.list.halted => empty("not read to the end", "r reads on"),
         Some(_) if !model.list.knows_end() => empty("no hit yet", "Ctrl-C cancels the scan"),
         _ if !model.list.loaded => empty("reading", ""),
-        _ => nothing(model),
+        Some(scan) => {
+            let looked =
+                format!("nothing matches in the {} rows that were looked at, all there are", grouped(scan.rows));
+            empty(looked, WIDEN)
+        }
+        None => nothing(model),
     })
 }
 
@@ -74,5 +83,5 @@ fn nothing(model: &Model) -> Empty {
     if model.filter.written.is_all() {
         return empty("no dead jobs", "those that die appear here by themselves");
     }
-    empty("nothing matches", "Esc widens, / edits the filter")
+    empty("nothing matches", WIDEN)
 }

@@ -43,7 +43,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
 
 fn origin(model: &Model) -> Vec<Ranked<'_>> {
     let mut items = vec![Ranked::left(0, Phrase::of(Role::Strong, &*model.source.label))];
-    if !model.source.banner.is_empty() {
+    if !model.source.banner.is_empty() && model.source.banner != model.source.label {
         items.push(Ranked::left(3, Phrase::of(Role::New, format!("[{}]", model.source.banner))));
     }
     let Some(opened) = &model.source.opened else { return items };
@@ -53,7 +53,10 @@ fn origin(model: &Model) -> Vec<Ranked<'_>> {
         "" => Phrase::of(Role::Dim, &**database),
         user => Phrase::of(Role::Dim, format!("{database} as {user}")),
     };
-    items.push(Ranked::left(5, place));
+    // A source with a banner is a temporary one: where it lies says nothing.
+    if model.source.banner.is_empty() {
+        items.push(Ranked::left(5, place));
+    }
     items.push(Ranked::left(7, Phrase::of(Role::Dim, &*opened.info.server)));
     items
 }

@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use super::canvas::{Canvas, columns};
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::{empty, words};
-use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
@@ -52,7 +52,7 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let focused = model.screen.focus == Focus::Histogram;
     let progress = progress(model, area.width < 60);
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
-    let room = usize::from(area.width).saturating_sub(3 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
+    let room = usize::from(area.width).saturating_sub(2 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
     let mut phrases = Phrase::empty();
     // Titles, then words, and at last the open facet alone with the numbers of the others.
     for form in 0..3 {
@@ -101,6 +101,8 @@ struct Columns {
     trend: usize,
     last: usize,
     first: usize,
+    /// Slots that the trend shows, squeezed into its columns.
+    slots: usize,
 }
 
 impl Columns {
@@ -125,6 +127,7 @@ impl Columns {
             first: take(knows(|b| b.first_seen.is_some()), 5),
             share: take(true, 5),
             value: 0,
+            slots,
         };
         let longest = shown.iter().map(|b| name_width(b, model, look)).max().unwrap_or(0).max(14);
         plan.value = left.min(longest);
@@ -159,7 +162,7 @@ fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, histogram: &His
         pen.skip(1).right(Role::Dim, "share", plan.share);
     }
     if plan.trend > 0 {
-        pen.skip(1).cell(Role::Dim, "trend", plan.trend);
+        pen.skip(1).cell(Role::Dim, &trend_title(plan), plan.trend);
     }
     if plan.last > 0 {
         pen.skip(1).right(Role::Dim, "last", plan.last);
@@ -167,6 +170,13 @@ fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, histogram: &His
     if plan.first > 0 {
         pen.skip(1).right(Role::Dim, "first", plan.first);
     }
+}
+
+/// `trend 1h`: how far back it reaches, where that fits.
+fn trend_title(plan: &Columns) -> String {
+    let span = TREND_SLOT.saturating_mul(u32::try_from(plan.slots).unwrap_or(u32::MAX));
+    let title = format!("trend {}", words::age(Timestamp(0), Timestamp(0).after(span)));
+    if title.len() <= plan.trend { title } else { "trend".into() }
 }
 
 struct Line<'m> {

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  Jobs  newest first  12 marked                                     37 new: g
-//!   time     error class        job class       queue    att.  message
-//! ▸●03:12:09 Net::ReadTimeout   ChargeCardJob   billing  5/5   execution expired after…
-//!   03:12:07 Stripe::CardError  CaptureJob      billing  3/25  Your card was declined    gone
+//!   time UTC  error class        job class       queue    att.  message
+//! ▸●03:12:09  Net::ReadTimeout   ChargeCardJob   billing  5/5   execution expired after…
+//!   Thu 23:58 Stripe::CardError  CaptureJob      billing  3/25  Your card was declined    gone
 //! ```
 
 use ratatui::layout::Rect;
@@ -98,7 +98,7 @@ struct Columns {
 
 impl Columns {
     fn fit(width: usize) -> Columns {
-        let time = if width >= 100 { 11 } else { 8 };
+        let time = if width >= 100 { 11 } else { words::MOMENT };
         let mut rest = width.saturating_sub(LEAD + time + 1);
         let mut take = |wanted: bool, columns: usize| {
             let columns = if wanted { columns.min(rest.saturating_sub(1)) } else { 0 };

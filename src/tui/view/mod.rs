@@ -29,20 +29,21 @@ use crate::tui::app::layout::{Areas, is_wide};
 use crate::tui::app::model::Model;
 use crate::tui::look::Look;
 
-/// Draws the whole screen as it stands at `now`.
-pub fn draw(model: &Model, look: &Look, frame: &mut Frame<'_>, now: Timestamp) {
+/// Draws the whole screen as it stands at `now`. Tells the deepest line of what lies over the panes that can stand first
+/// on it, where something there can be scrolled: only drawing shows how many lines a width makes.
+pub fn draw(model: &Model, look: &Look, frame: &mut Frame<'_>, now: Timestamp) -> Option<usize> {
     let mut canvas = Canvas::new(frame.buffer_mut(), look);
     // The model hears of a new size a moment after the terminal has it: never draw beyond either.
     let Some(areas) = Areas::of(model).filter(|_| fits(model, canvas.area())) else {
         small::draw(&mut canvas);
-        return;
+        return None;
     };
     panes(&mut canvas, &areas, model, now);
     footer::draw(&mut canvas, areas.footer, model);
     overlay::draw(&mut canvas, &areas, model, now);
-    if let Some(caret) = canvas.caret {
-        frame.set_cursor_position(caret);
-    }
+    let (caret, deepest) = (canvas.caret, canvas.deepest);
+    caret.into_iter().for_each(|caret| frame.set_cursor_position(caret));
+    deepest
 }
 
 fn fits(model: &Model, area: Rect) -> bool {

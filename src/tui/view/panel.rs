@@ -11,8 +11,9 @@ use ratatui::layout::Rect;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::canvas::{Canvas, presentable};
+use super::canvas::{Canvas, columns, presentable};
 use super::phrase::Phrase;
+use crate::domain::text::Clean;
 use crate::tui::look::{Look, Role};
 
 /// The middle of an area, at most `width` by `height`.
@@ -67,7 +68,9 @@ pub fn caption(canvas: &mut Canvas<'_>, area: Rect, phrase: &Phrase<'_>) {
 /// Draws the lines from `top` on, stopping at the last screenful, and says on the box's edge where one is.
 pub fn scroll(canvas: &mut Canvas<'_>, area: Rect, inside: Rect, lines: &[Phrase<'_>], top: usize) {
     let height = usize::from(inside.height);
-    let top = top.min(lines.len().saturating_sub(height));
+    let deepest = lines.len().saturating_sub(height);
+    canvas.deepest = Some(deepest);
+    let top = top.min(deepest);
     for (n, line) in lines.iter().skip(top).take(height).enumerate() {
         canvas.row(inside, n).phrase(line);
     }
@@ -76,6 +79,13 @@ pub fn scroll(canvas: &mut Canvas<'_>, area: Rect, inside: Rect, lines: &[Phrase
         let place = format!("{}-{last} of {}: j k", top + 1, lines.len());
         caption(canvas, area, &Phrase::of(Role::Warning, place));
     }
+}
+
+/// A text in exactly `width` columns.
+pub fn fit(text: &str, width: usize, look: &Look) -> String {
+    let text = Clean::line(text).truncate(width, look.glyphs.ellipsis).to_string();
+    let missing = width.saturating_sub(columns(&text, look));
+    format!("{text}{}", " ".repeat(missing))
 }
 
 /// A text in rows of at most `width` columns, broken at blanks where there are some.

@@ -59,15 +59,21 @@ pub fn age(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A time of death as a column of 8 or 11 shows it: the time of day within the last day, a date before that.
+/// Columns of a moment where there is little room.
+pub const MOMENT: usize = 9;
+
+/// A time of death as a column of [`MOMENT`] or 11 shows it: the time of day today, with the day within a week of now,
+/// a date before that. Days are those of UTC, as everywhere.
 pub fn moment(at: Option<Timestamp>, now: Timestamp, width: usize) -> String {
     let Some(at) = at else { return "-".into() };
     let Some(calendar) = at.calendar() else { return "?".into() };
+    let today = now.calendar().map(|now| now.date_naive());
     let far = at.0.abs_diff(now.0) / 1_000_000;
     let format = match (far, width >= 11) {
-        (0..86_400, _) => "%H:%M:%S",
-        (86_400..26_000_000, true) => "%m-%d %H:%M",
-        (86_400..26_000_000, false) => "%b %d",
+        _ if today == Some(calendar.date_naive()) => "%H:%M:%S",
+        (0..518_400, false) => "%a %H:%M",
+        (0..26_000_000, true) => "%m-%d %H:%M",
+        (0..26_000_000, false) => "%b %d",
         (_, true) => "%Y-%m-%d",
         (_, false) => "%Y-%m",
     };
@@ -120,4 +126,21 @@ pub fn attempts(row: &JobRow) -> String {
 /// `1 job`, `1,204 jobs`.
 pub fn jobs(n: u64) -> String {
     format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_without_a_day_is_todays() {
+        let at = |text: &str| Timestamp(text.parse::<DateTime<Utc>>().expect("a time").timestamp_micros());
+        let now = at("2026-11-20T00:10:00Z");
+        let narrow = |text: &str| moment(Some(at(text)), now, MOMENT);
+        assert_eq!(narrow("2026-11-20T00:09:58Z"), "00:09:58");
+        assert_eq!(narrow("2026-11-19T23:58:00Z"), "Thu 23:58");
+        assert_eq!(narrow("2026-11-13T23:58:00Z"), "Nov 13");
+        assert_eq!(narrow("2024-11-13T23:58:00Z"), "2024-11");
+        assert_eq!(moment(Some(at("2026-11-19T23:58:00Z")), now, 11), "11-19 23:58");
+    }
 }

@@ -1,9 +1,14 @@
 //! The open job: which tab, how far scrolled, what is folded and searched. Kept by job id.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
 use crate::tui::app::document::{Direction, Folds, JobDocument, Needle, Pane, Spot, Tab};
+
+/// How long a job stays on screen while the next one is fetched.
+const PATIENCE: Duration = Duration::from_millis(150);
 
 /// How one tab is looked at.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +39,10 @@ pub struct DetailPane {
     /// The words searched for, as typed and ready.
     pub search: Option<(String, Needle)>,
     views: [TabView; Tab::ALL.len()],
+    /// The job that was shown before, while this one is fetched: an empty pane in between would only flicker.
+    before: Option<Box<DetailPane>>,
+    /// Until when the one before may stay: for longer it would pass for the job under the cursor.
+    until: Option<Timestamp>,
 }
 
 impl Default for DetailPane {
@@ -47,6 +56,8 @@ impl Default for DetailPane {
             wrap: true,
             search: None,
             views: Default::default(),
+            before: None,
+            until: None,
         }
     }
 }
@@ -76,8 +87,33 @@ impl DetailPane {
         if self.job.as_ref() == Some(&job) {
             return;
         }
-        let (tab, wrap, search) = (self.tab, self.wrap, self.search.take());
-        *self = DetailPane { job: Some(job), tab, wrap, search, ..Self::default() };
+        let (tab, wrap, search) = (self.tab, self.wrap, self.search.clone());
+        let next = DetailPane { job: Some(job), tab, wrap, search, ..Self::default() };
+        let mut last = std::mem::replace(self, next);
+        if last.document.is_some() {
+            last.before = None;
+            self.before = Some(Box::new(last));
+        } else {
+            (self.before, self.until) = (last.before, last.until);
+        }
+    }
+
+    /// The pane as it is to be drawn: this one, or for a moment the one before.
+    pub fn drawn(&self) -> &DetailPane {
+        match &self.before {
+            Some(before) if self.document.is_none() && self.absent.is_none() => before,
+            _ => self,
+        }
+    }
+
+    /// Lets the one before go once this one is here or has been waited for long enough; until when it may stay.
+    pub fn wait(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let waits = self.document.is_none() && self.absent.is_none() && self.before.is_some();
+        let until = waits.then(|| *self.until.get_or_insert(now.after(PATIENCE))).filter(|until| *until > now);
+        if until.is_none() {
+            (self.before, self.until) = (None, None);
+        }
+        until
     }
 
     /// Shows no job.

@@ -14,7 +14,7 @@ pub use filter::FilterState;
 pub use histogram::{BarValue, HistogramPane};
 pub use list::{ListPane, Marks, PAGE, Side, Stale};
 pub use live::{Link, Live};
-pub use overlay::{Candidate, Fault, Line, Overlay, Picker, PlanDialog, Purpose, Reading, Runner};
+pub use overlay::{Candidate, Fault, Line, Overlay, Picker, PlanDialog, Purpose, Reading, Runner, RunsPage};
 
 use super::effect::Settings;
 use super::layout::Areas;
@@ -40,6 +40,8 @@ pub enum Focus {
 pub struct Source {
     /// As the header shows it; never a password.
     pub label: String,
+    /// The options by which another command line reaches it.
+    pub reach: Vec<String>,
     /// A line such as `demo`; empty for none.
     pub banner: String,
     /// The store to open without asking.
@@ -131,7 +133,8 @@ impl Model {
             Overlay::Picker(_) => Place::Picker,
             Overlay::Plan(_) => Place::Plan,
             Overlay::Freezing(_) | Overlay::Run => Place::Run,
-            Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(..) | Overlay::Text { .. } => Place::Page,
+            Overlay::Runs(RunsPage { receipt: None, .. }) => Place::Runs,
+            Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => Place::Page,
             Overlay::Leave => Place::Leave,
         }
     }

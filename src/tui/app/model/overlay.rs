@@ -32,7 +32,7 @@ pub enum Overlay {
     /// The receipt of a run.
     Receipt(Box<Run>, Reading),
     /// Runs of the ledger.
-    Runs(Vec<Run>, Reading),
+    Runs(RunsPage),
     /// Text to be read: a command line, a long sentence.
     Text {
         /// Title.
@@ -51,6 +51,57 @@ pub enum Overlay {
 pub struct Reading {
     /// First line on screen.
     pub top: usize,
+}
+
+impl Overlay {
+    /// First line on screen of what can be scrolled.
+    fn top_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Overlay::Help(reading) | Overlay::Receipt(_, reading) | Overlay::Text { reading, .. } => {
+                Some(&mut reading.top)
+            }
+            Overlay::Runs(page) => page.receipt.as_mut().map(|reading| &mut reading.top),
+            Overlay::Plan(dialog) => Some(&mut dialog.top),
+            _ => None,
+        }
+    }
+
+    /// Scrolls by `by` lines; false where nothing can be scrolled. How many lines there are depends on the width, so
+    /// that the end is only known when it was drawn: see [`Overlay::hold`].
+    pub fn scroll(&mut self, by: isize) -> bool {
+        let top = self.top_mut();
+        let scrolls = top.is_some();
+        top.into_iter().for_each(|top| *top = top.saturating_add_signed(by));
+        scrolls
+    }
+
+    /// Takes back what was scrolled beyond the `deepest` line that can stand first.
+    pub fn hold(&mut self, deepest: usize) {
+        self.top_mut().into_iter().for_each(|top| *top = (*top).min(deepest));
+    }
+}
+
+/// Runs of the ledger, with a cursor; the receipt of one may lie over them.
+#[derive(Debug, Default)]
+pub struct RunsPage {
+    /// The runs, the latest first.
+    pub runs: Vec<Run>,
+    /// Index of the cursor.
+    pub at: usize,
+    /// The receipt of the run at the cursor, while it is read.
+    pub receipt: Option<Reading>,
+}
+
+impl RunsPage {
+    /// A page with the cursor on the latest run.
+    pub fn new(runs: Vec<Run>) -> Self {
+        Self { runs, ..Self::default() }
+    }
+
+    /// The run at the cursor.
+    pub fn current(&self) -> Option<&Run> {
+        self.runs.get(self.at)
+    }
 }
 
 /// A choice of stores.
@@ -105,6 +156,8 @@ pub struct Line {
     pub span: std::ops::Range<usize>,
     /// How far back in the history the shown line is; `None` is the line being typed.
     pub recalled: Option<usize>,
+    /// What was being typed when the history was entered.
+    pub draft: String,
     /// Real values for the key at the cursor, once they are here.
     pub values: Option<Histogram>,
 }

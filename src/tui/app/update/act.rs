@@ -177,6 +177,9 @@ fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
     model.runner.going =
         Some(RunProgress { run: run.clone(), state: RunState::Running, tally, rate: 0.0, eta: None, waiting: None });
     model.runner.action = Some(plan.action);
+    // They are frozen now; what is marked while the run goes on is for the next.
+    model.list.marks = Marks::None;
+    model.histogram.marks.clear();
     model.runner.stopping = false;
     model.runner.paused = false;
     model.runner.last_ignored = match plan.action {
@@ -227,8 +230,6 @@ pub fn pause(model: &mut Model) -> Vec<Effect> {
 /// Takes in the receipt, or why the run broke off.
 pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestamp) -> Vec<Effect> {
     model.runner.going = None;
-    model.list.marks = Marks::None;
-    model.histogram.marks.clear();
     let watched = matches!(model.overlay, Overlay::Run | Overlay::Leave);
     match result {
         Ok(run) => {

@@ -99,10 +99,17 @@ fn show(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
 
 /// Enter: narrow, open, fold or choose.
 fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    if let Overlay::Picker(picker) = &model.overlay {
-        let Some(choice) = picker.choices.get(picker.at).map(|c| c.name.clone()) else { return Vec::new() };
-        model.overlay = Overlay::None;
-        return vec![model.asks.ask(Slot::Open, Request::Open(choice))];
+    match &mut model.overlay {
+        Overlay::Picker(picker) => {
+            let Some(choice) = picker.choices.get(picker.at).map(|c| c.name.clone()) else { return Vec::new() };
+            model.overlay = Overlay::None;
+            return vec![model.asks.ask(Slot::Open, Request::Open(choice))];
+        }
+        Overlay::Runs(page) => {
+            page.receipt = page.current().map(|_| Reading::default());
+            return Vec::new();
+        }
+        _ => {}
     }
     match model.screen.focus {
         Focus::Histogram => filter::narrow_to_bars(model, now),
@@ -125,8 +132,7 @@ fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// Esc: closes what is over the panes, then leaves the open job, then clears marks, then widens the filter.
 fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if !matches!(model.overlay, Overlay::None) {
-        model.overlay = Overlay::None;
-        return Vec::new();
+        return close(model, now);
     }
     if model.screen.focus == Focus::Detail {
         if model.detail.search.take().is_some() {
@@ -150,6 +156,24 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             Vec::new()
         }
     }
+}
+
+/// Closes what lies over the panes, one thing at a time.
+fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    match &mut model.overlay {
+        // Hidden, its plan would come to nothing unseen.
+        Overlay::Freezing(_) => return act::stop(model, now),
+        Overlay::Runs(page) if page.receipt.is_some() => page.receipt = None,
+        Overlay::Picker(_) => match &model.source.opened {
+            Some(opened) => {
+                model.source.wanted = Some(opened.name.clone());
+                model.overlay = Overlay::None;
+            }
+            None => model.say("q quits", now),
+        },
+        _ => model.overlay = Overlay::None,
+    }
+    Vec::new()
 }
 
 fn find(model: &mut Model, direction: Direction, now: Timestamp) -> Vec<Effect> {
@@ -202,12 +226,12 @@ fn wrap(model: &mut Model) -> Vec<Effect> {
 }
 
 fn copy(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    let text = match (model.screen.focus, &model.detail.document) {
-        (Focus::Detail, Some(document)) => Some(document.copy(model.detail.tab)),
-        (Focus::Histogram, _) => {
-            model.histogram.current().map(|b| b.value.as_ref().map_or(String::new(), |v| v.exact().to_owned()))
-        }
-        _ => model.list.current().map(|e| e.row.id.as_str().to_owned()),
+    let text = match &model.overlay {
+        Overlay::Text { lines, .. } => Some(lines.join("\n")),
+        Overlay::Receipt(run, _) => Some(run.id.0.clone()),
+        Overlay::Runs(page) => page.current().map(|run| run.id.0.clone()),
+        Overlay::None => under_cursor(model),
+        _ => None,
     };
     match text {
         Some(text) if !text.is_empty() => vec![Effect::Copy(text)],
@@ -215,6 +239,15 @@ fn copy(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             model.say("there is nothing to copy here", now);
             Vec::new()
         }
+    }
+}
+
+/// What `y` copies in the focused pane.
+fn under_cursor(model: &Model) -> Option<String> {
+    match (model.screen.focus, &model.detail.document) {
+        (Focus::Detail, Some(document)) => Some(document.copy(model.detail.tab)),
+        (Focus::Histogram, _) => model.histogram.current()?.value.as_ref().map(|v| v.exact().to_owned()),
+        _ => model.list.current().map(|e| e.row.id.as_str().to_owned()),
     }
 }
 
@@ -241,9 +274,7 @@ fn show_command(model: &mut Model) -> Vec<Effect> {
         (Focus::Histogram, _) => words.extend(["stats".into(), "--by".into(), model.histogram.facet.word().into()]),
         _ => words.push("list".into()),
     }
-    if model.source.banner.is_empty() {
-        words.extend(["--source".into(), shell_words::quote(&model.source.label).into_owned()]);
-    }
+    words.extend(model.source.reach.iter().map(|word| shell_words::quote(word).into_owned()));
     if let Some(opened) = &model.source.opened {
         words.extend(["--store".into(), shell_words::quote(&opened.name).into_owned()]);
     }
@@ -252,7 +283,7 @@ fn show_command(model: &mut Model) -> Vec<Effect> {
         words.extend(["-f".into(), shell_words::quote(&filter).into_owned()]);
     }
     let lines = vec![words.join(" ")];
-    show(model, Overlay::Text { title: "The same, in a shell".into(), lines, reading: Reading::default() })
+    show(model, Overlay::Text { title: "The same, in a shell: y copies".into(), lines, reading: Reading::default() })
 }
 
 fn runs(model: &mut Model) -> Vec<Effect> {

@@ -35,6 +35,7 @@ pub fn open(model: &mut Model, purpose: Purpose) -> Vec<Effect> {
         chosen: None,
         span: 0..0,
         recalled: None,
+        draft: String::new(),
         values: None,
     }));
     changed(model)
@@ -125,9 +126,12 @@ fn recall(model: &mut Model, older: bool) -> Vec<Effect> {
         (Some(0) | None, false) => None,
         (Some(n), false) => Some(n - 1),
     };
+    if line.recalled.is_none() {
+        line.draft = line.input.value().to_owned();
+    }
     line.recalled = back;
-    let text = back.and_then(|n| history.iter().rev().nth(n).cloned()).unwrap_or_default();
-    line.input = Input::new(text);
+    let text = back.and_then(|n| history.iter().rev().nth(n)).unwrap_or(&line.draft);
+    line.input = Input::new(text.clone());
     changed(model)
 }
 

@@ -67,7 +67,8 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
         Msg::Terminate => terminate(model),
     };
     effects.extend(filter::fill(model));
-    effects.extend(watch::wake(model, now));
+    let patience = model.detail.wait(now);
+    effects.extend(watch::wake(model, patience, now));
     effects
 }
 

@@ -52,17 +52,11 @@ fn read(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
         Command::Last => isize::MAX,
         other => rows_of(other, height)?,
     };
+    let step = |at: usize, count: usize| at.saturating_add_signed(by).min(count.saturating_sub(1));
     match &mut model.overlay {
-        Overlay::Help(r) | Overlay::Receipt(_, r) | Overlay::Runs(_, r) | Overlay::Text { reading: r, .. } => {
-            // The view stops at the last line: how many there are depends on the width.
-            r.top = r.top.saturating_add_signed(by).min(10_000);
-        }
-        Overlay::Plan(dialog) => dialog.top = dialog.top.saturating_add_signed(by).min(10_000),
-        Overlay::Picker(picker) => {
-            let last = picker.choices.len().saturating_sub(1);
-            picker.at = picker.at.saturating_add_signed(by).min(last);
-        }
-        _ => return None,
+        Overlay::Picker(picker) => picker.at = step(picker.at, picker.choices.len()),
+        Overlay::Runs(page) if page.receipt.is_none() => page.at = step(page.at, page.runs.len()),
+        other => return other.scroll(by).then(Vec::new),
     }
     Some(Vec::new())
 }

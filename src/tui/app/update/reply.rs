@@ -11,7 +11,7 @@ use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError};
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Link, Model, Overlay, Picker, Reading};
+use crate::tui::app::model::{Link, Model, Overlay, Picker, RunsPage};
 use crate::tui::app::msg::{Opened, Reply};
 
 /// How often totals by state are read when nothing else asks for them.
@@ -20,7 +20,7 @@ const TOTALS_EVERY: Duration = Duration::from_secs(30);
 /// Takes in an answer.
 pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> {
     match reply {
-        Reply::Choices(Ok(choices)) => on_choices(model, choices),
+        Reply::Choices(Ok(choices)) => on_choices(model, choices, now),
         Reply::Choices(Err(e)) => watch::lost(model, &e, now),
         Reply::Opened(opened) => match *opened {
             Ok(opened) => on_opened(model, opened, now),
@@ -60,7 +60,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Vec::new()
         }
         Reply::Runs(Ok(runs)) => {
-            model.overlay = Overlay::Runs(runs, Reading::default());
+            model.overlay = Overlay::Runs(RunsPage::new(runs));
             Vec::new()
         }
         Reply::Runs(Err(sentence)) => {
@@ -94,20 +94,23 @@ pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
 }
 
-fn on_choices(model: &mut Model, choices: Vec<StoreChoice>) -> Vec<Effect> {
-    let wanted = model.source.wanted.clone().or_else(|| model.source.opened.as_ref().map(|o| o.name.clone()));
-    let chosen = match (&wanted, choices.as_slice()) {
+fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> Vec<Effect> {
+    let mut effects = heard(model, now);
+    model.live.link = Link::Up;
+    let chosen = match (&model.source.wanted, choices.as_slice()) {
         (Some(name), _) => choices.iter().find(|c| c.name == *name),
         (None, [only]) => Some(only),
         (None, _) => None,
     };
     match chosen {
-        Some(choice) => vec![model.asks.ask(Slot::Open, Request::Open(choice.name.clone()))],
+        Some(choice) => effects.push(model.asks.ask(Slot::Open, Request::Open(choice.name.clone()))),
         None => {
-            model.overlay = Overlay::Picker(Picker { choices, at: 0 });
-            Vec::new()
+            let open = model.source.opened.as_ref().map(|o| o.name.as_str());
+            let at = choices.iter().position(|c| Some(c.name.as_str()) == open).unwrap_or(0);
+            model.overlay = Overlay::Picker(Picker { choices, at });
         }
     }
+    effects
 }
 
 fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
@@ -206,7 +209,10 @@ fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreEr
             Vec::new()
         }
         Err(e) => {
-            model.detail.absent = Some(e.to_string());
+            // What is shown stays; the footer says that it could not be read again.
+            if model.detail.document.is_none() {
+                model.detail.absent = Some(e.to_string());
+            }
             fault(model, &e, "opening the job", now)
         }
     }

@@ -116,9 +116,10 @@ pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect
         .collect()
 }
 
-/// When the model wants to be woken: the earliest of what is due, and each second while a countdown is shown.
-pub fn wake(model: &Model, now: Timestamp) -> Option<Effect> {
-    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until)];
+/// When the model wants to be woken: the earliest of what is due, `patience` among it, and each second while a countdown
+/// is shown.
+pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
+    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience];
     match &model.live.link {
         Link::Down { retry_at, .. } => {
             due.push(Some(

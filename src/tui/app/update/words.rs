@@ -101,8 +101,8 @@ static WORDS: &[Word] = &[
         },
     ),
     word("stores", "", "Chooses among the layouts that were found.", no_values, |m, _, _| {
+        // What is open stays so until another is chosen.
         m.source.wanted = None;
-        m.source.opened = None;
         Ok(vec![m.asks.ask(Slot::Open, Request::Choices)])
     }),
     word(

@@ -18,6 +18,9 @@ use crate::tui::view::panel;
 /// Candidates on screen at once.
 const OFFERED: usize = 10;
 
+/// Columns of the widest note that is never cut.
+const SHORT_NOTE: usize = 12;
+
 /// Columns before the text: the margin and the prompt.
 const EDGE: usize = 3;
 
@@ -112,7 +115,9 @@ fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &Line, upwards: bool) {
     let (label, note) = (widest(|c| &c.label), widest(|c| &c.note));
     let more = line.candidates.len() > rows;
     let width = (label + note + 7).clamp(12, usize::from(room.width));
-    let label = label.min(width.saturating_sub(7)).max(1);
+    // A count is short and says more than the end of a long value; a sentence gives way to what it explains.
+    let kept = if note <= SHORT_NOTE { note } else { 0 };
+    let label = label.min(width.saturating_sub(7 + kept)).max(1);
     let height = u16::try_from(rows).unwrap_or(1);
     let y = if upwards { room.bottom().saturating_sub(height) } else { room.y };
     let area = Rect { y, height, width: u16::try_from(width).unwrap_or(room.width), ..room };

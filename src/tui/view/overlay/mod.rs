@@ -32,12 +32,15 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
         Overlay::None => {}
         Overlay::Help(reading) => help::draw(canvas, *reading),
         Overlay::Line(line) => line::draw(canvas, areas, line),
-        Overlay::Picker(picker) => picker::draw(canvas, picker),
+        Overlay::Picker(picker) => picker::draw(canvas, picker, model.source.opened.is_some()),
         Overlay::Freezing(progress) => freezing::draw(canvas, *progress),
         Overlay::Plan(dialog) => plan::draw(canvas, model, dialog, now),
         Overlay::Run => run::draw(canvas, model),
         Overlay::Receipt(run, reading) => receipt::draw(canvas, run, *reading),
-        Overlay::Runs(runs, reading) => runs::draw(canvas, runs, *reading, now),
+        Overlay::Runs(page) => match (page.receipt, page.current()) {
+            (Some(reading), Some(run)) => receipt::draw(canvas, run, reading),
+            _ => runs::draw(canvas, page, now),
+        },
         Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),
         Overlay::Leave => leave::draw(canvas, model),
     }

@@ -13,8 +13,8 @@ use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::footer::key_and;
 use crate::tui::view::panel;
 
-/// Draws the choice.
-pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker) {
+/// Draws the choice; `open` where one is open already.
+pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, open: bool) {
     let screen = canvas.area();
     let look = canvas.look;
     let name = picker.choices.iter().map(|c| columns(&c.name, look)).max().unwrap_or(0);
@@ -38,5 +38,6 @@ pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker) {
     if picker.choices.is_empty() {
         canvas.row(inside, 0).put(Role::Text, "none of the known layouts is in it");
     }
-    panel::caption(canvas, area, &key_and("Enter", "opens").and(Role::Dim, "  ").then(key_and("q", "quits")));
+    let leave = if open { key_and("Esc", "stays") } else { key_and("q", "quits") };
+    panel::caption(canvas, area, &key_and("Enter", "opens").and(Role::Dim, "  ").then(leave));
 }

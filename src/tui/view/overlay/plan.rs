@@ -22,14 +22,13 @@ use ratatui::layout::Rect;
 use super::digits;
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
-use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::tui::app::model::{Model, PlanDialog};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::histogram::gauge;
-use crate::tui::view::panel;
+use crate::tui::view::panel::{self, fit};
 use crate::tui::view::phrase::Phrase;
 use crate::tui::view::words;
 
@@ -132,7 +131,12 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Loo
 
 /// Which jobs these are.
 fn cohort<'p>(plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
-    let filter = if plan.filter.is_empty() { "the jobs that were marked, one by one" } else { &plan.filter };
+    let filter = match plan.filter.as_deref() {
+        Some("") => "none: all dead jobs",
+        Some(filter) => filter,
+        None if plan.count == 1 => "none: this one job",
+        None => "none: the jobs that were marked, one by one",
+    };
     let mut lines = sentence(Role::Text, "filter  ", filter, width, look);
     if let Some((oldest, newest)) = plan.span {
         let text = if oldest == newest {
@@ -193,13 +197,6 @@ fn sample<'p>(plan: &'p Plan, width: usize, look: &Look, now: Timestamp) -> Vec<
             .and(Role::Text, words::field(row.message.as_ref()))
     });
     rows.collect()
-}
-
-/// A text in exactly `width` columns.
-fn fit(text: &str, width: usize, look: &Look) -> String {
-    let text = Clean::line(text).truncate(width, look.glyphs.ellipsis).to_string();
-    let missing = width.saturating_sub(columns(&text, look));
-    format!("{text}{}", " ".repeat(missing))
 }
 
 /// What confirms, in proportion; the focus is on No.

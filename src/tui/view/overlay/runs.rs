@@ -7,62 +7,90 @@
 //! └────────────────────────────────────────────────────────────────────────┘
 //! ```
 
+use std::fmt::Write as _;
+
 use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::ledger::Run;
-use crate::tui::app::model::Reading;
+use crate::tui::app::model::RunsPage;
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
-use crate::tui::view::panel;
+use crate::tui::view::panel::{self, fit};
 use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words;
+use crate::tui::view::words::{self, MOMENT};
 
 const WIDTH: usize = 132;
 
+/// Which columns there is room for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Room {
+    /// What was done, and what became of it.
+    Narrow,
+    /// When, and how many.
+    Middle,
+    /// By whom, which jobs, and what was left out.
+    Wide,
+}
+
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, runs: &[Run], reading: Reading, now: Timestamp) {
+pub fn draw(canvas: &mut Canvas<'_>, page: &RunsPage, now: Timestamp) {
     let screen = canvas.area();
+    let runs = &page.runs;
     let width = WIDTH.min(usize::from(screen.width));
-    let height = (runs.len().max(1) + 3).min(usize::from(screen.height));
+    let height = (runs.len().max(1) + 3).min(usize::from(screen.height).saturating_sub(1));
     let area = panel::centred(screen, width, height);
-    let mut inside = panel::frame(canvas, area, "Runs: dlq-tui runs RUN tells all of one", Role::Strong);
+    let mut inside = panel::frame(canvas, area, "Runs: Enter shows the receipt", Role::Strong);
     if runs.is_empty() {
         canvas.row(inside, 0).put(Role::Text, "the ledger has no runs yet");
         return;
     }
     let look = canvas.look;
-    let id = runs.iter().map(|r| columns(&r.id.0, look)).max().unwrap_or(3).clamp(3, 16);
-    let wide = usize::from(inside.width) >= 90;
-    canvas.row(inside, 0).phrase(&headings(id, wide));
+    let id = runs.iter().map(|r| columns(&r.id.0, look)).max().unwrap_or(3).clamp(3, 24);
+    let room = match inside.width {
+        0..70 => Room::Narrow,
+        70..90 => Room::Middle,
+        _ => Room::Wide,
+    };
+    canvas.row(inside, 0).phrase(&headings(id, room));
     inside.y += 1;
     inside.height = inside.height.saturating_sub(1);
-    let lines: Vec<_> = runs.iter().map(|run| line(run, id, wide, now, look)).collect();
-    panel::scroll(canvas, area, inside, &lines, reading.top);
+    let at = page.at.min(runs.len() - 1);
+    let top = (at + 1).saturating_sub(usize::from(inside.height));
+    let lines: Vec<_> = runs.iter().enumerate().map(|(n, run)| line(run, n == at, id, room, now, look)).collect();
+    panel::scroll(canvas, area, inside, &lines, top);
+    canvas.tint(crate::tui::view::line_of(inside, at - top), Role::Cursor);
 }
 
-fn headings(id: usize, wide: bool) -> Phrase<'static> {
-    let text = if wide {
-        format!(
-            "{:<id$} {:<11} {:<7} {:<9} {:>9} {:>9} {:>9} {:>9}  by, filter",
-            "run", "when UTC", "verb", "state", "planned", "done", "skipped", "failed"
-        )
-    } else {
-        format!("{:<id$} {:<8} {:<7} {:<9} {:>9} {:>9}", "run", "when UTC", "verb", "state", "planned", "done")
-    };
+fn headings(id: usize, room: Room) -> Phrase<'static> {
+    let mut text = format!("  {:<id$}", "run");
+    if room > Room::Narrow {
+        let _ = write!(text, " {:<MOMENT$}", "when UTC");
+    }
+    let _ = write!(text, " {:<7} {:<9}", "verb", "state");
+    if room > Room::Narrow {
+        let _ = write!(text, " {:>9} {:>9}", "planned", "done");
+    }
+    if room == Room::Wide {
+        let _ = write!(text, " {:>9} {:>9}  by, filter", "skipped", "failed");
+    }
     Phrase::of(Role::Dim, text)
 }
 
-fn line(run: &Run, id: usize, wide: bool, now: Timestamp, look: &Look) -> Phrase<'static> {
+fn line(run: &Run, here: bool, id: usize, room: Room, now: Timestamp, look: &Look) -> Phrase<'static> {
     let tally = &run.tally;
-    let time = if wide { 11 } else { 8 };
-    let when = words::moment(Some(run.intent.frozen_at), now, time);
-    let name = fit(&run.id.0, id, look);
-    let mut phrase = Phrase::of(Role::Strong, name)
-        .and(Role::Time, format!(" {when:<time$}"))
-        .and(Role::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.word()))
-        .and(Role::Number, format!(" {:>9}", grouped(tally.planned)))
-        .and(Role::Good, format!(" {:>9}", grouped(tally.done)));
-    if wide {
+    let cursor = if here { look.glyphs.cursor } else { "" };
+    let mut phrase = Phrase::of(Role::Key, fit(cursor, 2, look)).and(Role::Strong, fit(&run.id.0, id, look));
+    if room > Room::Narrow {
+        let when = words::moment(Some(run.intent.frozen_at), now, MOMENT);
+        phrase = phrase.and(Role::Time, format!(" {when:<MOMENT$}"));
+    }
+    phrase = phrase.and(Role::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.word()));
+    if room > Room::Narrow {
+        phrase = phrase
+            .and(Role::Number, format!(" {:>9}", grouped(tally.planned)))
+            .and(Role::Good, format!(" {:>9}", grouped(tally.done)));
+    }
+    if room == Room::Wide {
         let role = |n, role| if n > 0 { role } else { Role::Dim };
         let (skipped, failed) = (tally.skipped_total(), tally.failed_total());
         phrase = phrase
@@ -71,11 +99,4 @@ fn line(run: &Run, id: usize, wide: bool, now: Timestamp, look: &Look) -> Phrase
             .and(Role::Dim, format!("  {} {}", run.intent.operator.user, run.intent.filter));
     }
     phrase
-}
-
-/// A text in exactly `width` columns.
-fn fit(text: &str, width: usize, look: &Look) -> String {
-    let text = crate::domain::text::Clean::line(text).truncate(width, look.glyphs.ellipsis).to_string();
-    let missing = width.saturating_sub(columns(&text, look));
-    format!("{text}{}", " ".repeat(missing))
 }

@@ -132,7 +132,8 @@ fn opened() -> Opened {
 }
 
 fn blank(size: (u16, u16)) -> Model {
-    let source = Source { label: "shop".into(), ..Source::default() };
+    let reach = vec!["--source".into(), "shop".into()];
+    let source = Source { label: "shop".into(), reach, ..Source::default() };
     let mut model = Model::new(source, FilterState::default(), Settings::default(), size);
     model.source.opened = Some(opened());
     model.live.link = Link::Up;
@@ -278,7 +279,7 @@ pub fn plan(confirm: Confirm) -> Plan {
     Plan {
         run: RunId("r-7".into()),
         action: Action::Replay,
-        filter: "error:/Timeout/ at:>=2026-11-20T01:12:13Z".into(),
+        filter: Some("error:/Timeout/ at:>=2026-11-20T01:12:13Z".into()),
         count: 60_351,
         by_error: NIGHT.iter().map(|k| share(k, k.0)).collect(),
         by_class: NIGHT.iter().take(4).map(|k| share(k, k.1)).collect(),

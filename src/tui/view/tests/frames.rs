@@ -9,7 +9,7 @@ use crate::ledger::RunId;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
-use crate::tui::app::model::{Focus, Model, Overlay, Picker, PlanDialog, Reading};
+use crate::tui::app::model::{Focus, Model, Overlay, Picker, PlanDialog, Reading, RunsPage};
 use crate::tui::app::{Msg, update};
 
 /// Compares a frame at each size with the one that was kept.
@@ -99,7 +99,7 @@ fn a_run_from_gauge_to_receipt() {
     });
     golden("runs", |size| {
         let earlier = |n: u32| crate::ledger::Run { id: RunId(format!("r-{n}")), ..fixture::run() };
-        over(fixture::night(size), Overlay::Runs((1..8).rev().map(earlier).collect(), Reading::default()))
+        over(fixture::night(size), Overlay::Runs(RunsPage::new((1..8).rev().map(earlier).collect())))
     });
 }
 

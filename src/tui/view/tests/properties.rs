@@ -7,7 +7,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use super::fixture::{self, NOW};
 use super::{draw_in, look};
 use crate::triage::plan::Confirm;
-use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, Reading};
+use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, Reading, RunsPage};
 use crate::tui::app::{Msg, update};
 use crate::tui::look::Look;
 
@@ -33,7 +33,7 @@ fn check(model: &Model, look: &Look) {
 fn overlays() -> Vec<fn() -> Overlay> {
     fn plan(confirm: Confirm) -> Overlay {
         let mut plan = fixture::plan(confirm);
-        plan.filter = "\u{202e}msg:\u{1b}[2J".into();
+        plan.filter = Some("\u{202e}msg:\u{1b}[2J".into());
         plan.warnings.push("\u{9b}31m日本".into());
         let typed = tui_input::Input::default();
         Overlay::Plan(Box::new(PlanDialog { plan, typed, opened: NOW, top: 3, complaint: None }))
@@ -47,8 +47,8 @@ fn overlays() -> Vec<fn() -> Overlay> {
         || Overlay::Run,
         || Overlay::Leave,
         || Overlay::Receipt(Box::new(fixture::run()), Reading { top: 1 }),
-        || Overlay::Runs(vec![fixture::run()], Reading::default()),
-        || Overlay::Runs(Vec::new(), Reading { top: 7 }),
+        || Overlay::Runs(RunsPage::new(vec![fixture::run()])),
+        || Overlay::Runs(RunsPage { at: 7, ..RunsPage::default() }),
         || Overlay::Picker(Default::default()),
         || Overlay::Text {
             title: "\u{202e}title".into(),
