@@ -69,6 +69,9 @@ pub struct Batch {
     pub action: Action,
     /// The jobs: at most a few thousand.
     pub ids: Vec<JobId>,
+    /// The state in which they were chosen: a job that has left it is skipped as changed. `None` is any state that the
+    /// verb allows.
+    pub state: Option<State>,
     /// Identity of the run, kept with the rows where the layout has a place for it.
     pub run: String,
     /// When replayed jobs may run: `None` is at once.

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod cli;
+mod console;
 mod dependencies;
 mod engine;
 mod fixtures;
@@ -15,5 +16,6 @@ mod screenshot;
 mod store_desk;
 mod store_destinations;
 mod store_filters;
+mod store_odd;
 mod store_story;
 mod terminal;
