@@ -11,8 +11,8 @@ const BUILT_IN: [&str; 3] = [
     include_str!("../../assets/adapters/jobs_dlq.toml"),
 ];
 
-/// The notations that an adapter file may name instead of writing its own.
-pub(super) const NOTATIONS: [(&str, &str); 1] = [("activejob", include_str!("../../assets/notations/activejob.toml"))];
+/// The notations that an adapter file may name instead of writing its own; each begins with its `name`.
+pub(super) const NOTATIONS: [&str; 1] = [include_str!("../../assets/notations/activejob.toml")];
 
 /// The adapters that are compiled in.
 ///

@@ -93,16 +93,20 @@ fn take_dialects(root: &mut DeTable<'_>) -> Result<Vec<&'static str>, Fault> {
 fn named_notation(root: &mut DeTable<'_>) -> Result<(), Fault> {
     let Some(value) = root.get_mut("notation") else { return Ok(()) };
     let Some(name) = value.get_ref().as_str() else { return Ok(()) };
-    let Some((_, rules)) = NOTATIONS.iter().find(|(known, _)| *known == name) else {
-        let known: Vec<&str> = NOTATIONS.iter().map(|(known, _)| *known).collect();
-        let message = format!("there is no notation `{name}`; known are {}, or write a section", known.join(", "));
-        return Err((Some(value.span().start), message));
-    };
     // Its places are those of another text: whatever is wrong there is said of the name.
-    let wrong = |error: Error| (Some(value.span().start), error.message().trim().to_owned());
-    let rules = DeTable::parse(rules).map_err(wrong)?.into_inner();
-    *value.get_mut() = DeValue::Table(rules);
-    Ok(())
+    let at = Some(value.span().start);
+    let mut known = Vec::new();
+    for text in NOTATIONS {
+        let mut rules = DeTable::parse(text).map_err(|e| (at, e.message().trim().to_owned()))?.into_inner();
+        let other = take_name(&mut rules)?;
+        if other == name {
+            *value.get_mut() = DeValue::Table(rules);
+            return Ok(());
+        }
+        known.push(other);
+    }
+    let message = format!("there is no notation `{name}`; known are {}, or write a section", known.join(", "));
+    Err((at, message))
 }
 
 fn take_table<'i>(root: &mut DeTable<'i>, key: &str) -> Result<Option<DeTable<'i>>, Fault> {
