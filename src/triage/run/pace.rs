@@ -7,6 +7,8 @@ use tokio::time::Instant;
 
 /// Jobs of the first batch, before anything was measured.
 const FIRST: usize = 200;
+/// Jobs of the smallest batch: below it a transaction's own cost is nearly all there is, and says nothing of the jobs.
+const LEAST: usize = 20;
 /// What a batch should take: locks of the source's other writers wait no longer.
 const TARGET: Duration = Duration::from_millis(40);
 /// How far back the rate looks.
@@ -44,7 +46,7 @@ impl BatchSize {
             return;
         }
         let factor = (TARGET.as_secs_f64() / elapsed.as_secs_f64().max(1e-6)).clamp(0.5, 2.0);
-        self.size = ((self.size as f64 * factor) as usize).clamp(1, self.max);
+        self.size = ((self.size as f64 * factor).round() as usize).clamp(LEAST.min(self.max), self.max);
     }
 }
 
@@ -138,11 +140,24 @@ mod tests {
         for _ in 0..20 {
             size.took(size.get(), MS(4_000));
         }
-        assert_eq!(size.get(), 1);
+        assert_eq!(size.get(), LEAST);
         for _ in 0..20 {
             size.took(size.get(), MS(0));
         }
         assert_eq!(size.get(), 1_000);
+        assert_eq!(BatchSize::adaptive(5).get(), 5);
+    }
+
+    #[test]
+    fn a_size_that_has_shrunk_grows_again_however_small_the_gain() {
+        let mut size = BatchSize::adaptive(1_000);
+        for _ in 0..20 {
+            size.took(size.get(), MS(4_000));
+        }
+        for _ in 0..200 {
+            size.took(size.get(), MS(38));
+        }
+        assert!(size.get() > LEAST, "stuck at {}", size.get());
     }
 
     #[test]
