@@ -11,6 +11,9 @@ const BUILT_IN: [&str; 3] = [
     include_str!("../../assets/adapters/jobs_dlq.toml"),
 ];
 
+/// The notations that an adapter file may name instead of writing its own; each begins with its `name`.
+pub(super) const NOTATIONS: [&str; 1] = [include_str!("../../assets/notations/activejob.toml")];
+
 /// The adapters that are compiled in.
 ///
 /// # Errors
@@ -88,6 +91,17 @@ mod tests {
         for adapter in adapters {
             assert_eq!(adapter.dialects().count(), 3, "{}", adapter.name);
         }
+    }
+
+    #[test]
+    fn a_notation_can_be_named_and_an_unknown_name_is_told_with_its_line() {
+        for adapter in built_in().unwrap_or_else(|e| panic!("{e}")) {
+            let rules = adapter.spec("postgres").map_or(0, |s| s.notation.rules.len());
+            assert!(rules > 5, "{}", adapter.name);
+        }
+        let unknown = BUILT_IN[2].replacen("\"activejob\"", "\"activejobs\"", 1);
+        let fault = Adapter::parse(&unknown, None).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(fault.contains("line 7: there is no notation `activejobs`; known are activejob"), "{fault}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
 use super::error::{line_of, with_suggestion};
+use super::library::NOTATIONS;
 use super::spec::{Field, Kind, Message, Spec, Step, Verb};
 use super::text::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS};
@@ -28,6 +29,7 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
     let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
     let name = take_name(&mut root)?;
     let spoken = take_dialects(&mut root)?;
+    named_notation(&mut root)?;
     let mut overlays: Vec<(&str, Option<DeTable<'_>>)> = Vec::new();
     for dialect in DIALECTS {
         overlays.push((dialect, take_table(&mut root, dialect)?));
@@ -85,6 +87,26 @@ fn take_dialects(root: &mut DeTable<'_>) -> Result<Vec<&'static str>, Fault> {
         item.get_ref().as_str().and_then(|word| DIALECTS.into_iter().find(|d| *d == word)).ok_or_else(wrong)
     };
     items.iter().map(named).collect()
+}
+
+/// Puts the rules of a notation that comes with the console where a file only names it.
+fn named_notation(root: &mut DeTable<'_>) -> Result<(), Fault> {
+    let Some(value) = root.get_mut("notation") else { return Ok(()) };
+    let Some(name) = value.get_ref().as_str() else { return Ok(()) };
+    // Its places are those of another text: whatever is wrong there is said of the name.
+    let at = Some(value.span().start);
+    let mut known = Vec::new();
+    for text in NOTATIONS {
+        let mut rules = DeTable::parse(text).map_err(|e| (at, e.message().trim().to_owned()))?.into_inner();
+        let other = take_name(&mut rules)?;
+        if other == name {
+            *value.get_mut() = DeValue::Table(rules);
+            return Ok(());
+        }
+        known.push(other);
+    }
+    let message = format!("there is no notation `{name}`; known are {}, or write a section", known.join(", "));
+    Err((at, message))
 }
 
 fn take_table<'i>(root: &mut DeTable<'i>, key: &str) -> Result<Option<DeTable<'i>>, Fault> {

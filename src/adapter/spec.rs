@@ -36,7 +36,7 @@ pub struct Spec {
     /// A statement that tells where replayed jobs have got to: columns `id`, `fate`, `error_class`, over `{ids}`.
     #[serde(default)]
     pub outcome: Option<Spanned<String>>,
-    /// How payloads are read by a human.
+    /// How payloads are read by a human: a section, or the name of a notation that comes with the console.
     #[serde(default)]
     pub notation: Notation,
 }

@@ -102,9 +102,9 @@ async fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
     }
     if !out::somebody_is_there() {
         return Ok(Decision::Refuse(format!(
-            "nothing was written: without a terminal to confirm on, --yes is needed to {} {} jobs",
+            "nothing was written: without a terminal to confirm on, --yes is needed to {} {}",
             plan.action,
-            grouped(plan.count)
+            jobs(plan.count)
         )));
     }
     let confirmed = match plan.confirm {

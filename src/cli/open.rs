@@ -20,6 +20,7 @@ use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver};
 use crate::triage::Desk;
 use crate::triage::deliver::CommandDestination;
+use crate::triage::judged::Judged;
 
 /// An open store with everything that a command needs of it.
 pub struct Opened {
@@ -47,6 +48,8 @@ pub struct Surveyed {
     pub library: Library,
     /// What was found.
     pub detection: Detection,
+    /// The ledger's file.
+    ledger: std::path::PathBuf,
 }
 
 /// Connects, and looks which layouts are there.
@@ -57,7 +60,7 @@ pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Resul
     let engine = Arc::new(origin.connect(session, budget).await?);
     let library = library(session);
     let detection = sql::detect(&engine, &library.adapters, budget).await?;
-    Ok(Surveyed { origin, engine, library, detection })
+    Ok(Surveyed { origin, engine, library, detection, ledger: session.paths.ledger() })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -123,7 +126,7 @@ impl Surveyed {
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),
-            store: Arc::new(store),
+            store: Arc::new(Judged::new(store, self.origin.name.clone(), self.ledger.clone())),
             source: self.origin.name.clone(),
             production: self.origin.production(),
         })

@@ -2,6 +2,8 @@
 //!
 //! The statements name their index: left to itself the planner walks the run from its first job at every batch.
 
+use std::collections::HashMap;
+
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -10,7 +12,7 @@ use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::open::Ledger;
 use super::tally::{DONE, FAILED, SKIPPED};
 use crate::domain::action::{JobOutcome, JobResult};
-use crate::domain::job::JobId;
+use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -166,6 +168,38 @@ impl Ledger {
             }
         }
         Ok(batches)
+    }
+
+    /// Jobs that a batch has named, by the state in which they were frozen; each of `ids` once, in their order.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn frozen_states(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Option<State>, Vec<JobId>)>> {
+        let rows = sqlx::query(
+            "SELECT job_id, state FROM run_jobs INDEXED BY run_jobs_by_job WHERE batch IS NOT NULL \
+             AND job_id IN (SELECT value FROM json_each(?2)) AND run = (SELECT seq FROM runs WHERE id = ?1)",
+        )
+        .bind(&run.0)
+        .bind(ids_json(ids))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|e| self.fault(e))?;
+        let mut states: HashMap<String, State> = HashMap::new();
+        for row in rows {
+            let word: String = row.try_get("state").map_err(|e| self.fault(e))?;
+            if let Some(state) = State::from_word(&word) {
+                states.insert(row.try_get("job_id").map_err(|e| self.fault(e))?, state);
+            }
+        }
+        let mut by_state: Vec<(Option<State>, Vec<JobId>)> = Vec::new();
+        for id in ids {
+            let state = states.get(id.as_str()).copied();
+            match by_state.iter_mut().find(|(known, _)| *known == state) {
+                Some((_, same)) => same.push(id.clone()),
+                None => by_state.push((state, vec![id.clone()])),
+            }
+        }
+        Ok(by_state)
     }
 }
 

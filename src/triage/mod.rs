@@ -5,6 +5,7 @@
 pub mod deliver;
 pub mod fates;
 pub mod freeze;
+pub mod judged;
 pub mod live;
 pub mod plan;
 pub mod progress;
@@ -17,7 +18,7 @@ mod fake;
 use std::sync::Arc;
 
 use crate::ledger::Operator;
-use crate::store::Store;
+use crate::store::{Store, StoreInfo};
 
 /// Everything that triage of one store needs, shared by the console and the commands.
 #[derive(Clone)]
@@ -35,7 +36,10 @@ pub struct Desk {
 impl Desk {
     /// What the ledger calls the store: adapter and table.
     pub fn store_name(&self) -> String {
-        let info = self.store.info();
-        format!("{} {}", info.adapter, info.title)
+        store_name(self.store.info())
     }
+}
+
+fn store_name(info: &StoreInfo) -> String {
+    format!("{} {}", info.adapter, info.title)
 }

@@ -216,7 +216,13 @@ fn every_folder_of_the_library_has_its_floor() {
 
 #[test]
 fn no_framework_is_named_in_code() {
-    let faults = matches(&sources(), &framework_pattern(), |_| true, true);
+    // The list of files that are compiled in has to spell their paths.
+    let path = Regex::new(r#"include_str!\("[^"]*/assets/[^"]*"\)"#).expect("a valid expression");
+    let mut sources = sources();
+    for source in &mut sources {
+        source.code = path.replace_all(&source.code, "").into_owned();
+    }
+    let faults = matches(&sources, &framework_pattern(), |_| true, true);
     none(&faults, "Frameworks are adapters, TOML under assets/adapters: no name of one in Rust code or its comments.");
 }
 

@@ -2,11 +2,13 @@
 
 mod architecture;
 mod cli;
+mod console;
 mod dependencies;
 mod engine;
 mod fixtures;
 mod harness;
 mod install;
+mod judged;
 mod pgbouncer;
 mod pty;
 mod run;
@@ -14,5 +16,6 @@ mod screenshot;
 mod store_desk;
 mod store_destinations;
 mod store_filters;
+mod store_odd;
 mod store_story;
 mod terminal;

@@ -56,7 +56,8 @@ async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Pla
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
 
-fn progress() -> watch::Sender<RunProgress> {
+/// A place for progress that nobody watches.
+pub fn progress() -> watch::Sender<RunProgress> {
     watch::Sender::new(RunProgress {
         run: RunId(String::new()),
         state: RunState::Planned,
@@ -230,5 +231,33 @@ async fn a_run_that_is_killed_again_and_again_replays_each_job_once() {
             assert_eq!((tally.done, tally.skipped_total()), (before - tally.failed_total(), 0), "{told}");
             assert!(tally.failed.iter().all(|(reason, _)| reason.exact().starts_with("in doubt")), "{told}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_somebody_else_has_put_back_since_it_was_frozen_is_left_alone() {
+    for db in every_engine("putback").await {
+        let layout = Layout::DlqEvents;
+        layout.seed(&db, 60).await;
+        let before = dead(&db, layout).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk(&db.url, layout.table()).await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        // Another operator replayed ten of them, and the worker is at it.
+        let ten = db
+            .column(
+                "select cast(id as char(20)) from dlq_events where status = 'FAILED_PERMANENTLY' order by id limit 10",
+            )
+            .await;
+        let ten = ten.join(", ");
+        db.execute(&format!("update dlq_events set status = 'PROCESSING' where id in ({ten})")).await;
+        let tally = go(&desk, &ledger, &run).await.run.tally;
+        let told = format!("{:?}: {tally:?}", db.engine);
+        assert_eq!((tally.done, tally.skipped_total()), (before - 10, 10), "{told}");
+        assert_eq!(db.count("dlq_events where status = 'PROCESSING'").await, 10, "{told}");
+        // Those that are stuck can still be put back, when that is what was frozen.
+        let run = plan(&desk, &ledger, "native:PROCESSING", Action::Replay).await.run;
+        assert_eq!(go(&desk, &ledger, &run).await.run.tally.done, 10, "{told}");
     }
 }

@@ -110,6 +110,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
     Batch {
         action,
         ids: ids.into_iter().collect(),
+        state: None,
         run: "run-1".to_owned(),
         run_after: None,
         deliver: None,

@@ -349,7 +349,16 @@ async fn drain(store: &dyn Store, ids: &[JobId]) -> BTreeSet<JobId> {
     while !todo.is_empty() {
         let mut locked = Vec::new();
         for part in todo.chunks(40) {
-            for (id, result) in apply(store, batch(Action::Replay, part.to_vec())).await {
+            let results = match store.apply(batch(Action::Replay, part.to_vec()), &budget()).await {
+                Ok(results) => results,
+                // Undone as a whole, as after one deadlock too many: applied again later.
+                Err(error) if error.retryable() => {
+                    locked.extend(part.iter().cloned());
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            for (id, result) in results {
                 match result {
                     JobResult::Done => drop(done.insert(id)),
                     JobResult::Skipped(SkipReason::Locked) => locked.push(id),

@@ -50,7 +50,7 @@ pub struct Connect {
 #[derive(Args, Clone, Debug, Default)]
 pub struct ConsoleArgs {
     /// The filter that the console opens with.
-    #[arg(short, long, value_name = "FILTER", help_heading = "Console")]
+    #[arg(short, long, value_name = "FILTER", help_heading = "Console", allow_hyphen_values = true, value_parser = filter)]
     pub filter: Option<String>,
     /// The palette; otherwise what the config says, or what the terminal can do.
     #[arg(long, value_name = "THEME", help_heading = "Console")]
@@ -97,11 +97,19 @@ pub enum Command {
     Docs(DocsArgs),
 }
 
+/// A filter may begin with a negated term; what begins as an option does is an option whose filter was forgotten.
+fn filter(text: &str) -> Result<String, String> {
+    if text.starts_with("--") {
+        return Err("a filter is expected here, and this looks like an option".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// Which jobs.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FilterArg {
     /// Only these jobs: `error:Net::ReadTimeout since:2h -queue:low` (see docs/filter.md).
-    #[arg(short, long, value_name = "FILTER")]
+    #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true, value_parser = filter)]
     pub filter: Option<String>,
 }
 

@@ -48,14 +48,14 @@ mod tests {
     fn the_example_of_the_reference_is_a_right_adapter() {
         let example = TEXT.split("```toml\n").nth(1).and_then(|t| t.split("```").next()).expect("an example");
         let adapter = Adapter::parse(example, None).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(adapter.name, "failed_tasks");
+        assert_eq!(adapter.name, "failed_mails");
     }
 
     #[test]
     fn every_kind_of_the_reference_is_read() {
         for (kind, _) in KINDS {
             let file = TEXT.split("```toml\n").nth(1).and_then(|t| t.split("```").next()).expect("an example").replace(
-                "job_class = { column = \"task\", kind = \"text\" }",
+                "job_class = { column = \"template\", kind = \"text\" }",
                 &format!("job_class = {{ column = \"task\", kind = \"{kind}\" }}"),
             );
             let adapter = Adapter::parse(&file, None);

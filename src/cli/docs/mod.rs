@@ -28,7 +28,7 @@ pub fn reference(what: Reference) -> String {
     match what {
         Reference::Commands => commands(),
         Reference::Filter => filter(),
-        Reference::Keys => format!("{GENERATED} keys` prints this file. -->\n\n# Keys\n\n{}", crate::tui::reference()),
+        Reference::Keys => format!("{GENERATED} keys` prints this file. -->\n\n{}", crate::tui::reference()),
         Reference::Adapters => {
             format!("{GENERATED} adapters` prints this file. -->\n\n{}", adapters::reference())
         }

@@ -11,6 +11,7 @@ use super::SqlStore;
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::{Statement, Tx};
+use super::judge::Judge;
 use super::message::{Given, Recipe};
 use super::open::Destination;
 use super::row::Cells;
@@ -22,7 +23,7 @@ use crate::domain::text::Untrusted;
 use crate::store::{Availability, Batch, Budget, Result, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
-const TRIES: u32 = 4;
+const TRIES: u32 = 6;
 
 /// What one attempt at a batch is made of.
 pub(super) struct Work<'a> {
@@ -100,8 +101,10 @@ impl SqlStore {
         for _ in 1..TRIES {
             match self.attempt(work, ids, budget).await {
                 Err(error) if again(&error) => {
-                    tokio::time::sleep(pause).await;
-                    pause *= 3;
+                    // Two that ran into each other must not come back in step.
+                    let share = uuid::Uuid::new_v4().as_bytes()[0];
+                    tokio::time::sleep(pause / 2 + pause * u32::from(share) / 256).await;
+                    pause *= 2;
                 }
                 other => return other,
             }
@@ -147,10 +150,12 @@ impl SqlStore {
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
     pub(super) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
         let rows = tx.fetch(&self.lock_statement(work, ids)).await?;
+        let named: HashSet<&str> = ids.iter().map(String::as_str).collect();
         let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
         for row in rows {
             let mut cells = Cells::new(row);
-            let Some(id) = cells.text()? else { continue };
+            // A collation may find a key that is written otherwise than it was named: that is another key.
+            let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) else { continue };
             let new_id = uuid::Uuid::new_v4().to_string();
             let message = match work.recipe {
                 None => None,
@@ -166,7 +171,13 @@ impl SqlStore {
                 }
             };
             if work.verb.archive {
-                held.archive.push((JobId::new(&id), cells.text()?.unwrap_or_default()));
+                // A database that cannot write a row out answers NULL, and MariaDB goes on to do so for the rows after it:
+                // refused, the batch is halved until that row stands alone.
+                let Some(whole) = cells.text()? else {
+                    let message = "the row is too large to be kept whole".to_owned();
+                    return Err(StoreError::Refused { message, code: None });
+                };
+                held.archive.push((JobId::new(&id), whole));
             }
             held.rows.push(BatchRow { id, new_id, message });
         }
@@ -187,15 +198,27 @@ impl SqlStore {
         let mut columns = vec![speech.contract(&layout.key.raw, Kind::Text)];
         columns.extend(work.recipe.iter().flat_map(|r| r.columns(layout)));
         if work.verb.archive {
-            let names: Vec<String> = layout.columns.iter().map(|c| c.name.clone()).collect();
-            columns.push(speech.row_json(&names));
+            columns.push(speech.row_json(&layout.columns));
         }
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.table));
-        push(&mut sql, "{ids} AND (", &fill);
-        push(&mut sql, guard(work.verb), &fill);
-        sql.push(")").push(speech.lock_clause());
+        push(&mut sql, "{ids} AND ", &fill);
+        self.guard(&mut sql, work, &fill);
+        sql.push(speech.lock_clause());
         sql.done()
+    }
+
+    /// Writes whether a row may still be acted on: the verb allows it, and it has not left the state it was frozen in.
+    fn guard(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
+        // A verb without a guard is refused when its file is read.
+        let when = work.verb.when.as_ref().map_or("1 = 0", |w| w.get_ref());
+        sql.push("(");
+        push(sql, when, fill);
+        sql.push(")");
+        if let Some(state) = work.batch.state {
+            sql.push(" AND ");
+            Judge::everything(&self.layout).state(sql, state);
+        }
     }
 
     /// Why these rows are not held: gone, changed, or locked by somebody else.
@@ -204,7 +227,7 @@ impl SqlStore {
         let fill = Fill { ids: rest, ..Fill::of(layout, self.destination.table()) };
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {}, CASE WHEN ", speech.contract(&layout.key.raw, Kind::Text)));
-        push(&mut sql, guard(work.verb), &fill);
+        self.guard(&mut sql, work, &fill);
         sql.push(&format!(" THEN 1 ELSE 0 END FROM {} AS t WHERE ", layout.table));
         push(&mut sql, "{ids}", &fill);
         let mut there: HashMap<String, bool> = HashMap::new();
@@ -261,11 +284,6 @@ impl SqlStore {
         };
         expand(step.sql.get_ref(), &fill)
     }
-}
-
-fn guard(verb: &Verb) -> &str {
-    // A verb without a guard is refused when its file is read.
-    verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())
 }
 
 pub(super) fn failed(reason: &str) -> JobResult {

@@ -46,8 +46,8 @@ impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let judge = Judge::new(&self.layout, &query.filter, self.clock());
         let grouping = Grouping { layout: &self.layout, facet: query.facet };
-        if let Some(resume) = query.resume {
-            let state = CountState::clone(&resume.0);
+        if let Some(state) = query.resume.as_ref().and_then(Resume::counted) {
+            let state = state.clone();
             return self.count_windows(&judge, &grouping, state, budget).await;
         }
         let in_memory = query.facet == Facet::Fingerprint || judge.rest.is_some();
@@ -180,12 +180,7 @@ impl SqlStore {
         state.cursor = Cursor::After(last);
         let mut histogram = histogram(grouping.facet, &state.bars, &state.side, Exactness::AtLeast);
         histogram.progress = Some(share);
-        Ok(HistogramStep {
-            histogram,
-            resume: Some(Resume(std::sync::Arc::new(state))),
-            watermark: None,
-            recent: Vec::new(),
-        })
+        Ok(HistogramStep { histogram, resume: Some(Resume::from_counted(state)), watermark: None, recent: Vec::new() })
     }
 
     async fn window_in_memory(

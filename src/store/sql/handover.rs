@@ -1,4 +1,7 @@
-//! Replay through a command: the jobs are claimed in one transaction, delivered, and settled in another.
+//! A replay through a command: claim, deliver, settle.
+//!
+//! Once the command has had a job, nothing may lead back to handing it over: what the database says from then on is told
+//! as the result of that job, and never as an error of the batch, which would be tried again.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,8 +14,16 @@ use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::JobId;
 use crate::store::{Budget, Message, Result, StoreError};
 
+/// How often settling is tried while the database is away or locked, before the jobs are left as they were claimed.
+const TRIES: u32 = 12;
+/// The first wait between two tries, which doubles, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Why jobs could not be settled.
+type Unsettled = HashMap<JobId, String>;
+
 impl SqlStore {
-    /// Through a command: claim, deliver, settle.
     pub(super) async fn hand_over(
         &self,
         work: &Work<'_>,
@@ -39,54 +50,74 @@ impl SqlStore {
         let message = |row: &BatchRow| Some(Message { id: JobId::new(&row.id), json: row.message.clone()? });
         let answers = deliver.deliver(held.rows.iter().filter_map(message).collect()).await;
         let answers: HashMap<JobId, std::result::Result<(), String>> = answers.into_iter().collect();
-        let accepted = |row: &&BatchRow| answers.get(&JobId::new(&row.id)).is_some_and(|a| a.is_ok());
-        let (taken, left): (Vec<&BatchRow>, Vec<&BatchRow>) = held.rows.iter().partition(accepted);
-        self.settle(work, command, &taken, &left, budget).await?;
-        Ok(with_all(held.settled, &held.rows, |id| match answers.get(id) {
-            Some(Ok(())) => JobResult::Done,
-            Some(Err(reason)) => failed(reason),
-            None => failed("the command gave no answer for this job"),
-        }))
+        let accepted = |row: &BatchRow| answers.get(&JobId::new(&row.id)).is_some_and(|a| a.is_ok());
+        let (taken, left): (Vec<BatchRow>, Vec<BatchRow>) = held.rows.iter().cloned().partition(accepted);
+        let unmarked = self.settle(work, &command.accepted, taken, budget).await;
+        let kept = self.settle(work, &command.refused, left, budget).await;
+        Ok(with_all(held.settled, &held.rows, |id| told(id, answers.get(id), &unmarked, &kept)))
     }
 
-    /// Marks the jobs that were accepted and gives back the others, in one transaction. The jobs are claimed, so this
-    /// is tried for longer than anything else: giving up leaves them `retrying`, with the run's id beside them.
-    async fn settle(
-        &self,
-        work: &Work<'_>,
-        command: &Command,
-        taken: &[&BatchRow],
-        left: &[&BatchRow],
-        budget: &Budget,
-    ) -> Result<()> {
+    /// Marks jobs that were accepted, or gives back those that were not; where a row is refused, the others go on
+    /// without it. What cannot be settled stays claimed, with the run's id beside it.
+    async fn settle(&self, work: &Work<'_>, steps: &[Step], rows: Vec<BatchRow>, budget: &Budget) -> Unsettled {
         // Cancelling must not come between a delivery and its record.
         let budget = Budget::new(budget.statement);
-        let owned = |rows: &[&BatchRow]| rows.iter().map(|r| (*r).clone()).collect::<Vec<BatchRow>>();
-        let parts = [(&command.accepted, owned(taken)), (&command.refused, owned(left))];
-        let mut pause = Duration::from_millis(20);
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.settle_once(work, &parts, &budget).await {
-                Err(error) if tries < 8 && (again(&error) || error.retryable()) => {
+        let mut unsettled = Unsettled::new();
+        let mut waiting = vec![rows];
+        let (mut tries, mut pause) = (1, FIRST_PAUSE);
+        while let Some(rows) = waiting.pop().filter(|rows| !rows.is_empty()) {
+            match self.settle_once(work, steps, &rows, &budget).await {
+                Ok(()) => {}
+                Err(error) if tries < TRIES && (again(&error) || error.retryable()) => {
+                    tries += 1;
                     tokio::time::sleep(pause).await;
-                    pause *= 2;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    waiting.push(rows);
                 }
-                other => return other,
+                Err(StoreError::Refused { .. }) if rows.len() > 1 => {
+                    let (left, right) = rows.split_at(rows.len() / 2);
+                    waiting.extend([right.to_vec(), left.to_vec()]);
+                }
+                Err(error) => unsettled.extend(rows.iter().map(|row| (JobId::new(&row.id), error.to_string()))),
             }
         }
+        unsettled
     }
 
-    async fn settle_once(&self, work: &Work<'_>, parts: &[(&Vec<Step>, Vec<BatchRow>)], budget: &Budget) -> Result<()> {
+    async fn settle_once(&self, work: &Work<'_>, steps: &[Step], rows: &[BatchRow], budget: &Budget) -> Result<()> {
+        let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
         let mut tx = self.engine.begin(budget).await?;
-        for (steps, rows) in parts.iter().filter(|(_, rows)| !rows.is_empty()) {
-            for step in *steps {
-                let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
-                if let Err(error) = tx.execute(&self.filled(work, step, rows, &ids)).await {
-                    return undo(tx, error).await;
-                }
+        for step in steps {
+            if let Err(error) = tx.execute(&self.filled(work, step, rows, &ids)).await {
+                return undo(tx, error).await;
             }
         }
         tx.commit().await
+    }
+}
+
+/// What became of one job: what the command said, and whether that could be written down.
+fn told(
+    id: &JobId,
+    answer: Option<&std::result::Result<(), String>>,
+    unmarked: &Unsettled,
+    kept: &Unsettled,
+) -> JobResult {
+    let reason = match answer {
+        Some(Ok(())) => match unmarked.get(id) {
+            None => return JobResult::Done,
+            Some(error) => {
+                return failed(&format!(
+                    "accepted by the command, but it could not be marked: {error}; it stays claimed, and to replay it \
+                     would run it twice"
+                ));
+            }
+        },
+        Some(Err(reason)) => reason.as_str(),
+        None => "the command gave no answer for this job",
+    };
+    match kept.get(id) {
+        None => failed(reason),
+        Some(error) => failed(&format!("{reason}; it stays claimed, because it could not be given back: {error}")),
     }
 }

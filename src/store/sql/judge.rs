@@ -10,11 +10,13 @@ use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, 
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 
-/// The heavy columns that the last word in memory needs.
+/// Which columns are read beside the light ones: the heavy ones that the last word in memory needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extras {
     pub(super) message: bool,
     pub(super) arguments: bool,
+    /// Of the light ones only what the frozen record keeps: the others cost more than finding the row.
+    pub(super) record_only: bool,
 }
 
 /// A filter made ready for one layout.

@@ -81,7 +81,12 @@ impl Layout {
             (Part::Backtrace, f.backtrace.as_ref()),
             (Part::Lineage, f.lineage.as_ref()),
         ];
-        let key = expr(&spec.key);
+        let mut key = expr(&spec.key);
+        let key_type = key.column.as_deref().and_then(|c| found.column(c)).map(|c| c.data_type.to_ascii_lowercase());
+        if key.kind == Kind::Uuid && !key_type.is_some_and(|t| t.contains("uuid")) {
+            // A column of text holds whatever the application calls a key, and is compared as text.
+            key.kind = Kind::Text;
+        }
         let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
         Self {
             speech,

@@ -73,7 +73,7 @@ impl SqlStore {
         let order = layout.order(SortKey::Time).unwrap_or(&layout.key);
         let mut sql = Sql::new(layout.speech);
         sql.push("SELECT ");
-        select(&mut sql, layout, order, Extras { message: true, arguments: true });
+        select(&mut sql, layout, order, Extras { message: true, arguments: true, record_only: false });
         let backtrace = contract(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
         for name in &others {
@@ -100,7 +100,9 @@ impl SqlStore {
     }
 
     pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
-        let judge = Judge::new(&self.layout, filter, self.clock());
+        let mut judge = Judge::new(&self.layout, filter, self.clock());
+        // What is judged in memory is judged by all the light columns.
+        judge.extras.record_only = judge.rest.is_none();
         let sort = Sort::default();
         let step = self.scan(&judge, sort, budget).step(&cursor, FREEZE).await?;
         let next = step.last.clone().map(Cursor::After);

@@ -30,12 +30,13 @@ pub(super) struct Read {
 /// How many columns [`select`] writes.
 pub(super) const WIDTH: usize = 14;
 
-/// Writes the light columns, followed by those that `extras` asks for (NULL for the others).
+/// Writes the light columns, followed by those that `extras` asks for (NULL for what is not asked for).
 pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
     let speech = layout.speech;
     let head = |part: Part| {
         layout.part(part).map_or("NULL".to_owned(), |e| speech.contract(&speech.head(&e.raw, MESSAGE_HEAD), Kind::Text))
     };
+    let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
     let whole = |wanted: bool, part: Part| if wanted { contract(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
         speech.contract(&layout.key.raw, Kind::Text),
@@ -43,13 +44,13 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         contract(layout, Part::At),
         contract(layout, Part::State),
         contract(layout, Part::Error),
-        head(Part::Message),
+        if extras.record_only { "NULL".to_owned() } else { head(Part::Message) },
         contract(layout, Part::Class),
-        contract(layout, Part::Queue),
-        contract(layout, Part::Worker),
-        contract(layout, Part::Attempts),
-        contract(layout, Part::MaxAttempts),
-        contract(layout, Part::Reason),
+        shown(Part::Queue),
+        shown(Part::Worker),
+        shown(Part::Attempts),
+        shown(Part::MaxAttempts),
+        shown(Part::Reason),
         whole(extras.message, Part::Message),
         whole(extras.arguments, Part::Arguments),
     ];

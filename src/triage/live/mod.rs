@@ -2,7 +2,7 @@
 //!
 //! A look recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier looks
 //! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no look can
-//! see (older rows that changed) is put right by the next full count, and until then the numbers say `~`.
+//! see (older rows that changed) is put right by the next full count; where that is long in coming, the numbers say `~`.
 
 mod growth;
 mod news;
@@ -23,6 +23,9 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Cell, Changes, HistogramStep};
+
+/// How long a full count speaks for older rows that no look reads again.
+const FRESH: Duration = Duration::from_secs(30);
 
 /// A value of a facet, `None` standing for jobs that have none.
 pub type Value = Option<Untrusted>;
@@ -201,9 +204,11 @@ impl LiveCounts {
         }
     }
 
-    /// A count of the full count, moved by what was seen since; an estimate once something may have changed.
+    /// A count of the full count, moved by what was seen since; an estimate once something may have changed that looks
+    /// cannot see, and the full count is no longer fresh.
     fn moved(&self, count: Count, by: i64) -> Count {
-        let exactness = if self.changed { Exactness::Estimate.max(count.exactness) } else { count.exactness };
+        let is_old = self.changed && self.base.as_of.age(self.as_of) > FRESH;
+        let exactness = if is_old { Exactness::Estimate.max(count.exactness) } else { count.exactness };
         Count { n: count.n.saturating_add_signed(by), exactness }
     }
 }

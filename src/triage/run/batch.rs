@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
-use crate::domain::job::JobId;
+use crate::domain::job::{JobId, State};
 use crate::ledger::Settled;
 use crate::store::{Batch, StoreError};
 
@@ -33,8 +33,10 @@ pub(super) struct Answer {
 }
 
 /// Some jobs of a batch between two tries.
-struct Part {
-    ids: Vec<JobId>,
+pub(super) struct Part {
+    pub(super) ids: Vec<JobId>,
+    /// The state in which they were frozen.
+    pub(super) state: Option<State>,
     /// An earlier try may have taken effect without our knowing.
     doubtful: bool,
     tries: u32,
@@ -50,10 +52,11 @@ pub(super) struct Tried {
 }
 
 impl Engine<'_> {
-    /// Applies the action to jobs that the ledger has named.
-    pub(super) async fn answer(&self, ids: &[JobId], doubtful: bool) -> Answer {
+    /// Applies the action to jobs that the ledger has named, by the state in which they were frozen.
+    pub(super) async fn answer(&self, named: Vec<(Option<State>, Vec<JobId>)>, doubtful: bool) -> Answer {
         let mut answer = Answer::default();
-        let mut parts = vec![Part { ids: ids.to_vec(), doubtful, tries: 0 }];
+        let mut parts: Vec<Part> =
+            named.into_iter().map(|(state, ids)| Part { ids, state, doubtful, tries: 0 }).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
@@ -91,7 +94,7 @@ impl Engine<'_> {
             if matches!(error, StoreError::Timeout(_)) && part.ids.len() > 1 {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
-                parts.extend(halves.map(|ids| Part { ids, doubtful: part.doubtful, tries: 0 }));
+                parts.extend(halves.map(|ids| Part { ids, tries: 0, ..part }));
             } else {
                 parts.push(part);
             }
@@ -102,16 +105,17 @@ impl Engine<'_> {
     /// One try. Jobs that the store forgets to answer for count as refused.
     async fn attempt(&self, part: &Part) -> Result<Tried, StoreError> {
         if part.doubtful {
-            return self.reconcile(&part.ids).await;
+            return self.reconcile(part).await;
         }
-        let outcomes = complete(&part.ids, self.apply(&part.ids).await?);
+        let outcomes = complete(&part.ids, self.apply(&part.ids, part.state).await?);
         Ok(Tried { settled: outcomes.into_iter().map(Settled::from).collect(), held: Vec::new() })
     }
 
-    pub(super) async fn apply(&self, ids: &[JobId]) -> Result<Vec<JobOutcome>, StoreError> {
+    pub(super) async fn apply(&self, ids: &[JobId], state: Option<State>) -> Result<Vec<JobOutcome>, StoreError> {
         let batch = Batch {
             action: self.run.intent.action,
             ids: ids.to_vec(),
+            state,
             run: self.run.id.0.clone(),
             run_after: self.options.run_after,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),

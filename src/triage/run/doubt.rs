@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::batch::{Tried, complete};
+use super::batch::{Part, Tried, complete};
 use super::engine::Engine;
 use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
@@ -19,14 +19,15 @@ const VANISHED: &str = "in doubt: interrupted, and the row is gone since: replay
 
 impl Engine<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
-    pub(super) async fn reconcile(&self, ids: &[JobId]) -> Result<Tried, StoreError> {
+    pub(super) async fn reconcile(&self, part: &Part) -> Result<Tried, StoreError> {
+        let ids = &part.ids;
         let outside = self.options.deliver.is_some() && self.run.intent.action == Action::Replay;
-        let (open, mut settled) = if outside { self.not_handed(ids).await? } else { (ids.to_vec(), Vec::new()) };
+        let (open, mut settled) = if outside { self.not_handed(ids).await? } else { (ids.clone(), Vec::new()) };
         let (mut doubtful, mut held) = (Vec::new(), Vec::new());
         if open.is_empty() {
             return Ok(Tried { settled, held });
         }
-        for (id, result) in complete(&open, self.apply(&open).await?) {
+        for (id, result) in complete(&open, self.apply(&open, part.state).await?) {
             match result {
                 // The transaction that was interrupted may still hold its rows: it has not ended one way or the other.
                 JobResult::Skipped(SkipReason::Locked) => held.push(id),

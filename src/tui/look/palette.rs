@@ -4,7 +4,6 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::Role;
 use super::glyphs::{ASCII, Glyphs, UNICODE};
-use crate::tui::app::Settings;
 
 /// How many colours a terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,20 +39,21 @@ pub struct Look {
 }
 
 impl Look {
-    /// The look for the settings on a terminal whose environment `var` reads.
-    pub fn of(settings: &Settings, var: impl Fn(&str) -> Option<String>) -> Look {
+    /// The look for a theme (`dark`, `light`, `16`, `none`, `auto`) on a terminal whose environment `var` reads; `ascii` asks for
+    /// plain glyphs.
+    pub fn of(theme: &str, ascii: bool, var: impl Fn(&str) -> Option<String>) -> Look {
         let set = |name: &str| var(name).filter(|v| !v.is_empty());
         let detected = detect(&set);
-        let depth = match settings.theme.as_str() {
+        let depth = match theme {
             "none" => Depth::None,
             _ if set("NO_COLOR").is_some() => Depth::None,
             "16" => Depth::Sixteen,
             "dark" | "light" if detected == Depth::None => Depth::Sixteen,
             _ => detected,
         };
-        let shade = if settings.theme == "light" || is_light(&set) { Shade::Light } else { Shade::Dark };
-        let shade = if settings.theme == "dark" { Shade::Dark } else { shade };
-        let plain = settings.ascii || !is_utf8(&set) || set("TERM").as_deref() == Some("linux");
+        let shade = if theme == "light" || is_light(&set) { Shade::Light } else { Shade::Dark };
+        let shade = if theme == "dark" { Shade::Dark } else { shade };
+        let plain = ascii || !is_utf8(&set) || set("TERM").as_deref() == Some("linux");
         Look { depth, shade, glyphs: if plain { ASCII } else { UNICODE } }
     }
 
@@ -187,8 +187,7 @@ mod tests {
     use super::*;
 
     fn look(theme: &str, vars: &[(&str, &str)]) -> Look {
-        let settings = Settings { theme: theme.into(), ..Settings::default() };
-        Look::of(&settings, |name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        Look::of(theme, false, |name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
     }
 
     #[test]

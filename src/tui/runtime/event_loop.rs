@@ -18,8 +18,9 @@ use super::world::{Errand, Fact, World};
 use crate::domain::time::Timestamp;
 use crate::tui::app::{Effect, Msg};
 
-/// The least time between two frames.
-pub const FRAME: Duration = Duration::from_millis(33);
+/// The least time between two frames: a key, or the first page, that comes right behind a frame is on the screen within
+/// a sixtieth of a second all the same. A terminal that takes frames more slowly than that gets fewer.
+pub const FRAME: Duration = Duration::from_millis(12);
 
 /// What a model gets at most, once it was told to end, to bring something to its end.
 const PARTING: Duration = Duration::from_secs(5);

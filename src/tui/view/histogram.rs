@@ -258,8 +258,7 @@ mod tests {
     use crate::tui::look::Glyphs;
 
     fn glyphs() -> Glyphs {
-        let settings = crate::tui::app::Settings::default();
-        Look::of(&settings, |_| None).glyphs
+        Look::of("auto", false, |_| None).glyphs
     }
 
     #[test]

@@ -161,3 +161,13 @@ async fn adapters_are_listed_shown_and_checked_against_the_database() {
     assert!(user.run(&["adapters", "show", "failed"]).out.contains("upper(t.what)"));
     assert!(user.run(&["adapters", "show", "nope"]).with(2).contains("there is no adapter `nope`"));
 }
+
+#[tokio::test]
+async fn a_filter_may_begin_with_a_negated_term_but_never_swallows_an_option() {
+    let db = harness::sqlite("cli_negated").await;
+    Layout::JobsDlq.seed(&db, 40).await;
+    let user = User::of(&db);
+    let listed = user.json(&["list", "-f", "-error:NoSuchError", "--limit", "0", "-o", "json"]);
+    assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(40));
+    assert!(user.run(&["discard", "-f", "--yes"]).with(2).contains("looks like an option"));
+}

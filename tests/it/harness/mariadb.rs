@@ -58,7 +58,7 @@ fn command(server: &Path, folder: &Path, data: &Path, port: u16) -> Vec<OsString
         "--innodb-flush-log-at-trx-commit=0",
         "--innodb-flush-method=nosync",
         "--innodb-buffer-pool-size=64M",
-        "--max-allowed-packet=64M",
+        "--max-allowed-packet=16M",
         "--max-connections=200",
         "--character-set-server=utf8mb4",
         // An offset that nobody expects shows whoever forgets that the server need not live in UTC.

@@ -59,6 +59,18 @@ pub fn private_postgres() -> Option<Server> {
     private("postgres", postgres::start)
 }
 
+/// A PostgreSQL of the caller's own with settings that override those of tests, such as `fsync=on`.
+#[allow(dead_code, reason = "the bench measures on one that keeps its promises")]
+pub fn private_postgres_with(settings: &[&str]) -> Result<Server, String> {
+    postgres::start_with(settings)
+}
+
+/// Where the programs of the PostgreSQL lie that is started here.
+#[allow(dead_code, reason = "the bench measures against its psql")]
+pub fn postgres_programs() -> Option<std::path::PathBuf> {
+    postgres::newest()
+}
+
 /// A MariaDB of the test's own, to be stopped, killed and paused; never one given by URL.
 pub fn private_mariadb() -> Option<Server> {
     private("mariadb", mariadb::start)

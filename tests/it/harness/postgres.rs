@@ -11,11 +11,16 @@ use super::{PASSWORD, USER};
 
 /// Starts the server and waits until it answers.
 pub fn start() -> Result<Server, String> {
-    let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
-    machine::with_server_folder("pg", |folder, account| start_in(&binaries, folder, account))
+    start_with(&[])
 }
 
-fn start_in(binaries: &Path, folder: &Path, account: Account) -> Result<Server, String> {
+/// The same with more settings, `name=value`, which override those that tests have.
+pub fn start_with(settings: &[&str]) -> Result<Server, String> {
+    let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
+    machine::with_server_folder("pg", |folder, account| start_in(&binaries, folder, account, settings))
+}
+
+fn start_in(binaries: &Path, folder: &Path, account: Account, settings: &[&str]) -> Result<Server, String> {
     let data = folder.join("data");
     let mut initdb = account.command(binaries.join("initdb"), folder);
     initdb.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--auth=trust", "--username", USER, "--pgdata"]);
@@ -25,7 +30,7 @@ fn start_in(binaries: &Path, folder: &Path, account: Account) -> Result<Server, 
     let (own, port) = Own::start(|port| Plan {
         folder: folder.to_path_buf(),
         account,
-        command: command(binaries, folder, &data, port),
+        command: command(binaries, folder, &data, port, settings),
         stop_signal: "INT",
         last_signal: "QUIT",
         port,
@@ -35,7 +40,7 @@ fn start_in(binaries: &Path, folder: &Path, account: Account) -> Result<Server, 
     Ok(Server::own(Engine::Postgres, url, own))
 }
 
-fn command(binaries: &Path, folder: &Path, data: &Path, port: u16) -> Vec<OsString> {
+fn command(binaries: &Path, folder: &Path, data: &Path, port: u16, more: &[&str]) -> Vec<OsString> {
     let mut command: Vec<OsString> = vec![binaries.join("postgres").into(), "-D".into(), data.into()];
     command.extend(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"].map(OsString::from));
     command.push(folder.into());
@@ -48,7 +53,7 @@ fn command(binaries: &Path, folder: &Path, data: &Path, port: u16) -> Vec<OsStri
         // An offset that nobody expects shows whoever forgets that the server need not live in UTC.
         "timezone=Asia/Kathmandu",
     ];
-    command.extend(settings.iter().flat_map(|setting| ["-c".into(), OsString::from(setting)]));
+    command.extend(settings.iter().chain(more).flat_map(|setting| ["-c".into(), OsString::from(setting)]));
     command
 }
 
@@ -61,7 +66,7 @@ fn is_ready(plan: &Plan, process: &Process) -> bool {
 }
 
 /// The folder with the programs of the newest version installed.
-fn newest() -> Option<PathBuf> {
+pub fn newest() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let numbered = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
     let debian = numbered.map(|(version, path)| (version, path.join("bin"))).filter(|(_, bin)| has_programs(bin));

@@ -33,6 +33,9 @@ use crate::harness::process;
 /// Bounds how long a failure takes; success takes as long as it takes.
 const DEADLINE: Duration = Duration::from_secs(20);
 
+/// How long an answer to a key may take before it is pressed again, which does no harm.
+const MOMENT: Duration = Duration::from_millis(300);
+
 /// A program about to be started.
 pub struct Launch {
     command: CommandBuilder,
@@ -156,6 +159,28 @@ impl Pty {
         self.wait(&format!("{text:?}"), |screen| screen.contains(text));
     }
 
+    /// Presses a key until the screen satisfies `condition`: Esc that leads back from somewhere, or a confirmation that
+    /// counts only once the question has stood there for a moment. Esc alone each time: with another key right behind
+    /// it, it would be that key with Alt.
+    #[track_caller]
+    pub fn press_until(&mut self, key: &str, what: &str, condition: impl Fn(&Screen<'_>) -> bool) {
+        for _ in 0..20 {
+            if self.see(&condition) {
+                return;
+            }
+            self.send(key);
+            if self.terminal.wait_within(MOMENT, |state| condition(&state.screen())).is_ok() {
+                return;
+            }
+        }
+        self.wait(what, condition);
+    }
+
+    /// Looks at the screen as it is now.
+    pub fn see<T>(&self, look: impl FnOnce(&Screen<'_>) -> T) -> T {
+        look(&self.terminal.lock().screen())
+    }
+
     /// What is on the screen now, one line per row.
     pub fn text(&self) -> String {
         self.terminal.lock().screen().text()
@@ -277,7 +302,11 @@ impl Terminal {
     }
 
     fn wait_for(&self, condition: impl Fn(&State) -> bool) -> Result<(), &'static str> {
-        let deadline = Instant::now() + DEADLINE;
+        self.wait_within(DEADLINE, condition)
+    }
+
+    fn wait_within(&self, limit: Duration, condition: impl Fn(&State) -> bool) -> Result<(), &'static str> {
+        let deadline = Instant::now() + limit;
         let mut state = self.lock();
         loop {
             if condition(&state) {

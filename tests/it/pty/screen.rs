@@ -24,6 +24,17 @@ impl<'a> Screen<'a> {
         self.rows().iter().any(|row| row.contains(text))
     }
 
+    /// The rows below the one that holds a heading, from `lead` columns before the heading on, as far as they are not
+    /// empty; nothing when there is no such heading.
+    pub fn below(&self, heading: &str, lead: u16) -> Vec<String> {
+        let (_, columns) = self.0.size();
+        let holds = |from: u16| self.0.rows(from, columns.get()).position(|row| row.starts_with(heading));
+        let found = (0..columns.get()).find_map(|from| Some((from, holds(from)?)));
+        let Some((column, row)) = found else { return Vec::new() };
+        let rows = self.0.rows(column.saturating_sub(lead), columns.get()).skip(row + 1);
+        rows.map(|row| row.trim_end().to_owned()).take_while(|row| !row.is_empty()).collect()
+    }
+
     /// The first row that holds a text, counted from 0.
     pub fn row_of(&self, text: &str) -> Option<usize> {
         self.rows().iter().position(|row| row.contains(text))

@@ -9,7 +9,7 @@ mod sqlite;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
-use crate::adapter::Kind;
+use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 
 /// The speech of a database.
@@ -144,8 +144,8 @@ pub(super) trait Speech: Sync {
     /// An instant that is given, or now.
     fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String;
 
-    /// A whole row of the table as one JSON text.
-    fn row_json(&self, columns: &[String]) -> String;
+    /// A whole row of the table as one JSON text, nothing left out.
+    fn row_json(&self, columns: &[Column]) -> String;
 
     /// The database's clock in microseconds, as a contract column.
     fn clock(&self) -> &'static str;

@@ -3,7 +3,7 @@
 
 use super::postgres::epoch;
 use super::{BatchRow, Speech, WindowShape, like, literal};
-use crate::adapter::Kind;
+use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::Statement;
@@ -198,12 +198,15 @@ impl Speech for Mysql {
         }
     }
 
-    fn row_json(&self, columns: &[String]) -> String {
-        let pairs: Vec<String> = columns
-            .iter()
-            .map(|c| format!("'{}', t.{}", c.replace('\\', "\\\\").replace('\'', "''"), self.quote(c)))
-            .collect();
-        format!("CONVERT(JSON_OBJECT({}) USING utf8mb4)", pairs.join(", "))
+    fn row_json(&self, columns: &[Column]) -> String {
+        // JSON has no bytes: they stand in hexadecimal.
+        let pair = |c: &Column| {
+            let (name, value) =
+                (c.name.replace('\\', "\\\\").replace('\'', "''"), format!("t.{}", self.quote(&c.name)));
+            let bytes = ["blob", "binary", "bit"].iter().any(|t| c.data_type.to_ascii_lowercase().contains(t));
+            if bytes { format!("'{name}', HEX({value})") } else { format!("'{name}', {value}") }
+        };
+        format!("CONVERT(JSON_OBJECT({}) USING utf8mb4)", columns.iter().map(pair).collect::<Vec<_>>().join(", "))
     }
 
     fn clock(&self) -> &'static str {

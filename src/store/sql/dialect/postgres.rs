@@ -1,7 +1,7 @@
 //! PostgreSQL's text.
 
 use super::{BatchRow, Place, Speech, WindowShape, like, literal};
-use crate::adapter::Kind;
+use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
@@ -46,6 +46,12 @@ pub(super) fn epoch(kind: Kind, at: Timestamp, round_up: bool) -> i64 {
     at.0.div_euclid(unit) + i64::from(round_up && at.0.rem_euclid(unit) != 0)
 }
 
+/// Whether a time is an instant that fits a whole number of microseconds: the calendar here goes on for some years
+/// after the last of them, and then there is infinity.
+fn countable(raw: &str) -> String {
+    format!("{raw} > '-infinity' AND {raw} < '294247-01-01'")
+}
+
 /// What keeps infinite times, which are no instants, out of a comparison.
 fn finite(raw: &str, kind: Kind, bound: &str) -> String {
     match kind {
@@ -75,7 +81,7 @@ impl Speech for Postgres {
             Kind::EpochMs => format!("({raw})::bigint * 1000"),
             // An infinite time has no number.
             Kind::Utc | Kind::Instant => {
-                format!("CASE WHEN isfinite({raw}) THEN round(extract(epoch from {raw}) * 1000000)::bigint END")
+                format!("CASE WHEN {} THEN round(extract(epoch from {raw}) * 1000000)::bigint END", countable(raw))
             }
         }
     }
@@ -150,7 +156,8 @@ impl Speech for Postgres {
     fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
         match kind {
             Kind::Utc | Kind::Instant => format!(
-                "CASE WHEN isfinite({raw}) THEN floor(extract(epoch from {raw}) * 1000000 / {width})::bigint END"
+                "CASE WHEN {} THEN floor(extract(epoch from {raw}) * 1000000 / {width})::bigint END",
+                countable(raw)
             ),
             kind => format!("floor(({})::numeric / {width})::bigint", self.contract(raw, kind)),
         }
@@ -196,8 +203,9 @@ impl Speech for Postgres {
         }
     }
 
-    fn row_json(&self, _columns: &[String]) -> String {
-        "to_jsonb(t)::text".to_owned()
+    fn row_json(&self, _columns: &[Column]) -> String {
+        // Not to_jsonb: it refuses `\u0000` in a column of type json, and rewrites what it takes.
+        "row_to_json(t)::text".to_owned()
     }
 
     fn clock(&self) -> &'static str {

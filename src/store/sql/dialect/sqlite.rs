@@ -3,7 +3,7 @@
 
 use super::postgres::epoch;
 use super::{BatchRow, Speech, WindowShape, literal};
-use crate::adapter::Kind;
+use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
@@ -174,10 +174,13 @@ impl Speech for Sqlite {
         }
     }
 
-    fn row_json(&self, columns: &[String]) -> String {
-        let pairs: Vec<String> =
-            columns.iter().map(|c| format!("'{}', t.{}", c.replace('\'', "''"), self.quote(c))).collect();
-        format!("json_object({})", pairs.join(", "))
+    fn row_json(&self, columns: &[Column]) -> String {
+        // JSON has no bytes: they stand in hexadecimal.
+        let pair = |c: &Column| {
+            let (name, value) = (c.name.replace('\'', "''"), format!("t.{}", self.quote(&c.name)));
+            format!("'{name}', CASE typeof({value}) WHEN 'blob' THEN hex({value}) ELSE {value} END")
+        };
+        format!("json_object({})", columns.iter().map(pair).collect::<Vec<_>>().join(", "))
     }
 
     fn clock(&self) -> &'static str {

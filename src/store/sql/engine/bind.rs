@@ -22,6 +22,17 @@ pub(super) fn command(sql: impl SqlSafeStr) -> RawSql {
     sqlx::raw_sql(sql)
 }
 
+/// Bytes of a statement with its values, as they travel.
+pub(super) fn bytes(statement: &Statement) -> usize {
+    let of = |bind: &Bind| match bind {
+        Bind::Text(value) => value.as_deref().map_or(0, str::len),
+        Bind::Int(_) => 8,
+        Bind::Texts(values) => json_array(values).len(),
+    };
+    // Each value is led by its type and length.
+    statement.binds.iter().fold(statement.sql.len(), |sum, bind| sum + of(bind) + 16)
+}
+
 /// Unnamed: a named statement would outlive the transaction, and with it the server connection behind a pooler.
 pub(super) fn postgres(statement: &Statement) -> Query<'static, Postgres, PgArguments> {
     let query = sqlx::query(trusted(statement)).persistent(false);
@@ -32,8 +43,10 @@ pub(super) fn postgres(statement: &Statement) -> Query<'static, Postgres, PgArgu
     })
 }
 
+/// Prepared anew each time: in MariaDB a function that failed once (a row too large for JSON_OBJECT) goes on to answer
+/// NULL for as long as its prepared statement lives.
 pub(super) fn mysql(statement: &Statement) -> Query<'static, MySql, MySqlArguments> {
-    let query = sqlx::query(trusted(statement));
+    let query = sqlx::query(trusted(statement)).persistent(false);
     statement.binds.iter().fold(query, |query, bind| match bind {
         Bind::Text(value) => query.bind(value.clone()),
         Bind::Int(value) => query.bind(*value),

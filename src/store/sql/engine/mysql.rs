@@ -16,10 +16,12 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 use super::fault::store_error;
 use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
 use super::{Row, Statement, bind, decode};
-use crate::store::Result;
+use crate::store::{Result, StoreError};
 
 /// How long the second connection, which stops a statement, may take.
 const INTERRUPT: Duration = Duration::from_secs(3);
+/// Room in a packet for what stands around the values.
+const PACKET_HEAD: u64 = 4_096;
 
 pub(super) struct Mysql {
     options: MySqlConnectOptions,
@@ -33,8 +35,8 @@ impl Mysql {
 
     async fn open(&self) -> Result<(MyLink, Facts)> {
         let mut connection = self.options.connect().await.map_err(store_error)?;
-        let (id, maria, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
-        Ok((MyLink { connection, options: self.options.clone(), id, maria }, facts))
+        let (server, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
+        Ok((MyLink { connection, options: self.options.clone(), server }, facts))
     }
 }
 
@@ -51,14 +53,24 @@ impl Connector for Mysql {
     }
 }
 
-/// The connection's id, whether it is MariaDB, and what the server says of itself.
-async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(u64, bool, Facts)> {
+/// What a connection needs to know of its server.
+struct Server {
+    /// The connection's id there.
+    id: u64,
+    maria: bool,
+    /// Bytes of a statement, values included, beyond which the server hangs up.
+    packet: u64,
+}
+
+/// What the server says of itself.
+async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(Server, Facts)> {
     if read_only {
         bind::command("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
     }
     let row = sqlx::query(
         "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
-         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR)",
+         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR), \
+         CAST(@@max_allowed_packet AS UNSIGNED)",
     )
     .fetch_one(&mut *connection)
     .await?;
@@ -75,7 +87,7 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
             _ => None,
         },
     };
-    Ok((row.try_get_unchecked(0)?, maria, facts))
+    Ok((Server { id: row.try_get_unchecked(0)?, maria, packet: row.try_get_unchecked(5)? }, facts))
 }
 
 /// `10.11.6-MariaDB-0+deb12u1` and `5.5.5-10.11.6-MariaDB` are MariaDB 10.11.6; `8.0.36-0ubuntu` is MySQL 8.0.36.
@@ -89,8 +101,19 @@ fn product(version: &str) -> (bool, String) {
 struct MyLink {
     connection: MySqlConnection,
     options: MySqlConnectOptions,
-    id: u64,
-    maria: bool,
+    server: Server,
+}
+
+impl MyLink {
+    /// Refuses what the server would answer by hanging up, which could not be told from a lost connection.
+    fn fits(&self, statement: &Statement) -> Result<()> {
+        let bytes = bind::bytes(statement) as u64;
+        if bytes.saturating_add(PACKET_HEAD) <= self.server.packet {
+            return Ok(());
+        }
+        let message = format!("{bytes} bytes at once, and max_allowed_packet of the server is {}", self.server.packet);
+        Err(StoreError::Refused { message, code: None })
+    }
 }
 
 /// The whole beginning of a transaction as one message of constants and numbers.
@@ -116,7 +139,7 @@ fn begin_sql(maria: bool, mode: Mode, limits: Limits) -> String {
 
 impl Link for MyLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
-        let sql = begin_sql(self.maria, mode, limits);
+        let sql = begin_sql(self.server.maria, mode, limits);
         Box::pin(async move {
             bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
@@ -125,6 +148,7 @@ impl Link for MyLink {
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
         Box::pin(async move {
+            self.fits(statement)?;
             let rows = bind::mysql(statement).fetch_all(&mut self.connection).await.map_err(store_error)?;
             rows.iter().map(decode::mysql).collect()
         })
@@ -132,6 +156,7 @@ impl Link for MyLink {
 
     fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
+            self.fits(statement)?;
             let done = bind::mysql(statement).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(done.rows_affected())
         })
@@ -149,7 +174,7 @@ impl Link for MyLink {
     }
 
     fn interrupt(&self) -> Interrupt {
-        let (options, id) = (self.options.clone(), self.id);
+        let (options, id) = (self.options.clone(), self.server.id);
         Box::pin(async move {
             let kill = async move {
                 let mut second = options.connect().await?;

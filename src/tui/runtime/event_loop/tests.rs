@@ -206,7 +206,7 @@ async fn the_first_frame_comes_at_once_and_nothing_is_drawn_while_nothing_happen
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_storm_of_sizes_is_one_message_and_a_frame_each_thirtieth_of_a_second() {
+async fn a_storm_of_sizes_is_one_message_and_no_more_frames_than_are_due() {
     let (looping, hands) = fakes(Vec::new());
     play(looping, async {
         settle().await;

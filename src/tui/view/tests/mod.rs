@@ -9,7 +9,6 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
-use crate::tui::app::Settings;
 use crate::tui::app::model::Model;
 use crate::tui::look::Look;
 
@@ -17,8 +16,7 @@ use crate::tui::look::Look;
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (140, 45)];
 
 fn look(theme: &str, ascii: bool) -> Look {
-    let settings = Settings { theme: theme.into(), ascii, ..Settings::default() };
-    Look::of(&settings, |name| (name == "TERM").then(|| "xterm-256color".to_owned()))
+    Look::of(theme, ascii, |name| (name == "TERM").then(|| "xterm-256color".to_owned()))
 }
 
 fn draw_in(model: &Model, look: &Look) -> Buffer {

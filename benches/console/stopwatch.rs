@@ -1,0 +1,113 @@
+//! A store that measures how long each batch takes, and leaves everything else to the one inside.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use dlq_tui::domain::action::{Fate, JobOutcome};
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::histogram::{Count, Histogram};
+use dlq_tui::domain::job::{JobDetail, JobId, State};
+use dlq_tui::store::sql::SqlStore;
+use dlq_tui::store::{
+    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result, Store,
+    StoreInfo, Watermark,
+};
+use futures_util::future::BoxFuture;
+
+use crate::sample::Sample;
+
+pub struct Stopwatch {
+    store: SqlStore,
+    laps: Mutex<Laps>,
+}
+
+/// What was measured so far.
+#[derive(Clone, Debug, Default)]
+pub struct Laps {
+    /// How long each batch took, which is a transaction.
+    pub batches: Sample,
+    /// How long it took from the end of one batch to the start of the next: the ledger, mostly.
+    pub between: Sample,
+    ended: Option<Instant>,
+}
+
+impl Stopwatch {
+    pub fn new(store: SqlStore) -> Self {
+        Self { store, laps: Mutex::default() }
+    }
+
+    pub fn laps(&self) -> Laps {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Laps> {
+        self.laps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Stopwatch {
+    fn info(&self) -> &StoreInfo {
+        self.store.info()
+    }
+
+    fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
+        self.store.estimate(facet, budget)
+    }
+
+    fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        self.store.histogram(query, budget)
+    }
+
+    fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+        self.store.totals(budget)
+    }
+
+    fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        self.store.page(query, budget)
+    }
+
+    fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        self.store.rows(ids, budget)
+    }
+
+    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
+        self.store.detail(id, budget)
+    }
+
+    fn changes<'a>(
+        &'a self,
+        since: Option<&'a Watermark>,
+        facet: Facet,
+        filter: &'a Filter,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Changes>> {
+        self.store.changes(since, facet, filter, budget)
+    }
+
+    fn freeze<'a>(
+        &'a self,
+        filter: &'a Filter,
+        cursor: Cursor,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<FreezeStep>> {
+        self.store.freeze(filter, cursor, budget)
+    }
+
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        Box::pin(async move {
+            let began = Instant::now();
+            let outcomes = self.store.apply(batch, budget).await;
+            let mut laps = self.lock();
+            laps.batches.push(began.elapsed());
+            if let Some(ended) = laps.ended.replace(Instant::now()) {
+                laps.between.push(began.saturating_duration_since(ended));
+            }
+            outcomes
+        })
+    }
+
+    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        self.store.outcome(ids, budget)
+    }
+}

@@ -1,0 +1,83 @@
+//! Acting: cohorts on their way into the ledger, and batches on their way through a verb.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::{Cursor, Scanned};
+use crate::domain::action::Action;
+use crate::domain::job::{JobId, State};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+
+/// What the frozen record keeps of each job of a cohort.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frozen {
+    /// Identity.
+    pub id: JobId,
+    /// For the plan's split.
+    pub error_class: Option<Untrusted>,
+    /// For the plan's split.
+    pub job_class: Option<Untrusted>,
+    /// For the plan's age range.
+    pub at: Option<Timestamp>,
+    /// State at the moment of freezing.
+    pub state: State,
+}
+
+/// Some jobs of a cohort.
+#[derive(Clone, Debug)]
+pub struct FreezeStep {
+    /// The jobs.
+    pub jobs: Vec<Frozen>,
+    /// Where to go on; `None` when the cohort is complete.
+    pub next: Option<Cursor>,
+    /// Extent of the step.
+    pub scanned: Scanned,
+}
+
+/// A job on its way to a destination outside the database.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The dead job.
+    pub id: JobId,
+    /// The job as the destination takes it: one JSON text without line breaks, numbers exact.
+    pub json: String,
+}
+
+/// Hands jobs to a destination outside the database (a command of the operator's).
+pub trait Deliver: Send + Sync {
+    /// Delivers a batch and answers for each job: accepted, or refused with a reason.
+    ///
+    /// A job that is not answered for counts as refused.
+    fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, std::result::Result<(), String>)>>;
+}
+
+/// Keeps whole rows before they are deleted.
+pub trait Archive: Send + Sync {
+    /// Keeps each row as one JSON text; returns only when they are durable.
+    ///
+    /// # Errors
+    /// When they could not be kept: then nothing is deleted.
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>>;
+}
+
+/// One batch of an action.
+#[derive(Clone)]
+pub struct Batch {
+    /// The verb.
+    pub action: Action,
+    /// The jobs: at most a few thousand.
+    pub ids: Vec<JobId>,
+    /// The state in which they were chosen: a job that has left it is skipped as changed. `None` is any state that the
+    /// verb allows.
+    pub state: Option<State>,
+    /// Identity of the run, kept with the rows where the layout has a place for it.
+    pub run: String,
+    /// When replayed jobs may run: `None` is at once.
+    pub run_after: Option<Timestamp>,
+    /// Where replayed jobs go when the destination is outside the database.
+    pub deliver: Option<Arc<dyn Deliver>>,
+    /// Keeps rows that are to be deleted.
+    pub archive: Option<Arc<dyn Archive>>,
+}

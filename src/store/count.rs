@@ -1,0 +1,108 @@
+//! Counts: a step of a full count, and what changed since.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Listed, sql};
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::histogram::Histogram;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+
+/// A request for counts.
+#[derive(Clone, Debug)]
+pub struct HistogramQuery {
+    /// The dimension.
+    pub facet: Facet,
+    /// Which jobs; resolved.
+    pub filter: Filter,
+    /// Where an unfinished count goes on; `None` starts it.
+    pub resume: Option<Resume>,
+}
+
+/// Where an unfinished count goes on; the store's own business.
+#[derive(Clone, Debug)]
+pub struct Resume(Arc<Unfinished>);
+
+#[derive(Debug)]
+enum Unfinished {
+    Counted(sql::CountState),
+    Listed(Listed),
+}
+
+impl Resume {
+    pub(crate) fn from_counted(state: sql::CountState) -> Self {
+        Self(Arc::new(Unfinished::Counted(state)))
+    }
+
+    pub(crate) fn counted(&self) -> Option<&sql::CountState> {
+        match &*self.0 {
+            Unfinished::Counted(state) => Some(state),
+            Unfinished::Listed(_) => None,
+        }
+    }
+
+    /// A count by listing goes on here.
+    pub fn from_listed(state: Listed) -> Self {
+        Self(Arc::new(Unfinished::Listed(state)))
+    }
+
+    /// The state of a count by listing, where it is one.
+    pub fn listed(&self) -> Option<&Listed> {
+        match &*self.0 {
+            Unfinished::Listed(state) => Some(state),
+            Unfinished::Counted(_) => None,
+        }
+    }
+}
+
+/// What is counted so far.
+#[derive(Clone, Debug)]
+pub struct HistogramStep {
+    /// The counts; `progress` is `None` once they are complete.
+    pub histogram: Histogram,
+    /// Pass it back to go on; `None` when the count is complete.
+    pub resume: Option<Resume>,
+    /// Where deltas of [`Store::changes`] take over; `None` until the count is complete.
+    pub watermark: Option<Watermark>,
+    /// The cells of the recent past that are contained in the counts already: what the first deltas replace. Empty
+    /// until the count is complete.
+    pub recent: Vec<Cell>,
+}
+
+/// What a store remembers from one look to the next; the store's own business.
+#[derive(Clone, Debug)]
+pub struct Watermark(pub(crate) Arc<sql::Mark>);
+
+/// Jobs counted in one cell of the recent past.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The slot of the store's order (time or key) that the cell covers; later is greater.
+    pub bucket: i64,
+    /// Value of the facet.
+    pub value: Option<Untrusted>,
+    /// Jobs.
+    pub n: u64,
+    /// Oldest of them.
+    pub first_seen: Option<Timestamp>,
+    /// Newest of them.
+    pub last_seen: Option<Timestamp>,
+}
+
+/// What is new since the last look.
+#[derive(Clone, Debug)]
+pub struct Changes {
+    /// To be passed to the next look.
+    pub watermark: Watermark,
+    /// Whether anything may have changed at all; when not, `cells` is empty and means nothing.
+    pub changed: bool,
+    /// Cells from this bucket on replace all that were known; earlier ones stand.
+    pub from_bucket: i64,
+    /// The recounted cells.
+    pub cells: Vec<Cell>,
+    /// The database's clock at the look.
+    pub server_time: Timestamp,
+    /// Database time that the look cost.
+    pub cost: Duration,
+}

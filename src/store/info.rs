@@ -1,0 +1,77 @@
+//! What is known of a store without asking, and what a call may cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::SortKey;
+use crate::domain::action::Action;
+use crate::domain::facet::Facet;
+use crate::domain::notation::Notation;
+
+/// What the floors above may know of a store without asking its database.
+#[derive(Clone, Debug)]
+pub struct StoreInfo {
+    /// Name of the adapter, as in its file.
+    pub adapter: String,
+    /// What a picker shows: the table with its schema.
+    pub title: String,
+    /// Engine and version, such as `PostgreSQL 15.18`.
+    pub server: String,
+    /// Database name or file.
+    pub database: String,
+    /// Database user; empty where the engine has none.
+    pub user: String,
+    /// Facets that this layout can count by, in the order of the tabs.
+    pub facets: Vec<Facet>,
+    /// Orders that the list can be had in; the first is the default.
+    pub sorts: Vec<SortKey>,
+    /// Each action with whether it can be used, and if not why.
+    pub actions: Vec<(Action, Availability)>,
+    /// How payloads of this layout are read by a human.
+    pub notation: Arc<Notation>,
+    /// Why nothing can be written, where that is so.
+    pub read_only: Option<String>,
+}
+
+impl StoreInfo {
+    /// Whether `action` can be used here.
+    pub fn availability(&self, action: Action) -> Availability {
+        if let Some(reason) = &self.read_only {
+            return Availability::Disabled(reason.clone());
+        }
+        match self.actions.iter().find(|(a, _)| *a == action) {
+            Some((_, availability)) => availability.clone(),
+            None => Availability::Disabled(format!("this layout has no {action}")),
+        }
+    }
+}
+
+/// Whether an action can be used, and what the operator must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It can; the notes belong into the plan.
+    Ready {
+        /// Sentences of the adapter, such as `One more attempt, counters kept.`
+        notes: Vec<String>,
+    },
+    /// It cannot; the sentence says why, and what to write into the config where that helps.
+    Disabled(String),
+}
+
+/// The deadline and the cancel switch of one call.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// No statement of the call runs longer.
+    pub statement: Duration,
+    /// Cancelling stops the running statement on the server too.
+    pub cancel: CancellationToken,
+}
+
+impl Budget {
+    /// A budget of `statement` a statement, cancelled by a token of its own.
+    pub fn new(statement: Duration) -> Self {
+        Self { statement, cancel: CancellationToken::new() }
+    }
+}

@@ -1,0 +1,225 @@
+//! A store with the terms that only the ledger can judge: `replayed:` counts what was done from here.
+//!
+//! Filters without such a term go straight through. With one, rows are read by the rest of the filter and judged by the
+//! ledger, a page at a time: lists keep their order and their steps, counts become windowed counts.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::OnceCell;
+
+use super::freeze::replays_pass;
+use crate::domain::action::{Fate, JobOutcome};
+use crate::domain::facet::Facet;
+use crate::domain::filter::{Filter, Key};
+use crate::domain::fingerprint::Fingerprint;
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::job::{JobDetail, JobId, JobRow, State};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::ledger::{Ledger, LedgerError};
+use crate::store::{
+    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page, PageQuery,
+    Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
+};
+
+/// Rows that one step of a judged count reads.
+const STEP: usize = 2_000;
+
+/// A store and the ledger that judges for it.
+pub struct Judged<S> {
+    store: S,
+    source: String,
+    ledger: PathBuf,
+    open: OnceCell<Ledger>,
+}
+
+impl<S: Store> Judged<S> {
+    /// Wraps a store of a source; the ledger's file is opened when a filter first needs it.
+    pub fn new(store: S, source: String, ledger: PathBuf) -> Self {
+        Self { store, source, ledger, open: OnceCell::new() }
+    }
+
+    async fn judge(&self, filter: &Filter, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+        if entries.is_empty() {
+            return Ok(entries);
+        }
+        let ids: Vec<JobId> = entries.iter().map(|e| e.row.id.clone()).collect();
+        let ledger = self.open.get_or_try_init(|| Ledger::open(&self.ledger)).await.map_err(input)?;
+        let name = super::store_name(self.store.info());
+        let counts = ledger.replayed_counts(&self.source, &name, &ids).await.map_err(input)?;
+        let passes = |e: &Entry| replays_pass(filter, counts.get(&e.row.id).copied().unwrap_or(0));
+        Ok(entries.into_iter().filter(passes).collect())
+    }
+
+    async fn judged_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+        let filter = query.filter.clone();
+        // Most jobs were never replayed: where those pass nearly all do, and where they do not hardly any does.
+        let limit = if replays_pass(&filter, 0) { query.limit } else { query.limit.max(STEP) };
+        let asked = PageQuery { filter: filter.without(&Key::Replayed), limit, ..query.clone() };
+        let page = self.store.page(asked, budget).await?;
+        let read = page.entries.len() as u64;
+        let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));
+        let mut entries = self.judge(&filter, page.entries).await?;
+        let mut next = page.next;
+        if entries.len() > query.limit {
+            // What was read beyond the limit is read again, from the last row that is handed out.
+            if backwards {
+                entries.drain(..entries.len() - query.limit);
+                next = entries.first().map(|e| Cursor::Before(e.position.clone()));
+            } else {
+                entries.truncate(query.limit);
+                next = entries.last().map(|e| Cursor::After(e.position.clone()));
+            }
+        }
+        let share = if next.is_none() { 1.0 } else { page.scanned.map_or(0.0, |s| s.share) };
+        let rows = page.scanned.map_or(read, |s| s.rows);
+        Ok(Page { entries, next, scanned: Some(Scanned { rows, share }) })
+    }
+
+    async fn judged_count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let mut state = query.resume.as_ref().and_then(Resume::listed).cloned().unwrap_or_default();
+        let cursor = state.next.clone().unwrap_or(Cursor::Start);
+        let asked = PageQuery { filter: query.filter.clone(), sort: Sort::default(), cursor, limit: STEP };
+        let page = self.judged_page(asked, budget).await?;
+        for entry in page.entries {
+            let at = entry.row.at;
+            let bar = state.bars.entry(value_of(query.facet, &entry.row)).or_default();
+            bar.n += 1;
+            bar.first = earliest(bar.first, at);
+            bar.last = bar.last.max(at);
+        }
+        state.next = page.next;
+        let finished = state.next.is_none();
+        let share = page.scanned.map_or(0.0, |s| s.share);
+        let histogram = histogram(query.facet, &state.bars, (!finished).then_some(share));
+        let resume = (!finished).then(|| Resume::from_listed(state));
+        Ok(HistogramStep { histogram, resume, watermark: None, recent: Vec::new() })
+    }
+}
+
+/// Whether a filter has a term that the ledger judges.
+fn needs_ledger(filter: &Filter) -> bool {
+    filter.clauses().iter().any(|c| c.key == Key::Replayed)
+}
+
+fn input(error: LedgerError) -> StoreError {
+    StoreError::Input(error.to_string())
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// A light row's value of a facet.
+fn value_of(facet: Facet, row: &JobRow) -> Option<Untrusted> {
+    match facet {
+        Facet::Error => row.error_class.clone(),
+        Facet::Fingerprint => {
+            let text = |t: &Option<Untrusted>| t.as_ref().map(|t| t.exact().to_owned());
+            let fingerprint = Fingerprint::of(text(&row.error_class).as_deref(), text(&row.message).as_deref());
+            Some(Untrusted::new(fingerprint.to_string()))
+        }
+        Facet::Class => row.job_class.clone(),
+        Facet::Queue => row.queue.clone(),
+        Facet::Reason => row.message.clone(),
+        Facet::Worker => row.worker.clone(),
+        Facet::State => Some(row.state.word().into()),
+        Facet::Hour => {
+            row.at.and_then(Timestamp::calendar).map(|at| Untrusted::new(at.format("%Y-%m-%dT%H").to_string()))
+        }
+    }
+}
+
+fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, progress: Option<f32>) -> Histogram {
+    let exactness = if progress.is_some() { Exactness::AtLeast } else { Exactness::Exact };
+    let bar = |(value, bar): (&Option<Untrusted>, &ListedBar)| Bar {
+        value: value.clone(),
+        count: Count { n: bar.n, exactness },
+        first_seen: bar.first,
+        last_seen: bar.last,
+        trend: Vec::new(),
+    };
+    let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
+    bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+    let total = Count { n: bars.iter().map(|b| b.count.n).sum(), exactness };
+    let as_of = bars.iter().filter_map(|b| b.last_seen).max().unwrap_or_default();
+    Histogram { facet, bars, total, as_of, progress }
+}
+
+impl<S: Store> Store for Judged<S> {
+    fn info(&self) -> &StoreInfo {
+        self.store.info()
+    }
+
+    fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
+        self.store.estimate(facet, budget)
+    }
+
+    fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
+        if needs_ledger(&query.filter) {
+            return self.judged_count(query, budget).boxed();
+        }
+        self.store.histogram(query, budget)
+    }
+
+    fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+        self.store.totals(budget)
+    }
+
+    fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        if needs_ledger(&query.filter) {
+            return self.judged_page(query, budget).boxed();
+        }
+        self.store.page(query, budget)
+    }
+
+    fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        self.store.rows(ids, budget)
+    }
+
+    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
+        self.store.detail(id, budget)
+    }
+
+    fn changes<'a>(
+        &'a self,
+        since: Option<&'a Watermark>,
+        facet: Facet,
+        filter: &'a Filter,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Changes>> {
+        async move {
+            let mut changes = self.store.changes(since, facet, filter, budget).await?;
+            if needs_ledger(filter) {
+                // Cells cannot be judged: what they count is more than what passes. A recount settles it.
+                changes.cells.clear();
+                changes.changed = false;
+            }
+            Ok(changes)
+        }
+        .boxed()
+    }
+
+    fn freeze<'a>(
+        &'a self,
+        filter: &'a Filter,
+        cursor: Cursor,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<FreezeStep>> {
+        self.store.freeze(filter, cursor, budget)
+    }
+
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        self.store.apply(batch, budget)
+    }
+
+    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        self.store.outcome(ids, budget)
+    }
+}

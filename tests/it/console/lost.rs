@@ -1,0 +1,53 @@
+//! What happens under an open console: the server goes, others act.
+
+use crate::fixtures::Layout;
+use crate::harness;
+
+use super::{command, has_bars, has_jobs, on, row_under_cursor, text_under_cursor};
+
+#[tokio::test]
+async fn a_server_that_goes_leaves_the_data_in_view_and_its_return_is_noticed() {
+    let Some(server) = harness::private_postgres() else { return };
+    let db = server.database("console lost").await;
+    Layout::DeadLetterJobs.seed(&db, 500).await;
+    let mut pty = on(&db).size(140, 45).start();
+    pty.wait("bars and jobs, live", |screen| has_bars(screen) && has_jobs(screen) && screen.contains("● live"));
+    server.stop();
+    pty.wait("that the server is gone, and the data of before", |screen| {
+        screen.contains("DISCONNECTED") && screen.contains("retry") && has_bars(screen) && has_jobs(screen)
+    });
+    pty.wait("how old the data is", |screen| screen.contains("as of"));
+    let before = pty.text();
+    pty.send("jj");
+    pty.wait("the keyboard at work", |screen| screen.text() != before && has_jobs(screen));
+    server.start();
+    pty.wait("that it is live again", |screen| screen.contains("● live") && !screen.contains("DISCONNECTED"));
+    pty.send("q");
+    assert!(pty.wait_for_exit().success());
+    pty.assert_terminal_left_clean();
+}
+
+#[tokio::test]
+async fn the_cursor_stays_on_its_job_while_another_session_replays_and_new_jobs_die() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("console others").await;
+    Layout::JobsDlq.seed(&db, 300).await;
+    let mut pty = on(&db).size(140, 45).start();
+    pty.wait("jobs", has_jobs);
+    pty.send("jjjjj");
+    // The newest has the id 300, and the cursor went down by five.
+    pty.send("<Enter>");
+    pty.wait_for_text("id 295");
+    pty.send("<Esc>");
+    pty.wait("the list again", |screen| screen.contains("[Jobs]") && row_under_cursor(screen).is_some());
+    let row = text_under_cursor(&pty);
+    let home = tempfile::tempdir().expect("a folder");
+    command(&db, home.path(), &["replay", "300", "299", "298", "--yes"]);
+    let late = "('{}', 5, 'Late', 'new', now())";
+    db.execute(&format!("insert into jobs_dlq (payload, attempts, error_class, error_msg, failed_at) values {late}"))
+        .await;
+    pty.wait("what is new and what is gone", |screen| screen.contains("new: g") && screen.contains("gone"));
+    assert_eq!(text_under_cursor(&pty), row);
+    pty.send("<Enter>");
+    pty.wait_for_text("id 295");
+}
