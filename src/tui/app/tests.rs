@@ -529,9 +529,8 @@ fn the_command_line_reaches_the_source_as_the_console_did_and_can_be_copied() {
     console.model.filter.set(Filter::parse("msg:\"card declined\"").expect("a filter"), console.now);
     let line = shell_line(&mut console);
     let words = shell_words::split(&line).expect("a line that a shell can read");
-    let wanted = ["dlq-tui", "list", "--url", "postgres://ops@db/shop?sslmode=require", "--store", "events", "-f"];
-    assert_eq!(words[..7], wanted);
-    assert_eq!(words[7..], ["msg:\"card declined\""]);
+    assert_eq!(words[..6], ["dlq-tui", "list", "--store", "events", "-f", "msg:\"card declined\""]);
+    assert_eq!(words[6..], ["--url", "postgres://ops@db/shop?sslmode=require"]);
     console.keys("y");
     assert!(matches!(console.other.as_slice(), [Effect::Copy(copied)] if *copied == line));
 }
@@ -688,4 +687,12 @@ fn once_the_keys_go_to_the_bars_no_count_moves_the_cursor_to_another() {
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("B", 9), ("A", 3)])))));
     let here = console.model.histogram.current().and_then(|bar| bar.value.clone());
     assert_eq!(here, Some("A".into()));
+}
+
+#[test]
+fn a_run_is_resumed_by_a_line_that_reaches_its_source() {
+    let source = Source { label: "shop".into(), reach: vec!["--url".into(), "sqlite:a b".into()], ..Source::default() };
+    assert_eq!(source.resume(&run("r-1")), "dlq-tui resume r-1 --url 'sqlite:a b'");
+    let elsewhere = Source { label: "archive".into(), ..source };
+    assert!(!elsewhere.resume(&run("r-1")).contains("--url"));
 }
