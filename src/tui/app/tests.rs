@@ -10,12 +10,13 @@ use super::{Effect, JobDocument, Msg, Opened, Reply, Request, RequestId, Setting
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
+use crate::domain::histogram::{Bar, Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, Run, RunId, RunIntent, RunState, Tally};
-use crate::store::{Availability, Cursor, Entry, Page, Position, SortKey, StoreError, StoreInfo};
+use crate::store::{Availability, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreError, StoreInfo};
 use crate::triage::plan::{Confirm, Plan, Scope};
 use crate::tui::StoreChoice;
 use crate::tui::app::model::FilterState;
@@ -214,6 +215,25 @@ fn document(id: &str) -> Arc<JobDocument> {
     let detail =
         JobDetail { row, arguments: None, message: None, backtrace: None, metadata: Vec::new(), lineage: None };
     Arc::new(JobDocument::build(detail, Vec::new(), &Notation::default(), &Redactor::default()))
+}
+
+/// A complete count.
+fn counted(bars: &[(&str, u64)]) -> HistogramStep {
+    let bar = |(value, n): &(&str, u64)| Bar {
+        value: Some((*value).into()),
+        count: Count::exact(*n),
+        first_seen: None,
+        last_seen: None,
+        trend: Vec::new(),
+    };
+    let histogram = Histogram {
+        facet: Facet::Error,
+        bars: bars.iter().map(bar).collect(),
+        total: Count::exact(bars.iter().map(|(_, n)| n).sum()),
+        as_of: Timestamp(0),
+        progress: None,
+    };
+    HistogramStep { histogram, resume: None, watermark: None, recent: Vec::new() }
 }
 
 const LONG_ENOUGH: Duration = Duration::from_secs(1);
@@ -509,9 +529,8 @@ fn the_command_line_reaches_the_source_as_the_console_did_and_can_be_copied() {
     console.model.filter.set(Filter::parse("msg:\"card declined\"").expect("a filter"), console.now);
     let line = shell_line(&mut console);
     let words = shell_words::split(&line).expect("a line that a shell can read");
-    let wanted = ["dlq-tui", "list", "--url", "postgres://ops@db/shop?sslmode=require", "--store", "events", "-f"];
-    assert_eq!(words[..7], wanted);
-    assert_eq!(words[7..], ["msg:\"card declined\""]);
+    assert_eq!(words[..6], ["dlq-tui", "list", "--store", "events", "-f", "msg:\"card declined\""]);
+    assert_eq!(words[6..], ["--url", "postgres://ops@db/shop?sslmode=require"]);
     console.keys("y");
     assert!(matches!(console.other.as_slice(), [Effect::Copy(copied)] if *copied == line));
 }
@@ -643,4 +662,37 @@ fn what_is_copied_or_edited_is_never_the_job_before() {
     console.answer(Slot::Detail, Reply::Detail(Ok(Some(document("job-0")))));
     console.keys("j e");
     assert!(console.other.is_empty());
+}
+
+#[test]
+fn a_look_that_does_not_come_back_is_drawn_as_late_without_any_key() {
+    let mut console = Console::with_jobs(3);
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    console.model.live.next_look = Some(console.now);
+    let effects = update(&mut console.model, Msg::Tick, console.now);
+    let woken = effects.iter().find_map(|e| if let Effect::WakeAt(at) = e { Some(*at) } else { None });
+    assert!(console.model.asks.is_open(Slot::Look));
+    assert!(woken.is_some_and(|at| Some(at) <= console.model.live.late_at()), "{woken:?}");
+}
+
+#[test]
+fn once_the_keys_go_to_the_bars_no_count_moves_the_cursor_to_another() {
+    let mut console = Console::with_jobs(3);
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 2)])))));
+    console.keys("Tab Tab");
+    assert_eq!(console.model.screen.focus, Focus::Histogram);
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("B", 9), ("A", 3)])))));
+    let here = console.model.histogram.current().and_then(|bar| bar.value.clone());
+    assert_eq!(here, Some("A".into()));
+}
+
+#[test]
+fn a_run_is_resumed_by_a_line_that_reaches_its_source() {
+    let source = Source { label: "shop".into(), reach: vec!["--url".into(), "sqlite:a b".into()], ..Source::default() };
+    assert_eq!(source.resume(&run("r-1")), "dlq-tui resume r-1 --url 'sqlite:a b'");
+    let elsewhere = Source { label: "archive".into(), ..source };
+    assert!(!elsewhere.resume(&run("r-1")).contains("--url"));
 }

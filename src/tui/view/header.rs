@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! shop · public.dead_letter_jobs · app_production as ops · PostgreSQL 15.18        PRODUCTION  ● live
-//! dead 1,204,331 · retrying 12 · ignored 9  +1,204 in 5m  look 1.2 ms                 run r-7 43 %: L
+//! dead 1,204,331 · retrying 12 · ignored 9  +1,204 in 5m  look <10 ms                 run r-7 43 %: L
 //! ```
 
 use std::time::Duration;
@@ -23,8 +23,6 @@ use crate::tui::look::{Look, Role};
 const GAP: usize = 2;
 /// Growth over less says nothing yet.
 const WATCHED: Duration = Duration::from_secs(10);
-/// A look that is late by more is said to be.
-const LATE: Duration = Duration::from_secs(10);
 
 /// Draws the header.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
@@ -85,8 +83,8 @@ fn link<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Phrase<'m> {
             Phrase::of(Role::Badge, " DISCONNECTED ").and(Role::Warning, format!(" {rest}"))
         }
         Link::Up if live.paused => Phrase::of(Role::Warning, format!("{} PAUSED", look.glyphs.paused)),
-        Link::Up => match (live.next_look, live.heard_at) {
-            (Some(due), Some(heard)) if due.after(LATE) < now => {
+        Link::Up => match (live.late_at(), live.heard_at) {
+            (Some(late), Some(heard)) if late <= now => {
                 Phrase::of(Role::Warning, format!("{} heard {}", look.glyphs.live, words::ago(heard, now)))
             }
             _ => Phrase::of(Role::Good, format!("{} live", look.glyphs.live)),
@@ -122,10 +120,18 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
         items.push(Ranked::left(1, growth_phrase(growth)));
     }
     if !model.live.cost.is_zero() {
-        let cost = format!("look {:.1} ms", model.live.cost.as_secs_f64() * 1e3);
-        items.push(Ranked::left(8, Phrase::of(Role::Dim, cost)));
+        items.push(Ranked::left(8, Phrase::of(Role::Dim, format!("look {}", cost(model.live.cost)))));
     }
     items
+}
+
+/// What a look cost, no finer than it matters: a number that flickers with every look draws the eye for nothing.
+fn cost(cost: Duration) -> String {
+    match cost.as_millis() {
+        0..10 => "<10 ms".into(),
+        ms @ 10..1_000 => format!("{} ms", ms / 10 * 10),
+        ms => format!("{:.1} s", ms as f64 / 1e3),
+    }
 }
 
 fn growth_phrase(growth: Growth) -> Phrase<'static> {

@@ -1,5 +1,7 @@
 //! A tab whose text is JSON: pretty-printed by window, foldable, searchable, coloured.
 
+use std::ops::Range;
+
 use super::highlight::{self, Grammar};
 use super::ink::Ink;
 use super::search::{Direction, Needle};
@@ -78,8 +80,37 @@ impl JsonText {
         self.0.value_at(line).unwrap_or_default()
     }
 
-    /// The next line with a hit from `from` on.
+    /// The next line with a hit from `from` on: in a name or a value, else across them, as in `"id": 42`.
     pub fn find(&self, needle: &Needle, from: usize, direction: Direction) -> Option<usize> {
+        self.find_node(needle, from, direction).or_else(|| self.find_line(needle, from, direction))
+    }
+
+    /// Looks at the lines as they are shown.
+    fn find_line(&self, needle: &Needle, from: usize, direction: Direction) -> Option<usize> {
+        // No name and no value holds these as they are shown; without them every hit was found before.
+        if !needle.words().contains(['"', ':', ',', '{', '}', '[', ']']) {
+            return None;
+        }
+        let hits = |range: Range<usize>| {
+            let numbers = range.clone();
+            numbers.zip(self.0.lines(range)).filter(|(_, line)| {
+                let mut shown = Styled::default();
+                tokens(line, &mut shown);
+                needle.is_in(shown.text())
+            })
+        };
+        let from = from.min(self.len());
+        let found = match direction {
+            Direction::Forward => hits(from..self.len()).next().or_else(|| hits(0..from).next()),
+            Direction::Backward => {
+                let here = (from + 1).min(self.len());
+                hits(0..here).last().or_else(|| hits(here..self.len()).last())
+            }
+        };
+        found.map(|(line, _)| line)
+    }
+
+    fn find_node(&self, needle: &Needle, from: usize, direction: Direction) -> Option<usize> {
         let words = needle.words();
         let lines = |start: NodeId, limit: usize| {
             self.0.search(words, start, limit).into_iter().map(|m| self.0.line_of(m.node))
@@ -229,6 +260,12 @@ mod tests {
         assert_eq!(find(6, Direction::Forward), Some(2), "from the closing bracket");
         assert_eq!(find(3, Direction::Backward), Some(2));
         assert_eq!(find(1, Direction::Backward), Some(4));
+        let pair = json(r#"{"a":{"id":1},"b":{"id":42},"c":{"id":42}}"#);
+        let needle = Needle::new("\"id\": 42").expect("words");
+        assert_eq!(pair.find(&needle, 0, Direction::Forward), Some(5), "a name with its value");
+        assert_eq!(pair.find(&needle, 6, Direction::Forward), Some(8));
+        assert_eq!(pair.find(&needle, 9, Direction::Forward), Some(5));
+        assert_eq!(pair.find(&needle, 4, Direction::Backward), Some(8));
         assert_eq!(text.find(&Needle::new("absent").expect("words"), 0, Direction::Forward), None);
     }
 }

@@ -54,6 +54,14 @@ impl HistogramPane {
         self.bars().get(self.index()?)
     }
 
+    /// Ties the cursor to the value it stands on. Until the keys go to the bars it stays on the first one, whichever that
+    /// is; from then on no new count may slip another bar under it.
+    pub fn pin(&mut self) {
+        if self.place.is_none() {
+            self.place = self.current().map(|bar| bar.value.clone());
+        }
+    }
+
     /// Moves the cursor by `by` bars within a pane of `height` bars.
     pub fn step(&mut self, by: isize, height: usize) {
         let (Some(index), Some(last)) = (self.index(), self.bars().len().checked_sub(1)) else { return };

@@ -8,6 +8,9 @@ use crate::domain::time::Timestamp;
 use crate::store::Watermark;
 use crate::triage::live::Poll;
 
+/// A look that is late by more is said to be.
+const LATE: Duration = Duration::from_secs(4);
+
 /// How we stand with the source.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Link {
@@ -75,6 +78,11 @@ impl Live {
     /// Whether what is shown may be out of date: the link is down, or nothing was heard for a while.
     pub fn is_stale(&self) -> bool {
         matches!(self.link, Link::Down { .. })
+    }
+
+    /// When the look that is due will be late.
+    pub fn late_at(&self) -> Option<Timestamp> {
+        self.next_look.map(|due| due.after(LATE))
     }
 
     /// The database's clock at our `now`.

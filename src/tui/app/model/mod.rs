@@ -21,6 +21,7 @@ use super::layout::Areas;
 use super::msg::Opened;
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
+use crate::ledger::Run;
 use crate::tui::keys::Place;
 
 /// The pane that keys go to.
@@ -48,6 +49,22 @@ pub struct Source {
     pub wanted: Option<String>,
     /// The open store.
     pub opened: Option<Opened>,
+}
+
+impl Source {
+    /// A command line for a shell: these words, and the options that reach this source.
+    pub fn shell(&self, words: &[&str]) -> String {
+        let reach = self.reach.iter().map(String::as_str);
+        shell_words::join(["dlq-tui"].into_iter().chain(words.iter().copied()).chain(reach))
+    }
+
+    /// The command line that goes on with a run; a run of another source is named without its options.
+    pub fn resume(&self, run: &Run) -> String {
+        if run.intent.source == self.label {
+            return self.shell(&["resume", &run.id.0]);
+        }
+        format!("dlq-tui resume {} (with the options that reach {})", run.id, run.intent.source)
+    }
 }
 
 /// A sentence in the footer.

@@ -267,22 +267,20 @@ fn edit(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// The command line that gives the same as what is on screen.
 fn show_command(model: &mut Model) -> Vec<Effect> {
-    let mut words = vec!["dlq-tui".to_owned()];
-    let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
-    match (model.screen.focus, open_job) {
-        (Focus::Detail, Some(id)) => words.extend(["show".into(), shell_words::quote(id.as_str()).into_owned()]),
-        (Focus::Histogram, _) => words.extend(["stats".into(), "--by".into(), model.histogram.facet.word().into()]),
-        _ => words.push("list".into()),
-    }
-    words.extend(model.source.reach.iter().map(|word| shell_words::quote(word).into_owned()));
-    if let Some(opened) = &model.source.opened {
-        words.extend(["--store".into(), shell_words::quote(&opened.name).into_owned()]);
-    }
     let filter = model.filter.written.to_string();
-    if !filter.is_empty() && open_job.is_none() {
-        words.extend(["-f".into(), shell_words::quote(&filter).into_owned()]);
+    let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
+    let mut words = match (model.screen.focus, open_job) {
+        (Focus::Detail, Some(id)) => vec!["show", id.as_str()],
+        (Focus::Histogram, _) => vec!["stats", "--by", model.histogram.facet.word()],
+        _ => vec!["list"],
+    };
+    if let Some(opened) = &model.source.opened {
+        words.extend(["--store", &opened.name]);
     }
-    let lines = vec![words.join(" ")];
+    if !filter.is_empty() && open_job.is_none() {
+        words.extend(["-f", &filter]);
+    }
+    let lines = vec![model.source.shell(&words)];
     show(model, Overlay::Text { title: "The same, in a shell: y copies".into(), lines, reading: Reading::default() })
 }
 

@@ -75,8 +75,10 @@ fn turn_pane(model: &mut Model, forward: bool) -> Vec<Effect> {
         }
         other => other,
     };
-    if model.screen.focus == Focus::Detail {
-        model.screen.before = Focus::List;
+    match model.screen.focus {
+        Focus::Detail => model.screen.before = Focus::List,
+        Focus::Histogram => model.histogram.pin(),
+        Focus::List => {}
     }
     let rows = model.list_rows();
     model.list.fit(rows);

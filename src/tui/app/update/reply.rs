@@ -11,7 +11,7 @@ use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError};
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Link, Model, Overlay, Picker, RunsPage};
+use crate::tui::app::model::{Focus, Link, Model, Overlay, Picker, RunsPage};
 use crate::tui::app::msg::{Opened, Reply};
 
 /// How often totals by state are read when nothing else asks for them.
@@ -153,6 +153,9 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         let query = HistogramQuery { facet, filter, resume: Some(resume) };
         effects.push(model.asks.ask(Slot::Histogram, Request::Histogram(query)));
         return effects;
+    }
+    if model.screen.focus == Focus::Histogram {
+        model.histogram.pin();
     }
     // A look that is under way goes on from an older watermark.
     model.live.watermark = step.watermark;

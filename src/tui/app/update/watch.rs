@@ -134,6 +134,9 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                         .next_look
                         .filter(|_| !model.asks.is_open(Slot::Look) && model.histogram.counts.is_some()),
                 );
+                // A look that does not come back must not pass for a quiet night.
+                let late = model.live.late_at().filter(|_| model.asks.is_open(Slot::Look));
+                due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
                 due.push(model.live.next_totals.filter(|_| !model.asks.is_open(Slot::Totals)));
             }
             due.push(model.live.next_count.filter(|_| !model.asks.is_open(Slot::Histogram)));

@@ -32,7 +32,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
         );
         let rows = panel::wrap(&text, width.saturating_sub(4), canvas.look);
         lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Text, row)));
-        lines.push(Phrase::of(Role::Strong, format!("  dlq-tui resume {}", going.run)));
+        let resume = model.source.shell(&["resume", &going.run.0]);
+        let rows = panel::wrap(&resume, width.saturating_sub(6), canvas.look);
+        lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Strong, format!("  {row}"))));
     } else {
         lines.push(Phrase::of(Role::Text, "The run has ended meanwhile."));
     }

@@ -16,7 +16,7 @@
 
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
-use crate::tui::app::model::Reading;
+use crate::tui::app::model::{Reading, Source};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::panel;
@@ -26,10 +26,10 @@ use crate::tui::view::words;
 const WIDTH: usize = 84;
 
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, run: &Run, reading: Reading) {
+pub fn draw(canvas: &mut Canvas<'_>, source: &Source, run: &Run, reading: Reading) {
     let screen = canvas.area();
     let width = WIDTH.min(usize::from(screen.width));
-    let lines = lines(run, width.saturating_sub(4), canvas.look);
+    let lines = lines(source, run, width.saturating_sub(4), canvas.look);
     let height = (lines.len() + 2).min(usize::from(screen.height));
     let area = panel::centred(screen, width, height);
     let title = format!("Receipt of {}: {}", run.id, run.state.word());
@@ -38,12 +38,12 @@ pub fn draw(canvas: &mut Canvas<'_>, run: &Run, reading: Reading) {
     panel::scroll(canvas, area, inside, &lines, reading.top);
 }
 
-fn lines<'r>(run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
+fn lines<'r>(source: &Source, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
     let mut lines = about(run, width, look);
     lines.push(Phrase::empty());
     lines.extend(sums(run));
     lines.push(Phrase::empty());
-    for row in panel::wrap(&next(run), width, look) {
+    for row in panel::wrap(&next(source, run), width, look) {
         lines.push(Phrase::of(Role::Text, row));
     }
     lines
@@ -104,11 +104,11 @@ fn of_which<'r>(n: u64, reason: String) -> Phrase<'r> {
 }
 
 /// What can be done now.
-fn next(run: &Run) -> String {
+fn next(source: &Source, run: &Run) -> String {
     let id = &run.id;
     let tally = &run.tally;
     if tally.not_started > 0 || tally.in_doubt > 0 {
-        return format!("Go on where it stopped: dlq-tui resume {id}");
+        return format!("Go on where it stopped: {}", source.resume(run));
     }
     if tally.done < tally.planned {
         return format!("What was left alone is still there, with its reason for each job: dlq-tui runs {id}");

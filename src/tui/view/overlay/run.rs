@@ -40,7 +40,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     let behind = tally.planned.saturating_sub(tally.not_started);
     let share = if tally.planned == 0 { 0.0 } else { behind as f64 / tally.planned as f64 };
     bar(canvas, inside, 0, share as f32);
-    canvas.row(inside, 1).phrase(&speed(going, behind));
+    canvas.row(inside, 1).phrase(&speed(going, behind, model.runner.paused));
     canvas.row(inside, 2).phrase(&parts(model, going));
     canvas.row(inside, 4).phrase(&standing(model, going));
     panel::caption(canvas, area, &hints(&["stop", "pause", "hide"]));
@@ -66,9 +66,13 @@ pub fn hints(wanted: &[&str]) -> Phrase<'static> {
     })
 }
 
-fn speed(going: &RunProgress, behind: u64) -> Phrase<'static> {
+/// How far and how fast; a run that rests has no speed.
+fn speed(going: &RunProgress, behind: u64, rests: bool) -> Phrase<'static> {
     let planned = grouped(going.tally.planned);
     let mut phrase = Phrase::of(Role::Number, grouped(behind)).and(Role::Text, format!(" of {planned}"));
+    if rests {
+        return phrase;
+    }
     if going.rate > 0.0 && going.rate.is_finite() {
         let rate = if going.rate < 10.0 { format!("{:.1}", going.rate) } else { grouped(going.rate.round() as u64) };
         phrase = phrase.and(Role::Text, format!("    {rate} a second"));
