@@ -169,11 +169,16 @@ impl Pty {
                 return;
             }
             self.send(key);
-            if self.terminal.wait_within(MOMENT, |state| condition(&state.screen())).is_ok() {
+            if self.wait_a_moment(&condition) {
                 return;
             }
         }
         self.wait(what, condition);
+    }
+
+    /// Tells whether the screen comes to satisfy `condition` within the time that an answer to a key may take.
+    pub fn wait_a_moment(&self, condition: impl Fn(&Screen<'_>) -> bool) -> bool {
+        self.terminal.wait_within(MOMENT, |state| condition(&state.screen())).is_ok()
     }
 
     /// Looks at the screen as it is now.
