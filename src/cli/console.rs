@@ -32,11 +32,14 @@ pub async fn run(session: Session, args: &ConsoleArgs) -> Result<Code> {
 pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &str) -> Result<Code> {
     terminal()?;
     let filter = open::filter(args.filter.as_deref())?;
-    let ledger = Ledger::open(&session.paths.ledger()).await?;
+    let record = session.paths.ledger();
     let settings = settings(&session, &origin, args);
     let redaction = Arc::new(session.redactor());
     let opener = Arc::new(Way::new(session, origin));
-    opener.first_look().await?;
+    // Neither waits for the other: one is a disk, one a network.
+    let (ledger, looked) = tokio::join!(Ledger::open(&record), opener.first_look());
+    let ledger = ledger?;
+    looked?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
         ledger,
@@ -96,6 +99,8 @@ impl Way {
         }
         let budget = Budget::new(self.statement);
         let surveyed = Arc::new(open::survey(&self.session, self.origin.clone(), &budget).await?);
+        // The list and the bars are asked for at the same moment.
+        surveyed.engine.warm();
         *self.lock() = Some(Arc::clone(&surveyed));
         Ok(surveyed)
     }

@@ -1,6 +1,7 @@
 //! From a command line to an open store: which database, connect, what is in it, which of that.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 
@@ -50,6 +51,8 @@ pub struct Surveyed {
     pub detection: Detection,
     /// The ledger's file.
     ledger: std::path::PathBuf,
+    /// Nothing was opened yet: what the survey heard is fresh.
+    is_fresh: AtomicBool,
 }
 
 /// Connects, and looks which layouts are there.
@@ -57,10 +60,13 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let engine = Arc::new(origin.connect(session, budget).await?);
     let library = library(session);
-    let detection = sql::detect(&engine, &library.adapters, budget).await?;
-    Ok(Surveyed { origin, engine, library, detection, ledger: session.paths.ledger() })
+    let options = origin.engine_options(session);
+    let destination = destination(origin.source.as_ref());
+    let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
+    let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
+    let (ledger, is_fresh) = (session.paths.ledger(), AtomicBool::new(true));
+    Ok(Surveyed { origin, engine, library, detection, ledger, is_fresh })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -122,7 +128,11 @@ impl Surveyed {
         let Some(adapter) = self.library.get(&found.adapter) else {
             anyhow::bail!("the adapter {} is gone", found.adapter);
         };
-        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
+        let options = OpenOptions {
+            destination: destination(self.origin.source.as_ref()),
+            just_connected: self.is_fresh.swap(false, Ordering::Relaxed),
+            ..OpenOptions::default()
+        };
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),

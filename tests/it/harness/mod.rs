@@ -26,6 +26,7 @@ mod pgbouncer;
 mod postgres;
 pub mod process;
 mod server;
+mod wire;
 
 use std::io::Write;
 use std::sync::{Mutex, OnceLock};
@@ -33,6 +34,7 @@ use std::sync::{Mutex, OnceLock};
 pub use database::{Engine, TestDb};
 pub use pgbouncer::Pooler;
 pub use server::Server;
+pub use wire::{Said, Wire};
 
 /// The user that the throwaway servers know.
 pub const USER: &str = "dlq";
