@@ -154,6 +154,29 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 5).await;
+    ledger.start(&run, T).await.unwrap();
+    let (batch, ids) = begin(&ledger, &run, 2).await;
+    let (next, others) = ledger.turn_batch(&run, batch, &all(&ids, &JobResult::Done), 2, T).await.unwrap().unwrap();
+    assert_eq!(others, [JobId::new("2"), JobId::new("3")]);
+    assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(next, others.clone())]);
+    let tally = ledger.tally(&run).await.unwrap();
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
+    // What cannot be written as a whole is not written at all.
+    ledger.end(&run, T).await.unwrap();
+    assert!(ledger.turn_batch(&run, next, &all(&others, &JobResult::Done), 2, T).await.is_err());
+    let tally = ledger.tally(&run).await.unwrap();
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
+    ledger.start(&run, T).await.unwrap();
+    let last = ledger.turn_batch(&run, next, &all(&others, &JobResult::Done), 9, T).await.unwrap().unwrap();
+    assert_eq!(last.1, [JobId::new("4")]);
+    assert_eq!(ledger.turn_batch(&run, last.0, &all(&last.1, &JobResult::Done), 9, T).await.unwrap(), None);
+    assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Finished);
+}
+
+#[tokio::test]
 async fn a_released_batch_is_not_started_again() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 3).await;

@@ -1,11 +1,11 @@
 //! The loop over the batches of a run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::batch::Answer;
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace};
 use super::{Receipt, RunError, RunOptions};
@@ -156,16 +156,24 @@ impl<'a> Engine<'a> {
             None => BatchSize::adaptive(self.options.batch),
         };
         let mut refusals = 0;
-        while self.tally.not_started > 0 {
-            self.control.rest(pace.wait(Instant::now())).await;
-            self.allowed().await?;
-            let n = pace.cap(size.get());
-            let Some((no, ids)) = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await? else { break };
+        let mut begun = None;
+        while begun.is_some() || self.tally.not_started > 0 {
+            if begun.is_none() {
+                self.control.rest(pace.wait(Instant::now())).await;
+                self.allowed().await?;
+                let n = pace.cap(size.get());
+                begun = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await?;
+            }
+            let Some((no, ids)) = begun.take() else { break };
             self.tally.begin(ids.len() as u64);
             pace.started(ids.len(), Instant::now());
             let done = self.tally.done;
-            let elapsed = self.settle(no, &ids, false).await?;
-            size.took(ids.len(), elapsed);
+            let answer = self.ask(&ids, false).await?;
+            size.took(ids.len(), answer.elapsed);
+            // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
+            let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
+            let next = if at_once && self.options.deliver.is_none() { pace.cap(size.get()) } else { 0 };
+            begun = self.record(no, &ids, answer, next).await?;
             refusals = if self.tally.done > done { 0 } else { refusals + 1 };
             if self.options.deliver.is_some() && refusals >= REFUSALS && self.tally.not_started > 0 {
                 return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
@@ -205,29 +213,43 @@ impl<'a> Engine<'a> {
     }
 
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
-    async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<Duration, Halt> {
+    async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<(), Halt> {
+        let answer = self.ask(ids, doubtful).await?;
+        self.record(no, ids, answer, 0).await.map(drop)
+    }
+
+    /// Applies the action to jobs that the ledger has named.
+    async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
         let named = self.ledger.frozen_states(&self.run.id, ids).await?;
-        let answer = self.answer(named, doubtful).await;
+        Ok(self.answer(named, doubtful).await)
+    }
+
+    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
+    async fn record(
+        &mut self,
+        no: BatchNo,
+        ids: &[JobId],
+        answer: Answer,
+        next: usize,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+        let next = if answer.halt.is_none() { next } else { 0 };
+        let mut begun = None;
         if answer.untouched {
             self.ledger.release_batch(&self.run.id, no).await?;
             self.tally.release(ids.len() as u64);
         } else {
-            self.write(no, &answer.settled).await?;
+            let (run, settled) = (&self.run.id, &answer.settled);
+            begun = self.ledger.turn_batch(run, no, settled, next, Timestamp::now()).await?;
+            for Settled { outcome: (_, result), .. } in settled {
+                self.tally.settle(result);
+            }
+            self.meter.settled(settled.len() as u64, Instant::now());
         }
         self.tell(None);
         match answer.halt {
             Some(reason) => Err(Halt::Because(reason)),
-            None => Ok(answer.elapsed),
+            None => Ok(begun),
         }
-    }
-
-    async fn write(&mut self, no: BatchNo, settled: &[Settled]) -> Result<(), Halt> {
-        self.ledger.finish_batch(&self.run.id, no, settled, Timestamp::now()).await?;
-        for Settled { outcome: (_, result), .. } in settled {
-            self.tally.settle(result);
-        }
-        self.meter.settled(settled.len() as u64, Instant::now());
-        Ok(())
     }
 
     /// Tells how far the run has got.
