@@ -70,6 +70,29 @@ async fn the_folder_and_every_file_in_it_are_private_to_the_operator() {
 }
 
 #[tokio::test]
+async fn a_new_file_comes_whole_and_leaves_nothing_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state/ledger.sqlite3");
+    let ledger = Ledger::open(&path).await.unwrap();
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&ledger.pool).await.unwrap();
+    assert_eq!(mode, "wal");
+    ledger.close().await;
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path().join("state")).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert_eq!(left, ["ledger.sqlite3"]);
+    assert!(Ledger::open(&path).await.unwrap().runs(9).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_file_that_was_begun_and_never_made_whole_is_made_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite3");
+    std::fs::write(&path, "").unwrap();
+    let ledger = Ledger::open(&path).await.unwrap();
+    planned(&ledger, 1).await;
+}
+
+#[tokio::test]
 async fn a_run_reads_back_as_it_was_written_and_its_sums_follow_its_jobs() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 10).await;
