@@ -12,6 +12,7 @@ use super::exit::{Code, Fault};
 use super::open::{self, Surveyed};
 use super::source::{Origin, Session};
 use crate::ledger::Ledger;
+use crate::store::sql::engine::EngineOptions;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
@@ -98,9 +99,10 @@ impl Way {
             return Ok(surveyed);
         }
         let budget = Budget::new(self.statement);
-        let surveyed = Arc::new(open::survey(&self.session, self.origin.clone(), &budget).await?);
         // The list and the bars are asked for at the same moment.
-        surveyed.engine.warm();
+        let options = EngineOptions { ahead: true, ..self.origin.engine_options(&self.session) };
+        let surveyed = open::survey_with(&self.session, self.origin.clone(), options, &budget).await?;
+        let surveyed = Arc::new(surveyed);
         *self.lock() = Some(Arc::clone(&surveyed));
         Ok(surveyed)
     }

@@ -16,7 +16,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
-use crate::store::sql::engine::Engine;
+use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver};
 use crate::triage::Desk;
@@ -60,8 +60,21 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let library = library(session);
     let options = origin.engine_options(session);
+    survey_with(session, origin, options, budget).await
+}
+
+/// The same, with the connections as they are wanted.
+///
+/// # Errors
+/// As [`survey`].
+pub async fn survey_with(
+    session: &Session,
+    origin: Origin,
+    options: EngineOptions,
+    budget: &Budget,
+) -> Result<Surveyed> {
+    let library = library(session);
     let destination = destination(origin.source.as_ref());
     let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
     let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);

@@ -99,6 +99,9 @@ pub struct EngineOptions {
     pub connect_timeout: Duration,
     /// Connections at the most; one more for a moment when a statement is stopped.
     pub max_connections: usize,
+    /// Whether a second connection is opened in the background as soon as there is a first, so that whoever needs it
+    /// need not wait for it.
+    pub ahead: bool,
     /// The name that the server's list of sessions shows, where it has one.
     pub application_name: String,
 }
@@ -110,6 +113,7 @@ impl Default for EngineOptions {
             lock_timeout: Duration::from_secs(1),
             connect_timeout: Duration::from_secs(5),
             max_connections: 2,
+            ahead: false,
             application_name: "dlq-tui".to_owned(),
         }
     }
@@ -134,6 +138,9 @@ impl Engine {
     pub async fn connect(target: &Target, options: &EngineOptions) -> Result<Self> {
         let (engine, link) = Self::reach(target, options, None).await?;
         engine.pool.put(link);
+        if options.ahead {
+            engine.pool.warm();
+        }
         Ok(engine)
     }
 
@@ -155,6 +162,9 @@ impl Engine {
         };
         let mut lease = engine.pool.lend(link)?;
         lease.opened(Mode::Read);
+        if options.ahead {
+            engine.pool.warm();
+        }
         let rows = fetch_each(lease, statements, budget).await?;
         Ok((engine, rows))
     }
@@ -178,11 +188,6 @@ impl Engine {
         let (link, facts) = pool.bounded(pool.connector().facts(reading)).await?;
         let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
         Ok((Self { dialect, facts, connected, lock_timeout, pool }, link))
-    }
-
-    /// Opens a second connection in the background, so that whoever needs it need not wait for it.
-    pub fn warm(&self) {
-        self.pool.warm();
     }
 
     /// The engine's dialect.
