@@ -14,8 +14,7 @@ pub fn description(url: &str, rows: u32) -> Vec<String> {
     let size = format!("select pg_size_pretty(pg_total_relation_size('{table}'))");
     let setting = |name: &str| scalar(&format!("select current_setting('{name}')"));
     vec![
-        format!("{} cores, {}", cores(), first_line("/proc/cpuinfo", "model name").unwrap_or_default()),
-        format!("{} of memory; load {} at the start", memory(), load()),
+        format!("a machine with {} cores and {} of memory; load {} at the start", cores(), memory(), load()),
         format!(
             "PostgreSQL {} over TCP on 127.0.0.1; fsync {}, synchronous_commit {}, shared_buffers {}",
             setting("server_version"),

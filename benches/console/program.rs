@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::baseline::Baseline;
 use crate::fixtures::Layout;
 use crate::ground::{Ground, Meter};
+use crate::harness::Wire;
 use crate::psql::Psql;
 use crate::pty::{Pty, Screen};
 use crate::sample::{Sample, ratio};
@@ -16,6 +17,10 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_dlq-tui");
 const RUNS: usize = 9;
 /// How long the console is watched when nobody touches it.
 const IDLE: Duration = Duration::from_secs(10);
+/// How long an answer takes from a database that is some hundred miles away.
+const FAR: Duration = Duration::from_millis(20);
+/// Moves of the cursor whose bytes are counted.
+const MOVES: usize = 10;
 
 fn console(url: &str) -> Pty {
     Pty::console(&[]).size(140, 45).env("DATABASE_URL", url).start()
@@ -32,7 +37,7 @@ fn is_useful(screen: &Screen<'_>) -> bool {
 /// From the start of the process to bars and rows on the screen, against psql that prints the page and no bars.
 pub fn first_frame(databases: &[(u32, &str)], layout: Layout) -> Table {
     let mut table = Table::new("First useful frame; baseline: `psql -c` of the first page, process start included");
-    for (rows, url) in databases {
+    let mut add = |what: String, url: &str, evidence: &str| {
         let theirs = Psql::new(url).process(&Baseline(layout).first_page(), RUNS);
         let frame = |_| {
             let began = Instant::now();
@@ -41,19 +46,33 @@ pub fn first_frame(databases: &[(u32, &str)], layout: Layout) -> Table {
             began.elapsed()
         };
         let ours: Sample = (0..RUNS).map(frame).collect();
-        table.add(
-            Line::new(format!("{rows} rows"), ours.told())
-                .against(theirs.told(), ratio(ours.median(), theirs.median()))
-                .because("in an empty home, so making the ledger is part of it"),
-        );
+        let line = Line::new(what, ours.told()).against(theirs.told(), ratio(ours.median(), theirs.median()));
+        table.add(line.because(evidence));
+    };
+    for (rows, url) in databases {
+        add(format!("{rows} rows"), url, "in an empty home, so making the ledger is part of it");
+    }
+    if let Some((rows, url)) = databases.last() {
+        let wire = Wire::to(url, FAR);
+        add(format!("{rows} rows, {} ms away", FAR.as_millis()), &wire.url, "round trips, and little else");
     }
     table
+}
+
+/// What a move of the cursor sends to the terminal, the job that it opens included.
+fn bytes_of_a_move(pty: &mut Pty) -> usize {
+    let before = pty.raw().len();
+    for _ in 0..MOVES {
+        pty.send("j");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    (pty.raw().len() - before) / MOVES
 }
 
 /// Memory, what an open console asks of the database, and the size of things.
 pub fn footprint(ground: &Ground, url: &str, rows: u32) -> Table {
     let mut table = Table::new("Footprint");
-    let pty = console(url);
+    let mut pty = console(url);
     pty.wait("bars and rows", is_useful);
     let settled = Instant::now() + IDLE;
     while Instant::now() < settled {
@@ -83,6 +102,10 @@ pub fn footprint(ground: &Ground, url: &str, rows: u32) -> Table {
             cost.buffers as f64 / seconds,
             cost.statements as f64 / seconds
         )),
+    );
+    table.add(
+        Line::new("a move of the cursor", format!("{} bytes", bytes_of_a_move(&mut pty)))
+            .because("to the terminal at 140 x 45, the job that it opens included"),
     );
     let version = |_| {
         let began = Instant::now();
