@@ -9,6 +9,7 @@ use super::operator;
 use super::source::{Origin, Session};
 use crate::adapter::Library;
 use crate::config::{ReplayTo, Source};
+use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
@@ -17,7 +18,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
 use crate::store::sql::engine::Engine;
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
-use crate::store::{Budget, Deliver};
+use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
 use crate::triage::Desk;
 use crate::triage::deliver::CommandDestination;
 use crate::triage::judged::Judged;
@@ -185,6 +186,35 @@ impl Opened {
     /// With the column that is wrong, and what was expected there.
     pub fn filter(&self, text: Option<&str>) -> Result<Filter> {
         filter(text).map(|f| f.resolve(self.now))
+    }
+
+    /// Counts by a facet to the end, and returns the last step: complete, with where looks take over.
+    ///
+    /// # Errors
+    /// When the store does not offer the facet, or the database fails.
+    pub async fn count(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep> {
+        let info = self.desk.store.info();
+        if !info.facets.contains(&facet) {
+            let known: Vec<&str> = info.facets.iter().map(|f| f.word()).collect();
+            let message = format!("{} cannot be counted by {facet}; it can by {}", info.title, known.join(", "));
+            return Err(Fault::usage(message).into());
+        }
+        Ok(self.count_to_end(facet, filter).await?)
+    }
+
+    /// As [`Opened::count`], for a facet that the store is known to offer.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, StoreError> {
+        let mut query = HistogramQuery { facet, filter: filter.clone(), resume: None };
+        loop {
+            let step = self.desk.store.histogram(query.clone(), &self.budget).await?;
+            match step.resume {
+                Some(resume) => query.resume = Some(resume),
+                None => return Ok(step),
+            }
+        }
     }
 
     /// The row with what looks like a secret masked.
