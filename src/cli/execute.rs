@@ -20,8 +20,14 @@ use crate::triage::run::{Receipt, RunControl, RunOptions, execute};
 ///
 /// # Errors
 /// When it cannot be executed, or the record can no longer be kept.
-pub async fn confirmed(opened: &Opened, ledger: &Ledger, run: &RunId, format: Format) -> Result<Code> {
-    let options = RunOptions { deliver: opened.deliver.clone(), ..RunOptions::default() };
+pub async fn confirmed(
+    opened: &Opened,
+    ledger: &Ledger,
+    run: &RunId,
+    rate: Option<f64>,
+    format: Format,
+) -> Result<Code> {
+    let options = RunOptions { deliver: opened.deliver.clone(), rate, ..RunOptions::default() };
     let control = RunControl::new();
     let (tell, told) = watch::channel(start(run));
     let stop = control.clone();
@@ -63,7 +69,7 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
             return Err(Fault::refused("not confirmed: nothing was written").into());
         }
     }
-    confirmed(opened, &ledger, &id, args.output.output).await
+    confirmed(opened, &ledger, &id, args.rate, args.output.output).await
 }
 
 fn start(run: &RunId) -> RunProgress {

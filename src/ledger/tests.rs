@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
@@ -20,6 +21,7 @@ fn intent(action: Action) -> RunIntent {
         filter: "error:Boom".into(),
         resolved: "error:Boom".into(),
         reason: Some("the gateway is back".into()),
+        pacing: Pacing { rate: Some(200.0), ..Pacing::default() },
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
         frozen_at: T,
     }

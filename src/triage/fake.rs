@@ -64,6 +64,7 @@ impl Fake {
             facets: vec![Facet::Error],
             sorts: vec![SortKey::Time],
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+            defers: false,
             notation: Arc::default(),
             read_only: None,
         };

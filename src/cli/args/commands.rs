@@ -10,6 +10,7 @@ use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
+use crate::domain::pacing::parse_rate;
 use crate::domain::time::parse_span;
 
 /// `demo`.
@@ -116,9 +117,25 @@ pub struct ActArgs {
     /// Why, for the ledger.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// Jobs at the most, the newest first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "ids")]
+    pub limit: Option<u64>,
+    /// Jobs at the most in a time: `200/s`, `12000/m`.
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+    /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
+    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    pub spread: Option<Duration>,
+    /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
+    #[arg(long, value_name = "N", value_parser = batch)]
+    pub batch: Option<usize>,
     /// The form of plan and receipt.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+fn batch(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "write a number from 1 to 10000".to_owned())
 }
 
 /// `check`.
@@ -244,6 +261,9 @@ pub struct ResumeArgs {
     /// Goes ahead without asking.
     #[arg(long)]
     pub yes: bool,
+    /// Jobs at the most in a time, in place of what the run was planned with.
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Option<f64>,
     /// The form of the receipt.
     #[command(flatten)]
     pub output: OutputArg,

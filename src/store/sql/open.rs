@@ -12,7 +12,7 @@ use super::message::Recipe;
 use super::pace::Pace;
 use super::row::Cells;
 use super::watch::{Axis, Look};
-use crate::adapter::{Adapter, Column, Spec, Table, Verb, destination_misfits, fit};
+use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, destination_misfits, fit, pieces};
 use crate::domain::action::Action;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
@@ -195,9 +195,21 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         facets: layout.facets(),
         sorts,
         actions,
+        defers: defers(verbs.replay.as_ref(), destination),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
     }
+}
+
+/// Whether the statements of a replay say when the job may run.
+fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
+    let steps = match (destination, verb) {
+        (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
+        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => &table.steps,
+        (_, Some(verb)) => &verb.steps,
+    };
+    let says_when = |piece: &Piece<'_>| matches!(piece, Piece::Hole("run_after" | "run_after_utc"));
+    steps.iter().any(|step| pieces(step.sql.get_ref()).iter().any(says_when))
 }
 
 fn availability(verb: &Verb, destination: &Destination) -> Availability {

@@ -117,7 +117,7 @@ impl Engine<'_> {
             ids: ids.to_vec(),
             state,
             run: self.run.id.0.clone(),
-            run_after: self.options.run_after,
+            run_after: self.due,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: Some(self.archive.clone()),
         };

@@ -11,6 +11,7 @@ use super::*;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
@@ -44,7 +45,23 @@ impl Bench {
     }
 
     async fn plan(&self, scope: Scope, action: Action) -> Result<Plan, PlanError> {
-        let ask = Ask { scope, action, reason: None, type_above: 100, now: Timestamp(1_795_144_329_000_000) };
+        self.plan_paced(scope, action, Pacing::default()).await
+    }
+
+    async fn paced(&self, pacing: Pacing) -> RunId {
+        self.plan_paced(Scope::Filter(Filter::all()), Action::Replay, pacing).await.unwrap().run
+    }
+
+    async fn plan_paced(&self, scope: Scope, action: Action, pacing: Pacing) -> Result<Plan, PlanError> {
+        let ask = Ask {
+            scope,
+            action,
+            reason: None,
+            pacing,
+            limit: None,
+            type_above: 100,
+            now: Timestamp(1_795_144_329_000_000),
+        };
         freeze(&self.fake.desk(), &self.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await
     }
 
@@ -338,6 +355,8 @@ async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
         scope: Scope::Filter(Filter::all()),
         action: Action::Replay,
         reason: None,
+        pacing: Default::default(),
+        limit: None,
         type_above: 100,
         now: Timestamp(1_795_144_329_000_000),
     };
@@ -421,5 +440,27 @@ proptest! {
                 assert_eq!(bench.progress.borrow().tally, run.tally);
             }
         });
+    }
+}
+
+#[tokio::test]
+async fn a_spread_paces_the_replay_itself_where_no_time_can_be_given() {
+    let bench = Bench::new(25).await;
+    let pacing = Pacing { spread: Some(1), ..Pacing::default() };
+    let run = bench.paced(pacing).await;
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(receipt.run.intent.pacing, pacing);
+    // Batches of ten at 25 jobs a second: the third waits for two of them.
+    assert!(receipt.elapsed >= Duration::from_millis(800), "{:?}", receipt.elapsed);
+}
+
+#[tokio::test]
+async fn a_run_keeps_to_the_rate_that_it_was_planned_with_unless_told_otherwise() {
+    for (planned, asked) in [(25.0, None), (1e6, Some(25.0))] {
+        let bench = Bench::new(25).await;
+        let run = bench.paced(Pacing { rate: Some(planned), ..Pacing::default() }).await;
+        let receipt = bench.execute(&run, RunOptions { rate: asked, ..small() }).await;
+        assert!(receipt.elapsed >= Duration::from_millis(800), "{asked:?}: {:?}", receipt.elapsed);
     }
 }

@@ -151,6 +151,7 @@ fn opened() -> Opened {
         facets: vec![Facet::Error, Facet::Class],
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
+        defers: true,
         notation: Arc::default(),
         read_only: None,
     };
@@ -191,6 +192,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        pacing: Default::default(),
         confirm,
     }
 }
@@ -204,6 +206,7 @@ fn run(id: &str) -> Run {
         resolved: String::new(),
         reason: None,
         operator: Operator::default(),
+        pacing: Default::default(),
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
