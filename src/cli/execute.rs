@@ -1,6 +1,7 @@
 //! Executing a confirmed run without a console: progress on standard error, an orderly stop at an interrupt, the receipt.
 
 use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -83,10 +84,14 @@ fn start(run: &RunId) -> RunProgress {
     }
 }
 
-/// Keeps one line on a terminal up to date; says nothing elsewhere but why a run waits.
+/// How often a run without a terminal says how far it is.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Keeps one line on a terminal up to date; elsewhere says now and then how far the run is, and always why it waits.
 async fn report(mut told: watch::Receiver<RunProgress>) {
     let terminal = std::io::stderr().is_terminal();
     let mut said = None;
+    let mut last = Instant::now();
     while told.changed().await.is_ok() {
         let progress = told.borrow_and_update().clone();
         if progress.waiting != said {
@@ -96,17 +101,24 @@ async fn report(mut told: watch::Receiver<RunProgress>) {
             }
         }
         if terminal {
-            let tally = &progress.tally;
-            let reached = tally.done + tally.skipped_total() + tally.failed_total();
-            let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
-            let line = format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate);
             // Progress is a courtesy: when it cannot be written, the run goes on.
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K{line}");
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K{}", line(&progress));
+        } else if last.elapsed() >= INTERVAL {
+            last = Instant::now();
+            out::say(&format!("{}: {}", progress.run, line(&progress)));
         }
     }
     if terminal {
         let _ = write!(std::io::stderr(), "\r\u{1b}[K");
     }
+}
+
+/// How far a run is: `12,000 of 800,000, 3400/s, 3m left`.
+fn line(progress: &RunProgress) -> String {
+    let tally = &progress.tally;
+    let reached = tally.done + tally.skipped_total() + tally.failed_total();
+    let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
+    format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate)
 }
 
 fn print(receipt: &Receipt, format: Format) -> Result<()> {
@@ -132,5 +144,19 @@ fn code(receipt: &Receipt) -> Code {
         Code::Failed
     } else {
         Code::Partly
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_how_far_a_run_is() {
+        let tally = Tally { planned: 800_000, done: 11_990, skipped: vec![("gone".into(), 10)], ..Tally::default() };
+        let progress = RunProgress { tally, rate: 3_400.4, ..start(&RunId("r-1".into())) };
+        assert_eq!(line(&progress), "12,000 of 800,000, 3400/s");
+        let late = RunProgress { eta: Some(Duration::from_secs(200)), ..progress };
+        assert_eq!(line(&late), "12,000 of 800,000, 3400/s, 3m left");
     }
 }
