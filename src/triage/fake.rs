@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 
 use super::Desk;
-use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{Action, Fate, JobResult, SkipReason};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     After(StoreError),
     /// It takes effect and never returns: the process is about to die.
     Hang,
+    /// It takes effect for these first jobs, answers for them, and fails.
+    Midway(usize, StoreError),
 }
 
 #[derive(Clone, Debug)]
@@ -225,11 +227,17 @@ impl Store for Fake {
         })
     }
 
-    fn apply<'a>(&'a self, batch: Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, mut batch: Batch, _: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let fault = self.with(|data| data.faults.pop_front());
-            if let Some(Fault::Before(error)) = fault {
-                return Err(error);
+            // Whether it took effect is not to be known from outside.
+            let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
+            let fault = match fault {
+                Some(Fault::Before(error)) => return failed(error),
+                other => other,
+            };
+            if let Some(Fault::Midway(n, _)) = &fault {
+                batch.ids.truncate(*n);
             }
             let dead: Vec<JobId> = self.with(|data| {
                 let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
@@ -237,7 +245,9 @@ impl Store for Fake {
             });
             if let (Action::Discard, Some(archive)) = (batch.action, &batch.archive) {
                 let rows = dead.iter().map(|id| (id.clone(), "{}".to_owned())).collect();
-                archive.keep(rows).await.map_err(StoreError::Input)?;
+                if let Err(why) = archive.keep(rows).await {
+                    return failed(StoreError::Input(why));
+                }
             }
             if let (Action::Replay, Some(deliver)) = (batch.action, &batch.deliver) {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
@@ -248,9 +258,10 @@ impl Store for Fake {
                 batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
             });
             match fault {
-                Some(Fault::After(error)) => Err(error),
+                Some(Fault::After(error)) => failed(error),
                 Some(Fault::Hang) => std::future::pending().await,
-                _ => Ok(outcomes),
+                Some(Fault::Midway(_, error)) => Applied { outcomes, broke: Some(error.into()) },
+                _ => Applied { outcomes, broke: None },
             }
         })
     }

@@ -45,11 +45,10 @@ pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detec
 pub use watch::Mark;
 
 use super::{
-    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result, Store,
-    StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result,
+    Store, StoreInfo, Watermark,
 };
 use crate::domain::action::Fate;
-use crate::domain::action::JobOutcome;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -133,7 +132,7 @@ impl Store for SqlStore {
         Box::pin(self.freeze_step(filter, cursor, budget))
     }
 
-    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
     }
 

@@ -229,6 +229,37 @@ async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
 }
 
 #[tokio::test]
+async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
+    for (error, halts) in [
+        (StoreError::Denied("UPDATE on jobs".into()), true),
+        (StoreError::Locked("deadlock".into()), false),
+        (dropped(), false),
+    ] {
+        for removes in [false, true] {
+            let bench = Bench::new(10).await;
+            let run = bench.all(Action::Replay).await;
+            bench.fake.with(|data| {
+                (data.removes, data.forgotten) = (removes, true);
+                data.faults.push_back(Fault::Midway(4, again(&error)));
+            });
+            let receipt = bench.execute(&run, small()).await;
+            assert_eq!(receipt.halted.is_some(), halts, "{receipt:?}");
+            assert_eq!(receipt.run.tally.done, bench.live().len() as u64, "{error}: {:?}", receipt.run.tally);
+            let receipt = if halts { bench.execute(&run, small()).await } else { receipt };
+            assert!(receipt.is_complete(), "{error}: {receipt:?}");
+        }
+    }
+}
+
+fn again(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Denied(why) => StoreError::Denied(why.clone()),
+        StoreError::Locked(why) => StoreError::Locked(why.clone()),
+        other => StoreError::Unreachable(other.to_string()),
+    }
+}
+
+#[tokio::test]
 async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
     let bench = Bench::new(30).await;
     bench.fake.with(|data| {
