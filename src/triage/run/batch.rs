@@ -118,7 +118,7 @@ impl Engine<'_> {
     async fn given_up(&self, part: &Part, error: &StoreError) -> Vec<Settled> {
         let locked = matches!(error, StoreError::Locked(_));
         if part.doubtful {
-            let looked = if locked { Ok(Vec::new()) } else { self.look(&part.ids, &error.to_string()).await };
+            let looked = if locked { Ok(Vec::new()) } else { self.look(part, &error.to_string()).await };
             return looked.unwrap_or_default();
         }
         let result = match locked {
@@ -147,7 +147,7 @@ pub(super) fn tried(ids: &[JobId], Applied { outcomes, broke }: Applied) -> Trie
 }
 
 /// How long to wait before the try after `tries`.
-fn pause(first: Duration, tries: u32) -> Duration {
+pub(super) fn pause(first: Duration, tries: u32) -> Duration {
     first.saturating_mul((1 << tries.saturating_sub(1).min(16)).min(LONGEST))
 }
 

@@ -16,6 +16,9 @@ const HANDED: &str = "in doubt: the run was interrupted while it was handed to t
                       is replayed again";
 /// A row that a replay removes, or that somebody removed.
 const VANISHED: &str = "in doubt: interrupted, and the row is gone since: replayed, or removed by somebody else";
+/// A replay that leaves a job in the state that it had shows no effect.
+const SAME: &str = "in doubt: interrupted, and the job is retrying now as it was before: it may have been put back, and be \
+                    running";
 const STILL_HELD: &str = "the interrupted transaction has not ended";
 
 impl Engine<'_> {
@@ -23,7 +26,12 @@ impl Engine<'_> {
     pub(super) async fn reconcile(&self, part: &Part) -> Tried {
         let ids = &part.ids;
         let outside = self.options.deliver.is_some() && self.run.intent.action == Action::Replay;
-        let sorted = if outside { self.not_handed(ids).await } else { Ok((ids.clone(), Vec::new())) };
+        let same = part.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
+        let sorted = match (outside, same) {
+            (true, _) => self.not_handed(ids).await,
+            (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
+            (false, false) => Ok((ids.clone(), Vec::new())),
+        };
         let (open, mut settled) = match sorted {
             Ok(sorted) => sorted,
             Err(error) => return Tried { settled: Vec::new(), left: ids.clone(), broke: Some(error.into()) },
@@ -56,9 +64,11 @@ impl Engine<'_> {
     }
 
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
-    pub(super) async fn look(&self, ids: &[JobId], reason: &str) -> Result<Vec<Settled>, StoreError> {
+    pub(super) async fn look(&self, part: &Part, reason: &str) -> Result<Vec<Settled>, StoreError> {
+        let ids = &part.ids;
         let states = self.states(ids).await?;
-        let untouched = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
+        let usual = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
+        let untouched = part.state.unwrap_or(usual);
         let mut settled = Vec::new();
         let mut doubtful = Vec::new();
         for id in ids {
