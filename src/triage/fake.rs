@@ -12,7 +12,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::time::Timestamp;
-use crate::ledger::Operator;
+use crate::ledger::{Ledger, Operator};
 use crate::store::*;
 
 /// What happens to the next call of `apply`.
@@ -45,6 +45,8 @@ pub(crate) struct Data {
     pub(crate) batches: Vec<usize>,
     /// Whether a replayed row is removed, as in a table of dead jobs only.
     pub(crate) removes: bool,
+    /// A ledger whose disk is full once the next batch has taken effect, and has room again when a test says so.
+    pub(crate) full: Option<Ledger>,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
 }
@@ -257,6 +259,9 @@ impl Store for Fake {
                 data.batches.push(batch.ids.len());
                 batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
             });
+            if let Some(ledger) = self.with(|data| data.full.take()) {
+                ledger.limit_pages(1).await;
+            }
             match fault {
                 Some(Fault::After(error)) => failed(error),
                 Some(Fault::Hang) => std::future::pending().await,

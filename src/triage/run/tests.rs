@@ -260,6 +260,26 @@ fn again(error: &StoreError) -> StoreError {
 }
 
 #[tokio::test]
+async fn results_are_kept_until_a_full_disk_takes_them() {
+    let bench = Bench::new(10).await;
+    // No trace of a replayed job is left anywhere but in the record.
+    bench.fake.with(|data| (data.removes, data.forgotten) = (true, true));
+    // Reasons that need room.
+    let long: &'static str = "no ".repeat(600).leak();
+    bench.fake.with(|data| data.rows.values_mut().skip(4).for_each(|row| row.refuses = Some(long)));
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.full = Some(bench.ledger.clone()));
+    let mut progress = bench.progress.subscribe();
+    let room = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("full"))).await.unwrap();
+        bench.ledger.limit_pages(1_000_000).await;
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), room);
+    let tally = receipt.run.tally;
+    assert_eq!((tally.done, tally.failed_total(), tally.in_doubt), (4, 6, 0));
+}
+
+#[tokio::test]
 async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
     let bench = Bench::new(30).await;
     bench.fake.with(|data| {
