@@ -30,8 +30,10 @@ pub struct Opened {
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Deadline and cancel switch of every statement.
     pub budget: Budget,
-    /// When the command began: relative times of filters are resolved against it.
+    /// When the command began.
     pub now: Timestamp,
+    /// The same instant by the source's clock: relative times of filters are resolved against it.
+    clock: Timestamp,
     /// Jobs above which the number must be typed.
     pub confirm_count: u64,
     redactor: Redactor,
@@ -153,6 +155,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
     Ok(Opened {
         deliver: deliver(&surveyed.origin),
+        clock: desk.store.clock(),
         desk,
         budget,
         now: Timestamp::now(),
@@ -184,7 +187,7 @@ impl Opened {
     /// # Errors
     /// With the column that is wrong, and what was expected there.
     pub fn filter(&self, text: Option<&str>) -> Result<Filter> {
-        filter(text).map(|f| f.resolve(self.now))
+        filter(text).map(|f| f.resolve(self.clock))
     }
 
     /// The row with what looks like a secret masked.

@@ -27,11 +27,15 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
+use crate::domain::time::Timestamp;
 
 /// A dead-letter store. Futures can be dropped at any time; a dropped read is cancelled on the server.
 pub trait Store: Send + Sync {
     /// What is known without asking.
     fn info(&self) -> &StoreInfo;
+
+    /// The source's own clock, as far as is known without asking: times that a filter counts from now count from there.
+    fn clock(&self) -> Timestamp;
 
     /// A quick estimate of a whole facet, where the database keeps statistics; `None` where it does not.
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>>;

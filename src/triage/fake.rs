@@ -47,6 +47,9 @@ pub(crate) struct Data {
     pub(crate) removes: bool,
     /// A ledger whose disk is full once the next batch has taken effect, and has room again when a test says so.
     pub(crate) full: Option<Ledger>,
+    pub(crate) clock: Timestamp,
+    /// The filter of the latest freeze.
+    pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
 }
@@ -142,6 +145,10 @@ impl Store for Fake {
         &self.info
     }
 
+    fn clock(&self) -> Timestamp {
+        self.with(|data| data.clock)
+    }
+
     fn estimate<'a>(&'a self, _: Facet, _: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
         Box::pin(async { Ok(None) })
     }
@@ -208,12 +215,13 @@ impl Store for Fake {
     }
 
     /// Steps of seven rows, newest first.
-    fn freeze<'a>(&'a self, _: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
+    fn freeze<'a>(&'a self, filter: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
         Box::pin(async move {
             let below = match cursor {
                 Cursor::After(place) => number(&place.id),
                 _ => u64::MAX,
             };
+            self.with(|data| data.frozen_by = filter.to_string());
             let found: Vec<(u64, State)> =
                 self.with(|data| data.rows.range(..below).rev().take(7).map(|(id, row)| (*id, row.state)).collect());
             let next = found

@@ -157,6 +157,10 @@ impl<S: Store> Store for Judged<S> {
         self.store.info()
     }
 
+    fn clock(&self) -> Timestamp {
+        self.store.clock()
+    }
+
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
         self.store.estimate(facet, budget)
     }

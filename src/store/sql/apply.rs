@@ -168,7 +168,7 @@ impl SqlStore {
             let message = match work.recipe {
                 None => None,
                 Some(recipe) => {
-                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.clock() };
+                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.server_now() };
                     match recipe.render(&mut cells, &given)? {
                         Ok(message) => Some(message),
                         Err(reason) => {

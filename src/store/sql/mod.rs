@@ -74,7 +74,7 @@ pub struct SqlStore {
 
 impl SqlStore {
     /// The database's clock, by ours since we last heard it.
-    fn clock(&self) -> Timestamp {
+    fn server_now(&self) -> Timestamp {
         let (at, heard) = *self.clock.lock().unwrap_or_else(|p| p.into_inner());
         at.after(heard.elapsed())
     }
@@ -87,6 +87,10 @@ impl SqlStore {
 impl Store for SqlStore {
     fn info(&self) -> &StoreInfo {
         &self.info
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.server_now()
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {

@@ -382,6 +382,18 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
 }
 
 #[tokio::test]
+async fn times_of_a_filter_count_from_the_sources_clock() {
+    let bench = Bench::new(3).await;
+    bench.fake.with(|data| data.clock = Timestamp(1_600_000_000_000_000));
+    let plan = bench.plan(Scope::Filter(Filter::parse("since:1h").unwrap()), Action::Replay).await.unwrap();
+    let counted = Filter::parse("since:1h").unwrap().resolve(Timestamp(1_600_000_000_000_000)).to_string();
+    assert_eq!(
+        (plan.filter.as_deref(), bench.fake.with(|data| data.frozen_by.clone())),
+        (Some(&*counted), counted.clone())
+    );
+}
+
+#[tokio::test]
 async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
     let bench = Bench::new(30).await;
     let budget = Budget::new(Duration::from_secs(1));
