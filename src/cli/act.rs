@@ -37,12 +37,12 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
     let talk = std::io::stderr().is_terminal();
     let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
         if talk {
-            eprint!("\rfreezing: {} jobs", grouped(progress.frozen));
+            out::hint(&format!("\rfreezing: {} jobs", grouped(progress.frozen)));
         }
     })
     .await;
     if talk {
-        eprint!("\r\u{1b}[K");
+        out::hint("\r\u{1b}[K");
     }
     let plan = match frozen {
         Ok(plan) => plan,
@@ -52,7 +52,12 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         }
         Err(error) => return Err(error.into()),
     };
-    match decide(&plan, args).await? {
+    let decision = match opened.budget.cancel.is_cancelled() {
+        // An interrupt that came behind the last step of the freeze.
+        true => Decision::Refuse("interrupted: nothing was written".to_owned()),
+        false => decide(&plan, args).await?,
+    };
+    match decision {
         Decision::Go => execute::confirmed(opened, &ledger, &plan.run, None, args.output.output).await,
         Decision::ShowOnly => {
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
@@ -113,10 +118,12 @@ async fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
     if args.dry_run {
         return Ok(Decision::ShowOnly);
     }
-    receipt::plan(&mut std::io::stderr(), plan)?;
+    // A plan that nobody can read is no reason to leave undone what --yes has confirmed.
+    let read = receipt::plan(&mut std::io::stderr(), plan);
     if args.yes {
         return Ok(Decision::Go);
     }
+    read?;
     if !out::somebody_is_there() {
         return Ok(Decision::Refuse(format!(
             "nothing was written: without a terminal to confirm on, --yes is needed to {} {}",

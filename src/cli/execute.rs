@@ -1,6 +1,6 @@
 //! Executing a confirmed run without a console: progress on standard error, an orderly stop at an interrupt, the receipt.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -9,11 +9,11 @@ use tokio::sync::watch;
 use super::args::{Format, ResumeArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
+use super::out;
 use super::receipt::{self, RunRecord};
-use super::{out, signal};
 use crate::domain::histogram::grouped;
 use crate::domain::time::short_span;
-use crate::ledger::{Ledger, RunId, RunState, Tally};
+use crate::ledger::{Ledger, Run, RunId, RunState, Tally};
 use crate::triage::progress::RunProgress;
 use crate::triage::run::{Receipt, RunControl, RunOptions, execute};
 
@@ -31,9 +31,10 @@ pub async fn confirmed(
     let options = RunOptions { deliver: opened.deliver.clone(), rate, ..RunOptions::default() };
     let control = RunControl::new();
     let (tell, told) = watch::channel(start(run));
-    let stop = control.clone();
+    let (stop, interrupted) = (control.clone(), opened.budget.cancel.clone());
     let at_signal = tokio::spawn(async move {
-        signal::stop_requested().await;
+        // Cancelled by the first signal since the command began, also by one that came before we listen here.
+        interrupted.cancelled().await;
         out::say("stopping after this batch …");
         stop.stop();
     });
@@ -44,8 +45,11 @@ pub async fn confirmed(
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
     let receipt = receipt?;
-    print(&receipt, format)?;
-    Ok(code(&receipt))
+    match print(&receipt, format) {
+        // Nobody reads the receipt: what the run came to is told all the same.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code(&receipt)),
+    }
 }
 
 /// `dlq-tui resume RUN`: goes on with a run that was stopped or cut off.
@@ -101,15 +105,14 @@ async fn report(mut told: watch::Receiver<RunProgress>) {
             }
         }
         if terminal {
-            // Progress is a courtesy: when it cannot be written, the run goes on.
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K{}", line(&progress));
+            out::hint(&format!("\r\u{1b}[K{}", line(&progress)));
         } else if last.elapsed() >= INTERVAL {
             last = Instant::now();
             out::say(&format!("{}: {}", progress.run, line(&progress)));
         }
     }
     if terminal {
-        let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+        out::hint("\r\u{1b}[K");
     }
 }
 
@@ -121,26 +124,27 @@ fn line(progress: &RunProgress) -> String {
     format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate)
 }
 
-fn print(receipt: &Receipt, format: Format) -> Result<()> {
+fn print(receipt: &Receipt, format: Format) -> std::io::Result<()> {
     let mut out = out::stdout();
-    match format {
-        Format::Table | Format::Csv => receipt::run(&mut out, &receipt.run)?,
-        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run)))?,
-        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run)))?,
+    let printed = match format {
+        Format::Table | Format::Csv => receipt::run(&mut out, &receipt.run),
+        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
+        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
     }
-    out.flush()?;
+    .and_then(|()| out.flush());
     if let Some(why) = &receipt.halted {
         out::say(&format!("stopped: {why}; go on with `dlq-tui resume {}`", receipt.run.id));
     } else if receipt.run.state == RunState::Stopped {
         out::say(&format!("stopped; go on with `dlq-tui resume {}`", receipt.run.id));
     }
-    Ok(())
+    printed
 }
 
 fn code(receipt: &Receipt) -> Code {
+    let Receipt { run: Run { tally, .. }, halted, .. } = receipt;
     if receipt.is_complete() {
         Code::Done
-    } else if receipt.run.tally.done == 0 && receipt.run.tally.failed_total() > 0 {
+    } else if tally.done == 0 && (tally.failed_total() > 0 || halted.is_some()) {
         Code::Failed
     } else {
         Code::Partly

@@ -31,8 +31,10 @@ pub struct Opened {
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Deadline and cancel switch of every statement.
     pub budget: Budget,
-    /// When the command began: relative times of filters are resolved against it.
+    /// When the command began.
     pub now: Timestamp,
+    /// The same instant by the source's clock: relative times of filters are resolved against it.
+    clock: Timestamp,
     /// Jobs above which the number must be typed.
     pub confirm_count: u64,
     redactor: Redactor,
@@ -154,6 +156,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
     Ok(Opened {
         deliver: deliver(&surveyed.origin),
+        clock: desk.store.clock(),
         desk,
         budget,
         now: Timestamp::now(),
@@ -185,7 +188,7 @@ impl Opened {
     /// # Errors
     /// With the column that is wrong, and what was expected there.
     pub fn filter(&self, text: Option<&str>) -> Result<Filter> {
-        filter(text).map(|f| f.resolve(self.now))
+        filter(text).map(|f| f.resolve(self.clock))
     }
 
     /// Counts by a facet to the end, and returns the last step: complete, with where looks take over.

@@ -62,6 +62,19 @@ impl Ledger {
         self.pool.close().await;
     }
 
+    /// Lets the file grow no further than `pages`, or than it is: a disk that is full.
+    #[cfg(test)]
+    pub(crate) async fn limit_pages(&self, pages: u32) {
+        // Each connection has a limit of its own.
+        let mut held = Vec::new();
+        for _ in 0..self.pool.options().get_max_connections() {
+            let mut connection = self.pool.acquire().await.unwrap();
+            let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+            sqlx::query(limit).execute(&mut *connection).await.unwrap();
+            held.push(connection);
+        }
+    }
+
     /// The folder in which processes hold the runs that they execute.
     pub(super) fn holds(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_os_string();

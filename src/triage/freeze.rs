@@ -41,7 +41,7 @@ pub struct Ask {
     pub limit: Option<u64>,
     /// Number of jobs above which the number must be typed; [`TYPE_ABOVE`] unless the config says otherwise.
     pub type_above: u64,
-    /// The present instant: relative times of a filter are resolved against it.
+    /// The present instant by our clock, for the record; a filter's times count from the source's.
     pub now: Timestamp,
 }
 
@@ -81,7 +81,7 @@ pub async fn freeze(
     };
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
-        Scope::Filter(filter) => Some(filter.resolve(ask.now)),
+        Scope::Filter(filter) => Some(filter.resolve(desk.store.clock())),
         Scope::Jobs(_) | Scope::Run(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -13,6 +13,7 @@ mod pgbouncer;
 mod pty;
 mod run;
 mod screenshot;
+mod store_careful;
 mod store_desk;
 mod store_destinations;
 mod store_filters;

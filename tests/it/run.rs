@@ -277,3 +277,31 @@ async fn a_job_that_somebody_else_has_put_back_since_it_was_frozen_is_left_alone
         assert_eq!(go(&desk, &ledger, &run).await.run.tally.done, 10, "{told}");
     }
 }
+
+#[tokio::test]
+async fn a_job_that_was_retrying_before_and_after_a_crash_is_not_put_back_a_second_time() {
+    for db in every_engine("still_retrying").await {
+        let layout = Layout::DlqEvents;
+        layout.seed(&db, 60).await;
+        db.execute("update dlq_events set status = 'PROCESSING' where status = 'FAILED_PERMANENTLY'").await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk(&db.url, layout.table()).await;
+        let plan = plan(&desk, &ledger, "native:PROCESSING", Action::Replay).await;
+        // A process that died between the effect of its batch and the record of it; a worker has begun with all of them.
+        ledger.start(&plan.run, Timestamp::now()).await.expect("a start");
+        let (_, ids) = ledger.begin_batch(&plan.run, 10, Timestamp::now()).await.expect("a batch").expect("jobs");
+        let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+        let named = format!("dlq_events where retry_count = 77 and id in ({})", ids.join(", "));
+        db.execute(&format!("update dlq_events set retry_count = 77 where id in ({})", ids.join(", "))).await;
+        let tally = resume(&desk, &ledger, &plan.run, options(), &RunControl::new(), &progress())
+            .await
+            .expect("a receipt")
+            .run
+            .tally;
+        let told = format!("{:?}: {tally:?}", db.engine);
+        assert_eq!(db.count(&format!("{named} and status = 'PROCESSING'")).await, 10, "{told}");
+        assert_eq!((tally.done, tally.failed_total(), tally.in_doubt), (plan.count - 10, 10, 0), "{told}");
+        assert!(tally.failed[0].0.exact().starts_with("in doubt"), "{told}");
+    }
+}

@@ -32,7 +32,7 @@ impl SqlStore {
             return Err(StoreError::Layout("the adapter names no order by time".to_owned()));
         };
         let since: Option<&Mark> = since.map(|w| &*w.0);
-        let judge = Judge::new(&self.layout, filter, self.clock());
+        let judge = Judge::new(&self.layout, filter, self.server_now());
         let grouping = Grouping { layout: &self.layout, facet };
         let from = match since {
             Some(mark) => axis.bucket_of(mark.bound()),

@@ -27,6 +27,8 @@ pub struct Found {
     pub schema: String,
     /// The dead-letter table.
     pub table: String,
+    /// Why nothing can be written safely, where that is so.
+    unsafe_to_write: Option<String>,
     columns: Table,
 }
 
@@ -130,6 +132,9 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
                     title: spec.title.clone(),
                     schema: schema.clone(),
                     table: spec.table.clone(),
+                    unsafe_to_write: std::iter::once(&spec.table)
+                        .chain(spec.detect.tables.keys())
+                        .find_map(|name| without_transactions(name, tables.get(name)?)),
                     columns: table.clone(),
                 });
             } else {
@@ -184,7 +189,11 @@ pub async fn open(
 
 fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Destination) -> StoreInfo {
     let verbs = &layout.spec.verbs;
-    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, availability(verbs.get(a)?, destination)))).collect();
+    let available = |verb: &Verb| match &found.unsafe_to_write {
+        Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason.clone()),
+        _ => availability(verb, destination),
+    };
+    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, available(verbs.get(a)?)))).collect();
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -210,6 +219,15 @@ fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
     };
     let says_when = |piece: &Piece<'_>| matches!(piece, Piece::Hole("run_after" | "run_after_utc"));
     steps.iter().any(|step| pieces(step.sql.get_ref()).iter().any(says_when))
+}
+
+/// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.
+fn without_transactions(name: &str, table: &Table) -> Option<String> {
+    let engine = table.without_transactions.as_ref()?;
+    Some(format!(
+        "{name} is a {engine} table, which has no transactions: a job could be lost between two statements, or be taken \
+         by two at once; ALTER TABLE {name} ENGINE = InnoDB makes it safe"
+    ))
 }
 
 fn availability(verb: &Verb, destination: &Destination) -> Availability {
@@ -254,9 +272,13 @@ async fn check_destination(
     let catalogue = read_catalogue(engine, &[table.to_owned()], budget).await?;
     let found = catalogue.iter().find(|(s, _)| s == schema).and_then(|(_, tables)| tables.get(table));
     let unusable = |why: String| Destination::Unusable(format!("replay.table names {schema}.{table}: {why}"));
+    let misfits = |found: &Table| {
+        let columns = destination_misfits(table, found, columns).into_iter();
+        columns.chain(without_transactions(table, found)).collect::<Vec<_>>()
+    };
     Ok(match found {
         None => unusable("there is no such table".to_owned()),
-        Some(found) => match destination_misfits(table, found, columns).as_slice() {
+        Some(found) => match misfits(found).as_slice() {
             [] => Destination::Table(format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table))),
             reasons => unusable(reasons.join("; ")),
         },
@@ -279,7 +301,9 @@ async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> R
             catalogue.push((schema, BTreeMap::new()));
         }
         if let Some((_, tables)) = catalogue.last_mut() {
-            tables.entry(table).or_default().columns.push(column);
+            let table = tables.entry(table).or_default();
+            table.columns.push(column);
+            table.without_transactions = cells.text()?;
         }
     }
     Ok(catalogue)

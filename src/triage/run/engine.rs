@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::batch::pause;
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::{Receipt, RunError, RunOptions};
@@ -248,12 +249,30 @@ impl<'a> Engine<'a> {
     }
 
     async fn write(&mut self, no: BatchNo, settled: &[Settled]) -> Result<(), Halt> {
-        self.ledger.finish_batch(&self.run.id, no, settled, Timestamp::now()).await?;
+        self.put_down(no, settled).await?;
         for Settled { outcome: (_, result), .. } in settled {
             self.tally.settle(result);
         }
         self.meter.settled(settled.len() as u64, Instant::now());
         Ok(())
+    }
+
+    /// Writes results into the record, which may be full or locked for a while: until they stand there nobody else knows
+    /// of them, and some layouts keep no trace by which they could be found out.
+    async fn put_down(&self, no: BatchNo, settled: &[Settled]) -> Result<(), Halt> {
+        let (began, mut tries) = (Instant::now(), 0);
+        loop {
+            let Err(error) = self.ledger.finish_batch(&self.run.id, no, settled, Timestamp::now()).await else {
+                return Ok(());
+            };
+            tries += 1;
+            let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
+            if enough || !matches!(error, LedgerError::Unusable { .. }) {
+                return Err(error.into());
+            }
+            self.tell(Some(format!("{error}; trying again")));
+            self.control.rest(pause(self.options.retry, tries)).await;
+        }
     }
 
     /// Tells how far the run has got.

@@ -246,6 +246,57 @@ async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
 }
 
 #[tokio::test]
+async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
+    for (error, halts) in [
+        (StoreError::Denied("UPDATE on jobs".into()), true),
+        (StoreError::Locked("deadlock".into()), false),
+        (dropped(), false),
+    ] {
+        for removes in [false, true] {
+            let bench = Bench::new(10).await;
+            let run = bench.all(Action::Replay).await;
+            bench.fake.with(|data| {
+                (data.removes, data.forgotten) = (removes, true);
+                data.faults.push_back(Fault::Midway(4, again(&error)));
+            });
+            let receipt = bench.execute(&run, small()).await;
+            assert_eq!(receipt.halted.is_some(), halts, "{receipt:?}");
+            assert_eq!(receipt.run.tally.done, bench.live().len() as u64, "{error}: {:?}", receipt.run.tally);
+            let receipt = if halts { bench.execute(&run, small()).await } else { receipt };
+            assert!(receipt.is_complete(), "{error}: {receipt:?}");
+        }
+    }
+}
+
+fn again(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Denied(why) => StoreError::Denied(why.clone()),
+        StoreError::Locked(why) => StoreError::Locked(why.clone()),
+        other => StoreError::Unreachable(other.to_string()),
+    }
+}
+
+#[tokio::test]
+async fn results_are_kept_until_a_full_disk_takes_them() {
+    let bench = Bench::new(10).await;
+    // No trace of a replayed job is left anywhere but in the record.
+    bench.fake.with(|data| (data.removes, data.forgotten) = (true, true));
+    // Reasons that need room.
+    let long: &'static str = "no ".repeat(600).leak();
+    bench.fake.with(|data| data.rows.values_mut().skip(4).for_each(|row| row.refuses = Some(long)));
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.full = Some(bench.ledger.clone()));
+    let mut progress = bench.progress.subscribe();
+    let room = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("full"))).await.unwrap();
+        bench.ledger.limit_pages(1_000_000).await;
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), room);
+    let tally = receipt.run.tally;
+    assert_eq!((tally.done, tally.failed_total(), tally.in_doubt), (4, 6, 0));
+}
+
+#[tokio::test]
 async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
     let bench = Bench::new(30).await;
     bench.fake.with(|data| {
@@ -345,6 +396,18 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
     let other = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
     assert!(matches!(other, Err(RunError::OtherStore { .. })), "{other:?}");
     assert!(bench.live().is_empty());
+}
+
+#[tokio::test]
+async fn times_of_a_filter_count_from_the_sources_clock() {
+    let bench = Bench::new(3).await;
+    bench.fake.with(|data| data.clock = Timestamp(1_600_000_000_000_000));
+    let plan = bench.plan(Scope::Filter(Filter::parse("since:1h").unwrap()), Action::Replay).await.unwrap();
+    let counted = Filter::parse("since:1h").unwrap().resolve(Timestamp(1_600_000_000_000_000)).to_string();
+    assert_eq!(
+        (plan.filter.as_deref(), bench.fake.with(|data| data.frozen_by.clone())),
+        (Some(&*counted), counted.clone())
+    );
 }
 
 #[tokio::test]

@@ -227,3 +227,42 @@ async fn jobs_are_spread_over_a_time_on_every_engine_and_in_the_order_of_the_run
     let user = User::of(&harness::sqlite("cli spread ignore").await);
     assert!(user.run(&["ignore", "--all", "--spread", "1h", "--yes"]).code != 0);
 }
+
+#[tokio::test]
+async fn a_reader_that_goes_away_changes_neither_what_is_done_nor_what_the_exit_code_says() {
+    for refusing in [false, true] {
+        let db = harness::sqlite("cli_deaf").await;
+        Layout::JobsDlq.seed(&db, 40).await;
+        if refusing {
+            db.execute(
+                "create trigger odd before insert on jobs when new.payload = (select payload from jobs_dlq where id = 7) \
+                 begin select raise(abort, 'no'); end",
+            )
+            .await;
+        }
+        let user = User::of(&db);
+        let deaf = || {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            drop(reader);
+            writer
+        };
+        let status = user.command(&["replay", "--all", "--yes"]).stdout(deaf()).stderr(deaf()).status();
+        let code = status.expect("the binary starts").code();
+        assert_eq!((code, db.count("jobs").await), if refusing { (Some(3), 39) } else { (Some(0), 40) });
+        let wrong = user.command(&["replay", "--yes"]).stdout(deaf()).stderr(deaf()).status();
+        assert_eq!(wrong.expect("the binary starts").code(), Some(2));
+    }
+}
+
+#[tokio::test]
+async fn a_run_of_which_nothing_could_be_done_has_failed() {
+    let db = harness::sqlite("cli_nothing").await;
+    // A destination that accepts nothing stops the run; what is left was not even tried.
+    Layout::DeadLetterJobs.seed(&db, 600).await;
+    let user = User::new().configured(&format!(
+        "[sources.shop]\nurl = \"{}\"\nstore = \"dead_letter_jobs\"\nreplay = {{ command = [\"/bin/false\"] }}\n",
+        db.url
+    ));
+    let ended = user.run(&["replay", "--all", "--yes"]);
+    assert!(ended.with(1).contains("accepted no job"), "{}", ended.err);
+}

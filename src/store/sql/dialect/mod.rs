@@ -160,7 +160,8 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, in order of position.
+    /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
+    /// that has no transactions; in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
     /// The planner's statistics of a column: `value, frequency in millionths`, and the table's rows as the row whose

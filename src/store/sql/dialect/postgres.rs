@@ -225,7 +225,7 @@ impl Speech for Postgres {
         let mut sql = Sql::new(&Postgres);
         sql.push(
             "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, NULL)::text, \
-             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text \
+             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text, NULL::text \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
              WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname <> 'information_schema' \
