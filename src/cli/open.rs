@@ -1,6 +1,7 @@
 //! From a command line to an open store: which database, connect, what is in it, which of that.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 
@@ -16,7 +17,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
-use crate::store::sql::engine::Engine;
+use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
 use crate::triage::Desk;
@@ -53,6 +54,8 @@ pub struct Surveyed {
     pub detection: Detection,
     /// The ledger's file.
     ledger: std::path::PathBuf,
+    /// Nothing was opened yet: what the survey heard is fresh.
+    is_fresh: AtomicBool,
 }
 
 /// Connects, and looks which layouts are there.
@@ -60,10 +63,26 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let engine = Arc::new(origin.connect(session, budget).await?);
+    let options = origin.engine_options(session);
+    survey_with(session, origin, options, budget).await
+}
+
+/// The same, with the connections as they are wanted.
+///
+/// # Errors
+/// As [`survey`].
+pub async fn survey_with(
+    session: &Session,
+    origin: Origin,
+    options: EngineOptions,
+    budget: &Budget,
+) -> Result<Surveyed> {
     let library = library(session);
-    let detection = sql::detect(&engine, &library.adapters, budget).await?;
-    Ok(Surveyed { origin, engine, library, detection, ledger: session.paths.ledger() })
+    let destination = destination(origin.source.as_ref());
+    let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
+    let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
+    let (ledger, is_fresh) = (session.paths.ledger(), AtomicBool::new(true));
+    Ok(Surveyed { origin, engine, library, detection, ledger, is_fresh })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -125,7 +144,11 @@ impl Surveyed {
         let Some(adapter) = self.library.get(&found.adapter) else {
             anyhow::bail!("the adapter {} is gone", found.adapter);
         };
-        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
+        let options = OpenOptions {
+            destination: destination(self.origin.source.as_ref()),
+            just_connected: self.is_fresh.swap(false, Ordering::Relaxed),
+            ..OpenOptions::default()
+        };
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),

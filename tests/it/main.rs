@@ -6,6 +6,7 @@ mod console;
 mod dependencies;
 mod engine;
 mod fixtures;
+mod flights;
 mod harness;
 mod install;
 mod judged;

@@ -41,7 +41,7 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check};
 pub use count::CountState;
-pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open};
+pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open, survey};
 pub use watch::Mark;
 
 use super::{

@@ -1,12 +1,11 @@
 //! The loop over the batches of a run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::batch::pause;
+use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::{Receipt, RunError, RunOptions};
@@ -168,17 +167,26 @@ impl<'a> Engine<'a> {
         };
         let spread = spread.filter(|_| defers);
         let mut refusals = 0;
-        while self.tally.not_started > 0 {
-            self.control.rest(pace.wait(Instant::now())).await;
-            self.allowed().await?;
-            let n = spread.map_or(usize::MAX, |spread| spread.cap(usize::MAX)).min(pace.cap(size.get()));
+        let mut begun = None;
+        while begun.is_some() || self.tally.not_started > 0 {
+            if begun.is_none() {
+                self.control.rest(pace.wait(Instant::now())).await;
+                self.allowed().await?;
+                let n = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+                begun = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await?;
+            }
+            let Some((no, ids)) = begun.take() else { break };
             self.due = spread.map(|spread| spread.due(self.tally.planned - self.tally.not_started, jitter()));
-            let Some((no, ids)) = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await? else { break };
             self.tally.begin(ids.len() as u64);
             pace.started(ids.len(), Instant::now());
             let done = self.tally.done;
-            let elapsed = self.settle(no, &ids, false).await?;
-            size.took(ids.len(), elapsed);
+            let answer = self.ask(&ids, false).await?;
+            size.took(ids.len(), answer.elapsed);
+            // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
+            let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
+            let most = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+            let next = if at_once && self.options.deliver.is_none() { most } else { 0 };
+            begun = self.record(no, &ids, answer, next).await?;
             refusals = if self.tally.done > done { 0 } else { refusals + 1 };
             if self.options.deliver.is_some() && refusals >= REFUSALS && self.tally.not_started > 0 {
                 return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
@@ -232,38 +240,58 @@ impl<'a> Engine<'a> {
     }
 
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
-    async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<Duration, Halt> {
+    async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<(), Halt> {
+        let answer = self.ask(ids, doubtful).await?;
+        self.record(no, ids, answer, 0).await.map(drop)
+    }
+
+    /// Applies the action to jobs that the ledger has named.
+    async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
         let named = self.ledger.frozen_states(&self.run.id, ids).await?;
-        let answer = self.answer(named, doubtful).await;
+        Ok(self.answer(named, doubtful).await)
+    }
+
+    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
+    async fn record(
+        &mut self,
+        no: BatchNo,
+        ids: &[JobId],
+        answer: Answer,
+        next: usize,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+        let next = if answer.halt.is_none() { next } else { 0 };
+        let mut begun = None;
         if answer.untouched {
             self.ledger.release_batch(&self.run.id, no).await?;
             self.tally.release(ids.len() as u64);
         } else {
-            self.write(no, &answer.settled).await?;
+            begun = self.put_down(no, &answer.settled, next).await?;
+            for Settled { outcome: (_, result), .. } in &answer.settled {
+                self.tally.settle(result);
+            }
+            self.meter.settled(answer.settled.len() as u64, Instant::now());
         }
         self.tell(None);
         match answer.halt {
             Some(reason) => Err(Halt::Because(reason)),
-            None => Ok(answer.elapsed),
+            None => Ok(begun),
         }
     }
 
-    async fn write(&mut self, no: BatchNo, settled: &[Settled]) -> Result<(), Halt> {
-        self.put_down(no, settled).await?;
-        for Settled { outcome: (_, result), .. } in settled {
-            self.tally.settle(result);
-        }
-        self.meter.settled(settled.len() as u64, Instant::now());
-        Ok(())
-    }
-
-    /// Writes results into the record, which may be full or locked for a while: until they stand there nobody else knows
-    /// of them, and some layouts keep no trace by which they could be found out.
-    async fn put_down(&self, no: BatchNo, settled: &[Settled]) -> Result<(), Halt> {
+    /// Writes results into the record, and that the `next` jobs are about to be touched. The record may be full or locked
+    /// for a while: until results stand there nobody else knows of them, and some layouts keep no trace by which they
+    /// could be found out.
+    async fn put_down(
+        &self,
+        no: BatchNo,
+        settled: &[Settled],
+        next: usize,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
         let (began, mut tries) = (Instant::now(), 0);
         loop {
-            let Err(error) = self.ledger.finish_batch(&self.run.id, no, settled, Timestamp::now()).await else {
-                return Ok(());
+            let error = match self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now()).await {
+                Ok(begun) => return Ok(begun),
+                Err(error) => error,
             };
             tries += 1;
             let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;

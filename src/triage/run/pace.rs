@@ -107,9 +107,9 @@ impl Spread {
     }
 
     /// The most jobs that a batch may have: a slot's worth.
-    pub(super) fn cap(self, size: usize) -> usize {
+    pub(super) fn cap(self) -> usize {
         let share = self.slot().as_secs_f64() / self.over.as_secs_f64().max(1e-6);
-        size.min(((self.planned as f64 * share).ceil() as usize).max(1))
+        ((self.planned as f64 * share).ceil() as usize).max(1)
     }
 
     /// When the jobs that follow the first `reached` may run; `jitter` from 0 to 1 places them within their slot.
@@ -225,14 +225,14 @@ mod tests {
     #[test]
     fn jobs_are_spread_evenly_from_the_start_to_the_end() {
         let spread = Spread::new(Timestamp(0), Duration::from_secs(1_800), 900_000);
-        assert_eq!(spread.cap(2_000), 500, "a second's worth");
+        assert_eq!(spread.cap(), 500, "a second's worth");
         let due = |reached, jitter| spread.due(reached, jitter).0 / 1_000;
         assert_eq!((due(0, 0.0), due(450_000, 0.0), due(900_000, 0.0)), (0, 900_000, 1_800_000));
         assert_eq!(due(450_000, 0.5), 900_500, "half a slot later");
         assert_eq!(due(2_000_000, 9.0), 1_801_000, "nothing is due after the last slot");
         assert_eq!(spread.rate(), 500.0);
         let few = Spread::new(Timestamp(0), Duration::from_secs(86_400), 10);
-        assert_eq!(few.cap(200), 1);
+        assert_eq!(few.cap(), 1);
     }
 
     #[test]

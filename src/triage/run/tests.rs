@@ -197,6 +197,43 @@ async fn a_destination_that_accepts_nothing_stops_the_run_before_every_job_is_tr
     assert!(receipt.halted.unwrap().contains("accepted no job"));
 }
 
+/// How often the ledger has waited for the disk since its file was made: frames of its log that end a transaction.
+fn commits(ledger: &Ledger) -> usize {
+    let mut log = ledger.path().as_os_str().to_owned();
+    log.push("-wal");
+    let log = std::fs::read(log).unwrap();
+    let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
+    log[32..].chunks(24 + page).filter(|frame| frame[4..8] != [0; 4]).count()
+}
+
+#[tokio::test]
+async fn the_ledger_waits_for_the_disk_once_a_batch() {
+    let bench = Bench::new(200).await;
+    let run = bench.all(Action::Replay).await;
+    let before = commits(&bench.ledger);
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    // The run is started, its first batch begun, each of twenty ended, and the run ended.
+    assert_eq!(commits(&bench.ledger) - before, 1 + 1 + 20 + 1);
+}
+
+#[tokio::test]
+async fn a_run_that_keeps_to_a_rate_names_no_batch_before_its_time() {
+    let bench = Bench::new(30).await;
+    let run = bench.all(Action::Replay).await;
+    let mut progress = bench.progress.subscribe();
+    let looked = async {
+        progress.wait_for(|p| p.tally.done == 10).await.unwrap();
+        let tally = bench.ledger.tally(&run).await.unwrap();
+        bench.control.stop();
+        tally
+    };
+    let slow = RunOptions { rate: Some(10.0), ..small() };
+    let (receipt, tally) = tokio::join!(bench.execute(&run, slow), looked);
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (10, 0, 20));
+    assert_eq!(receipt.run.tally, tally);
+}
+
 #[tokio::test]
 async fn a_stop_ends_after_the_batch_that_runs_and_resume_does_the_rest() {
     let bench = Bench::new(30).await;

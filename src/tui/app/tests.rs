@@ -699,3 +699,21 @@ fn a_run_is_resumed_by_a_line_that_reaches_its_source() {
     let elsewhere = Source { label: "archive".into(), ..source };
     assert!(!elsewhere.resume(&run("r-1")).contains("--url"));
 }
+
+#[test]
+fn what_may_take_long_is_asked_when_the_bars_have_come_and_not_before_the_rows() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    let asked: Vec<Slot> = console.asked.iter().map(|(_, slot, _)| *slot).collect();
+    assert_eq!(asked, [Slot::Histogram, Slot::Page]);
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    assert!(console.request(Slot::Totals).is_none());
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert!(console.request(Slot::Totals).is_some());
+    console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, Count::exact(3))])));
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
+    assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
+}

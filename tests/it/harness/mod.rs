@@ -26,6 +26,7 @@ mod pgbouncer;
 mod postgres;
 pub mod process;
 mod server;
+mod wire;
 
 use std::io::Write;
 use std::sync::{Mutex, OnceLock};
@@ -34,6 +35,7 @@ use std::time::{Duration, Instant};
 pub use database::{Engine, TestDb};
 pub use pgbouncer::Pooler;
 pub use server::Server;
+pub use wire::{Said, Wire};
 
 /// The user that the throwaway servers know.
 pub const USER: &str = "dlq";

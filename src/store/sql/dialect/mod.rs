@@ -164,9 +164,9 @@ pub(super) trait Speech: Sync {
     /// that has no transactions; in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
-    /// The planner's statistics of a column: `value, frequency in millionths`, and the table's rows as the row whose
-    /// first column is NULL and whose third is 1. `None` where the database keeps none that we can read.
-    fn statistics(&self, _place: Place<'_>, _column: &str) -> Option<Statement> {
+    /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
+    /// value of the row whose first is NULL. `None` where the database keeps none that we can read.
+    fn statistics(&self, _place: Place<'_>, _columns: &[&str]) -> Option<Statement> {
         None
     }
 
