@@ -232,23 +232,29 @@ async fn check_destination(
         ReplayDestination::Command => return Ok(Destination::Command),
         ReplayDestination::Table(name) => name,
     };
-    let (schema, table) = name.split_once('.').unwrap_or((&layout.schema, name));
-    let identifier = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
-    if !identifier(schema) || !identifier(table) {
-        return Ok(Destination::Unusable(format!("replay.table is `table` or `schema.table`, not `{name}`")));
-    }
     let columns = layout.spec.verbs.replay.as_ref().and_then(|v| v.into_table.as_ref()).map(|t| &t.columns);
     let Some(columns) = columns else { return Ok(Destination::None) };
-    let catalogue = read_catalogue(engine, &[table.to_owned()], budget).await?;
-    let found = catalogue.iter().find(|(s, _)| s == schema).and_then(|(_, tables)| tables.get(table));
-    let unusable = |why: String| Destination::Unusable(format!("replay.table names {schema}.{table}: {why}"));
+    let places = places(&layout.schema, name);
+    let tables: Vec<String> = places.iter().map(|(_, table)| (*table).to_owned()).collect();
+    let catalogue = read_catalogue(engine, &tables, budget).await?;
+    let found = places.iter().find_map(|(schema, table)| {
+        let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
+        Some((*schema, *table, tables.get(*table)?))
+    });
     Ok(match found {
-        None => unusable("there is no such table".to_owned()),
-        Some(found) => match destination_misfits(table, found, columns).as_slice() {
+        None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
+        Some((schema, table, found)) => match destination_misfits(table, found, columns).as_slice() {
             [] => Destination::Table(format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table))),
-            reasons => unusable(reasons.join("; ")),
+            reasons => Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; "))),
         },
     })
+}
+
+/// What `table` or `schema.table` can mean, as schema and table: both names may hold dots, and whatever else
+/// databases allow, so that the catalogue has to tell.
+fn places<'a>(own_schema: &'a str, name: &'a str) -> Vec<(&'a str, &'a str)> {
+    let splits = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
+    std::iter::once((own_schema, name)).chain(splits).collect()
 }
 
 /// The named tables of every schema that the role sees.
