@@ -323,31 +323,41 @@ async fn check_destination(
         ReplayDestination::Command => return Ok(Destination::Command),
         ReplayDestination::Table(name) => name,
     };
-    let (schema, table) = name.split_once('.').unwrap_or((&layout.schema, name));
-    let identifier = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
-    if !identifier(schema) || !identifier(table) {
-        return Ok(Destination::Unusable(format!("replay.table is `table` or `schema.table`, not `{name}`")));
-    }
     let columns = layout.spec.verbs.replay.as_ref().and_then(|v| v.into_table.as_ref()).map(|t| &t.columns);
     let Some(columns) = columns else { return Ok(Destination::None) };
-    let misfits = |catalogue: &Catalogue| {
-        let found = catalogue.iter().find(|(s, _)| s == schema).and_then(|(_, tables)| tables.get(table));
-        found.map(|found| {
-            let columns = destination_misfits(table, found, columns).into_iter();
-            columns.chain(without_transactions(table, found)).collect::<Vec<_>>()
-        })
+    let places = places(&layout.schema, name);
+    let look = |catalogue: &Catalogue| {
+        let (schema, table, found) = places.iter().find_map(|(schema, table)| {
+            let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
+            Some((*schema, *table, tables.get(*table)?))
+        })?;
+        let misfits = destination_misfits(table, found, columns).into_iter();
+        let reasons: Vec<String> = misfits.chain(without_transactions(table, found)).collect();
+        Some((schema, table, reasons))
     };
-    let mut reasons = misfits(seen);
-    if reasons.as_ref().is_none_or(|reasons| !reasons.is_empty()) {
+    let quoted = |schema: &str, table: &str| format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table));
+    let found = match look(seen) {
+        Some((schema, table, reasons)) if reasons.is_empty() => Some((schema, table, reasons)),
         // It was not asked for then, or has been mended since.
-        reasons = misfits(&read_catalogue(engine, &[table.to_owned()], budget).await?);
-    }
-    let unusable = |why: String| Destination::Unusable(format!("replay.table names {schema}.{table}: {why}"));
-    Ok(match reasons.as_deref() {
-        None => unusable("there is no such table".to_owned()),
-        Some([]) => Destination::Table(format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table))),
-        Some(reasons) => unusable(reasons.join("; ")),
+        _ => {
+            let tables: Vec<String> = places.iter().map(|(_, table)| (*table).to_owned()).collect();
+            look(&read_catalogue(engine, &tables, budget).await?)
+        }
+    };
+    Ok(match found {
+        None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
+        Some((schema, table, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table)),
+        Some((schema, table, reasons)) => {
+            Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
+        }
     })
+}
+
+/// What `table` or `schema.table` can mean, as schema and table: both names may hold dots, and whatever else
+/// databases allow, so that the catalogue has to tell.
+fn places<'a>(own_schema: &'a str, name: &'a str) -> Vec<(&'a str, &'a str)> {
+    let splits = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
+    std::iter::once((own_schema, name)).chain(splits).collect()
 }
 
 /// The named tables of every schema that the role sees.

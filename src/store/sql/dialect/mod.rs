@@ -180,8 +180,23 @@ pub(super) trait Speech: Sync {
 pub(super) struct WindowShape<'a> {
     pub(super) table: &'a str,
     pub(super) key: &'a str,
-    pub(super) order: &'a str,
+    /// The expressions over `t` that order it, all in the same direction.
+    pub(super) by: &'a [&'a str],
+    pub(super) descending: bool,
     pub(super) rows: usize,
+}
+
+impl WindowShape<'_> {
+    /// What stands after ORDER BY.
+    pub(super) fn order(&self) -> String {
+        order_by(self.by, self.descending)
+    }
+}
+
+/// What stands after ORDER BY for expressions that all go in one direction.
+pub(super) fn order_by(by: &[&str], descending: bool) -> String {
+    let direction = if descending { "DESC" } else { "ASC" };
+    by.iter().map(|expr| format!("{expr} {direction}")).collect::<Vec<_>>().join(", ")
 }
 
 /// An instant as a database without time zones writes it; beyond its calendar, the last instant that it knows.

@@ -147,7 +147,8 @@ impl Speech for Postgres {
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
         // The columns that nobody uses are dropped from the inner select; what is kept out of line is not fetched.
-        let WindowShape { table, order, rows, .. } = shape;
+        let WindowShape { table, rows, .. } = shape;
+        let order = shape.order();
         sql.push(&format!("(SELECT t.*, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "));
         within(sql);
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS t"));
