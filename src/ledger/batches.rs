@@ -126,6 +126,7 @@ impl Ledger {
             .execute(&mut *tx)
             .await
             .map_err(|e| self.fault(e))?;
+        self.drop_notes(&mut tx, seq).await?;
         tx.commit().await.map_err(|e| self.fault(e))
     }
 
@@ -142,6 +143,7 @@ impl Ledger {
         ] {
             sqlx::query(sql).bind(seq).bind(batch.0).execute(&mut *tx).await.map_err(|e| self.fault(e))?;
         }
+        self.drop_notes(&mut tx, seq).await?;
         tx.commit().await.map_err(|e| self.fault(e))
     }
 

@@ -91,13 +91,13 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
 }
 
 async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
-    let migrations = Migrator::with_migrations(vec![Migration::new(
-        1,
-        "runs".into(),
-        MigrationType::Simple,
-        include_str!("../../migrations/ledger/sqlite/0001_runs.sql").into_sql_str(),
-        false,
-    )]);
+    let migration = |no, name: &'static str, sql: &'static str| {
+        Migration::new(no, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    let migrations = Migrator::with_migrations(vec![
+        migration(1, "runs", include_str!("../../migrations/ledger/sqlite/0001_runs.sql")),
+        migration(2, "transactions", include_str!("../../migrations/ledger/sqlite/0002_transactions.sql")),
+    ]);
     let mut tried = 0;
     loop {
         let Err(error) = migrations.run(pool).await else { return Ok(()) };

@@ -15,7 +15,7 @@ pub mod sql;
 
 use futures_util::future::BoxFuture;
 
-pub use batch::{Archive, Batch, Deliver, FreezeStep, Frozen, Message};
+pub use batch::{Archive, Batch, Deliver, Ending, FreezeStep, Frozen, Message, Witness};
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};
 pub use info::{Availability, Budget, StoreInfo};
@@ -74,6 +74,11 @@ pub trait Store: Send + Sync {
     /// When the database failed as a whole; a `retryable` error leaves it open whether the batch took effect,
     /// and applying it again is safe: jobs that are no longer dead are skipped.
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>>;
+
+    /// How a transaction ended that [`Batch::witness`] was told of.
+    fn ending<'a>(&'a self, _transaction: &'a str, _budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        Box::pin(async { Ok(Ending::Unknown) })
+    }
 
     /// Where replayed jobs have got to.
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>>;

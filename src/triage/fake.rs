@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     After(StoreError),
     /// It takes effect and never returns: the process is about to die.
     Hang,
+    /// It is undone at the very end, after its transaction was noted.
+    Undone(StoreError),
 }
 
 #[derive(Clone, Debug)]
@@ -45,6 +47,8 @@ pub(crate) struct Data {
     pub(crate) removes: bool,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
+    /// Transactions and whether they were committed, where the database remembers that.
+    pub(crate) endings: Option<Vec<bool>>,
 }
 
 pub(crate) struct Fake {
@@ -243,6 +247,18 @@ impl Store for Fake {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
                 deliver.deliver(dead.iter().map(message).collect()).await;
             }
+            let undone = matches!(fault, Some(Fault::Undone(_)));
+            let name = self.with(|data| {
+                let endings = data.endings.as_mut()?;
+                endings.push(!undone);
+                Some((endings.len() - 1).to_string())
+            });
+            if let (Some(name), Some(witness)) = (name, &batch.witness) {
+                witness.note(&name, &dead).await.map_err(StoreError::Input)?;
+            }
+            if let Some(Fault::Undone(error)) = fault {
+                return Err(error);
+            }
             let outcomes = self.with(|data| {
                 data.batches.push(batch.ids.len());
                 batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
@@ -253,6 +269,19 @@ impl Store for Fake {
                 _ => Ok(outcomes),
             }
         })
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, _: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        let known = self.with(|data| {
+            let endings = data.endings.as_ref()?;
+            endings.get(transaction.parse::<usize>().ok()?).copied()
+        });
+        let ending = match known {
+            Some(true) => Ending::Committed,
+            Some(false) => Ending::Undone,
+            None => Ending::Unknown,
+        };
+        Box::pin(async move { Ok(ending) })
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

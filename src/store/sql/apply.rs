@@ -140,7 +140,7 @@ impl SqlStore {
         if let Err(error) = self.keep(work, &held).await {
             return undo(tx, error).await;
         }
-        if let Err(error) = self.run_steps(&mut tx, work, steps, &held.rows).await {
+        if let Err(error) = self.run_witnessed(&mut tx, work, steps, &held.rows).await {
             return undo(tx, error).await;
         }
         tx.commit().await?;

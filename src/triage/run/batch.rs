@@ -1,6 +1,7 @@
 //! One batch against the store: tried until every job is answered for, the store says for certain that nothing
 //! happened, or nobody wants to wait any longer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,7 +10,7 @@ use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
-use crate::ledger::Settled;
+use crate::ledger::{LedgerWitness, Settled};
 use crate::store::{Batch, StoreError};
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -120,6 +121,7 @@ impl Engine<'_> {
             run_after: self.options.run_after,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: Some(self.archive.clone()),
+            witness: Some(Arc::new(LedgerWitness::new(self.ledger.clone(), self.run.id.clone()))),
         };
         self.desk.store.apply(batch, &self.budget).await
     }
