@@ -120,14 +120,14 @@ impl LiveCounts {
         self.drift.entry(value.clone()).or_default().ours += n;
     }
 
-    /// The counts as they are now, the largest first, with trends.
+    /// The counts as they are now, in the order of the facet, with trends.
     pub fn histogram(&self) -> Histogram {
         let mut bars: Vec<Bar> = self.base.bars.iter().map(|bar| self.bar(bar)).collect();
         let listed: std::collections::HashSet<&Value> = self.base.bars.iter().map(|bar| &bar.value).collect();
         let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.net() > 0);
         bars.extend(added.map(|(value, _)| self.bar(&empty(value.clone()))));
         bars.retain(|bar| bar.count.n > 0 || bar.count.exactness != Exactness::Exact);
-        bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+        bars.sort_by(|a, b| self.base.facet.order(a, b));
         let net = self.drift.values().map(Drift::net).sum();
         Histogram { bars, total: self.moved(self.base.total, net), as_of: self.as_of, ..self.base.clone() }
     }
