@@ -167,7 +167,10 @@ fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, look: &L
     let mut rows: Vec<(String, u64)> = shares[..listed].iter().map(|s| (name(s), s.n)).collect();
     let rest: u64 = shares[listed..].iter().map(|s| s.n).sum();
     if rest > 0 {
-        rows.push((format!("{} others", shares.len() - listed), rest));
+        // One of those may be the sum of values that nobody counted.
+        let counted = shares[listed..].iter().all(|s| !s.rest);
+        let others = if counted { format!("{} others", shares.len() - listed) } else { "all others".into() };
+        rows.push((others, rest));
     }
     let number = rows.iter().map(|(_, n)| grouped(*n).len()).max().unwrap_or(0);
     let bar = if width >= 60 { 16 } else { 0 };
