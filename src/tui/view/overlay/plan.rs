@@ -197,7 +197,7 @@ fn sample<'p>(plan: &'p Plan, width: usize, look: &Look, now: Timestamp) -> Vec<
         Phrase::of(Role::Time, format!("  {when:<11} "))
             .and(Role::Error, error)
             .and(Role::Class, format!(" {class} "))
-            .and(Role::Text, words::field(row.message.as_ref()))
+            .and(Role::Text, words::field(row.message_beyond_class().as_ref()))
     });
     rows.collect()
 }
