@@ -89,12 +89,28 @@ impl LiveCounts {
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], cost: Duration) {
         self.news.learn(&base);
+        self.find_late(&base);
         self.as_of = base.as_of;
         self.base = base;
         self.cost = cost;
         self.recent = by_bucket(recent);
         self.drift.clear();
         self.changed = false;
+    }
+
+    /// Counts as deaths what a full count finds and no look could see: jobs that are older than the recent past and died
+    /// meanwhile, as an event does whose retries took hours. Where jobs of a value went as well they hide each other, so
+    /// that growth is rather too small.
+    fn find_late(&mut self, base: &Histogram) {
+        if self.base.progress.is_some() || base.progress.is_some() {
+            return;
+        }
+        let before: HashMap<&Value, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
+        for bar in &base.bars {
+            let seen = self.drift.get(&bar.value).map_or(0, |drift| drift.seen);
+            let known = before.get(&bar.value).copied().unwrap_or(0).saturating_add_signed(seen);
+            self.arrivals.add(&bar.value, bar.count.n.saturating_sub(known), base.as_of);
+        }
     }
 
     /// Takes in the recounted buckets from one on, or that nothing changed.
