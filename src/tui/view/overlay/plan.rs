@@ -229,3 +229,22 @@ fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
         None => pen.put(Role::Key, "n").put(Role::Dim, " dismisses: nothing is touched"),
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_nobody_counted_are_not_given_a_number() {
+        let look = Look::of("none", true, |_| None);
+        let share = |n: u64, rest| Share { value: Some(format!("class {n}").as_str().into()), n, rest };
+        let last = |shares: &[Share]| {
+            let lines = split(shares, 100, Role::Text, 50, &look);
+            format!("{:?}", lines.last().expect("a line"))
+        };
+        let mut shares: Vec<Share> = (1..=10).map(|n| share(n, false)).collect();
+        assert!(last(&shares).contains(&format!("{} others", 10 - (SHARES - 1))), "{}", last(&shares));
+        shares.push(share(70, true));
+        assert!(last(&shares).contains("all others"), "{}", last(&shares));
+    }
+}
