@@ -147,6 +147,7 @@ fn migrations() -> Migrator {
     };
     Migrator::with_migrations(vec![
         migration(1, "runs", include_str!("../../migrations/ledger/sqlite/0001_runs.sql")),
+        migration(2, "transactions", include_str!("../../migrations/ledger/sqlite/0002_transactions.sql")),
         migration(3, "options", include_str!("../../migrations/ledger/sqlite/0003_options.sql")),
     ])
 }

@@ -20,4 +20,5 @@ mod store_destinations;
 mod store_filters;
 mod store_odd;
 mod store_story;
+mod store_witness;
 mod terminal;

@@ -124,6 +124,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         run_after: None,
         deliver: None,
         archive: None,
+        witness: None,
     }
 }
 

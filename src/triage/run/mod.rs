@@ -5,6 +5,7 @@ mod control;
 mod doubt;
 mod engine;
 mod pace;
+mod testimony;
 #[cfg(test)]
 mod tests;
 

@@ -152,6 +152,47 @@ async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() 
     assert_eq!(bench.live().len(), 5);
 }
 
+#[tokio::test]
+async fn a_job_in_doubt_without_a_trace_is_done_where_the_database_remembers_that_it_was_committed() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
+        data.faults = [Fault::Undone(dropped()), Fault::After(dropped()), Fault::Before(dropped())].into();
+    });
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    assert!(bench.ledger.transactions(&run).await.unwrap().is_empty(), "notes are dropped with the last doubt");
+}
+
+#[tokio::test]
+async fn a_row_that_somebody_else_removed_while_it_was_in_doubt_is_not_claimed() {
+    let bench = Bench::new(10).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
+        data.faults.push_back(Fault::Undone(dropped()));
+        data.faults.extend((0..1_000).map(|_| Fault::Before(dropped())));
+    });
+    let mut progress = bench.progress.subscribe();
+    let stopper = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("trying again"))).await.unwrap();
+        bench.control.stop();
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), stopper);
+    assert_eq!(receipt.run.tally.in_doubt, 10);
+    assert_eq!(bench.ledger.transactions(&run).await.unwrap().len(), 1);
+    bench.fake.with(|data| {
+        data.faults.clear();
+        data.rows.remove(&3);
+    });
+    let receipt =
+        resume(&bench.fake.desk(), &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await.unwrap();
+    assert_eq!((receipt.run.tally.done, receipt.run.tally.skipped.clone()), (9, vec![("gone".to_owned(), 1)]));
+    assert_eq!(bench.live().len(), 9);
+}
+
 struct Count(std::sync::Mutex<Vec<String>>);
 
 impl crate::store::Deliver for Count {

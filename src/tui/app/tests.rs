@@ -680,6 +680,21 @@ fn a_look_that_does_not_come_back_is_drawn_as_late_without_any_key() {
 }
 
 #[test]
+fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
+    let mut console = Console::with_jobs(3);
+    let totals = vec![(State::Dead, Count::exact(2)), (State::Resolved, Count::exact(1))];
+    let dead = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1);
+    console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 6)])))));
+    assert_eq!(dead(&console), Some(Count::exact(9)));
+    console.keys("/").text("error:A").keys("Enter");
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert_eq!(dead(&console), Some(Count::exact(9)), "three of them match");
+}
+
+#[test]
 fn once_the_keys_go_to_the_bars_no_count_moves_the_cursor_to_another() {
     let mut console = Console::with_jobs(3);
     console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));

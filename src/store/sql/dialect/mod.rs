@@ -160,6 +160,16 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// The transaction at hand, as a contract column by which its end can be told later; `None` where it cannot.
+    fn transaction(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How such a transaction ended, in one row: `committed`, `aborted`, anything else where that is not known.
+    fn ending(&self, _transaction: &str) -> Option<Statement> {
+        None
+    }
+
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
     /// that has no transactions; in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;

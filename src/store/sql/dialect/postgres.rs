@@ -222,6 +222,17 @@ impl Speech for Postgres {
         Some((parts.next()?.ok()?, parts.next()?.ok()?))
     }
 
+    fn transaction(&self) -> Option<&'static str> {
+        Some("pg_current_xact_id()::text")
+    }
+
+    fn ending(&self, transaction: &str) -> Option<Statement> {
+        let mut sql = Sql::new(&Postgres);
+        let place = sql.text(transaction);
+        sql.push(&format!("SELECT pg_xact_status({place}::text::xid8)::text"));
+        Some(sql.done())
+    }
+
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Postgres);
         sql.push(
