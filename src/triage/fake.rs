@@ -274,10 +274,10 @@ impl Store for Fake {
                 endings.push(!undone);
                 Some((endings.len() - 1).to_string())
             });
-            if let (Some(name), Some(witness)) = (name, &batch.witness) {
-                if let Err(why) = witness.note(&name, &dead).await {
-                    return failed(StoreError::Input(why));
-                }
+            if let (Some(name), Some(witness)) = (name, &batch.witness)
+                && let Err(why) = witness.note(&name, &dead).await
+            {
+                return failed(StoreError::Input(why));
             }
             if let Some(Fault::Undone(error)) = fault {
                 return failed(error);

@@ -684,8 +684,10 @@ fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
     let mut console = Console::with_jobs(3);
     let totals = vec![(State::Dead, Count::exact(2)), (State::Resolved, Count::exact(1))];
     let dead = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1);
-    console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
     console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 2)])))));
+    console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    console.keys("r");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 6)])))));
     assert_eq!(dead(&console), Some(Count::exact(9)));
     console.keys("/").text("error:A").keys("Enter");
