@@ -10,6 +10,7 @@ use super::operator;
 use super::source::{Origin, Session};
 use crate::adapter::Library;
 use crate::config::{ReplayTo, Source};
+use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
@@ -18,7 +19,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
-use crate::store::{Budget, Deliver};
+use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
 use crate::triage::Desk;
 use crate::triage::deliver::CommandDestination;
 use crate::triage::judged::Judged;
@@ -31,8 +32,10 @@ pub struct Opened {
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Deadline and cancel switch of every statement.
     pub budget: Budget,
-    /// When the command began: relative times of filters are resolved against it.
+    /// When the command began.
     pub now: Timestamp,
+    /// The same instant by the source's clock: relative times of filters are resolved against it.
+    clock: Timestamp,
     /// Jobs above which the number must be typed.
     pub confirm_count: u64,
     redactor: Redactor,
@@ -176,6 +179,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
     Ok(Opened {
         deliver: deliver(&surveyed.origin),
+        clock: desk.store.clock(),
         desk,
         budget,
         now: Timestamp::now(),
@@ -207,7 +211,36 @@ impl Opened {
     /// # Errors
     /// With the column that is wrong, and what was expected there.
     pub fn filter(&self, text: Option<&str>) -> Result<Filter> {
-        filter(text).map(|f| f.resolve(self.now))
+        filter(text).map(|f| f.resolve(self.clock))
+    }
+
+    /// Counts by a facet to the end, and returns the last step: complete, with where looks take over.
+    ///
+    /// # Errors
+    /// When the store does not offer the facet, or the database fails.
+    pub async fn count(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep> {
+        let info = self.desk.store.info();
+        if !info.facets.contains(&facet) {
+            let known: Vec<&str> = info.facets.iter().map(|f| f.word()).collect();
+            let message = format!("{} cannot be counted by {facet}; it can by {}", info.title, known.join(", "));
+            return Err(Fault::usage(message).into());
+        }
+        Ok(self.count_to_end(facet, filter).await?)
+    }
+
+    /// As [`Opened::count`], for a facet that the store is known to offer.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, StoreError> {
+        let mut query = HistogramQuery { facet, filter: filter.clone(), resume: None };
+        loop {
+            let step = self.desk.store.histogram(query.clone(), &self.budget).await?;
+            match step.resume {
+                Some(resume) => query.resume = Some(resume),
+                None => return Ok(step),
+            }
+        }
     }
 
     /// The row with what looks like a secret masked.

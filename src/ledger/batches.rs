@@ -161,6 +161,8 @@ impl Ledger {
             .execute(&mut *tx)
             .await
             .map_err(|e| self.fault(e))?;
+        // Before the next ones are named, which are not settled.
+        self.drop_notes(&mut tx, seq).await?;
         let begun = self.name_next(&mut tx, seq, n, now).await?;
         tx.commit().await.map_err(|e| self.fault(e))?;
         Ok(begun)
@@ -179,6 +181,7 @@ impl Ledger {
         ] {
             sqlx::query(sql).bind(seq).bind(batch.0).execute(&mut *tx).await.map_err(|e| self.fault(e))?;
         }
+        self.drop_notes(&mut tx, seq).await?;
         tx.commit().await.map_err(|e| self.fault(e))
     }
 

@@ -66,6 +66,19 @@ impl Ledger {
         self.pool.close().await;
     }
 
+    /// Lets the file grow no further than `pages`, or than it is: a disk that is full.
+    #[cfg(test)]
+    pub(crate) async fn limit_pages(&self, pages: u32) {
+        // Each connection has a limit of its own.
+        let mut held = Vec::new();
+        for _ in 0..self.pool.options().get_max_connections() {
+            let mut connection = self.pool.acquire().await.unwrap();
+            let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+            sqlx::query(limit).execute(&mut *connection).await.unwrap();
+            held.push(connection);
+        }
+    }
+
     /// The folder in which processes hold the runs that they execute.
     pub(super) fn holds(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_os_string();
@@ -129,13 +142,14 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
 }
 
 fn migrations() -> Migrator {
-    Migrator::with_migrations(vec![Migration::new(
-        1,
-        "runs".into(),
-        MigrationType::Simple,
-        include_str!("../../migrations/ledger/sqlite/0001_runs.sql").into_sql_str(),
-        false,
-    )])
+    let migration = |no, name: &'static str, sql: &'static str| {
+        Migration::new(no, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(vec![
+        migration(1, "runs", include_str!("../../migrations/ledger/sqlite/0001_runs.sql")),
+        migration(2, "transactions", include_str!("../../migrations/ledger/sqlite/0002_transactions.sql")),
+        migration(3, "options", include_str!("../../migrations/ledger/sqlite/0003_options.sql")),
+    ])
 }
 
 async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
@@ -20,6 +21,7 @@ fn intent(action: Action) -> RunIntent {
         filter: "error:Boom".into(),
         resolved: "error:Boom".into(),
         reason: Some("the gateway is back".into()),
+        pacing: Pacing { rate: Some(200.0), ..Pacing::default() },
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
         frozen_at: T,
     }
@@ -298,14 +300,7 @@ async fn a_full_disk_is_told_and_leaves_what_was_written_before() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2_000).await;
     ledger.start(&run, T).await.unwrap();
-    // Each connection has a limit of its own.
-    let mut held = Vec::new();
-    for _ in 0..ledger.pool.options().get_max_connections() {
-        let mut connection = ledger.pool.acquire().await.unwrap();
-        sqlx::query("PRAGMA max_page_count = 1").execute(&mut *connection).await.unwrap();
-        held.push(connection);
-    }
-    drop(held);
+    ledger.limit_pages(1).await;
     let big = vec![(JobId::new("0"), "x".repeat(4_000_000))];
     let fault = ledger.keep_archive(&run, &big).await.unwrap_err();
     assert!(matches!(&fault, LedgerError::Unusable { .. }), "{fault}");

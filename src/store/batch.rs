@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cursor, Scanned};
-use crate::domain::action::Action;
+use super::{Cursor, Result, Scanned, StoreError};
+use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -62,6 +62,26 @@ pub trait Archive: Send + Sync {
     fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>>;
 }
 
+/// Remembers which transaction acts on which jobs: after an interruption the database can say how it ended.
+pub trait Witness: Send + Sync {
+    /// Notes it before the transaction commits; returns only when the note is durable.
+    ///
+    /// # Errors
+    /// When it could not be noted: then nothing is committed.
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), String>>;
+}
+
+/// How a transaction ended, as far as the database remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All of it took effect.
+    Committed,
+    /// None of it did.
+    Undone,
+    /// It has not ended, nobody remembers it, or the database keeps no such record.
+    Unknown,
+}
+
 /// One batch of an action.
 #[derive(Clone)]
 pub struct Batch {
@@ -80,4 +100,51 @@ pub struct Batch {
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Keeps rows that are to be deleted.
     pub archive: Option<Arc<dyn Archive>>,
+    /// Remembers the transactions, where the database can tell later how they ended.
+    pub witness: Option<Arc<dyn Witness>>,
+}
+
+/// How far a batch has got.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The jobs that are answered for.
+    pub outcomes: Vec<JobOutcome>,
+    /// Why there are others that are not.
+    pub broke: Option<Broke>,
+}
+
+impl Applied {
+    /// The outcome of every job, or why the batch broke off.
+    ///
+    /// # Errors
+    /// When not every job is answered for.
+    pub fn whole(self) -> Result<Vec<JobOutcome>> {
+        match self.broke {
+            None => Ok(self.outcomes),
+            Some(Broke { error, .. }) => Err(error),
+        }
+    }
+}
+
+/// Why a batch broke off before every job was answered for.
+#[derive(Debug)]
+pub struct Broke {
+    /// What went wrong.
+    pub error: StoreError,
+    /// Whether jobs without an answer may have been acted on all the same; else nothing happened to them.
+    pub unsure: bool,
+}
+
+impl Broke {
+    /// An error of a COMMIT: without an answer to it nobody knows whether it took effect.
+    pub fn at_commit(error: StoreError) -> Self {
+        let unsure = error.retryable() && !matches!(error, StoreError::Locked(_));
+        Self { error, unsure }
+    }
+}
+
+impl From<StoreError> for Broke {
+    fn from(error: StoreError) -> Self {
+        Self { error, unsure: false }
+    }
 }

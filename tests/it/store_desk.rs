@@ -124,12 +124,13 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         run_after: None,
         deliver: None,
         archive: None,
+        witness: None,
     }
 }
 
 pub async fn apply(store: &dyn Store, batch: Batch) -> BTreeMap<JobId, dlq_tui::domain::action::JobResult> {
     let wanted: BTreeSet<JobId> = batch.ids.iter().cloned().collect();
-    let outcomes: Vec<JobOutcome> = store.apply(batch, &budget()).await.expect("a batch");
+    let outcomes: Vec<JobOutcome> = store.apply(batch, &budget()).await.whole().expect("a batch");
     assert_eq!(outcomes.len(), wanted.len(), "each job is answered for once: {outcomes:?}");
     let map: BTreeMap<_, _> = outcomes.into_iter().collect();
     assert_eq!(map.keys().cloned().collect::<BTreeSet<_>>(), wanted);

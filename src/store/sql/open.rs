@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::row::Cells;
 use super::target::Target;
 use super::watch::{Axis, Look};
-use crate::adapter::{Adapter, Column, Spec, Table, Verb, destination_misfits, fit};
+use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, destination_misfits, fit, pieces};
 use crate::domain::action::Action;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
@@ -28,6 +28,8 @@ pub struct Found {
     pub schema: String,
     /// The dead-letter table.
     pub table: String,
+    /// Why nothing can be written safely, where that is so.
+    unsafe_to_write: Option<String>,
     columns: Table,
     /// The tables that were asked for along with it.
     seen: Arc<Catalogue>,
@@ -183,6 +185,9 @@ fn matched(specs: &Specs<'_>, catalogue: Catalogue) -> Detection {
                     title: spec.title.clone(),
                     schema: schema.clone(),
                     table: spec.table.clone(),
+                    unsafe_to_write: std::iter::once(&spec.table)
+                        .chain(spec.detect.tables.keys())
+                        .find_map(|name| without_transactions(name, tables.get(name)?)),
                     columns: table.clone(),
                     seen: Arc::clone(&catalogue),
                 });
@@ -244,7 +249,11 @@ pub async fn open(
 
 fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Destination) -> StoreInfo {
     let verbs = &layout.spec.verbs;
-    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, availability(verbs.get(a)?, destination)))).collect();
+    let available = |verb: &Verb| match &found.unsafe_to_write {
+        Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason.clone()),
+        _ => availability(verb, destination),
+    };
+    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, available(verbs.get(a)?)))).collect();
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -255,9 +264,30 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         facets: layout.facets(),
         sorts,
         actions,
+        defers: defers(verbs.replay.as_ref(), destination),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
     }
+}
+
+/// Whether the statements of a replay say when the job may run.
+fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
+    let steps = match (destination, verb) {
+        (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
+        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => &table.steps,
+        (_, Some(verb)) => &verb.steps,
+    };
+    let says_when = |piece: &Piece<'_>| matches!(piece, Piece::Hole("run_after" | "run_after_utc"));
+    steps.iter().any(|step| pieces(step.sql.get_ref()).iter().any(says_when))
+}
+
+/// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.
+fn without_transactions(name: &str, table: &Table) -> Option<String> {
+    let engine = table.without_transactions.as_ref()?;
+    Some(format!(
+        "{name} is a {engine} table, which has no transactions: a job could be lost between two statements, or be taken \
+         by two at once; ALTER TABLE {name} ENGINE = InnoDB makes it safe"
+    ))
 }
 
 fn availability(verb: &Verb, destination: &Destination) -> Availability {
@@ -293,28 +323,41 @@ async fn check_destination(
         ReplayDestination::Command => return Ok(Destination::Command),
         ReplayDestination::Table(name) => name,
     };
-    let (schema, table) = name.split_once('.').unwrap_or((&layout.schema, name));
-    let identifier = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
-    if !identifier(schema) || !identifier(table) {
-        return Ok(Destination::Unusable(format!("replay.table is `table` or `schema.table`, not `{name}`")));
-    }
     let columns = layout.spec.verbs.replay.as_ref().and_then(|v| v.into_table.as_ref()).map(|t| &t.columns);
     let Some(columns) = columns else { return Ok(Destination::None) };
-    let misfits = |catalogue: &Catalogue| {
-        let found = catalogue.iter().find(|(s, _)| s == schema).and_then(|(_, tables)| tables.get(table));
-        found.map(|found| destination_misfits(table, found, columns))
+    let places = places(&layout.schema, name);
+    let look = |catalogue: &Catalogue| {
+        let (schema, table, found) = places.iter().find_map(|(schema, table)| {
+            let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
+            Some((*schema, *table, tables.get(*table)?))
+        })?;
+        let misfits = destination_misfits(table, found, columns).into_iter();
+        let reasons: Vec<String> = misfits.chain(without_transactions(table, found)).collect();
+        Some((schema, table, reasons))
     };
-    let mut reasons = misfits(seen);
-    if reasons.as_ref().is_none_or(|reasons| !reasons.is_empty()) {
+    let quoted = |schema: &str, table: &str| format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table));
+    let found = match look(seen) {
+        Some((schema, table, reasons)) if reasons.is_empty() => Some((schema, table, reasons)),
         // It was not asked for then, or has been mended since.
-        reasons = misfits(&read_catalogue(engine, &[table.to_owned()], budget).await?);
-    }
-    let unusable = |why: String| Destination::Unusable(format!("replay.table names {schema}.{table}: {why}"));
-    Ok(match reasons.as_deref() {
-        None => unusable("there is no such table".to_owned()),
-        Some([]) => Destination::Table(format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table))),
-        Some(reasons) => unusable(reasons.join("; ")),
+        _ => {
+            let tables: Vec<String> = places.iter().map(|(_, table)| (*table).to_owned()).collect();
+            look(&read_catalogue(engine, &tables, budget).await?)
+        }
+    };
+    Ok(match found {
+        None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
+        Some((schema, table, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table)),
+        Some((schema, table, reasons)) => {
+            Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
+        }
     })
+}
+
+/// What `table` or `schema.table` can mean, as schema and table: both names may hold dots, and whatever else
+/// databases allow, so that the catalogue has to tell.
+fn places<'a>(own_schema: &'a str, name: &'a str) -> Vec<(&'a str, &'a str)> {
+    let splits = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
+    std::iter::once((own_schema, name)).chain(splits).collect()
 }
 
 /// The named tables of every schema that the role sees.
@@ -341,7 +384,9 @@ fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
             catalogue.push((schema, BTreeMap::new()));
         }
         if let Some((_, tables)) = catalogue.last_mut() {
-            tables.entry(table).or_default().columns.push(column);
+            let table = tables.entry(table).or_default();
+            table.columns.push(column);
+            table.without_transactions = cells.text()?;
         }
     }
     Ok(catalogue)

@@ -63,9 +63,9 @@ impl SqlStore {
             trend: Vec::new(),
         };
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
-        bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+        bars.sort_by(|a, b| facet.order(a, b));
         let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
-        Ok(Some(Histogram { facet, bars, total, as_of: self.clock(), progress: None }))
+        Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }
 
     /// Jobs by state, whatever the filter.

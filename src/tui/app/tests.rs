@@ -151,6 +151,7 @@ fn opened() -> Opened {
         facets: vec![Facet::Error, Facet::Class],
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
+        defers: true,
         notation: Arc::default(),
         read_only: None,
     };
@@ -191,6 +192,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        pacing: Default::default(),
         confirm,
     }
 }
@@ -204,6 +206,7 @@ fn run(id: &str) -> Run {
         resolved: String::new(),
         reason: None,
         operator: Operator::default(),
+        pacing: Default::default(),
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
@@ -674,6 +677,23 @@ fn a_look_that_does_not_come_back_is_drawn_as_late_without_any_key() {
     let woken = effects.iter().find_map(|e| if let Effect::WakeAt(at) = e { Some(*at) } else { None });
     assert!(console.model.asks.is_open(Slot::Look));
     assert!(woken.is_some_and(|at| Some(at) <= console.model.live.late_at()), "{woken:?}");
+}
+
+#[test]
+fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
+    let mut console = Console::with_jobs(3);
+    let totals = vec![(State::Dead, Count::exact(2)), (State::Resolved, Count::exact(1))];
+    let dead = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1);
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 2)])))));
+    console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 6)])))));
+    assert_eq!(dead(&console), Some(Count::exact(9)));
+    console.keys("/").text("error:A").keys("Enter");
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert_eq!(dead(&console), Some(Count::exact(9)), "three of them match");
 }
 
 #[test]

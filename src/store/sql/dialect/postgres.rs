@@ -147,7 +147,8 @@ impl Speech for Postgres {
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
         // The columns that nobody uses are dropped from the inner select; what is kept out of line is not fetched.
-        let WindowShape { table, order, rows, .. } = shape;
+        let WindowShape { table, rows, .. } = shape;
+        let order = shape.order();
         sql.push(&format!("(SELECT t.*, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "));
         within(sql);
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS t"));
@@ -221,11 +222,22 @@ impl Speech for Postgres {
         Some((parts.next()?.ok()?, parts.next()?.ok()?))
     }
 
+    fn transaction(&self) -> Option<&'static str> {
+        Some("pg_current_xact_id()::text")
+    }
+
+    fn ending(&self, transaction: &str) -> Option<Statement> {
+        let mut sql = Sql::new(&Postgres);
+        let place = sql.text(transaction);
+        sql.push(&format!("SELECT pg_xact_status({place}::text::xid8)::text"));
+        Some(sql.done())
+    }
+
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Postgres);
         sql.push(
             "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, NULL)::text, \
-             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text \
+             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text, NULL::text \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
              WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname <> 'information_schema' \

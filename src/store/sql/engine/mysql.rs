@@ -1,6 +1,8 @@
 //! MySQL and MariaDB.
 //!
-//! The driver sets the session to UTC, utf8mb4 and `PIPES_AS_CONCAT`, so `||` concatenates in adapter files.
+//! The driver sets the session to UTC and utf8mb4, we set its SQL mode: the same statement means the same on every server,
+//! whatever its own mode makes of quotes, backslashes or empty text, `||` concatenates in adapter files, and a payload that
+//! does not fit its new column is refused. Without a strict mode the server would cut it off and say that all is well.
 //!
 //! Writes run at READ COMMITTED: REPEATABLE READ, the default, locks the gaps between the rows that a batch looks at,
 //! which stalls the application's own inserts, and two replayers with SKIP LOCKED would wait for each other's gaps.
@@ -21,6 +23,8 @@ use crate::store::{Result, StoreError};
 
 /// How long the second connection, which stops a statement, may take.
 const INTERRUPT: Duration = Duration::from_secs(3);
+/// How the server reads our statements, and takes our values.
+const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 /// Room in a packet for what stands around the values.
 const PACKET_HEAD: u64 = 4_096;
 
@@ -68,6 +72,7 @@ struct Server {
 
 /// What the server says of itself.
 async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(Server, Facts)> {
+    bind::command(MODE).execute(&mut *connection).await?;
     if read_only {
         bind::command("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
     }

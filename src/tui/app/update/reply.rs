@@ -160,6 +160,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if model.screen.focus == Focus::Histogram {
         model.histogram.pin();
     }
+    watch::tell_dead(model);
     // A look that is under way goes on from an older watermark.
     model.live.watermark = step.watermark;
     effects.push(model.asks.cancel(Slot::Look));
