@@ -14,7 +14,7 @@ pub fn description(url: &str, rows: u32) -> Vec<String> {
     let size = format!("select pg_size_pretty(pg_total_relation_size('{table}'))");
     let setting = |name: &str| scalar(&format!("select current_setting('{name}')"));
     vec![
-        format!("a machine with {} cores and {} of memory; load {} at the start", cores(), memory(), load()),
+        format!("{} with {} cores and {} of memory; load {} at the start", kind(), cores(), memory(), load()),
         format!(
             "PostgreSQL {} over TCP on 127.0.0.1; fsync {}, synchronous_commit {}, shared_buffers {}",
             setting("server_version"),
@@ -29,6 +29,12 @@ pub fn description(url: &str, rows: u32) -> Vec<String> {
         ),
         format!("dlq-tui {}, {}", env!("CARGO_PKG_VERSION"), rustc()),
     ]
+}
+
+/// A machine whose neighbours are not seen says so: their work is in the figures too.
+fn kind() -> &'static str {
+    let flags = first_line("/proc/cpuinfo", "flags").unwrap_or_default();
+    if flags.split(' ').any(|flag| flag == "hypervisor") { "a virtual machine" } else { "a machine" }
 }
 
 fn cores() -> usize {
