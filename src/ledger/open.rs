@@ -104,13 +104,13 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
 }
 
 async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
-    let migrations = Migrator::with_migrations(vec![Migration::new(
-        1,
-        "runs".into(),
-        MigrationType::Simple,
-        include_str!("../../migrations/ledger/sqlite/0001_runs.sql").into_sql_str(),
-        false,
-    )]);
+    let step = |version, name: &'static str, sql: &'static str| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    let migrations = Migrator::with_migrations(vec![
+        step(1, "runs", include_str!("../../migrations/ledger/sqlite/0001_runs.sql")),
+        step(2, "native", include_str!("../../migrations/ledger/sqlite/0002_native.sql")),
+    ]);
     let mut tried = 0;
     loop {
         let Err(error) = migrations.run(pool).await else { return Ok(()) };

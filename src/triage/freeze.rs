@@ -223,8 +223,7 @@ pub fn replays_pass(filter: &Filter, times: u64) -> bool {
 }
 
 fn frozen(entry: Entry) -> Frozen {
-    let JobRow { id, error_class, job_class, at, state, .. } = entry.row;
-    Frozen { id, error_class, job_class, at, state }
+    Frozen::of(entry.row)
 }
 
 async fn plan(

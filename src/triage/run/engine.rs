@@ -207,7 +207,7 @@ impl<'a> Engine<'a> {
 
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
     async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<Duration, Halt> {
-        let named = self.ledger.frozen_states(&self.run.id, ids).await?;
+        let named = self.ledger.frozen_standings(&self.run.id, ids).await?;
         let answer = self.answer(named, doubtful).await;
         if answer.untouched {
             self.ledger.release_batch(&self.run.id, no).await?;
