@@ -382,6 +382,14 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
 }
 
 #[tokio::test]
+async fn a_job_that_is_named_twice_is_one_job_and_none_is_missing() {
+    let bench = Bench::new(3).await;
+    let ids = ["1", "2", "1", "77"].map(JobId::new).into();
+    let plan = bench.plan(Scope::Jobs(ids), Action::Replay).await.unwrap();
+    assert_eq!((plan.count, plan.warnings), (2, vec!["1 of those that were named no longer exists".to_owned()]));
+}
+
+#[tokio::test]
 async fn times_of_a_filter_count_from_the_sources_clock() {
     let bench = Bench::new(3).await;
     bench.fake.with(|data| data.clock = Timestamp(1_600_000_000_000_000));
