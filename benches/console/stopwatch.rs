@@ -102,13 +102,13 @@ impl Store for Stopwatch {
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let began = Instant::now();
-            let outcomes = self.store.apply(batch, budget).await;
+            let applied = self.store.apply(batch, budget).await;
             let mut laps = self.lock();
             laps.batches.push(began.elapsed());
             if let Some(ended) = laps.ended.replace(Instant::now()) {
                 laps.between.push(began.saturating_duration_since(ended));
             }
-            outcomes
+            applied
         })
     }
 

@@ -13,6 +13,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::ledger::Ledger;
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Confirm, Plan, Scope};
@@ -24,7 +25,15 @@ use crate::triage::plan::{Confirm, Plan, Scope};
 pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
     let scope = scope(opened, action, args)?;
     let ledger = opened.ledger().await?;
-    let ask = Ask { scope, action, reason: args.reason.clone(), type_above: opened.confirm_count, now: opened.now };
+    let ask = Ask {
+        scope,
+        action,
+        reason: args.reason.clone(),
+        pacing: pacing(args, action)?,
+        limit: args.limit,
+        type_above: opened.confirm_count,
+        now: opened.now,
+    };
     let talk = std::io::stderr().is_terminal();
     let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
         if talk {
@@ -49,7 +58,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         false => decide(&plan, args).await?,
     };
     match decision {
-        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, args.output.output).await,
+        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, None, args.output.output).await,
         Decision::ShowOnly => {
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
             show(&plan, args.output.output)?;
@@ -60,6 +69,14 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
             Err(Fault::refused(why).into())
         }
     }
+}
+
+/// How fast the command line wants it.
+fn pacing(args: &ActArgs, action: Action) -> Result<Pacing> {
+    if args.spread.is_some() && action != Action::Replay {
+        return Err(Fault::usage(format!("--spread is for replay: jobs that one {action}s run at no time")).into());
+    }
+    Ok(Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

@@ -1,6 +1,7 @@
 //! Executing a confirmed run without a console: progress on standard error, an orderly stop at an interrupt, the receipt.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -20,8 +21,14 @@ use crate::triage::run::{Receipt, RunControl, RunOptions, execute};
 ///
 /// # Errors
 /// When it cannot be executed, or the record can no longer be kept.
-pub async fn confirmed(opened: &Opened, ledger: &Ledger, run: &RunId, format: Format) -> Result<Code> {
-    let options = RunOptions { deliver: opened.deliver.clone(), ..RunOptions::default() };
+pub async fn confirmed(
+    opened: &Opened,
+    ledger: &Ledger,
+    run: &RunId,
+    rate: Option<f64>,
+    format: Format,
+) -> Result<Code> {
+    let options = RunOptions { deliver: opened.deliver.clone(), rate, ..RunOptions::default() };
     let control = RunControl::new();
     let (tell, told) = watch::channel(start(run));
     let (stop, interrupted) = (control.clone(), opened.budget.cancel.clone());
@@ -67,7 +74,7 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
             return Err(Fault::refused("not confirmed: nothing was written").into());
         }
     }
-    confirmed(opened, &ledger, &id, args.output.output).await
+    confirmed(opened, &ledger, &id, args.rate, args.output.output).await
 }
 
 fn start(run: &RunId) -> RunProgress {
@@ -81,10 +88,14 @@ fn start(run: &RunId) -> RunProgress {
     }
 }
 
-/// Keeps one line on a terminal up to date; says nothing elsewhere but why a run waits.
+/// How often a run without a terminal says how far it is.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Keeps one line on a terminal up to date; elsewhere says now and then how far the run is, and always why it waits.
 async fn report(mut told: watch::Receiver<RunProgress>) {
     let terminal = std::io::stderr().is_terminal();
     let mut said = None;
+    let mut last = Instant::now();
     while told.changed().await.is_ok() {
         let progress = told.borrow_and_update().clone();
         if progress.waiting != said {
@@ -94,16 +105,23 @@ async fn report(mut told: watch::Receiver<RunProgress>) {
             }
         }
         if terminal {
-            let tally = &progress.tally;
-            let reached = tally.done + tally.skipped_total() + tally.failed_total();
-            let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
-            let line = format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate);
-            out::hint(&format!("\r\u{1b}[K{line}"));
+            out::hint(&format!("\r\u{1b}[K{}", line(&progress)));
+        } else if last.elapsed() >= INTERVAL {
+            last = Instant::now();
+            out::say(&format!("{}: {}", progress.run, line(&progress)));
         }
     }
     if terminal {
         out::hint("\r\u{1b}[K");
     }
+}
+
+/// How far a run is: `12,000 of 800,000, 3400/s, 3m left`.
+fn line(progress: &RunProgress) -> String {
+    let tally = &progress.tally;
+    let reached = tally.done + tally.skipped_total() + tally.failed_total();
+    let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
+    format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate)
 }
 
 fn print(receipt: &Receipt, format: Format) -> std::io::Result<()> {
@@ -130,5 +148,19 @@ fn code(receipt: &Receipt) -> Code {
         Code::Failed
     } else {
         Code::Partly
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_how_far_a_run_is() {
+        let tally = Tally { planned: 800_000, done: 11_990, skipped: vec![("gone".into(), 10)], ..Tally::default() };
+        let progress = RunProgress { tally, rate: 3_400.4, ..start(&RunId("r-1".into())) };
+        assert_eq!(line(&progress), "12,000 of 800,000, 3400/s");
+        let late = RunProgress { eta: Some(Duration::from_secs(200)), ..progress };
+        assert_eq!(line(&late), "12,000 of 800,000, 3400/s, 3m left");
     }
 }

@@ -82,6 +82,26 @@ pub trait Archive: Send + Sync {
     fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>>;
 }
 
+/// Remembers which transaction acts on which jobs: after an interruption the database can say how it ended.
+pub trait Witness: Send + Sync {
+    /// Notes it before the transaction commits; returns only when the note is durable.
+    ///
+    /// # Errors
+    /// When it could not be noted: then nothing is committed.
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), String>>;
+}
+
+/// How a transaction ended, as far as the database remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All of it took effect.
+    Committed,
+    /// None of it did.
+    Undone,
+    /// It has not ended, nobody remembers it, or the database keeps no such record.
+    Unknown,
+}
+
 /// One batch of an action.
 #[derive(Clone)]
 pub struct Batch {
@@ -99,6 +119,8 @@ pub struct Batch {
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Keeps rows that are to be deleted.
     pub archive: Option<Arc<dyn Archive>>,
+    /// Remembers the transactions, where the database can tell later how they ended.
+    pub witness: Option<Arc<dyn Witness>>,
 }
 
 /// How far a batch has got.

@@ -15,7 +15,7 @@ pub mod sql;
 
 use futures_util::future::BoxFuture;
 
-pub use batch::{Applied, Archive, Batch, Broke, Deliver, FreezeStep, Frozen, Message, Standing};
+pub use batch::{Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Standing, Witness};
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};
 pub use info::{Availability, Budget, StoreInfo};
@@ -77,6 +77,11 @@ pub trait Store: Send + Sync {
     /// A batch may break off in the middle, when the database fails as a whole: what was answered for until then counts.
     /// Applying it again is safe, as jobs that are no longer as they were chosen are skipped.
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
+
+    /// How a transaction ended that [`Batch::witness`] was told of.
+    fn ending<'a>(&'a self, _transaction: &'a str, _budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        Box::pin(async { Ok(Ending::Unknown) })
+    }
 
     /// Where replayed jobs have got to.
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>>;

@@ -26,6 +26,8 @@ pub(crate) enum Fault {
     Hang,
     /// It takes effect for these first jobs, answers for them, and fails.
     Midway(usize, StoreError),
+    /// It is undone at the very end, after its transaction was noted.
+    Undone(StoreError),
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub(crate) struct Data {
     pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
+    /// Transactions and whether they were committed, where the database remembers that.
+    pub(crate) endings: Option<Vec<bool>>,
 }
 
 pub(crate) struct Fake {
@@ -71,6 +75,7 @@ impl Fake {
             facets: vec![Facet::Error],
             sorts: vec![SortKey::Time],
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+            defers: false,
             notation: Arc::default(),
             read_only: None,
         };
@@ -260,6 +265,20 @@ impl Store for Fake {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
                 deliver.deliver(dead.iter().map(message).collect()).await;
             }
+            let undone = matches!(fault, Some(Fault::Undone(_)));
+            let name = self.with(|data| {
+                let endings = data.endings.as_mut()?;
+                endings.push(!undone);
+                Some((endings.len() - 1).to_string())
+            });
+            if let (Some(name), Some(witness)) = (name, &batch.witness)
+                && let Err(why) = witness.note(&name, &dead).await
+            {
+                return failed(StoreError::Input(why));
+            }
+            if let Some(Fault::Undone(error)) = fault {
+                return failed(error);
+            }
             let outcomes = self.with(|data| {
                 data.batches.push(batch.ids.len());
                 batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
@@ -274,6 +293,19 @@ impl Store for Fake {
                 _ => Applied { outcomes, broke: None },
             }
         })
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, _: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        let known = self.with(|data| {
+            let endings = data.endings.as_ref()?;
+            endings.get(transaction.parse::<usize>().ok()?).copied()
+        });
+        let ending = match known {
+            Some(true) => Ending::Committed,
+            Some(false) => Ending::Undone,
+            None => Ending::Unknown,
+        };
+        Box::pin(async move { Ok(ending) })
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

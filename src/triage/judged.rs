@@ -146,7 +146,7 @@ fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, prog
         trend: Vec::new(),
     };
     let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
-    bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+    bars.sort_by(|a, b| facet.order(a, b));
     let total = Count { n: bars.iter().map(|b| b.count.n).sum(), exactness };
     let as_of = bars.iter().filter_map(|b| b.last_seen).max().unwrap_or_default();
     Histogram { facet, bars, total, as_of, progress }

@@ -42,11 +42,20 @@ pub async fn store(db: &TestDb, layout: Layout) -> SqlStore {
 
 /// The same, reading by windows only.
 pub async fn gentle_store(db: &TestDb, layout: Layout) -> SqlStore {
-    store_with(db, layout, OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()), gentle: true }).await
+    store_with(
+        db,
+        layout,
+        OpenOptions {
+            destination: ReplayDestination::Table("jobs".to_owned()),
+            gentle: true,
+            ..OpenOptions::default()
+        },
+    )
+    .await
 }
 
 pub async fn store_to(db: &TestDb, layout: Layout, destination: ReplayDestination) -> SqlStore {
-    store_with(db, layout, OpenOptions { destination, gentle: false }).await
+    store_with(db, layout, OpenOptions { destination, ..OpenOptions::default() }).await
 }
 
 async fn store_with(db: &TestDb, layout: Layout, options: OpenOptions) -> SqlStore {
@@ -117,6 +126,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         run_after: None,
         deliver: None,
         archive: None,
+        witness: None,
     }
 }
 

@@ -148,7 +148,7 @@ impl SqlStore {
         if let Err(error) = self.keep(work, &held).await {
             return undo(tx, error.into()).await;
         }
-        if let Err(error) = self.run_steps(&mut tx, work, steps, &held.rows).await {
+        if let Err(error) = self.run_witnessed(&mut tx, work, steps, &held.rows).await {
             return undo(tx, error.into()).await;
         }
         tx.commit().await.map_err(Broke::at_commit)?;

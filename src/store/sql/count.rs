@@ -312,7 +312,7 @@ fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side
             },
         })
         .collect();
-    bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+    bars.sort_by(|a, b| facet.order(a, b));
     let n = bars.iter().fold(0u64, |sum, bar| sum.saturating_add(bar.count.n));
     Histogram { facet, bars, total: Count { n, exactness }, as_of: side.clock, progress: None }
 }

@@ -160,9 +160,15 @@ impl<'a> Judge<'a> {
         let speech = self.layout.speech;
         let text = as_text(self.layout, expr);
         match pattern {
-            p if p.is_none() => {
-                sql.push(&speech.missing(&text));
-            }
+            p if p.is_none() => match expr.kind {
+                Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => {
+                    sql.push(&speech.missing(&text));
+                }
+                // Numbers and times are missing or there: none of them is empty.
+                _ => {
+                    sql.push(&format!("{text} IS NULL"));
+                }
+            },
             Pattern::Equals(word) => speech.one_of(sql, &text, std::slice::from_ref(word)),
             Pattern::Glob(parts) => speech.glob(sql, &text, parts),
             Pattern::Contains(piece) => speech.contains_ascii_fold(sql, &text, piece),

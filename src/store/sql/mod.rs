@@ -10,6 +10,7 @@
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
+//! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
 
 mod apply;
@@ -33,6 +34,7 @@ mod stats;
 mod steps;
 pub mod target;
 mod watch;
+mod witness;
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -41,12 +43,12 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check};
 pub use count::CountState;
-pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open};
+pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open, survey};
 pub use watch::Mark;
 
 use super::{
-    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result,
-    Store, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
+    Result, Store, StoreInfo, Watermark,
 };
 use crate::domain::action::Fate;
 use crate::domain::facet::Facet;
@@ -138,6 +140,10 @@ impl Store for SqlStore {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        Box::pin(self.read_ending(transaction, budget))
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

@@ -2,6 +2,7 @@
 //! happened, or nobody wants to wait any longer.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -10,7 +11,7 @@ use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::ledger::Settled;
+use crate::ledger::{LedgerWitness, Settled};
 use crate::store::{Applied, Batch, Broke, Standing, StoreError};
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -106,9 +107,10 @@ impl Engine<'_> {
             ids: ids.to_vec(),
             standing: standing.clone(),
             run: self.run.id.0.clone(),
-            run_after: self.options.run_after,
+            run_after: self.due,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: Some(self.archive.clone()),
+            witness: Some(Arc::new(LedgerWitness::new(self.ledger.clone(), self.run.id.clone()))),
         };
         self.desk.store.apply(batch, &self.budget).await
     }

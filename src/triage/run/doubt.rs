@@ -1,16 +1,20 @@
-//! Jobs in doubt: their batch was interrupted, and what became of them is found out by looking at the rows.
+//! Jobs in doubt: their batch was interrupted, and what became of them is found out by looking at the rows, and for
+//! those that changed by asking the database how our transaction ended.
 
 use std::collections::HashMap;
 
 use super::batch::{Part, Tried, tried};
 use super::engine::Engine;
+use super::testimony::Testimony;
 use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::Settled;
-use crate::store::{Broke, StoreError};
+use crate::store::{Broke, Ending, StoreError};
 
 /// Why a job counts as done although the store did not say so.
 const SEEN: &str = "its batch was interrupted; the row shows that it took effect";
+/// The same, where the database remembers the transaction.
+const COMMITTED: &str = "its batch was interrupted; the database says that it was committed";
 /// Handed to a destination outside the database, perhaps; sending it again might run it twice.
 const HANDED: &str = "in doubt: the run was interrupted while it was handed to the destination; look there before it \
                       is replayed again";
@@ -109,7 +113,9 @@ impl Engine<'_> {
         let ids: Vec<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
         let states = self.states(&ids).await?;
         let gone: Vec<JobId> = ids.iter().filter(|id| !states.contains_key(*id)).cloned().collect();
-        let evidence = Evidence { fates: self.fates(&gone).await?, archived: self.archived(&gone).await?, states };
+        let testimony = self.testimony(&ids).await?;
+        let evidence =
+            Evidence { fates: self.fates(&gone).await?, archived: self.archived(&gone).await?, states, testimony };
         let action = self.run.intent.action;
         Ok(outcomes.into_iter().map(|outcome| evidence.judge(action, outcome)).collect())
     }
@@ -140,10 +146,16 @@ struct Evidence {
     states: HashMap<JobId, State>,
     fates: HashMap<JobId, Fate>,
     archived: Vec<JobId>,
+    testimony: Testimony,
 }
 
 impl Evidence {
     fn judge(&self, action: Action, (id, result): JobOutcome) -> Settled {
+        match self.testimony.of(&id) {
+            Ending::Committed => return Settled { outcome: (id, JobResult::Done), note: Some(COMMITTED) },
+            Ending::Undone => return (id, result).into(),
+            Ending::Unknown => {}
+        }
         let seen = |id| Settled { outcome: (id, JobResult::Done), note: Some(SEEN) };
         match (action, self.states.get(&id)) {
             (Action::Replay, Some(State::Resolved | State::Retrying))

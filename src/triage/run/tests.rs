@@ -11,6 +11,7 @@ use super::*;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
@@ -44,7 +45,23 @@ impl Bench {
     }
 
     async fn plan(&self, scope: Scope, action: Action) -> Result<Plan, PlanError> {
-        let ask = Ask { scope, action, reason: None, type_above: 100, now: Timestamp(1_795_144_329_000_000) };
+        self.plan_paced(scope, action, Pacing::default()).await
+    }
+
+    async fn paced(&self, pacing: Pacing) -> RunId {
+        self.plan_paced(Scope::Filter(Filter::all()), Action::Replay, pacing).await.unwrap().run
+    }
+
+    async fn plan_paced(&self, scope: Scope, action: Action, pacing: Pacing) -> Result<Plan, PlanError> {
+        let ask = Ask {
+            scope,
+            action,
+            reason: None,
+            pacing,
+            limit: None,
+            type_above: 100,
+            now: Timestamp(1_795_144_329_000_000),
+        };
         freeze(&self.fake.desk(), &self.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await
     }
 
@@ -135,6 +152,47 @@ async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() 
     assert_eq!(bench.live().len(), 5);
 }
 
+#[tokio::test]
+async fn a_job_in_doubt_without_a_trace_is_done_where_the_database_remembers_that_it_was_committed() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
+        data.faults = [Fault::Undone(dropped()), Fault::After(dropped()), Fault::Before(dropped())].into();
+    });
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    assert!(bench.ledger.transactions(&run).await.unwrap().is_empty(), "notes are dropped with the last doubt");
+}
+
+#[tokio::test]
+async fn a_row_that_somebody_else_removed_while_it_was_in_doubt_is_not_claimed() {
+    let bench = Bench::new(10).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
+        data.faults.push_back(Fault::Undone(dropped()));
+        data.faults.extend((0..1_000).map(|_| Fault::Before(dropped())));
+    });
+    let mut progress = bench.progress.subscribe();
+    let stopper = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("trying again"))).await.unwrap();
+        bench.control.stop();
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), stopper);
+    assert_eq!(receipt.run.tally.in_doubt, 10);
+    assert_eq!(bench.ledger.transactions(&run).await.unwrap().len(), 1);
+    bench.fake.with(|data| {
+        data.faults.clear();
+        data.rows.remove(&3);
+    });
+    let receipt =
+        resume(&bench.fake.desk(), &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await.unwrap();
+    assert_eq!((receipt.run.tally.done, receipt.run.tally.skipped.clone()), (9, vec![("gone".to_owned(), 1)]));
+    assert_eq!(bench.live().len(), 9);
+}
+
 struct Count(std::sync::Mutex<Vec<String>>);
 
 impl crate::store::Deliver for Count {
@@ -178,6 +236,43 @@ async fn a_destination_that_accepts_nothing_stops_the_run_before_every_job_is_tr
     let receipt = bench.execute(&run, options).await;
     assert_eq!((receipt.run.tally.failed_total(), receipt.run.tally.not_started), (20, 30));
     assert!(receipt.halted.unwrap().contains("accepted no job"));
+}
+
+/// How often the ledger has waited for the disk since its file was made: frames of its log that end a transaction.
+fn commits(ledger: &Ledger) -> usize {
+    let mut log = ledger.path().as_os_str().to_owned();
+    log.push("-wal");
+    let log = std::fs::read(log).unwrap();
+    let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
+    log[32..].chunks(24 + page).filter(|frame| frame[4..8] != [0; 4]).count()
+}
+
+#[tokio::test]
+async fn the_ledger_waits_for_the_disk_once_a_batch() {
+    let bench = Bench::new(200).await;
+    let run = bench.all(Action::Replay).await;
+    let before = commits(&bench.ledger);
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    // The run is started, its first batch begun, each of twenty ended, and the run ended.
+    assert_eq!(commits(&bench.ledger) - before, 1 + 1 + 20 + 1);
+}
+
+#[tokio::test]
+async fn a_run_that_keeps_to_a_rate_names_no_batch_before_its_time() {
+    let bench = Bench::new(30).await;
+    let run = bench.all(Action::Replay).await;
+    let mut progress = bench.progress.subscribe();
+    let looked = async {
+        progress.wait_for(|p| p.tally.done == 10).await.unwrap();
+        let tally = bench.ledger.tally(&run).await.unwrap();
+        bench.control.stop();
+        tally
+    };
+    let slow = RunOptions { rate: Some(10.0), ..small() };
+    let (receipt, tally) = tokio::join!(bench.execute(&run, slow), looked);
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (10, 0, 20));
+    assert_eq!(receipt.run.tally, tally);
 }
 
 #[tokio::test]
@@ -409,6 +504,8 @@ async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
         scope: Scope::Filter(Filter::all()),
         action: Action::Replay,
         reason: None,
+        pacing: Default::default(),
+        limit: None,
         type_above: 100,
         now: Timestamp(1_795_144_329_000_000),
     };
@@ -492,5 +589,27 @@ proptest! {
                 assert_eq!(bench.progress.borrow().tally, run.tally);
             }
         });
+    }
+}
+
+#[tokio::test]
+async fn a_spread_paces_the_replay_itself_where_no_time_can_be_given() {
+    let bench = Bench::new(25).await;
+    let pacing = Pacing { spread: Some(1), ..Pacing::default() };
+    let run = bench.paced(pacing).await;
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(receipt.run.intent.pacing, pacing);
+    // Batches of ten at 25 jobs a second: the third waits for two of them.
+    assert!(receipt.elapsed >= Duration::from_millis(800), "{:?}", receipt.elapsed);
+}
+
+#[tokio::test]
+async fn a_run_keeps_to_the_rate_that_it_was_planned_with_unless_told_otherwise() {
+    for (planned, asked) in [(25.0, None), (1e6, Some(25.0))] {
+        let bench = Bench::new(25).await;
+        let run = bench.paced(Pacing { rate: Some(planned), ..Pacing::default() }).await;
+        let receipt = bench.execute(&run, RunOptions { rate: asked, ..small() }).await;
+        assert!(receipt.elapsed >= Duration::from_millis(800), "{asked:?}: {:?}", receipt.elapsed);
     }
 }

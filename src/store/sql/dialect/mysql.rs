@@ -2,7 +2,7 @@
 //! as bytes, beside a comparison that an index serves.
 
 use super::postgres::epoch;
-use super::{BatchRow, Speech, WindowShape, like, literal};
+use super::{BatchRow, Speech, WindowShape, like, literal, order_by};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -137,12 +137,20 @@ impl Speech for Mysql {
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
-        let WindowShape { table, key, order, rows } = shape;
+        let WindowShape { table, key, by, descending, rows } = shape;
+        // Numbered are only the rows that the limit left: a window function beside it would first number, in a
+        // temporary table, everything that lies beyond the place.
+        let names: Vec<String> = (0..by.len()).map(|i| format!("w{i}")).collect();
+        let columns: Vec<String> = by.iter().zip(&names).map(|(expr, name)| format!(", {expr} AS {name}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         sql.push(&format!(
-            "(SELECT t.{key} AS wk, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "
+            "(SELECT wk, row_number() OVER (ORDER BY {}) AS rn FROM (SELECT t.{key} AS wk{} FROM {table} AS t WHERE ",
+            order_by(&names, *descending),
+            columns.concat(),
         ));
         within(sql);
-        sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS w STRAIGHT_JOIN {table} AS t ON t.{key} = w.wk"));
+        let order = shape.order();
+        sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS v) AS w STRAIGHT_JOIN {table} AS t ON t.{key} = w.wk"));
     }
 
     fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {

@@ -127,7 +127,8 @@ impl Speech for Sqlite {
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
-        let WindowShape { table, key, order, rows } = shape;
+        let WindowShape { table, key, rows, .. } = shape;
+        let order = shape.order();
         sql.push(&format!(
             "(SELECT t.{key} AS wk, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "
         ));

@@ -18,6 +18,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 use super::fault::store_error;
 use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
 use super::{Row, Statement, bind, decode};
+use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
 
 /// How long the second connection, which stops a statement, may take.
@@ -49,9 +50,12 @@ impl Connector for Mysql {
         Box::pin(async move { Ok(Box::new(self.open().await?.0) as Box<dyn Link>) })
     }
 
-    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
+    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
         Box::pin(async move {
-            let (link, facts) = self.open().await?;
+            let (mut link, facts) = self.open().await?;
+            if let Some(limits) = reading {
+                link.begin(Mode::Read, limits).await?;
+            }
             Ok((Box::new(link) as Box<dyn Link>, facts))
         })
     }
@@ -75,7 +79,8 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
     let row = sqlx::query(
         "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
          CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR), \
-         CAST(@@max_allowed_packet AS UNSIGNED)",
+         CAST(@@max_allowed_packet AS UNSIGNED), \
+         TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
     )
     .fetch_one(&mut *connection)
     .await?;
@@ -91,6 +96,7 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
             (_, true) => Some("the server is read_only (a replica?)".into()),
             _ => None,
         },
+        clock: Timestamp(row.try_get_unchecked(6)?),
     };
     Ok((Server { id: row.try_get_unchecked(0)?, maria, packet: row.try_get_unchecked(5)? }, facts))
 }

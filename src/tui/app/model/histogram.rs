@@ -37,7 +37,7 @@ impl HistogramPane {
         Self { facet, counts: None, shown: None, marks: HashSet::new(), counting_since: None, top: 0, place: None }
     }
 
-    /// The bars, the largest first.
+    /// The bars, in the order of the facet.
     pub fn bars(&self) -> &[Bar] {
         self.shown.as_ref().map_or(&[], |h| &h.bars)
     }
