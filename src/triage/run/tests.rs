@@ -396,6 +396,16 @@ async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
 }
 
 #[tokio::test]
+async fn the_sweep_keeps_to_the_pace_of_the_run() {
+    let bench = Bench::new(4).await;
+    bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.locked = 1));
+    let run = bench.all(Action::Replay).await;
+    let receipt = bench.execute(&run, RunOptions { rate: Some(3.0), ..small() }).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.fake.with(|data| data.batches.clone()), [3, 1, 3, 1], "no more than a second's worth at a time");
+}
+
+#[tokio::test]
 async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
     let bench = Bench::new(8).await;
     let run = bench.all(Action::Replay).await;
