@@ -10,8 +10,8 @@ use dlq_tui::domain::histogram::{Count, Histogram};
 use dlq_tui::domain::job::{JobDetail, JobId, State};
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result, Store,
-    StoreInfo, Watermark,
+    Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result,
+    Store, StoreInfo, Watermark,
 };
 use futures_util::future::BoxFuture;
 
@@ -105,6 +105,10 @@ impl Store for Stopwatch {
             }
             outcomes
         })
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        self.store.ending(transaction, budget)
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
