@@ -103,6 +103,18 @@ pub struct Histogram {
     pub progress: Option<f32>,
 }
 
+impl Histogram {
+    /// When the oldest of all the jobs died, where that is known.
+    pub fn first_seen(&self) -> Option<Timestamp> {
+        self.bars.iter().filter_map(|bar| bar.first_seen).min()
+    }
+
+    /// When the newest of all the jobs died, where that is known.
+    pub fn last_seen(&self) -> Option<Timestamp> {
+        self.bars.iter().filter_map(|bar| bar.last_seen).max()
+    }
+}
+
 impl Facet {
     /// The order of bars: the largest first, and hours as time goes by, the latest first.
     pub fn order(self, a: &Bar, b: &Bar) -> Ordering {

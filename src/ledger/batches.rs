@@ -43,22 +43,41 @@ impl Ledger {
     pub async fn begin_batch(&self, run: &RunId, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
-        let no = self.new_batch(&mut tx, seq, now).await?;
-        let ids: Vec<String> = sqlx::query_scalar(
-            "UPDATE run_jobs SET batch = ?2 WHERE run = ?1 AND ord IN \
-             (SELECT ord FROM run_jobs INDEXED BY run_jobs_not_started WHERE run = ?1 AND batch IS NULL \
-             ORDER BY ord LIMIT ?3) RETURNING job_id",
+        let begun = self.name_next(&mut tx, seq, n, now).await?;
+        if begun.is_some() {
+            tx.commit().await.map_err(|e| self.fault(e))?;
+        }
+        Ok(begun)
+    }
+
+    /// Names the next jobs of a run in a batch of their own.
+    async fn name_next(
+        &self,
+        tx: &mut SqliteConnection,
+        run: i64,
+        n: usize,
+        now: Timestamp,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
+        let ords: Vec<i64> = sqlx::query_scalar(
+            "SELECT ord FROM run_jobs INDEXED BY run_jobs_not_started WHERE run = ?1 AND batch IS NULL ORDER BY ord LIMIT ?2",
         )
-        .bind(seq)
-        .bind(no.0)
+        .bind(run)
         .bind(i64::try_from(n).unwrap_or(i64::MAX))
         .fetch_all(&mut *tx)
         .await
         .map_err(|e| self.fault(e))?;
-        if ids.is_empty() {
-            return Ok(None);
-        }
-        tx.commit().await.map_err(|e| self.fault(e))?;
+        let (Some(first), Some(last)) = (ords.first(), ords.last()) else { return Ok(None) };
+        let no = self.new_batch(&mut *tx, run, now).await?;
+        let ids: Vec<String> = sqlx::query_scalar(
+            "UPDATE run_jobs SET batch = ?2 WHERE run = ?1 AND ord BETWEEN ?3 AND ?4 AND batch IS NULL RETURNING job_id",
+        )
+        .bind(run)
+        .bind(no.0)
+        .bind(first)
+        .bind(last)
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
         Ok(Some((no, ids.into_iter().map(JobId::new).collect())))
     }
 
@@ -106,6 +125,22 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be kept: the batch stays in doubt.
     pub async fn finish_batch(&self, run: &RunId, batch: BatchNo, outcomes: &[Settled], now: Timestamp) -> Result<()> {
+        self.turn_batch(run, batch, outcomes, 0, now).await.map(drop)
+    }
+
+    /// As [`Ledger::finish_batch`], and in the same transaction, which waits for the disk once, as
+    /// [`Ledger::begin_batch`] of the next `n` jobs. A crash leaves one of the two batches in doubt, and never both.
+    ///
+    /// # Errors
+    /// As those two: the finished batch stays in doubt, and no further one is begun.
+    pub async fn turn_batch(
+        &self,
+        run: &RunId,
+        batch: BatchNo,
+        outcomes: &[Settled],
+        n: usize,
+        now: Timestamp,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
         sqlx::query(
@@ -126,8 +161,11 @@ impl Ledger {
             .execute(&mut *tx)
             .await
             .map_err(|e| self.fault(e))?;
+        // Before the next ones are named, which are not settled.
         self.drop_notes(&mut tx, seq).await?;
-        tx.commit().await.map_err(|e| self.fault(e))
+        let begun = self.name_next(&mut tx, seq, n, now).await?;
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        Ok(begun)
     }
 
     /// Takes a batch back: it is certain that none of its jobs was touched, so they are not started again.

@@ -27,11 +27,12 @@ impl Ledger {
     /// When the record cannot be kept: then nothing may be acted on.
     pub async fn create_run(&self, intent: &RunIntent) -> Result<RunId> {
         let operator = &intent.operator;
+        let options = serde_json::to_string(&intent.pacing).map_err(|e| LedgerError::Refused(e.to_string()))?;
         for nth in 0..ID_TRIES {
             let id = id::candidate(intent.frozen_at, nth);
             let made = sqlx::query(
                 "INSERT INTO runs (id, action, state, source, store, filter, resolved, reason, os_user, \
-                 database_user, host, ssh_client, frozen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+                 database_user, host, ssh_client, frozen_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
                  ON CONFLICT (id) DO NOTHING",
             )
             .bind(&id)
@@ -47,6 +48,7 @@ impl Ledger {
             .bind(&operator.host)
             .bind(&operator.ssh_client)
             .bind(intent.frozen_at.0)
+            .bind(&options)
             .execute(&self.pool)
             .await
             .map_err(|e| self.fault(e))?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cursor, Scanned};
-use crate::domain::action::Action;
+use super::{Cursor, Result, Scanned, StoreError};
+use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -102,4 +102,49 @@ pub struct Batch {
     pub archive: Option<Arc<dyn Archive>>,
     /// Remembers the transactions, where the database can tell later how they ended.
     pub witness: Option<Arc<dyn Witness>>,
+}
+
+/// How far a batch has got.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The jobs that are answered for.
+    pub outcomes: Vec<JobOutcome>,
+    /// Why there are others that are not.
+    pub broke: Option<Broke>,
+}
+
+impl Applied {
+    /// The outcome of every job, or why the batch broke off.
+    ///
+    /// # Errors
+    /// When not every job is answered for.
+    pub fn whole(self) -> Result<Vec<JobOutcome>> {
+        match self.broke {
+            None => Ok(self.outcomes),
+            Some(Broke { error, .. }) => Err(error),
+        }
+    }
+}
+
+/// Why a batch broke off before every job was answered for.
+#[derive(Debug)]
+pub struct Broke {
+    /// What went wrong.
+    pub error: StoreError,
+    /// Whether jobs without an answer may have been acted on all the same; else nothing happened to them.
+    pub unsure: bool,
+}
+
+impl Broke {
+    /// An error of a COMMIT: without an answer to it nobody knows whether it took effect.
+    pub fn at_commit(error: StoreError) -> Self {
+        let unsure = error.retryable() && !matches!(error, StoreError::Locked(_));
+        Self { error, unsure }
+    }
+}
+
+impl From<StoreError> for Broke {
+    fn from(error: StoreError) -> Self {
+        Self { error, unsure: false }
+    }
 }

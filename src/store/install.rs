@@ -158,6 +158,16 @@ mod tests {
     }
 
     #[test]
+    fn a_column_of_json_that_may_be_null_is_checked_in_a_way_that_every_sqlite_takes() {
+        // `json_valid(NULL)` is 0 in older libraries (3.40 is one), and the application may use such a one.
+        for table in PRESETS.iter().flat_map(|preset| preset.tables) {
+            for line in table.sqlite.lines().filter(|line| line.contains("json_valid")) {
+                assert!(line.contains("NOT NULL") || line.contains(" IS NULL OR json_valid"), "{}: {line}", table.name);
+            }
+        }
+    }
+
+    #[test]
     fn an_unknown_preset_is_told_which_there_are() {
         let error = Preset::named("nope").unwrap_err().to_string();
         assert_eq!(error, "no preset \"nope\"; there are dead_letter_jobs, jobs_dlq, dlq_events");

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 
 use super::Desk;
-use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{Action, Fate, JobResult, SkipReason};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::time::Timestamp;
-use crate::ledger::Operator;
+use crate::ledger::{Ledger, Operator};
 use crate::store::*;
 
 /// What happens to the next call of `apply`.
@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     After(StoreError),
     /// It takes effect and never returns: the process is about to die.
     Hang,
+    /// It takes effect for these first jobs, answers for them, and fails.
+    Midway(usize, StoreError),
     /// It is undone at the very end, after its transaction was noted.
     Undone(StoreError),
 }
@@ -45,6 +47,11 @@ pub(crate) struct Data {
     pub(crate) batches: Vec<usize>,
     /// Whether a replayed row is removed, as in a table of dead jobs only.
     pub(crate) removes: bool,
+    /// A ledger whose disk is full once the next batch has taken effect, and has room again when a test says so.
+    pub(crate) full: Option<Ledger>,
+    pub(crate) clock: Timestamp,
+    /// The filter of the latest freeze.
+    pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
     /// Transactions and whether they were committed, where the database remembers that.
@@ -68,6 +75,7 @@ impl Fake {
             facets: vec![Facet::Error],
             sorts: vec![SortKey::Time],
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+            defers: false,
             notation: Arc::default(),
             read_only: None,
         };
@@ -142,6 +150,10 @@ impl Store for Fake {
         &self.info
     }
 
+    fn clock(&self) -> Timestamp {
+        self.with(|data| data.clock)
+    }
+
     fn estimate<'a>(&'a self, _: Facet, _: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
         Box::pin(async { Ok(None) })
     }
@@ -208,12 +220,13 @@ impl Store for Fake {
     }
 
     /// Steps of seven rows, newest first.
-    fn freeze<'a>(&'a self, _: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
+    fn freeze<'a>(&'a self, filter: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
         Box::pin(async move {
             let below = match cursor {
                 Cursor::After(place) => number(&place.id),
                 _ => u64::MAX,
             };
+            self.with(|data| data.frozen_by = filter.to_string());
             let found: Vec<(u64, State)> =
                 self.with(|data| data.rows.range(..below).rev().take(7).map(|(id, row)| (*id, row.state)).collect());
             let next = found
@@ -229,11 +242,17 @@ impl Store for Fake {
         })
     }
 
-    fn apply<'a>(&'a self, batch: Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, mut batch: Batch, _: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let fault = self.with(|data| data.faults.pop_front());
-            if let Some(Fault::Before(error)) = fault {
-                return Err(error);
+            // Whether it took effect is not to be known from outside.
+            let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
+            let fault = match fault {
+                Some(Fault::Before(error)) => return failed(error),
+                other => other,
+            };
+            if let Some(Fault::Midway(n, _)) = &fault {
+                batch.ids.truncate(*n);
             }
             let dead: Vec<JobId> = self.with(|data| {
                 let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
@@ -241,7 +260,9 @@ impl Store for Fake {
             });
             if let (Action::Discard, Some(archive)) = (batch.action, &batch.archive) {
                 let rows = dead.iter().map(|id| (id.clone(), "{}".to_owned())).collect();
-                archive.keep(rows).await.map_err(StoreError::Input)?;
+                if let Err(why) = archive.keep(rows).await {
+                    return failed(StoreError::Input(why));
+                }
             }
             if let (Action::Replay, Some(deliver)) = (batch.action, &batch.deliver) {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
@@ -253,20 +274,26 @@ impl Store for Fake {
                 endings.push(!undone);
                 Some((endings.len() - 1).to_string())
             });
-            if let (Some(name), Some(witness)) = (name, &batch.witness) {
-                witness.note(&name, &dead).await.map_err(StoreError::Input)?;
+            if let (Some(name), Some(witness)) = (name, &batch.witness)
+                && let Err(why) = witness.note(&name, &dead).await
+            {
+                return failed(StoreError::Input(why));
             }
             if let Some(Fault::Undone(error)) = fault {
-                return Err(error);
+                return failed(error);
             }
             let outcomes = self.with(|data| {
                 data.batches.push(batch.ids.len());
                 batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
             });
+            if let Some(ledger) = self.with(|data| data.full.take()) {
+                ledger.limit_pages(1).await;
+            }
             match fault {
-                Some(Fault::After(error)) => Err(error),
+                Some(Fault::After(error)) => failed(error),
                 Some(Fault::Hang) => std::future::pending().await,
-                _ => Ok(outcomes),
+                Some(Fault::Midway(_, error)) => Applied { outcomes, broke: Some(error.into()) },
+                _ => Applied { outcomes, broke: None },
             }
         })
     }

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 use super::freeze::replays_pass;
-use crate::domain::action::{Fate, JobOutcome};
+use crate::domain::action::Fate;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::fingerprint::Fingerprint;
@@ -21,7 +21,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError};
 use crate::store::{
-    Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
     PageQuery, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
 };
 
@@ -157,6 +157,10 @@ impl<S: Store> Store for Judged<S> {
         self.store.info()
     }
 
+    fn clock(&self) -> Timestamp {
+        self.store.clock()
+    }
+
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
         self.store.estimate(facet, budget)
     }
@@ -215,7 +219,7 @@ impl<S: Store> Store for Judged<S> {
         self.store.freeze(filter, cursor, budget)
     }
 
-    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         self.store.apply(batch, budget)
     }
 

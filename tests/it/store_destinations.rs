@@ -60,7 +60,7 @@ async fn without_a_destination_replay_is_disabled_and_says_what_to_write() {
         for (destination, part) in [
             (ReplayDestination::None, "replay = { table = \"jobs\" }"),
             (ReplayDestination::Table("no_such".into()), "there is no such table"),
-            (ReplayDestination::Table("jobs; --".into()), "not `jobs; --`"),
+            (ReplayDestination::Table("jobs; --".into()), "replay.table names jobs; --: there is no such table"),
             (ReplayDestination::Table("dead_letter_jobs".into()), "has no column payload"),
         ] {
             let store = store_to(&db, Layout::DeadLetterJobs, destination).await;
@@ -68,7 +68,31 @@ async fn without_a_destination_replay_is_disabled_and_says_what_to_write() {
                 Availability::Disabled(reason) => assert!(reason.contains(part), "{reason}"),
                 ready => panic!("{ready:?}"),
             }
-            assert!(store.apply(batch(Action::Replay, [JobId::new("1")]), &budget()).await.is_err());
+            assert!(store.apply(batch(Action::Replay, [JobId::new("1")]), &budget()).await.broke.is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_live_table_may_have_any_name_that_the_database_allows() {
+    for db in harness::every_engine("odd-name").await {
+        Layout::DeadLetterJobs.seed(&db, 20).await;
+        let quote = if db.engine == harness::Engine::Mysql { '`' } else { '"' };
+        let odd = format!("{quote}jobs-live.v2 für alle{quote}");
+        db.execute(&format!("alter table jobs rename to {odd}")).await;
+        let schema = match db.engine {
+            harness::Engine::Postgres => "public",
+            harness::Engine::Mysql => db.name(),
+            harness::Engine::Sqlite => "main",
+        };
+        for (name, replayed) in
+            [("jobs-live.v2 für alle".to_owned(), 1), (format!("{schema}.jobs-live.v2 für alle"), 2)]
+        {
+            let store = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Table(name)).await;
+            let page = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
+            let results = apply(&store, batch(Action::Replay, [page[0].row.id.clone()])).await;
+            assert!(results.values().all(|r| *r == JobResult::Done), "{results:?}");
+            assert_eq!(db.count(&odd).await, replayed, "{}", db.engine.name());
         }
     }
 }

@@ -3,7 +3,7 @@
 CREATE TABLE dlq_events (
     id integer PRIMARY KEY AUTOINCREMENT,
     event_type text,
-    payload text CHECK (json_valid(payload)),
+    payload text CHECK (payload IS NULL OR json_valid(payload)),
     error_reason text,
     error_stacktrace text,
     -- PENDING, PROCESSING, SUCCEEDED or FAILED_PERMANENTLY

@@ -2,7 +2,7 @@
 CREATE TABLE jobs_dlq (
     id integer PRIMARY KEY AUTOINCREMENT,
     original_id integer,
-    payload text CHECK (json_valid(payload)),
+    payload text CHECK (payload IS NULL OR json_valid(payload)),
     attempts integer,
     error_class text,
     error_msg text,

@@ -43,15 +43,14 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check};
 pub use count::CountState;
-pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open};
+pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open, survey};
 pub use watch::Mark;
 
 use super::{
-    Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result,
-    Store, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
+    Result, Store, StoreInfo, Watermark,
 };
 use crate::domain::action::Fate;
-use crate::domain::action::JobOutcome;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -77,7 +76,7 @@ pub struct SqlStore {
 
 impl SqlStore {
     /// The database's clock, by ours since we last heard it.
-    fn clock(&self) -> Timestamp {
+    fn server_now(&self) -> Timestamp {
         let (at, heard) = *self.clock.lock().unwrap_or_else(|p| p.into_inner());
         at.after(heard.elapsed())
     }
@@ -90,6 +89,10 @@ impl SqlStore {
 impl Store for SqlStore {
     fn info(&self) -> &StoreInfo {
         &self.info
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.server_now()
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
@@ -135,7 +138,7 @@ impl Store for SqlStore {
         Box::pin(self.freeze_step(filter, cursor, budget))
     }
 
-    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::build::Sql;
 use super::count::{WindowCounts, read_window, window_statement};
-use super::dialect::WindowShape;
+use super::dialect::{WindowShape, order_by};
 use super::engine::{Engine, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
@@ -199,7 +199,8 @@ impl Scan<'_> {
         let shape = WindowShape {
             table: &self.layout.table,
             key: &self.layout.speech.quote(key),
-            order: &self.order_by(order, segment.null, true),
+            by: &self.by(order, segment.null),
+            descending: self.sort.descending,
             rows: size,
         };
         let position = self.layout.speech.position(&order.raw, order.kind);
@@ -220,7 +221,8 @@ impl Scan<'_> {
         self.judge.push(&mut sql);
         sql.push(" AND ");
         self.within(&mut sql, order, segment, forward);
-        sql.push(&format!(" ORDER BY {} LIMIT {limit}", self.order_by(order, segment.null, forward)));
+        let order = order_by(&self.by(order, segment.null), self.sort.descending == forward);
+        sql.push(&format!(" ORDER BY {order} LIMIT {limit}"));
         sql.done()
     }
 
@@ -229,7 +231,8 @@ impl Scan<'_> {
         let shape = WindowShape {
             table: &self.layout.table,
             key: &self.layout.speech.quote(key),
-            order: &self.order_by(order, segment.null, forward),
+            by: &self.by(order, segment.null),
+            descending: self.sort.descending == forward,
             rows: size,
         };
         let mut sql = Sql::new(self.layout.speech);
@@ -276,13 +279,10 @@ impl Scan<'_> {
         speech.beyond(sql, value, (&key.raw, id), descending);
     }
 
-    fn order_by(&self, order: &Expr, null: bool, forward: bool) -> String {
-        let direction = if self.sort.descending == forward { "DESC" } else { "ASC" };
-        let key = &self.layout.key.raw;
-        if null || self.layout.is_key(order) {
-            return format!("{key} {direction}");
-        }
-        format!("{} {direction}, {key} {direction}", order.raw)
+    /// What orders the rows of a segment, the key last.
+    fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
+        let key = self.layout.key.raw.as_str();
+        if null || self.layout.is_key(order) { vec![key] } else { vec![&order.raw, key] }
     }
 }
 

@@ -154,6 +154,7 @@ fn opened() -> Opened {
         facets: vec![Facet::Error, Facet::Class],
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
+        defers: true,
         notation: Arc::default(),
         read_only: None,
     };
@@ -194,6 +195,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        pacing: Default::default(),
         confirm,
     }
 }
@@ -207,6 +209,7 @@ fn run(id: &str) -> Run {
         resolved: String::new(),
         reason: None,
         operator: Operator::default(),
+        pacing: Default::default(),
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
@@ -691,8 +694,10 @@ fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
     let mut console = Console::with_jobs(3);
     let totals = vec![(State::Dead, Count::exact(2)), (State::Resolved, Count::exact(1))];
     let dead = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1);
-    console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
     console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 2)])))));
+    console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    console.keys("r");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 6)])))));
     assert_eq!(dead(&console), Some(Count::exact(9)), "the full count is later");
     let totals = vec![(State::Dead, Count::exact(12)), (State::Resolved, Count::exact(1))];
@@ -727,4 +732,22 @@ fn a_run_is_resumed_by_a_line_that_reaches_its_source() {
     assert_eq!(source.resume(&run("r-1")), "dlq-tui resume r-1 --url 'sqlite:a b'");
     let elsewhere = Source { label: "archive".into(), ..source };
     assert!(!elsewhere.resume(&run("r-1")).contains("--url"));
+}
+
+#[test]
+fn what_may_take_long_is_asked_when_the_bars_have_come_and_not_before_the_rows() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    let asked: Vec<Slot> = console.asked.iter().map(|(_, slot, _)| *slot).collect();
+    assert_eq!(asked, [Slot::Histogram, Slot::Page]);
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    assert!(console.request(Slot::Totals).is_none());
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert!(console.request(Slot::Totals).is_some());
+    console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, Count::exact(3))])));
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
+    assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
 }

@@ -170,12 +170,13 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, in order of position.
+    /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
+    /// that has no transactions; in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
-    /// The planner's statistics of a column: `value, frequency in millionths`, and the table's rows as the row whose
-    /// first column is NULL and whose third is 1. `None` where the database keeps none that we can read.
-    fn statistics(&self, _place: Place<'_>, _column: &str) -> Option<Statement> {
+    /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
+    /// value of the row whose first is NULL. `None` where the database keeps none that we can read.
+    fn statistics(&self, _place: Place<'_>, _columns: &[&str]) -> Option<Statement> {
         None
     }
 
@@ -189,8 +190,23 @@ pub(super) trait Speech: Sync {
 pub(super) struct WindowShape<'a> {
     pub(super) table: &'a str,
     pub(super) key: &'a str,
-    pub(super) order: &'a str,
+    /// The expressions over `t` that order it, all in the same direction.
+    pub(super) by: &'a [&'a str],
+    pub(super) descending: bool,
     pub(super) rows: usize,
+}
+
+impl WindowShape<'_> {
+    /// What stands after ORDER BY.
+    pub(super) fn order(&self) -> String {
+        order_by(self.by, self.descending)
+    }
+}
+
+/// What stands after ORDER BY for expressions that all go in one direction.
+pub(super) fn order_by(by: &[&str], descending: bool) -> String {
+    let direction = if descending { "DESC" } else { "ASC" };
+    by.iter().map(|expr| format!("{expr} {direction}")).collect::<Vec<_>>().join(", ")
 }
 
 /// An instant as a database without time zones writes it; beyond its calendar, the last instant that it knows.

@@ -2,7 +2,7 @@
 //! as bytes, beside a comparison that an index serves.
 
 use super::postgres::epoch;
-use super::{BatchRow, Speech, WindowShape, like, literal};
+use super::{BatchRow, Speech, WindowShape, like, literal, order_by};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -137,12 +137,20 @@ impl Speech for Mysql {
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
-        let WindowShape { table, key, order, rows } = shape;
+        let WindowShape { table, key, by, descending, rows } = shape;
+        // Numbered are only the rows that the limit left: a window function beside it would first number, in a
+        // temporary table, everything that lies beyond the place.
+        let names: Vec<String> = (0..by.len()).map(|i| format!("w{i}")).collect();
+        let columns: Vec<String> = by.iter().zip(&names).map(|(expr, name)| format!(", {expr} AS {name}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         sql.push(&format!(
-            "(SELECT t.{key} AS wk, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "
+            "(SELECT wk, row_number() OVER (ORDER BY {}) AS rn FROM (SELECT t.{key} AS wk{} FROM {table} AS t WHERE ",
+            order_by(&names, *descending),
+            columns.concat(),
         ));
         within(sql);
-        sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS w STRAIGHT_JOIN {table} AS t ON t.{key} = w.wk"));
+        let order = shape.order();
+        sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS v) AS w STRAIGHT_JOIN {table} AS t ON t.{key} = w.wk"));
     }
 
     fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
@@ -216,14 +224,17 @@ impl Speech for Mysql {
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Mysql);
         sql.push(
-            "SELECT table_schema, table_name, column_name, column_type, \
-             CASE WHEN is_nullable = 'YES' THEN 1 ELSE 0 END, collation_name \
-             FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN (",
+            "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine \
+             FROM information_schema.columns AS c \
+             LEFT JOIN information_schema.tables AS k ON k.table_schema = c.table_schema AND k.table_name = c.table_name \
+             LEFT JOIN information_schema.engines AS e ON e.engine = k.engine AND e.transactions = 'NO' \
+             WHERE c.table_schema = DATABASE() AND c.table_name IN (",
         );
         sql.join(tables, ", ", |sql, t| {
             sql.push_text(t);
         });
-        sql.push(") ORDER BY table_name, ordinal_position");
+        sql.push(") ORDER BY c.table_name, c.ordinal_position");
         sql.done()
     }
 }

@@ -127,7 +127,8 @@ impl Speech for Sqlite {
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
-        let WindowShape { table, key, order, rows } = shape;
+        let WindowShape { table, key, rows, .. } = shape;
+        let order = shape.order();
         sql.push(&format!(
             "(SELECT t.{key} AS wk, row_number() OVER (ORDER BY {order}) AS rn FROM {table} AS t WHERE "
         ));
@@ -190,7 +191,7 @@ impl Speech for Sqlite {
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Sqlite);
         sql.push(
-            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL \
+            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );

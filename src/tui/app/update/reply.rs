@@ -32,7 +32,9 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Err(e) => {
                 // Tried again when the next recount is due; what is shown stays, with its exactness.
                 model.live.next_count = Some(now.after(Duration::from_secs(60)));
-                fault(model, &e, "counting", now)
+                let mut effects = fault(model, &e, "counting", now);
+                effects.extend(first_totals(model));
+                effects
             }
         },
         Reply::Totals(result) => {
@@ -146,6 +148,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         return Vec::new();
     }
     let mut effects = heard(model, now);
+    effects.extend(first_totals(model));
     let rows = model.histogram_rows();
     model.histogram.take_count(&step, now, rows);
     if let Some(resume) = step.resume {
@@ -163,6 +166,12 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     effects.push(model.asks.cancel(Slot::Look));
     model.live.next_look = Some(now);
     effects
+}
+
+/// Asks for the totals where a refresh has left them to be asked for behind the counts.
+fn first_totals(model: &mut Model) -> Option<Effect> {
+    let wanted = model.live.next_totals.is_none() && model.live.link == Link::Up && !model.asks.is_open(Slot::Totals);
+    wanted.then(|| model.asks.ask(Slot::Totals, Request::Totals))
 }
 
 fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {

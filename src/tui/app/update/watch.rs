@@ -72,7 +72,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         }
     };
     let mut effects = heard(model, now);
-    model.live.cost = changes.cost;
+    model.live.heard_cost(changes.cost);
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     let server_now = model.live.server_now(now);
