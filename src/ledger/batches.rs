@@ -15,6 +15,7 @@ use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::store::Standing;
 
 /// Characters of a reason that the record keeps.
 const REASON_HEAD: usize = 2_000;
@@ -210,13 +211,13 @@ impl Ledger {
         Ok(batches)
     }
 
-    /// Jobs that a batch has named, by the state in which they were frozen; each of `ids` once, in their order.
+    /// Jobs that a batch has named, by how they stood when they were frozen; each of `ids` once, in their order.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn frozen_states(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Option<State>, Vec<JobId>)>> {
+    pub async fn frozen_standings(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Standing, Vec<JobId>)>> {
         let rows = sqlx::query(
-            "SELECT job_id, state FROM run_jobs INDEXED BY run_jobs_by_job WHERE batch IS NOT NULL \
+            "SELECT job_id, state, native FROM run_jobs INDEXED BY run_jobs_by_job WHERE batch IS NOT NULL \
              AND job_id IN (SELECT value FROM json_each(?2)) AND run = (SELECT seq FROM runs WHERE id = ?1)",
         )
         .bind(&run.0)
@@ -224,22 +225,22 @@ impl Ledger {
         .fetch_all(&self.pool)
         .await
         .map_err(|e| self.fault(e))?;
-        let mut states: HashMap<String, State> = HashMap::new();
+        let mut standings: HashMap<String, Standing> = HashMap::new();
         for row in rows {
             let word: String = row.try_get("state").map_err(|e| self.fault(e))?;
-            if let Some(state) = State::from_word(&word) {
-                states.insert(row.try_get("job_id").map_err(|e| self.fault(e))?, state);
-            }
+            let native = row.try_get("native").map_err(|e| self.fault(e))?;
+            let standing = Standing { state: State::from_word(&word), native };
+            standings.insert(row.try_get("job_id").map_err(|e| self.fault(e))?, standing);
         }
-        let mut by_state: Vec<(Option<State>, Vec<JobId>)> = Vec::new();
+        let mut alike: Vec<(Standing, Vec<JobId>)> = Vec::new();
         for id in ids {
-            let state = states.get(id.as_str()).copied();
-            match by_state.iter_mut().find(|(known, _)| *known == state) {
+            let standing = standings.get(id.as_str()).cloned().unwrap_or_default();
+            match alike.iter_mut().find(|(known, _)| *known == standing) {
                 Some((_, same)) => same.push(id.clone()),
-                None => by_state.push((state, vec![id.clone()])),
+                None => alike.push((standing, vec![id.clone()])),
             }
         }
-        Ok(by_state)
+        Ok(alike)
     }
 }
 

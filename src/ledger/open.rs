@@ -149,6 +149,7 @@ fn migrations() -> Migrator {
         migration(1, "runs", include_str!("../../migrations/ledger/sqlite/0001_runs.sql")),
         migration(2, "transactions", include_str!("../../migrations/ledger/sqlite/0002_transactions.sql")),
         migration(3, "options", include_str!("../../migrations/ledger/sqlite/0003_options.sql")),
+        migration(4, "native", include_str!("../../migrations/ledger/sqlite/0004_native.sql")),
     ])
 }
 

@@ -34,6 +34,7 @@ fn frozen(n: usize) -> Frozen {
         job_class: None,
         at: Some(Timestamp(T.0 + n as i64)),
         state: State::Dead,
+        native: None,
     }
 }
 

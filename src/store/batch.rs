@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::{Cursor, Result, Scanned, StoreError};
 use crate::domain::action::{Action, JobOutcome};
-use crate::domain::job::{JobId, State};
+use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -23,6 +23,26 @@ pub struct Frozen {
     pub at: Option<Timestamp>,
     /// State at the moment of freezing.
     pub state: State,
+    /// The layout's own word for it, where that tells more: of two jobs that are retrying one may wait and one may run.
+    pub native: Option<Untrusted>,
+}
+
+impl Frozen {
+    /// What is kept of a light row.
+    pub fn of(row: JobRow) -> Self {
+        let JobRow { id, error_class, job_class, at, state, native_state, .. } = row;
+        let native = (state == State::Retrying).then_some(native_state);
+        Self { id, error_class, job_class, at, state, native }
+    }
+}
+
+/// How a job stood when it was chosen: one that has left this is skipped as changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Standing {
+    /// Its state; `None` is any that the verb allows.
+    pub state: Option<State>,
+    /// The layout's own word for it, where that tells more.
+    pub native: Option<String>,
 }
 
 /// Some jobs of a cohort.
@@ -89,9 +109,8 @@ pub struct Batch {
     pub action: Action,
     /// The jobs: at most a few thousand.
     pub ids: Vec<JobId>,
-    /// The state in which they were chosen: a job that has left it is skipped as changed. `None` is any state that the
-    /// verb allows.
-    pub state: Option<State>,
+    /// How they stood when they were chosen.
+    pub standing: Standing,
     /// Identity of the run, kept with the rows where the layout has a place for it.
     pub run: String,
     /// When replayed jobs may run: `None` is at once.

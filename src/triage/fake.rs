@@ -234,10 +234,7 @@ impl Store for Fake {
                 .filter(|(id, _)| *id > 0)
                 .map(|(id, _)| Cursor::After(Position { key: None, id: JobId::new(id.to_string()) }));
             let scanned = Scanned { rows: found.len() as u64, share: 0.5 };
-            let jobs = found.into_iter().map(|(id, state)| {
-                let JobRow { id, at, error_class, job_class, .. } = row(id, state);
-                Frozen { id, error_class, job_class, at, state }
-            });
+            let jobs = found.into_iter().map(|(id, state)| Frozen::of(row(id, state)));
             Ok(FreezeStep { jobs: jobs.collect(), next, scanned })
         })
     }

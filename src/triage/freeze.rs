@@ -1,5 +1,7 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
+use std::collections::HashSet;
+
 use thiserror::Error;
 
 use super::Desk;
@@ -140,7 +142,12 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     /// Writes the whole scope down and returns how many of the jobs named do not exist.
     async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<u64, PlanError> {
         let missing = match (scope, filter) {
-            (Scope::Jobs(ids), _) => self.named(ids, ids.len() as u64).await?,
+            (Scope::Jobs(ids), _) => {
+                // A job that is named twice is one job, and not one that is missing.
+                let mut seen = HashSet::new();
+                let once: Vec<JobId> = ids.iter().filter(|id| seen.insert(*id)).cloned().collect();
+                self.named(&once, once.len() as u64).await?
+            }
             (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
             (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
             (Scope::Filter(_), None) => 0,
@@ -235,8 +242,7 @@ pub fn replays_pass(filter: &Filter, times: u64) -> bool {
 }
 
 fn frozen(entry: Entry) -> Frozen {
-    let JobRow { id, error_class, job_class, at, state, .. } = entry.row;
-    Frozen { id, error_class, job_class, at, state }
+    Frozen::of(entry.row)
 }
 
 async fn plan(

@@ -307,3 +307,25 @@ async fn a_job_that_was_retrying_before_and_after_a_crash_is_not_put_back_a_seco
         assert!(tally.failed[0].0.exact().starts_with("in doubt"), "{told}");
     }
 }
+
+#[tokio::test]
+async fn a_job_that_a_worker_has_taken_up_since_it_was_frozen_is_not_put_back_under_its_hands() {
+    for db in every_engine("taken_up").await {
+        let layout = Layout::DlqEvents;
+        layout.seed(&db, 60).await;
+        db.execute("update dlq_events set status = 'PENDING' where status = 'FAILED_PERMANENTLY'").await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk(&db.url, layout.table()).await;
+        let plan = plan(&desk, &ledger, "native:PENDING", Action::Replay).await;
+        let taken =
+            db.column("select cast(id as char(20)) from dlq_events where status = 'PENDING' order by id limit 7").await;
+        db.execute(&format!("update dlq_events set status = 'PROCESSING' where id in ({})", taken.join(", "))).await;
+        let running = db.count("dlq_events where status = 'PROCESSING'").await;
+        let tally = go(&desk, &ledger, &plan.run).await.run.tally;
+        let told = format!("{:?}: {tally:?}", db.engine);
+        assert_eq!((tally.done, tally.skipped_total()), (plan.count - 7, 7), "{told}");
+        assert_eq!(tally.skipped[0].0, "changed meanwhile", "{told}");
+        assert_eq!(db.count("dlq_events where status = 'PROCESSING'").await, running, "{told}");
+    }
+}

@@ -13,7 +13,9 @@ use dlq_tui::domain::job::{JobId, JobRow};
 use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
-use dlq_tui::store::{Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Store};
+use dlq_tui::store::{
+    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Standing, Store,
+};
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;
@@ -119,7 +121,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
     Batch {
         action,
         ids: ids.into_iter().collect(),
-        state: None,
+        standing: Standing::default(),
         run: "run-1".to_owned(),
         run_after: None,
         deliver: None,

@@ -20,7 +20,7 @@ use crate::adapter::{Command, Kind, Rows, Step, Verb};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
-use crate::store::{Applied, Availability, Batch, Broke, Budget, Result, StoreError};
+use crate::store::{Applied, Availability, Batch, Broke, Budget, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
@@ -223,9 +223,15 @@ impl SqlStore {
         sql.push("(");
         push(sql, when, fill);
         sql.push(")");
-        if let Some(state) = work.batch.state {
+        let Standing { state, native } = &work.batch.standing;
+        let judge = Judge::everything(&self.layout);
+        if let Some(state) = state {
             sql.push(" AND ");
-            Judge::everything(&self.layout).state(sql, state);
+            judge.state(sql, *state);
+        }
+        if let Some(word) = native {
+            sql.push(" AND ");
+            judge.native(sql, word);
         }
     }
 

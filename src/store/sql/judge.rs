@@ -222,6 +222,18 @@ impl<'a> Judge<'a> {
         sql.push(") IS NOT TRUE");
     }
 
+    /// Writes whether a row is in a state by the layout's own word for it.
+    pub(super) fn native(&self, sql: &mut Sql, word: &str) {
+        let Some(expr) = self.layout.part(Part::State) else {
+            sql.push("1 = 1");
+            return;
+        };
+        match word {
+            "" => drop(sql.push(&self.layout.speech.missing(&expr.raw))),
+            word => self.layout.speech.one_of(sql, &expr.raw, &[word.to_owned()]),
+        }
+    }
+
     fn superset(&self, sql: &mut Sql, key: &Key, alternatives: &[Pieces]) {
         let parts = match key {
             Key::Word => vec![Part::Error, Part::Class, Part::Message],

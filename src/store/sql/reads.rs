@@ -198,8 +198,7 @@ impl SqlStore {
 }
 
 fn frozen(read: Read) -> Frozen {
-    let row = read.entry.row;
-    Frozen { id: row.id, error_class: row.error_class, job_class: row.job_class, at: row.at, state: row.state }
+    Frozen::of(read.entry.row)
 }
 
 fn fate(word: &str, error: Option<Untrusted>) -> Result<Fate> {

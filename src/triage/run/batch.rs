@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobResult, SkipReason};
-use crate::domain::job::{JobId, State};
+use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
-use crate::store::{Applied, Batch, Broke, StoreError};
+use crate::store::{Applied, Batch, Broke, Standing, StoreError};
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
 const TRIES: u32 = 5;
@@ -35,8 +35,8 @@ pub(super) struct Answer {
 /// Some jobs of a batch between two tries.
 pub(super) struct Part {
     pub(super) ids: Vec<JobId>,
-    /// The state in which they were frozen.
-    pub(super) state: Option<State>,
+    /// How they stood when they were frozen.
+    pub(super) standing: Standing,
     /// An earlier try may have taken effect without our knowing.
     doubtful: bool,
     tries: u32,
@@ -54,11 +54,11 @@ pub(super) struct Tried {
 }
 
 impl Engine<'_> {
-    /// Applies the action to jobs that the ledger has named, by the state in which they were frozen.
-    pub(super) async fn answer(&self, named: Vec<(Option<State>, Vec<JobId>)>, doubtful: bool) -> Answer {
+    /// Applies the action to jobs that the ledger has named, by how they stood when they were frozen.
+    pub(super) async fn answer(&self, named: Vec<(Standing, Vec<JobId>)>, doubtful: bool) -> Answer {
         let mut answer = Answer::default();
         let mut parts: Vec<Part> =
-            named.into_iter().map(|(state, ids)| Part { ids, state, doubtful, tries: 0 }).collect();
+            named.into_iter().map(|(standing, ids)| Part { ids, standing, doubtful, tries: 0 }).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
@@ -86,7 +86,7 @@ impl Engine<'_> {
             if matches!(error, StoreError::Timeout(_)) && part.ids.len() > 1 {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
-                parts.extend(halves.map(|ids| Part { ids, tries: 0, ..part }));
+                parts.extend(halves.map(|ids| Part { ids, tries: 0, standing: part.standing.clone(), ..part }));
             } else {
                 parts.push(part);
             }
@@ -98,14 +98,14 @@ impl Engine<'_> {
         if part.doubtful {
             return self.reconcile(part).await;
         }
-        tried(&part.ids, self.apply(&part.ids, part.state).await)
+        tried(&part.ids, self.apply(&part.ids, &part.standing).await)
     }
 
-    pub(super) async fn apply(&self, ids: &[JobId], state: Option<State>) -> Applied {
+    pub(super) async fn apply(&self, ids: &[JobId], standing: &Standing) -> Applied {
         let batch = Batch {
             action: self.run.intent.action,
             ids: ids.to_vec(),
-            state,
+            standing: standing.clone(),
             run: self.run.id.0.clone(),
             run_after: self.due,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),

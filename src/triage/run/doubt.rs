@@ -30,7 +30,7 @@ impl Engine<'_> {
     pub(super) async fn reconcile(&self, part: &Part) -> Tried {
         let ids = &part.ids;
         let outside = self.options.deliver.is_some() && self.run.intent.action == Action::Replay;
-        let same = part.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
+        let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
             (true, _) => self.not_handed(ids).await,
             (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
@@ -43,7 +43,7 @@ impl Engine<'_> {
         if open.is_empty() {
             return Tried { settled, ..Tried::default() };
         }
-        let Tried { settled: told, mut left, mut broke } = tried(&open, self.apply(&open, part.state).await);
+        let Tried { settled: told, mut left, mut broke } = tried(&open, self.apply(&open, &part.standing).await);
         let mut doubtful = Vec::new();
         for Settled { outcome: (id, result), .. } in told {
             match result {
@@ -72,7 +72,7 @@ impl Engine<'_> {
         let ids = &part.ids;
         let states = self.states(ids).await?;
         let usual = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
-        let untouched = part.state.unwrap_or(usual);
+        let untouched = part.standing.state.unwrap_or(usual);
         let mut settled = Vec::new();
         let mut doubtful = Vec::new();
         for id in ids {

@@ -209,18 +209,23 @@ impl<'a> Engine<'a> {
         [asked, spread].into_iter().flatten().reduce(f64::min)
     }
 
-    /// Rows that another session held get one more try.
+    /// Rows that another session held get one more try, at the pace of the others.
     async fn sweep(&mut self) -> Result<(), Halt> {
+        let defers = self.desk.store.info().defers;
+        let mut pace = Pace::new(self.rate(self.spread().filter(|_| !defers)));
+        let most = pace.cap(self.run.intent.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
-            let locked = self.ledger.jobs(&self.run.id, Part::Locked, after, SWEEP).await?;
+            let locked = self.ledger.jobs(&self.run.id, Part::Locked, after, most).await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {
                 // Time for the sessions that held rows to let go of them.
                 self.control.rest(self.options.retry * 2).await;
             }
             after = last.ord;
+            self.control.rest(pace.wait(Instant::now())).await;
             self.allowed().await?;
+            pace.started(locked.len(), Instant::now());
             let no = self.ledger.begin_again(&self.run.id, &locked, Timestamp::now()).await?;
             self.tally.begin_again(&SkipReason::Locked, locked.len() as u64);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
@@ -247,7 +252,7 @@ impl<'a> Engine<'a> {
 
     /// Applies the action to jobs that the ledger has named.
     async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
-        let named = self.ledger.frozen_states(&self.run.id, ids).await?;
+        let named = self.ledger.frozen_standings(&self.run.id, ids).await?;
         Ok(self.answer(named, doubtful).await)
     }
 

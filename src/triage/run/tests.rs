@@ -396,6 +396,16 @@ async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
 }
 
 #[tokio::test]
+async fn the_sweep_keeps_to_the_pace_of_the_run() {
+    let bench = Bench::new(4).await;
+    bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.locked = 1));
+    let run = bench.all(Action::Replay).await;
+    let receipt = bench.execute(&run, RunOptions { rate: Some(3.0), ..small() }).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.fake.with(|data| data.batches.clone()), [3, 1, 3, 1], "no more than a second's worth at a time");
+}
+
+#[tokio::test]
 async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
     let bench = Bench::new(8).await;
     let run = bench.all(Action::Replay).await;
@@ -474,6 +484,14 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
     let other = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
     assert!(matches!(other, Err(RunError::OtherStore { .. })), "{other:?}");
     assert!(bench.live().is_empty());
+}
+
+#[tokio::test]
+async fn a_job_that_is_named_twice_is_one_job_and_none_is_missing() {
+    let bench = Bench::new(3).await;
+    let ids = ["1", "2", "1", "77"].map(JobId::new).into();
+    let plan = bench.plan(Scope::Jobs(ids), Action::Replay).await.unwrap();
+    assert_eq!((plan.count, plan.warnings), (2, vec!["1 of those that were named no longer exists".to_owned()]));
 }
 
 #[tokio::test]

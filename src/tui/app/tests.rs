@@ -30,6 +30,8 @@ struct Console {
     now: Timestamp,
     asked: Vec<(RequestId, Slot, Request)>,
     other: Vec<Effect>,
+    /// The terminal takes nothing: what is drawn is not seen.
+    stalled: bool,
 }
 
 impl Console {
@@ -37,7 +39,8 @@ impl Console {
     fn connecting() -> Self {
         let source = Source { label: "shop".into(), ..Source::default() };
         let model = Model::new(source, FilterState::default(), Settings::default(), (140, 45));
-        let mut console = Self { model, now: Timestamp(1_000_000_000), asked: Vec::new(), other: Vec::new() };
+        let mut console =
+            Self { model, now: Timestamp(1_000_000_000), asked: Vec::new(), other: Vec::new(), stalled: false };
         let effects = start(&mut console.model);
         console.take(effects);
         console
@@ -69,6 +72,10 @@ impl Console {
     fn tell(&mut self, msg: Msg) {
         let effects = update(&mut self.model, msg, self.now);
         self.take(effects);
+        self.model.overlay.drawn();
+        if !self.stalled {
+            self.model.overlay.shown(self.now);
+        }
     }
 
     /// Presses keys such as `j j Enter` or `Ctrl-d`.
@@ -384,6 +391,25 @@ fn keys_typed_ahead_of_a_dialog_do_not_confirm_it() {
         console.press("y", KeyEventKind::Repeat);
     }
     assert!(!console.executes(), "a held key is no answer");
+}
+
+#[test]
+fn a_dialog_that_is_not_on_the_screen_is_not_confirmed() {
+    for (confirm, answer) in [(Confirm::Yes, "y"), (Confirm::TypeCount, "2 Enter")] {
+        let mut console = Console::with_jobs(5);
+        console.stalled = true;
+        console.keys("R").plan(2, confirm).wait(LONG_ENOUGH).keys(answer);
+        assert!(!console.executes(), "the terminal has not taken it");
+        console.stalled = false;
+        console.wait(Duration::from_millis(1)).keys(answer);
+        assert!(!console.executes(), "it came this moment");
+        console.tell(Msg::Resize { width: 20, height: 5 });
+        console.wait(LONG_ENOUGH).keys(answer);
+        assert!(!console.executes(), "the screen is too small for it");
+        console.tell(Msg::Resize { width: 80, height: 24 });
+        console.wait(LONG_ENOUGH).keys(answer);
+        assert!(console.executes());
+    }
 }
 
 #[test]
@@ -732,6 +758,22 @@ fn a_run_is_resumed_by_a_line_that_reaches_its_source() {
     assert_eq!(source.resume(&run("r-1")), "dlq-tui resume r-1 --url 'sqlite:a b'");
     let elsewhere = Source { label: "archive".into(), ..source };
     assert!(!elsewhere.resume(&run("r-1")).contains("--url"));
+}
+
+#[test]
+fn a_verb_never_goes_to_a_bar_that_has_slipped_under_the_cursor() {
+    let mut console = Console::with_jobs(5);
+    console.model.screen.focus = Focus::Histogram;
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 2)])))));
+    console.keys("j r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("C", 1)])))));
+    console.keys("I");
+    assert!(console.request(Slot::Act).is_none(), "B was chosen, and is gone");
+    console.keys("j k I");
+    let Some(Request::Plan { scope: Scope::Filter(filter), .. }) = console.request(Slot::Act) else {
+        panic!("no plan")
+    };
+    assert_eq!(filter.to_string(), "error:A");
 }
 
 #[test]

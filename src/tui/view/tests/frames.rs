@@ -40,7 +40,8 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
     let dialog = PlanDialog {
         plan: fixture::plan(confirm),
         typed: tui_input::Input::new("60,3".into()),
-        opened: NOW,
+        drawn: true,
+        seen: Some(NOW),
         top: 0,
         complaint: None,
     };
