@@ -11,8 +11,8 @@ use dlq_tui::domain::job::{JobDetail, JobId, State};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result,
-    Store, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
+    Result, Store, StoreInfo, Watermark,
 };
 use futures_util::future::BoxFuture;
 
@@ -110,6 +110,10 @@ impl Store for Stopwatch {
             }
             applied
         })
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        self.store.ending(transaction, budget)
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

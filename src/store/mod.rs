@@ -79,9 +79,7 @@ pub trait Store: Send + Sync {
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
 
     /// How a transaction ended that [`Batch::witness`] was told of.
-    fn ending<'a>(&'a self, _transaction: &'a str, _budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
-        Box::pin(async { Ok(Ending::Unknown) })
-    }
+    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;
 
     /// Where replayed jobs have got to.
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>>;

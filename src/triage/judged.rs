@@ -21,7 +21,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError};
 use crate::store::{
-    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
     PageQuery, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
 };
 
@@ -221,6 +221,10 @@ impl<S: Store> Store for Judged<S> {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         self.store.apply(batch, budget)
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        self.store.ending(transaction, budget)
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

@@ -31,7 +31,7 @@ const KEY_SLACK: i64 = 500;
 const MEMORY: usize = 64;
 
 /// What is remembered from one look to the next.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
     token: Option<String>,
     /// Past looks: the next transaction to begin then, and how far the order reached then; the newest last.

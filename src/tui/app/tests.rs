@@ -10,13 +10,16 @@ use super::{Effect, JobDocument, Msg, Opened, Reply, Request, RequestId, Setting
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Bar, Count, Histogram};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, Run, RunId, RunIntent, RunState, Tally};
-use crate::store::{Availability, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreError, StoreInfo};
+use crate::store::{
+    Availability, Cell, Changes, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreError, StoreInfo,
+    Watermark,
+};
 use crate::triage::plan::{Confirm, Plan, Scope};
 use crate::tui::StoreChoice;
 use crate::tui::app::model::FilterState;
@@ -225,6 +228,13 @@ fn document(id: &str) -> Arc<JobDocument> {
     let detail =
         JobDetail { row, arguments: None, message: None, backtrace: None, metadata: Vec::new(), lineage: None };
     Arc::new(JobDocument::build(detail, Vec::new(), &Notation::default(), &Redactor::default()))
+}
+
+/// A look that found these cells.
+fn changes(cells: Vec<Cell>) -> Changes {
+    let watermark = Watermark(Arc::default());
+    let server_time = Timestamp(2_000_000);
+    Changes { watermark, changed: true, from_bucket: 0, cells, server_time, cost: Duration::ZERO }
 }
 
 /// A complete count.
@@ -715,11 +725,18 @@ fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
     console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
     console.keys("r");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 6)])))));
-    assert_eq!(dead(&console), Some(Count::exact(9)));
+    assert_eq!(dead(&console), Some(Count::exact(9)), "the full count is later");
+    let totals = vec![(State::Dead, Count::exact(12)), (State::Resolved, Count::exact(1))];
+    console.model.live.next_totals = Some(console.now);
+    console.wait(Duration::ZERO).answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    assert_eq!(dead(&console), Some(Count::exact(12)), "three died that no look could see");
+    let cell = Cell { bucket: 7, value: Some("A".into()), n: 5, first_seen: None, last_seen: None };
+    console.answer(Slot::Look, Reply::Look(Box::new(Ok(changes(vec![cell])))));
+    assert_eq!(dead(&console), Some(Count { n: 17, exactness: Exactness::Estimate }));
     console.keys("/").text("error:A").keys("Enter");
     console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
-    assert_eq!(dead(&console), Some(Count::exact(9)), "three of them match");
+    assert_eq!(dead(&console).map(|dead| dead.n), Some(17), "three of them match");
 }
 
 #[test]

@@ -160,6 +160,8 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     }
 
     fn begin(&mut self) {
+        // Before the size is asked for: a change that nobody listens for yet would never be drawn.
+        self.input.resume();
         let effects = self.program.start((self.clock)());
         self.carry_out(effects);
         match self.screen.size() {

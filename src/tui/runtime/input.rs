@@ -18,7 +18,7 @@ pub trait Input {
     /// Lets go of the terminal's input, so that another program can read it.
     fn release(&mut self);
 
-    /// Reads it again.
+    /// Begins to read it, at the start and after it was let go of; changes of size are noticed from here on.
     fn resume(&mut self);
 
     /// An event that is there already: `None` at once when there is none.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::filter;
 use super::reply::{fault, heard};
+use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, StoreError};
@@ -89,8 +90,9 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     if !changes.changed {
         return effects;
     }
+    let before = counted_dead(model);
     model.histogram.show_counts(rows);
-    tell_dead(model);
+    move_dead(model, before);
     let height = model.list_rows();
     let shown: Vec<JobId> = model.list.visible(height).map(|e| e.row.id.clone()).collect();
     if !shown.is_empty() && !model.asks.is_open(Slot::Rows) {
@@ -99,15 +101,32 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     effects
 }
 
-/// Keeps the header's number of dead jobs with what is counted under no filter: the totals themselves are read seldom.
+/// The jobs that the counts know, where no filter narrows them to some of the dead.
+fn counted_dead(model: &Model) -> Option<Count> {
+    let whole = model.histogram.counts.is_some() && model.filter.resolved.is_all();
+    model.histogram.shown.as_ref().filter(|_| whole).map(|shown| shown.total)
+}
+
+/// The header's number of dead jobs after a full count, which is later than the totals by state.
 pub fn tell_dead(model: &mut Model) {
-    let counted = model.histogram.counts.is_some() && model.filter.resolved.is_all();
-    let Some(total) = model.histogram.shown.as_ref().filter(|_| counted).map(|shown| shown.total) else { return };
-    if let Some((_, totals)) = &mut model.live.totals
-        && let Some((_, dead)) = totals.iter_mut().find(|(state, _)| *state == State::Dead)
-    {
+    if let (Some(total), Some(dead)) = (counted_dead(model), header_dead(model)) {
         *dead = total;
     }
+}
+
+/// And after a look: the totals are read seldom, and moved by what looks see in between. A row that both have met is
+/// counted twice until the totals are read again.
+fn move_dead(model: &mut Model, before: Option<Count>) {
+    let by = |(before, after): (Count, Count)| (after.n as i64).saturating_sub(before.n as i64);
+    let by = before.zip(counted_dead(model)).map_or(0, by);
+    if let Some(dead) = header_dead(model).filter(|_| by != 0) {
+        *dead = Count { n: dead.n.saturating_add_signed(by), exactness: Exactness::Estimate };
+    }
+}
+
+fn header_dead(model: &mut Model) -> Option<&mut Count> {
+    let (_, totals) = model.live.totals.as_mut()?;
+    totals.iter_mut().find(|(state, _)| *state == State::Dead).map(|(_, count)| count)
 }
 
 /// The link is lost: what is shown stays, marked stale, and it is tried again after a rest that doubles.

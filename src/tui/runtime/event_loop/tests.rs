@@ -205,7 +205,8 @@ async fn the_first_frame_comes_at_once_and_nothing_is_drawn_while_nothing_happen
     let (looping, hands) = fakes(Vec::new());
     let ended = play(looping, async {
         tokio::task::yield_now().await;
-        assert_eq!(hands.notes(), ["size 80x24", "frame"]);
+        // It is listened for changes of size before the size is asked for.
+        assert_eq!(hands.notes(), ["resume", "size 80x24", "frame"]);
         sleep(Duration::from_secs(3_600)).await;
         assert_eq!(hands.notes(), [] as [&str; 0]);
         hands.key('q');
@@ -304,7 +305,7 @@ async fn a_wish_to_be_woken_replaces_the_one_before() {
     play(looping, async {
         hands.key('a');
         sleep(Duration::from_millis(4_900)).await;
-        assert_eq!(hands.notes(), ["size 80x24", "frame", "key a", "frame"]);
+        assert_eq!(hands.notes(), ["resume", "size 80x24", "frame", "key a", "frame"]);
         sleep(Duration::from_millis(200)).await;
         assert_eq!(hands.notes(), ["Tick", "frame"]);
         sleep(Duration::from_secs(60)).await;
