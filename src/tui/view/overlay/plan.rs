@@ -167,7 +167,10 @@ fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, look: &L
     let mut rows: Vec<(String, u64)> = shares[..listed].iter().map(|s| (name(s), s.n)).collect();
     let rest: u64 = shares[listed..].iter().map(|s| s.n).sum();
     if rest > 0 {
-        rows.push((format!("{} others", shares.len() - listed), rest));
+        // The plan itself sums up what it does not list: of those nobody knows how many they are.
+        let uncounted = shares[listed..].iter().any(|s| s.rest);
+        let name = if uncounted { "all others".to_owned() } else { format!("{} others", shares.len() - listed) };
+        rows.push((name, rest));
     }
     let number = rows.iter().map(|(_, n)| grouped(*n).len()).max().unwrap_or(0);
     let bar = if width >= 60 { 16 } else { 0 };
