@@ -145,6 +145,8 @@ async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget
         scope: Scope::Filter(filter),
         action: Action::Replay,
         reason: None,
+        pacing: Default::default(),
+        limit: None,
         type_above: 100,
         now: Timestamp::now(),
     };

@@ -3,15 +3,16 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dlq_tui::domain::action::{Fate, JobOutcome};
+use dlq_tui::domain::action::Fate;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Histogram};
 use dlq_tui::domain::job::{JobDetail, JobId, State};
+use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result, Store,
-    StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result,
+    Store, StoreInfo, Watermark,
 };
 use futures_util::future::BoxFuture;
 
@@ -49,6 +50,10 @@ impl Stopwatch {
 impl Store for Stopwatch {
     fn info(&self) -> &StoreInfo {
         self.store.info()
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.store.clock()
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
@@ -94,16 +99,16 @@ impl Store for Stopwatch {
         self.store.freeze(filter, cursor, budget)
     }
 
-    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let began = Instant::now();
-            let outcomes = self.store.apply(batch, budget).await;
+            let applied = self.store.apply(batch, budget).await;
             let mut laps = self.lock();
             laps.batches.push(began.elapsed());
             if let Some(ended) = laps.ended.replace(Instant::now()) {
                 laps.between.push(began.saturating_duration_since(ended));
             }
-            outcomes
+            applied
         })
     }
 

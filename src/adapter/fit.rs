@@ -22,6 +22,8 @@ pub struct Column {
 pub struct Table {
     /// Its columns, in order.
     pub columns: Vec<Column>,
+    /// Its storage engine, where that has no transactions.
+    pub without_transactions: Option<String>,
 }
 
 impl Table {

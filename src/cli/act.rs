@@ -13,6 +13,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::ledger::Ledger;
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Confirm, Plan, Scope};
@@ -24,16 +25,24 @@ use crate::triage::plan::{Confirm, Plan, Scope};
 pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
     let scope = scope(opened, action, args)?;
     let ledger = opened.ledger().await?;
-    let ask = Ask { scope, action, reason: args.reason.clone(), type_above: opened.confirm_count, now: opened.now };
+    let ask = Ask {
+        scope,
+        action,
+        reason: args.reason.clone(),
+        pacing: pacing(args, action)?,
+        limit: args.limit,
+        type_above: opened.confirm_count,
+        now: opened.now,
+    };
     let talk = std::io::stderr().is_terminal();
     let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
         if talk {
-            eprint!("\rfreezing: {} jobs", grouped(progress.frozen));
+            out::hint(&format!("\rfreezing: {} jobs", grouped(progress.frozen)));
         }
     })
     .await;
     if talk {
-        eprint!("\r\u{1b}[K");
+        out::hint("\r\u{1b}[K");
     }
     let plan = match frozen {
         Ok(plan) => plan,
@@ -43,8 +52,13 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         }
         Err(error) => return Err(error.into()),
     };
-    match decide(&plan, args).await? {
-        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, args.output.output).await,
+    let decision = match opened.budget.cancel.is_cancelled() {
+        // An interrupt that came behind the last step of the freeze.
+        true => Decision::Refuse("interrupted: nothing was written".to_owned()),
+        false => decide(&plan, args).await?,
+    };
+    match decision {
+        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, None, args.output.output).await,
         Decision::ShowOnly => {
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
             show(&plan, args.output.output)?;
@@ -55,6 +69,14 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
             Err(Fault::refused(why).into())
         }
     }
+}
+
+/// How fast the command line wants it.
+fn pacing(args: &ActArgs, action: Action) -> Result<Pacing> {
+    if args.spread.is_some() && action != Action::Replay {
+        return Err(Fault::usage(format!("--spread is for replay: jobs that one {action}s run at no time")).into());
+    }
+    Ok(Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {
@@ -96,10 +118,12 @@ async fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
     if args.dry_run {
         return Ok(Decision::ShowOnly);
     }
-    receipt::plan(&mut std::io::stderr(), plan)?;
+    // A plan that nobody can read is no reason to leave undone what --yes has confirmed.
+    let read = receipt::plan(&mut std::io::stderr(), plan);
     if args.yes {
         return Ok(Decision::Go);
     }
+    read?;
     if !out::somebody_is_there() {
         return Ok(Decision::Refuse(format!(
             "nothing was written: without a terminal to confirm on, --yes is needed to {} {}",

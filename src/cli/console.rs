@@ -12,6 +12,7 @@ use super::exit::{Code, Fault};
 use super::open::{self, Surveyed};
 use super::source::{Origin, Session};
 use crate::ledger::Ledger;
+use crate::store::sql::engine::EngineOptions;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
@@ -32,11 +33,14 @@ pub async fn run(session: Session, args: &ConsoleArgs) -> Result<Code> {
 pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &str) -> Result<Code> {
     terminal()?;
     let filter = open::filter(args.filter.as_deref())?;
-    let ledger = Ledger::open(&session.paths.ledger()).await?;
+    let record = session.paths.ledger();
     let settings = settings(&session, &origin, args);
     let redaction = Arc::new(session.redactor());
     let opener = Arc::new(Way::new(session, origin));
-    opener.first_look().await?;
+    // Neither waits for the other: one is a disk, one a network.
+    let (ledger, looked) = tokio::join!(Ledger::open(&record), opener.first_look());
+    let ledger = ledger?;
+    looked?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
         ledger,
@@ -95,7 +99,10 @@ impl Way {
             return Ok(surveyed);
         }
         let budget = Budget::new(self.statement);
-        let surveyed = Arc::new(open::survey(&self.session, self.origin.clone(), &budget).await?);
+        // The list and the bars are asked for at the same moment.
+        let options = EngineOptions { ahead: true, ..self.origin.engine_options(&self.session) };
+        let surveyed = open::survey_with(&self.session, self.origin.clone(), options, &budget).await?;
+        let surveyed = Arc::new(surveyed);
         *self.lock() = Some(Arc::clone(&surveyed));
         Ok(surveyed)
     }

@@ -1,6 +1,7 @@
 //! Executing a confirmed run without a console: progress on standard error, an orderly stop at an interrupt, the receipt.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -8,11 +9,11 @@ use tokio::sync::watch;
 use super::args::{Format, ResumeArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
+use super::out;
 use super::receipt::{self, RunRecord};
-use super::{out, signal};
 use crate::domain::histogram::grouped;
 use crate::domain::time::short_span;
-use crate::ledger::{Ledger, RunId, RunState, Tally};
+use crate::ledger::{Ledger, Run, RunId, RunState, Tally};
 use crate::triage::progress::RunProgress;
 use crate::triage::run::{Receipt, RunControl, RunOptions, execute};
 
@@ -20,13 +21,20 @@ use crate::triage::run::{Receipt, RunControl, RunOptions, execute};
 ///
 /// # Errors
 /// When it cannot be executed, or the record can no longer be kept.
-pub async fn confirmed(opened: &Opened, ledger: &Ledger, run: &RunId, format: Format) -> Result<Code> {
-    let options = RunOptions { deliver: opened.deliver.clone(), ..RunOptions::default() };
+pub async fn confirmed(
+    opened: &Opened,
+    ledger: &Ledger,
+    run: &RunId,
+    rate: Option<f64>,
+    format: Format,
+) -> Result<Code> {
+    let options = RunOptions { deliver: opened.deliver.clone(), rate, ..RunOptions::default() };
     let control = RunControl::new();
     let (tell, told) = watch::channel(start(run));
-    let stop = control.clone();
+    let (stop, interrupted) = (control.clone(), opened.budget.cancel.clone());
     let at_signal = tokio::spawn(async move {
-        signal::stop_requested().await;
+        // Cancelled by the first signal since the command began, also by one that came before we listen here.
+        interrupted.cancelled().await;
         out::say("stopping after this batch …");
         stop.stop();
     });
@@ -37,8 +45,11 @@ pub async fn confirmed(opened: &Opened, ledger: &Ledger, run: &RunId, format: Fo
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
     let receipt = receipt?;
-    print(&receipt, format)?;
-    Ok(code(&receipt))
+    match print(&receipt, format) {
+        // Nobody reads the receipt: what the run came to is told all the same.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code(&receipt)),
+    }
 }
 
 /// `dlq-tui resume RUN`: goes on with a run that was stopped or cut off.
@@ -63,7 +74,7 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
             return Err(Fault::refused("not confirmed: nothing was written").into());
         }
     }
-    confirmed(opened, &ledger, &id, args.output.output).await
+    confirmed(opened, &ledger, &id, args.rate, args.output.output).await
 }
 
 fn start(run: &RunId) -> RunProgress {
@@ -77,10 +88,14 @@ fn start(run: &RunId) -> RunProgress {
     }
 }
 
-/// Keeps one line on a terminal up to date; says nothing elsewhere but why a run waits.
+/// How often a run without a terminal says how far it is.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Keeps one line on a terminal up to date; elsewhere says now and then how far the run is, and always why it waits.
 async fn report(mut told: watch::Receiver<RunProgress>) {
     let terminal = std::io::stderr().is_terminal();
     let mut said = None;
+    let mut last = Instant::now();
     while told.changed().await.is_ok() {
         let progress = told.borrow_and_update().clone();
         if progress.waiting != said {
@@ -90,41 +105,62 @@ async fn report(mut told: watch::Receiver<RunProgress>) {
             }
         }
         if terminal {
-            let tally = &progress.tally;
-            let reached = tally.done + tally.skipped_total() + tally.failed_total();
-            let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
-            let line = format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate);
-            // Progress is a courtesy: when it cannot be written, the run goes on.
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K{line}");
+            out::hint(&format!("\r\u{1b}[K{}", line(&progress)));
+        } else if last.elapsed() >= INTERVAL {
+            last = Instant::now();
+            out::say(&format!("{}: {}", progress.run, line(&progress)));
         }
     }
     if terminal {
-        let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+        out::hint("\r\u{1b}[K");
     }
 }
 
-fn print(receipt: &Receipt, format: Format) -> Result<()> {
+/// How far a run is: `12,000 of 800,000, 3400/s, 3m left`.
+fn line(progress: &RunProgress) -> String {
+    let tally = &progress.tally;
+    let reached = tally.done + tally.skipped_total() + tally.failed_total();
+    let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
+    format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate)
+}
+
+fn print(receipt: &Receipt, format: Format) -> std::io::Result<()> {
     let mut out = out::stdout();
-    match format {
-        Format::Table | Format::Csv => receipt::run(&mut out, &receipt.run)?,
-        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run)))?,
-        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run)))?,
+    let printed = match format {
+        Format::Table | Format::Csv => receipt::run(&mut out, &receipt.run),
+        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
+        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
     }
-    out.flush()?;
+    .and_then(|()| out.flush());
     if let Some(why) = &receipt.halted {
         out::say(&format!("stopped: {why}; go on with `dlq-tui resume {}`", receipt.run.id));
     } else if receipt.run.state == RunState::Stopped {
         out::say(&format!("stopped; go on with `dlq-tui resume {}`", receipt.run.id));
     }
-    Ok(())
+    printed
 }
 
 fn code(receipt: &Receipt) -> Code {
+    let Receipt { run: Run { tally, .. }, halted, .. } = receipt;
     if receipt.is_complete() {
         Code::Done
-    } else if receipt.run.tally.done == 0 && receipt.run.tally.failed_total() > 0 {
+    } else if tally.done == 0 && (tally.failed_total() > 0 || halted.is_some()) {
         Code::Failed
     } else {
         Code::Partly
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_how_far_a_run_is() {
+        let tally = Tally { planned: 800_000, done: 11_990, skipped: vec![("gone".into(), 10)], ..Tally::default() };
+        let progress = RunProgress { tally, rate: 3_400.4, ..start(&RunId("r-1".into())) };
+        assert_eq!(line(&progress), "12,000 of 800,000, 3400/s");
+        let late = RunProgress { eta: Some(Duration::from_secs(200)), ..progress };
+        assert_eq!(line(&late), "12,000 of 800,000, 3400/s, 3m left");
     }
 }

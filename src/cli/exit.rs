@@ -67,7 +67,7 @@ pub fn end(result: anyhow::Result<Code>) -> Code {
     }
     // Sanitised and masked: the sentence may quote a server, and a server may quote a row or a connection string.
     let text = mask_secrets(&format!("{error:#}"));
-    eprintln!("dlq-tui: {}", crate::domain::text::Clean::lines(&text));
+    super::out::say(&format!("dlq-tui: {}", crate::domain::text::Clean::lines(&text)));
     code_of(&error)
 }
 

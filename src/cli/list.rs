@@ -11,13 +11,10 @@ use super::open::Opened;
 use super::out;
 use super::record::RowRecord;
 use super::table::{Column, Table, terminal_width};
+use super::walk::Walk;
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, PageQuery, Sort};
-
-/// Rows asked for at a time.
-const PAGE: usize = 500;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -35,34 +32,18 @@ struct Document<'a> {
 /// When the filter is wrong or the database fails.
 pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     let filter = opened.filter(args.filter.filter.as_deref())?;
-    let mut query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: PAGE };
-    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let format = args.output.output;
     let mut out = out::stdout();
     let printer = Printer::new(format, &mut out)?;
     let mut rows: Vec<JobRow> = Vec::new();
-    let mut left = limit;
-    let mut more = false;
-    loop {
-        // One more than is wanted tells whether there are more.
-        query.limit = PAGE.min(left.saturating_add(1));
-        let page = opened.desk.store.page(query.clone(), &opened.budget).await?;
-        for entry in page.entries {
-            if left == 0 {
-                more = true;
-                break;
-            }
-            left -= 1;
-            match format {
-                Format::Jsonl | Format::Csv => printer.row(&mut out, &opened.masked(entry.row))?,
-                Format::Table | Format::Json => rows.push(opened.masked(entry.row)),
-            }
-        }
-        match page.next {
-            Some(next) if !more => query.cursor = next,
-            _ => break,
+    let mut walk = Walk::new(opened, filter.clone(), args.limit);
+    while let Some(row) = walk.next().await? {
+        match format {
+            Format::Jsonl | Format::Csv => printer.row(&mut out, &row)?,
+            Format::Table | Format::Json => rows.push(row),
         }
     }
+    let more = args.limit > 0 && walk.has_more().await?;
     match format {
         Format::Json => {
             let document = Document {
@@ -80,16 +61,17 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     out.flush()?;
     drop(out);
     if more && format == Format::Table {
-        out::say(&format!("… more than {limit} match: narrow the filter with -f, or ask for more with --limit"));
+        out::say(&format!("… more than {} match: narrow the filter with -f, or ask for more with --limit", args.limit));
     }
     Ok(Code::Done)
 }
 
 /// Prints rows as they come.
-struct Printer(Format);
+pub(super) struct Printer(Format);
 
 impl Printer {
-    fn new(format: Format, out: &mut impl Write) -> Result<Printer> {
+    /// Prints the heading, where the form has one.
+    pub(super) fn new(format: Format, out: &mut impl Write) -> Result<Printer> {
         if format == Format::Csv {
             let names =
                 ["id", "at", "state", "error", "class", "queue", "attempts", "max_attempts", "worker", "message"];
@@ -98,7 +80,8 @@ impl Printer {
         Ok(Printer(format))
     }
 
-    fn row(&self, out: &mut impl Write, row: &JobRow) -> Result<()> {
+    /// Prints a row.
+    pub(super) fn row(&self, out: &mut impl Write, row: &JobRow) -> Result<()> {
         if self.0 == Format::Jsonl {
             out::json_line(out, &out::Versioned::new(RowRecord::from(row)))?;
             return Ok(());

@@ -1,6 +1,7 @@
 //! The command line: its words, and the headless commands, one file each.
 
 pub mod args;
+pub mod check;
 pub mod demo;
 pub mod docs;
 pub mod exit;
@@ -9,10 +10,14 @@ pub mod table;
 
 mod act;
 mod adapters;
+mod config;
 mod console;
 mod execute;
+mod export;
 mod init;
 mod list;
+mod manual;
+mod metrics;
 mod open;
 mod operator;
 mod receipt;
@@ -23,6 +28,8 @@ mod signal;
 mod source;
 mod sources;
 mod stats;
+mod walk;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -51,8 +58,11 @@ async fn run(cli: Cli) -> Result<Code> {
     let Some(command) = cli.command else {
         return console::run(Session::load(cli.connect)?, &cli.console).await;
     };
-    if let Command::Docs(args) = &command {
-        return docs::run(args);
+    match &command {
+        Command::Docs(args) => return docs::run(args),
+        Command::Completions(args) => return manual::completions(args),
+        Command::Man(args) => return manual::pages(args),
+        _ => {}
     }
     if cli.console.filter.is_some() {
         return Err(Fault::usage("write -f behind the command: before it, it is the console's").into());
@@ -72,6 +82,12 @@ async fn run(cli: Cli) -> Result<Code> {
         Command::Resume(args) => execute::resume(&open::open(&session).await?, args).await,
         Command::Init(args) => init::run(&session, args).await,
         Command::Adapters(args) => adapters::run(&session, args).await,
-        Command::Docs(args) => docs::run(args),
+        Command::Export(args) => export::run(&open::open(&session).await?, args).await,
+        Command::Check(args) => check::run(&open::open(&session).await?, args).await,
+        Command::Watch(args) => watch::run(&open::open(&session).await?, args).await,
+        Command::Metrics(args) => metrics::run(open::open(&session).await?, args).await,
+        Command::Config(args) => config::run(&session, args),
+        // Those that need no config are done above.
+        Command::Docs(_) | Command::Completions(_) | Command::Man(_) => Ok(Code::Done),
     }
 }

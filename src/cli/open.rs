@@ -1,6 +1,7 @@
 //! From a command line to an open store: which database, connect, what is in it, which of that.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 
@@ -9,15 +10,16 @@ use super::operator;
 use super::source::{Origin, Session};
 use crate::adapter::Library;
 use crate::config::{ReplayTo, Source};
+use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
-use crate::store::sql::engine::Engine;
+use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
-use crate::store::{Budget, Deliver};
+use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
 use crate::triage::Desk;
 use crate::triage::deliver::CommandDestination;
 use crate::triage::judged::Judged;
@@ -30,8 +32,10 @@ pub struct Opened {
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Deadline and cancel switch of every statement.
     pub budget: Budget,
-    /// When the command began: relative times of filters are resolved against it.
+    /// When the command began.
     pub now: Timestamp,
+    /// The same instant by the source's clock: relative times of filters are resolved against it.
+    clock: Timestamp,
     /// Jobs above which the number must be typed.
     pub confirm_count: u64,
     redactor: Redactor,
@@ -50,6 +54,8 @@ pub struct Surveyed {
     pub detection: Detection,
     /// The ledger's file.
     ledger: std::path::PathBuf,
+    /// Nothing was opened yet: what the survey heard is fresh.
+    is_fresh: AtomicBool,
 }
 
 /// Connects, and looks which layouts are there.
@@ -57,10 +63,26 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let engine = Arc::new(origin.connect(session, budget).await?);
+    let options = origin.engine_options(session);
+    survey_with(session, origin, options, budget).await
+}
+
+/// The same, with the connections as they are wanted.
+///
+/// # Errors
+/// As [`survey`].
+pub async fn survey_with(
+    session: &Session,
+    origin: Origin,
+    options: EngineOptions,
+    budget: &Budget,
+) -> Result<Surveyed> {
     let library = library(session);
-    let detection = sql::detect(&engine, &library.adapters, budget).await?;
-    Ok(Surveyed { origin, engine, library, detection, ledger: session.paths.ledger() })
+    let destination = destination(origin.source.as_ref());
+    let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
+    let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
+    let (ledger, is_fresh) = (session.paths.ledger(), AtomicBool::new(true));
+    Ok(Surveyed { origin, engine, library, detection, ledger, is_fresh })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -122,7 +144,11 @@ impl Surveyed {
         let Some(adapter) = self.library.get(&found.adapter) else {
             anyhow::bail!("the adapter {} is gone", found.adapter);
         };
-        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
+        let options = OpenOptions {
+            destination: destination(self.origin.source.as_ref()),
+            just_connected: self.is_fresh.swap(false, Ordering::Relaxed),
+            ..OpenOptions::default()
+        };
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),
@@ -153,6 +179,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
     Ok(Opened {
         deliver: deliver(&surveyed.origin),
+        clock: desk.store.clock(),
         desk,
         budget,
         now: Timestamp::now(),
@@ -184,7 +211,36 @@ impl Opened {
     /// # Errors
     /// With the column that is wrong, and what was expected there.
     pub fn filter(&self, text: Option<&str>) -> Result<Filter> {
-        filter(text).map(|f| f.resolve(self.now))
+        filter(text).map(|f| f.resolve(self.clock))
+    }
+
+    /// Counts by a facet to the end, and returns the last step: complete, with where looks take over.
+    ///
+    /// # Errors
+    /// When the store does not offer the facet, or the database fails.
+    pub async fn count(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep> {
+        let info = self.desk.store.info();
+        if !info.facets.contains(&facet) {
+            let known: Vec<&str> = info.facets.iter().map(|f| f.word()).collect();
+            let message = format!("{} cannot be counted by {facet}; it can by {}", info.title, known.join(", "));
+            return Err(Fault::usage(message).into());
+        }
+        Ok(self.count_to_end(facet, filter).await?)
+    }
+
+    /// As [`Opened::count`], for a facet that the store is known to offer.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn count_to_end(&self, facet: Facet, filter: &Filter) -> Result<HistogramStep, StoreError> {
+        let mut query = HistogramQuery { facet, filter: filter.clone(), resume: None };
+        loop {
+            let step = self.desk.store.histogram(query.clone(), &self.budget).await?;
+            match step.resume {
+                Some(resume) => query.resume = Some(resume),
+                None => return Ok(step),
+            }
+        }
     }
 
     /// The row with what looks like a secret masked.

@@ -59,6 +59,11 @@ pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// Writes a part of a line to the operator's terminal; as unimportant as [`say`].
+pub fn hint(text: &str) {
+    let _ = write!(io::stderr(), "{text}");
+}
+
 /// Whether somebody is there to be asked: both what is typed and what is said are a terminal's.
 pub fn somebody_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::record::RowRecord;
 use crate::domain::histogram::grouped;
+use crate::domain::pacing::Pacing;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, Tally};
@@ -23,6 +24,7 @@ pub struct PlanRecord<'a> {
     oldest: Option<String>,
     newest: Option<String>,
     sample: Vec<RowRecord<'a>>,
+    pacing: Pacing,
     warnings: &'a [String],
     notes: &'a [String],
 }
@@ -53,6 +55,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
             oldest: plan.span.map(|(from, _)| from.to_rfc3339()),
             newest: plan.span.map(|(_, to)| to.to_rfc3339()),
             sample: plan.sample.iter().map(RowRecord::from).collect(),
+            pacing: plan.pacing,
             warnings: &plan.warnings,
             notes: &plan.notes,
         }
@@ -71,6 +74,7 @@ pub struct RunRecord<'a> {
     resolved: &'a str,
     reason: Option<&'a str>,
     operator: OperatorRecord<'a>,
+    pacing: Pacing,
     frozen_at: String,
     started_at: Option<String>,
     ended_at: Option<String>,
@@ -115,6 +119,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
                 host: &operator.host,
                 ssh_client: operator.ssh_client.as_deref(),
             },
+            pacing: intent.pacing,
             frozen_at: intent.frozen_at.to_rfc3339(),
             started_at: run.started_at.map(Timestamp::to_rfc3339),
             ended_at: run.ended_at.map(Timestamp::to_rfc3339),
@@ -137,6 +142,9 @@ pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     }
     if let Some((from, to)) = plan.span {
         writeln!(out, "  died       {from} … {to}")?;
+    }
+    if !plan.pacing.is_free() {
+        writeln!(out, "  pace       {}", plan.pacing)?;
     }
     shares(out, "by error", &plan.by_error)?;
     shares(out, "by class", &plan.by_class)?;
@@ -172,6 +180,9 @@ pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
     }
     if let Some(reason) = &intent.reason {
         writeln!(out, "  reason       {}", Clean::line(reason))?;
+    }
+    if !intent.pacing.is_free() {
+        writeln!(out, "  pace         {}", intent.pacing)?;
     }
     let operator = &intent.operator;
     let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();

@@ -160,16 +160,21 @@ impl Origin {
         self.source.as_ref().is_some_and(|s| s.production)
     }
 
+    /// How it is connected to.
+    pub fn engine_options(&self, session: &Session) -> EngineOptions {
+        EngineOptions {
+            read_only: self.read_only,
+            connect_timeout: session.config.timeouts.connect,
+            ..EngineOptions::default()
+        }
+    }
+
     /// Connects, unless the budget is cancelled first.
     ///
     /// # Errors
     /// When the database cannot be reached or refuses us.
     pub async fn connect(&self, session: &Session, budget: &Budget) -> Result<Engine> {
-        let options = EngineOptions {
-            read_only: self.read_only,
-            connect_timeout: session.config.timeouts.connect,
-            ..EngineOptions::default()
-        };
+        let options = self.engine_options(session);
         tokio::select! {
             engine = Engine::connect(&self.target, &options) => Ok(engine?),
             () = budget.cancel.cancelled() => Err(StoreError::Cancelled.into()),

@@ -14,7 +14,6 @@ use super::table::{Column, Table, terminal_width};
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::HistogramQuery;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -33,20 +32,8 @@ struct Document<'a> {
 /// When the filter is wrong, the facet is not offered, or the database fails.
 pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
     let info = opened.desk.store.info();
-    if !info.facets.contains(&args.by) {
-        let known: Vec<&str> = info.facets.iter().map(|f| f.word()).collect();
-        let message = format!("{} cannot be counted by {}; it can by {}", info.title, args.by, known.join(", "));
-        return Err(super::exit::Fault::usage(message).into());
-    }
     let filter = opened.filter(args.filter.filter.as_deref())?;
-    let mut query = HistogramQuery { facet: args.by, filter: filter.clone(), resume: None };
-    let histogram = loop {
-        let step = opened.desk.store.histogram(query.clone(), &opened.budget).await?;
-        match step.resume {
-            Some(resume) => query.resume = Some(resume),
-            None => break step.histogram,
-        }
-    };
+    let histogram = opened.count(args.by, &filter).await?.histogram;
     let mut out = out::stdout();
     match args.output.output {
         Format::Table => table(&histogram).print(&mut out, terminal_width())?,

@@ -6,6 +6,7 @@
 mod error;
 mod file;
 mod keys;
+mod merged;
 mod paths;
 mod source;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub use error::{ConfigError, mask_secrets, nearest};
 pub use file::FILE_NAME;
+pub use merged::Setting;
 pub use paths::Paths;
 pub use source::{Address, ReplayTo, Source};
 

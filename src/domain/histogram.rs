@@ -1,5 +1,6 @@
 //! Counts by facet, each honest about how exact it is.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::time::Duration;
 
@@ -92,7 +93,7 @@ pub struct Bar {
 pub struct Histogram {
     /// The dimension counted by.
     pub facet: Facet,
-    /// One bar a value, the largest first.
+    /// One bar a value, in the order of [`Facet::order`].
     pub bars: Vec<Bar>,
     /// All of them together.
     pub total: Count,
@@ -102,9 +103,49 @@ pub struct Histogram {
     pub progress: Option<f32>,
 }
 
+impl Histogram {
+    /// When the oldest of all the jobs died, where that is known.
+    pub fn first_seen(&self) -> Option<Timestamp> {
+        self.bars.iter().filter_map(|bar| bar.first_seen).min()
+    }
+
+    /// When the newest of all the jobs died, where that is known.
+    pub fn last_seen(&self) -> Option<Timestamp> {
+        self.bars.iter().filter_map(|bar| bar.last_seen).max()
+    }
+}
+
+impl Facet {
+    /// The order of bars: the largest first, and hours as time goes by, the latest first.
+    pub fn order(self, a: &Bar, b: &Bar) -> Ordering {
+        match self {
+            Facet::Hour => b.value.cmp(&a.value),
+            _ => b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_bar_comes_first_but_hours_are_in_the_order_of_time() {
+        let bar = |value: Option<&str>, n| Bar {
+            value: value.map(Untrusted::from),
+            count: Count::exact(n),
+            first_seen: None,
+            last_seen: None,
+            trend: Vec::new(),
+        };
+        let order = |facet: Facet| {
+            let mut bars = [bar(Some("2026-11-20T03"), 1), bar(None, 7), bar(Some("2026-11-20T04"), 5)];
+            bars.sort_by(|a, b| facet.order(a, b));
+            bars.map(|bar| bar.count.n)
+        };
+        assert_eq!(order(Facet::Error), [7, 5, 1]);
+        assert_eq!(order(Facet::Hour), [5, 1, 7]);
+    }
 
     #[test]
     fn numbers_are_grouped_in_threes_and_marked() {

@@ -100,6 +100,19 @@ pub struct JobRow {
     pub max_attempts: Option<i64>,
 }
 
+impl JobRow {
+    /// The start of the message, without the error class that it may begin with: shown beside the class it would say
+    /// the same twice, and in a narrow column nothing else.
+    pub fn message_beyond_class(&self) -> Option<Untrusted> {
+        let (message, class) = (self.message.as_ref()?, self.error_class.as_ref().map_or("", Untrusted::exact));
+        let beyond = message.exact().strip_prefix(class).and_then(|rest| rest.strip_prefix(": ")).map(str::trim_start);
+        match beyond {
+            Some(rest) if !class.is_empty() && !rest.is_empty() => Some(Untrusted::new(rest)),
+            _ => Some(message.clone()),
+        }
+    }
+}
+
 /// Characters of an error message that a light row carries.
 pub const MESSAGE_HEAD: usize = 200;
 
@@ -118,4 +131,35 @@ pub struct JobDetail {
     pub metadata: Vec<(String, Option<Untrusted>)>,
     /// Key by which the same job is known across deaths (the framework's job id, the original id), where there is one.
     pub lineage: Option<Untrusted>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_begins_with_its_class_says_the_rest() {
+        let said = |class: Option<&str>, message: &str| {
+            let row = JobRow {
+                id: JobId::new("1"),
+                at: None,
+                state: State::Dead,
+                native_state: "failed".into(),
+                error_class: class.map(Untrusted::from),
+                message: Some(message.into()),
+                job_class: None,
+                queue: None,
+                worker: None,
+                attempts: None,
+                max_attempts: None,
+            };
+            row.message_beyond_class().map(|text| text.exact().to_owned()).unwrap_or_default()
+        };
+        assert_eq!(said(Some("Net::ReadTimeout"), "Net::ReadTimeout: after 3s"), "after 3s");
+        assert_eq!(said(Some("KeyError"), "key not found: :email"), "key not found: :email");
+        assert_eq!(said(Some("KeyError"), "KeyErrors: many"), "KeyErrors: many");
+        assert_eq!(said(Some("KeyError"), "KeyError: "), "KeyError: ");
+        assert_eq!(said(Some(""), ": odd"), ": odd");
+        assert_eq!(said(None, "refused"), "refused");
+    }
 }

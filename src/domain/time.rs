@@ -77,6 +77,26 @@ pub fn short_span(span: Duration) -> String {
     }
 }
 
+/// A span to the second as [`parse_span`] reads it: `90s`, `1h30m15s`, `7d`.
+pub fn exact_span(span: Duration) -> String {
+    const UNITS: [(u64, char); 5] = [(604_800, 'w'), (86_400, 'd'), (3_600, 'h'), (60, 'm'), (1, 's')];
+    let mut left = span.as_secs();
+    // One unit that fits is what people write: 90s, and not 1m30s.
+    if let Some((length, unit)) = UNITS.iter().find(|(length, _)| left >= *length && left.is_multiple_of(*length))
+        && left / length < 100
+    {
+        return format!("{}{unit}", left / length);
+    }
+    let mut text = String::new();
+    for (length, unit) in UNITS {
+        if left >= length {
+            text.push_str(&format!("{}{unit}", left / length));
+            left %= length;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
 /// Reads `90s`, `15m`, `2h`, `7d`, `2w` or a sum of them such as `1h30m`.
 ///
 /// # Errors
@@ -111,6 +131,16 @@ pub fn parse_span(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exact_spans_are_read_back_as_they_were() {
+        for text in ["0s", "1s", "90s", "5m", "90m", "2h", "7d", "1w", "1h30m15s", "3w2d"] {
+            let span = parse_span(text).expect(text);
+            assert_eq!(parse_span(&exact_span(span)), Ok(span), "{text}");
+        }
+        assert_eq!(exact_span(Duration::from_secs(90)), "90s");
+        assert_eq!(exact_span(Duration::from_secs(3_600)), "1h");
+    }
 
     #[test]
     fn spans_read_back_what_they_mean() {

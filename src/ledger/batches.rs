@@ -15,6 +15,7 @@ use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::store::Standing;
 
 /// Characters of a reason that the record keeps.
 const REASON_HEAD: usize = 2_000;
@@ -43,22 +44,41 @@ impl Ledger {
     pub async fn begin_batch(&self, run: &RunId, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
-        let no = self.new_batch(&mut tx, seq, now).await?;
-        let ids: Vec<String> = sqlx::query_scalar(
-            "UPDATE run_jobs SET batch = ?2 WHERE run = ?1 AND ord IN \
-             (SELECT ord FROM run_jobs INDEXED BY run_jobs_not_started WHERE run = ?1 AND batch IS NULL \
-             ORDER BY ord LIMIT ?3) RETURNING job_id",
+        let begun = self.name_next(&mut tx, seq, n, now).await?;
+        if begun.is_some() {
+            tx.commit().await.map_err(|e| self.fault(e))?;
+        }
+        Ok(begun)
+    }
+
+    /// Names the next jobs of a run in a batch of their own.
+    async fn name_next(
+        &self,
+        tx: &mut SqliteConnection,
+        run: i64,
+        n: usize,
+        now: Timestamp,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
+        let ords: Vec<i64> = sqlx::query_scalar(
+            "SELECT ord FROM run_jobs INDEXED BY run_jobs_not_started WHERE run = ?1 AND batch IS NULL ORDER BY ord LIMIT ?2",
         )
-        .bind(seq)
-        .bind(no.0)
+        .bind(run)
         .bind(i64::try_from(n).unwrap_or(i64::MAX))
         .fetch_all(&mut *tx)
         .await
         .map_err(|e| self.fault(e))?;
-        if ids.is_empty() {
-            return Ok(None);
-        }
-        tx.commit().await.map_err(|e| self.fault(e))?;
+        let (Some(first), Some(last)) = (ords.first(), ords.last()) else { return Ok(None) };
+        let no = self.new_batch(&mut *tx, run, now).await?;
+        let ids: Vec<String> = sqlx::query_scalar(
+            "UPDATE run_jobs SET batch = ?2 WHERE run = ?1 AND ord BETWEEN ?3 AND ?4 AND batch IS NULL RETURNING job_id",
+        )
+        .bind(run)
+        .bind(no.0)
+        .bind(first)
+        .bind(last)
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(|e| self.fault(e))?;
         Ok(Some((no, ids.into_iter().map(JobId::new).collect())))
     }
 
@@ -106,6 +126,22 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be kept: the batch stays in doubt.
     pub async fn finish_batch(&self, run: &RunId, batch: BatchNo, outcomes: &[Settled], now: Timestamp) -> Result<()> {
+        self.turn_batch(run, batch, outcomes, 0, now).await.map(drop)
+    }
+
+    /// As [`Ledger::finish_batch`], and in the same transaction, which waits for the disk once, as
+    /// [`Ledger::begin_batch`] of the next `n` jobs. A crash leaves one of the two batches in doubt, and never both.
+    ///
+    /// # Errors
+    /// As those two: the finished batch stays in doubt, and no further one is begun.
+    pub async fn turn_batch(
+        &self,
+        run: &RunId,
+        batch: BatchNo,
+        outcomes: &[Settled],
+        n: usize,
+        now: Timestamp,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         let seq = self.in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
         sqlx::query(
@@ -126,7 +162,11 @@ impl Ledger {
             .execute(&mut *tx)
             .await
             .map_err(|e| self.fault(e))?;
-        tx.commit().await.map_err(|e| self.fault(e))
+        // Before the next ones are named, which are not settled.
+        self.drop_notes(&mut tx, seq).await?;
+        let begun = self.name_next(&mut tx, seq, n, now).await?;
+        tx.commit().await.map_err(|e| self.fault(e))?;
+        Ok(begun)
     }
 
     /// Takes a batch back: it is certain that none of its jobs was touched, so they are not started again.
@@ -142,6 +182,7 @@ impl Ledger {
         ] {
             sqlx::query(sql).bind(seq).bind(batch.0).execute(&mut *tx).await.map_err(|e| self.fault(e))?;
         }
+        self.drop_notes(&mut tx, seq).await?;
         tx.commit().await.map_err(|e| self.fault(e))
     }
 
@@ -170,13 +211,13 @@ impl Ledger {
         Ok(batches)
     }
 
-    /// Jobs that a batch has named, by the state in which they were frozen; each of `ids` once, in their order.
+    /// Jobs that a batch has named, by how they stood when they were frozen; each of `ids` once, in their order.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn frozen_states(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Option<State>, Vec<JobId>)>> {
+    pub async fn frozen_standings(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Standing, Vec<JobId>)>> {
         let rows = sqlx::query(
-            "SELECT job_id, state FROM run_jobs INDEXED BY run_jobs_by_job WHERE batch IS NOT NULL \
+            "SELECT job_id, state, native FROM run_jobs INDEXED BY run_jobs_by_job WHERE batch IS NOT NULL \
              AND job_id IN (SELECT value FROM json_each(?2)) AND run = (SELECT seq FROM runs WHERE id = ?1)",
         )
         .bind(&run.0)
@@ -184,22 +225,22 @@ impl Ledger {
         .fetch_all(&self.pool)
         .await
         .map_err(|e| self.fault(e))?;
-        let mut states: HashMap<String, State> = HashMap::new();
+        let mut standings: HashMap<String, Standing> = HashMap::new();
         for row in rows {
             let word: String = row.try_get("state").map_err(|e| self.fault(e))?;
-            if let Some(state) = State::from_word(&word) {
-                states.insert(row.try_get("job_id").map_err(|e| self.fault(e))?, state);
-            }
+            let native = row.try_get("native").map_err(|e| self.fault(e))?;
+            let standing = Standing { state: State::from_word(&word), native };
+            standings.insert(row.try_get("job_id").map_err(|e| self.fault(e))?, standing);
         }
-        let mut by_state: Vec<(Option<State>, Vec<JobId>)> = Vec::new();
+        let mut alike: Vec<(Standing, Vec<JobId>)> = Vec::new();
         for id in ids {
-            let state = states.get(id.as_str()).copied();
-            match by_state.iter_mut().find(|(known, _)| *known == state) {
+            let standing = standings.get(id.as_str()).cloned().unwrap_or_default();
+            match alike.iter_mut().find(|(known, _)| *known == standing) {
                 Some((_, same)) => same.push(id.clone()),
-                None => by_state.push((state, vec![id.clone()])),
+                None => alike.push((standing, vec![id.clone()])),
             }
         }
-        Ok(by_state)
+        Ok(alike)
     }
 }
 

@@ -27,11 +27,12 @@ impl Ledger {
     /// When the record cannot be kept: then nothing may be acted on.
     pub async fn create_run(&self, intent: &RunIntent) -> Result<RunId> {
         let operator = &intent.operator;
+        let options = serde_json::to_string(&intent.pacing).map_err(|e| LedgerError::Refused(e.to_string()))?;
         for nth in 0..ID_TRIES {
             let id = id::candidate(intent.frozen_at, nth);
             let made = sqlx::query(
                 "INSERT INTO runs (id, action, state, source, store, filter, resolved, reason, os_user, \
-                 database_user, host, ssh_client, frozen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+                 database_user, host, ssh_client, frozen_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
                  ON CONFLICT (id) DO NOTHING",
             )
             .bind(&id)
@@ -47,6 +48,7 @@ impl Ledger {
             .bind(&operator.host)
             .bind(&operator.ssh_client)
             .bind(intent.frozen_at.0)
+            .bind(&options)
             .execute(&self.pool)
             .await
             .map_err(|e| self.fault(e))?;
@@ -66,9 +68,9 @@ impl Ledger {
         let seq = self.in_state(&mut tx, run, &[RunState::Freezing], "added to").await?;
         for chunk in jobs.chunks(FREEZE_CHUNK) {
             sqlx::query(
-                "INSERT INTO run_jobs (run, ord, job_id, error_class, job_class, died_at, state) \
+                "INSERT INTO run_jobs (run, ord, job_id, error_class, job_class, died_at, state, native) \
                  SELECT ?1, key + 1 + (SELECT coalesce(max(ord), 0) FROM run_jobs WHERE run = ?1), value ->> 0, \
-                 value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2)",
+                 value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?2)",
             )
             .bind(seq)
             .bind(frozen_json(chunk))
@@ -158,7 +160,7 @@ impl Ledger {
     }
 }
 
-/// Jobs as one bound value: an array of `[id, error class, job class, time of death, state]`.
+/// Jobs as one bound value: an array of `[id, error class, job class, time of death, state, native word]`.
 fn frozen_json(jobs: &[Frozen]) -> String {
     let head = |text: &str| text.chars().take(CLASS_HEAD).collect::<String>();
     let rows: Vec<_> = jobs
@@ -170,6 +172,7 @@ fn frozen_json(jobs: &[Frozen]) -> String {
                 job.job_class.as_ref().map(|c| head(c.exact())),
                 job.at.map(|at| at.0),
                 job.state.word(),
+                job.native.as_ref().map(|word| word.exact()),
             )
         })
         .collect();

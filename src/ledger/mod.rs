@@ -14,6 +14,7 @@ mod model;
 mod open;
 mod runs;
 mod tally;
+mod witness;
 
 pub use archive::LedgerArchive;
 pub use batches::Settled;
@@ -21,6 +22,7 @@ pub use error::{LedgerError, Result};
 pub use hold::Hold;
 pub use model::*;
 pub use open::Ledger;
+pub use witness::LedgerWitness;
 
 #[cfg(test)]
 mod tests;

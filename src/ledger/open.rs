@@ -34,6 +34,10 @@ impl Ledger {
     /// [`LedgerError::Unusable`] when the file cannot be made, read, written, or is no ledger.
     pub async fn open(path: &Path) -> Result<Self> {
         let unusable = |reason: String| LedgerError::Unusable { place: path.display().to_string(), reason };
+        if !path.exists() {
+            // Where this fails, what follows makes the file in its place or says why it cannot.
+            drop(make_new(path).await);
+        }
         make_private(path).map_err(|e| unusable(e.to_string()))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -62,6 +66,19 @@ impl Ledger {
         self.pool.close().await;
     }
 
+    /// Lets the file grow no further than `pages`, or than it is: a disk that is full.
+    #[cfg(test)]
+    pub(crate) async fn limit_pages(&self, pages: u32) {
+        // Each connection has a limit of its own.
+        let mut held = Vec::new();
+        for _ in 0..self.pool.options().get_max_connections() {
+            let mut connection = self.pool.acquire().await.unwrap();
+            let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+            sqlx::query(limit).execute(&mut *connection).await.unwrap();
+            held.push(connection);
+        }
+    }
+
     /// The folder in which processes hold the runs that they execute.
     pub(super) fn holds(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_os_string();
@@ -78,11 +95,45 @@ impl Ledger {
     }
 }
 
-/// Makes the file so that SQLite, which gives its side files the mode of the main one, keeps all of them private.
-pub(super) fn make_private(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+/// Makes the file beside its place, and puts it there when it is whole: SQLite by itself waits for the disk eight times
+/// over a file that has nothing in it yet, while somebody waits for the console.
+async fn make_new(path: &Path) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let folder = make_folder(path)?.unwrap_or(Path::new("."));
+    // Private from the start.
+    let file = tempfile::Builder::new().prefix(".ledger-").tempfile_in(folder)?;
+    let options = SqliteConnectOptions::new()
+        .filename(file.path())
+        .journal_mode(SqliteJournalMode::Memory)
+        .synchronous(SqliteSynchronous::Off);
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
+    let made = async {
+        migrations().run(&pool).await?;
+        sqlx::query("PRAGMA journal_mode = WAL").execute(&pool).await?;
+        Ok::<_, sqlx::Error>(())
+    }
+    .await;
+    // Takes the log along.
+    pool.close().await;
+    made?;
+    file.as_file().sync_all()?;
+    // Whoever was quicker has made the same.
+    file.persist_noclobber(path)?;
+    std::fs::File::open(folder)?.sync_all()?;
+    Ok(())
+}
+
+/// Makes the folder that a file is to be in, private to the operator.
+fn make_folder(path: &Path) -> io::Result<Option<&Path>> {
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
+    if let Some(folder) = folder {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
+    Ok(folder)
+}
+
+/// Makes the file so that SQLite, which gives its side files the mode of the main one, keeps all of them private.
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
+    make_folder(path)?;
     let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
     if file.metadata()?.permissions().mode() & 0o077 != 0 {
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
@@ -90,14 +141,20 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+fn migrations() -> Migrator {
+    let migration = |no, name: &'static str, sql: &'static str| {
+        Migration::new(no, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(vec![
+        migration(1, "runs", include_str!("../../migrations/ledger/sqlite/0001_runs.sql")),
+        migration(2, "transactions", include_str!("../../migrations/ledger/sqlite/0002_transactions.sql")),
+        migration(3, "options", include_str!("../../migrations/ledger/sqlite/0003_options.sql")),
+        migration(4, "native", include_str!("../../migrations/ledger/sqlite/0004_native.sql")),
+    ])
+}
+
 async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
-    let migrations = Migrator::with_migrations(vec![Migration::new(
-        1,
-        "runs".into(),
-        MigrationType::Simple,
-        include_str!("../../migrations/ledger/sqlite/0001_runs.sql").into_sql_str(),
-        false,
-    )]);
+    let migrations = migrations();
     let mut tried = 0;
     loop {
         let Err(error) = migrations.run(pool).await else { return Ok(()) };

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
@@ -20,6 +21,7 @@ fn intent(action: Action) -> RunIntent {
         filter: "error:Boom".into(),
         resolved: "error:Boom".into(),
         reason: Some("the gateway is back".into()),
+        pacing: Pacing { rate: Some(200.0), ..Pacing::default() },
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
         frozen_at: T,
     }
@@ -32,6 +34,7 @@ fn frozen(n: usize) -> Frozen {
         job_class: None,
         at: Some(Timestamp(T.0 + n as i64)),
         state: State::Dead,
+        native: None,
     }
 }
 
@@ -67,6 +70,29 @@ async fn the_folder_and_every_file_in_it_are_private_to_the_operator() {
         let file = file.unwrap();
         assert_eq!(mode(&file.path()) & 0o077, 0, "{:?}", file.file_name());
     }
+}
+
+#[tokio::test]
+async fn a_new_file_comes_whole_and_leaves_nothing_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state/ledger.sqlite3");
+    let ledger = Ledger::open(&path).await.unwrap();
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&ledger.pool).await.unwrap();
+    assert_eq!(mode, "wal");
+    ledger.close().await;
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path().join("state")).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert_eq!(left, ["ledger.sqlite3"]);
+    assert!(Ledger::open(&path).await.unwrap().runs(9).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_file_that_was_begun_and_never_made_whole_is_made_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite3");
+    std::fs::write(&path, "").unwrap();
+    let ledger = Ledger::open(&path).await.unwrap();
+    planned(&ledger, 1).await;
 }
 
 #[tokio::test]
@@ -151,6 +177,29 @@ async fn a_settled_job_cannot_be_named_again_but_a_skipped_one_can() {
     ledger.begin_again(&run, &locked, T).await.unwrap();
     let tally = ledger.tally(&run).await.unwrap();
     assert_eq!((tally.done, tally.in_doubt, tally.skipped_total()), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 5).await;
+    ledger.start(&run, T).await.unwrap();
+    let (batch, ids) = begin(&ledger, &run, 2).await;
+    let (next, others) = ledger.turn_batch(&run, batch, &all(&ids, &JobResult::Done), 2, T).await.unwrap().unwrap();
+    assert_eq!(others, [JobId::new("2"), JobId::new("3")]);
+    assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(next, others.clone())]);
+    let tally = ledger.tally(&run).await.unwrap();
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
+    // What cannot be written as a whole is not written at all.
+    ledger.end(&run, T).await.unwrap();
+    assert!(ledger.turn_batch(&run, next, &all(&others, &JobResult::Done), 2, T).await.is_err());
+    let tally = ledger.tally(&run).await.unwrap();
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (2, 2, 1));
+    ledger.start(&run, T).await.unwrap();
+    let last = ledger.turn_batch(&run, next, &all(&others, &JobResult::Done), 9, T).await.unwrap().unwrap();
+    assert_eq!(last.1, [JobId::new("4")]);
+    assert_eq!(ledger.turn_batch(&run, last.0, &all(&last.1, &JobResult::Done), 9, T).await.unwrap(), None);
+    assert_eq!(ledger.end(&run, T).await.unwrap().state, RunState::Finished);
 }
 
 #[tokio::test]
@@ -252,14 +301,7 @@ async fn a_full_disk_is_told_and_leaves_what_was_written_before() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2_000).await;
     ledger.start(&run, T).await.unwrap();
-    // Each connection has a limit of its own.
-    let mut held = Vec::new();
-    for _ in 0..ledger.pool.options().get_max_connections() {
-        let mut connection = ledger.pool.acquire().await.unwrap();
-        sqlx::query("PRAGMA max_page_count = 1").execute(&mut *connection).await.unwrap();
-        held.push(connection);
-    }
-    drop(held);
+    ledger.limit_pages(1).await;
     let big = vec![(JobId::new("0"), "x".repeat(4_000_000))];
     let fault = ledger.keep_archive(&run, &big).await.unwrap_err();
     assert!(matches!(&fault, LedgerError::Unusable { .. }), "{fault}");

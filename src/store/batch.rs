@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cursor, Scanned};
-use crate::domain::action::Action;
-use crate::domain::job::{JobId, State};
+use super::{Cursor, Result, Scanned, StoreError};
+use crate::domain::action::{Action, JobOutcome};
+use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -23,6 +23,26 @@ pub struct Frozen {
     pub at: Option<Timestamp>,
     /// State at the moment of freezing.
     pub state: State,
+    /// The layout's own word for it, where that tells more: of two jobs that are retrying one may wait and one may run.
+    pub native: Option<Untrusted>,
+}
+
+impl Frozen {
+    /// What is kept of a light row.
+    pub fn of(row: JobRow) -> Self {
+        let JobRow { id, error_class, job_class, at, state, native_state, .. } = row;
+        let native = (state == State::Retrying).then_some(native_state);
+        Self { id, error_class, job_class, at, state, native }
+    }
+}
+
+/// How a job stood when it was chosen: one that has left this is skipped as changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Standing {
+    /// Its state; `None` is any that the verb allows.
+    pub state: Option<State>,
+    /// The layout's own word for it, where that tells more.
+    pub native: Option<String>,
 }
 
 /// Some jobs of a cohort.
@@ -62,6 +82,26 @@ pub trait Archive: Send + Sync {
     fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>>;
 }
 
+/// Remembers which transaction acts on which jobs: after an interruption the database can say how it ended.
+pub trait Witness: Send + Sync {
+    /// Notes it before the transaction commits; returns only when the note is durable.
+    ///
+    /// # Errors
+    /// When it could not be noted: then nothing is committed.
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), String>>;
+}
+
+/// How a transaction ended, as far as the database remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All of it took effect.
+    Committed,
+    /// None of it did.
+    Undone,
+    /// It has not ended, nobody remembers it, or the database keeps no such record.
+    Unknown,
+}
+
 /// One batch of an action.
 #[derive(Clone)]
 pub struct Batch {
@@ -69,9 +109,8 @@ pub struct Batch {
     pub action: Action,
     /// The jobs: at most a few thousand.
     pub ids: Vec<JobId>,
-    /// The state in which they were chosen: a job that has left it is skipped as changed. `None` is any state that the
-    /// verb allows.
-    pub state: Option<State>,
+    /// How they stood when they were chosen.
+    pub standing: Standing,
     /// Identity of the run, kept with the rows where the layout has a place for it.
     pub run: String,
     /// When replayed jobs may run: `None` is at once.
@@ -80,4 +119,51 @@ pub struct Batch {
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Keeps rows that are to be deleted.
     pub archive: Option<Arc<dyn Archive>>,
+    /// Remembers the transactions, where the database can tell later how they ended.
+    pub witness: Option<Arc<dyn Witness>>,
+}
+
+/// How far a batch has got.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The jobs that are answered for.
+    pub outcomes: Vec<JobOutcome>,
+    /// Why there are others that are not.
+    pub broke: Option<Broke>,
+}
+
+impl Applied {
+    /// The outcome of every job, or why the batch broke off.
+    ///
+    /// # Errors
+    /// When not every job is answered for.
+    pub fn whole(self) -> Result<Vec<JobOutcome>> {
+        match self.broke {
+            None => Ok(self.outcomes),
+            Some(Broke { error, .. }) => Err(error),
+        }
+    }
+}
+
+/// Why a batch broke off before every job was answered for.
+#[derive(Debug)]
+pub struct Broke {
+    /// What went wrong.
+    pub error: StoreError,
+    /// Whether jobs without an answer may have been acted on all the same; else nothing happened to them.
+    pub unsure: bool,
+}
+
+impl Broke {
+    /// An error of a COMMIT: without an answer to it nobody knows whether it took effect.
+    pub fn at_commit(error: StoreError) -> Self {
+        let unsure = error.retryable() && !matches!(error, StoreError::Locked(_));
+        Self { error, unsure }
+    }
+}
+
+impl From<StoreError> for Broke {
+    fn from(error: StoreError) -> Self {
+        Self { error, unsure: false }
+    }
 }

@@ -64,7 +64,7 @@ pub struct HistogramStep {
     pub histogram: Histogram,
     /// Pass it back to go on; `None` when the count is complete.
     pub resume: Option<Resume>,
-    /// Where deltas of [`Store::changes`] take over; `None` until the count is complete.
+    /// Where deltas of [`super::Store::changes`] take over; `None` until the count is complete.
     pub watermark: Option<Watermark>,
     /// The cells of the recent past that are contained in the counts already: what the first deltas replace. Empty
     /// until the count is complete.

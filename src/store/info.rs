@@ -29,6 +29,8 @@ pub struct StoreInfo {
     pub sorts: Vec<SortKey>,
     /// Each action with whether it can be used, and if not why.
     pub actions: Vec<(Action, Availability)>,
+    /// Whether a replayed job can be told when to run; where not, only the moment of its replay can be chosen.
+    pub defers: bool,
     /// How payloads of this layout are read by a human.
     pub notation: Arc<Notation>,
     /// Why nothing can be written, where that is so.

@@ -15,23 +15,27 @@ pub mod sql;
 
 use futures_util::future::BoxFuture;
 
-pub use batch::{Archive, Batch, Deliver, FreezeStep, Frozen, Message};
+pub use batch::{Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Standing, Witness};
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};
 pub use info::{Availability, Budget, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey};
 
-use crate::domain::action::{Fate, JobOutcome};
+use crate::domain::action::Fate;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
+use crate::domain::time::Timestamp;
 
 /// A dead-letter store. Futures can be dropped at any time; a dropped read is cancelled on the server.
 pub trait Store: Send + Sync {
     /// What is known without asking.
     fn info(&self) -> &StoreInfo;
+
+    /// The source's own clock, as far as is known without asking: times that a filter counts from now count from there.
+    fn clock(&self) -> Timestamp;
 
     /// A quick estimate of a whole facet, where the database keeps statistics; `None` where it does not.
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>>;
@@ -68,12 +72,16 @@ pub trait Store: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>>;
 
-    /// Applies an action to a batch and answers for each job exactly once; what is `Done` is committed.
+    /// Applies an action to a batch and answers for each job at most once; what is `Done` is committed.
     ///
-    /// # Errors
-    /// When the database failed as a whole; a `retryable` error leaves it open whether the batch took effect,
-    /// and applying it again is safe: jobs that are no longer dead are skipped.
-    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>>;
+    /// A batch may break off in the middle, when the database fails as a whole: what was answered for until then counts.
+    /// Applying it again is safe, as jobs that are no longer as they were chosen are skipped.
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
+
+    /// How a transaction ended that [`Batch::witness`] was told of.
+    fn ending<'a>(&'a self, _transaction: &'a str, _budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        Box::pin(async { Ok(Ending::Unknown) })
+    }
 
     /// Where replayed jobs have got to.
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>>;

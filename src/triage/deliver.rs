@@ -7,8 +7,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use futures_util::future::{BoxFuture, FusedFuture};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::Instant;
 
@@ -17,7 +17,7 @@ use self::line::Line;
 use crate::domain::job::JobId;
 use crate::store::{Deliver, Message};
 
-/// How long a command that has answered for every job, or closed its output, may take to end.
+/// How long a command that closed its output too soon, or was killed, may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Starts a command once per batch, without a shell, and takes from its output which jobs it accepted.
@@ -29,24 +29,32 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct CommandDestination {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// How long the command may go without answering for a job before it is killed with all that it started.
+    /// How long the command may go without answering for a job before it is killed with all that it started; also how
+    /// long it may take to end after its last answer.
     pub timeout: Duration,
 }
 
 impl Deliver for CommandDestination {
     fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
         async move {
-            let lines: Vec<Line> = batch.iter().map(Line::new).collect();
+            let (lines, twins) = line::told_apart(&batch);
             let (answers, reason) = match self.run(&lines).await {
                 Ok(done) => done,
                 Err(reason) => (vec![None; lines.len()], reason),
             };
-            let answered = batch.into_iter().zip(answers);
-            answered.map(|(message, answer)| (message.id, answer.unwrap_or_else(|| Err(reason.clone())))).collect()
+            let mut answers = answers.into_iter();
+            let answer = |(message, is_twin): (Message, bool)| match is_twin {
+                true => (message.id, Err(TWIN.to_owned())),
+                false => (message.id, answers.next().flatten().unwrap_or_else(|| Err(reason.clone()))),
+            };
+            batch.into_iter().zip(twins).map(answer).collect()
         }
         .boxed()
     }
 }
+
+/// Why a job was not handed over that no answer could be told to be for.
+const TWIN: &str = "another job of this batch has the same id in its message: replay this one by itself";
 
 /// What the command said of each job, and what to say of those that it did not answer for.
 type Delivered = (Vec<Option<Result<(), String>>>, String);
@@ -57,9 +65,7 @@ impl CommandDestination {
         let mut child = self.start().map_err(|e| format!("cannot start `{name}`: {e}"))?;
         let mut group = Group(child.id());
         let mut talk = Talk { answers: Answers::to(batch), tail: Tail::default(), hung: false };
-        self.talk(&mut child, batch, &mut talk).await;
-        let status = if talk.hung { None } else { tokio::time::timeout(GRACE, child.wait()).await.ok() };
-        let status = status.and_then(Result::ok);
+        let status = self.talk(&mut child, batch, &mut talk).await;
         if status.is_some() {
             group.0 = None;
         }
@@ -85,12 +91,13 @@ impl CommandDestination {
             .spawn()
     }
 
-    /// Writes jobs and reads answers at the same time, so that neither side waits for a full pipe of the other.
-    async fn talk(&self, child: &mut Child, batch: &[Line], talk: &mut Talk) {
+    /// Writes jobs and reads answers at the same time, so that neither side waits for a full pipe of the other. Returns
+    /// how the command ended, if it did so by itself.
+    async fn talk(&self, child: &mut Child, batch: &[Line], talk: &mut Talk) -> Option<ExitStatus> {
         let (Some(stdin), Some(mut stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return;
+            return None;
         };
         let mut feeding = std::pin::pin!(feed(stdin, batch).fuse());
         let (mut out, mut err) = (vec![0; 16 * 1024], vec![0; 4 * 1024]);
@@ -115,23 +122,23 @@ impl CommandDestination {
                 },
                 () = tokio::time::sleep_until(deadline) => {
                     talk.hung = true;
-                    return;
+                    talk.answers.end();
+                    return None;
                 }
             }
         }
         talk.answers.end();
-        // What it still has to say of its end, for no longer than it may take to end.
-        let rest = async {
-            while let Ok(n) = stderr.read(&mut err).await {
-                if n == 0 {
-                    break;
-                }
-                talk.tail.take(err.get(..n).unwrap_or_default());
+        // Whoever answered for every job may still have to bring home what it accepted, and may say so: that must not
+        // fail for a pipe that is full or closed. Whoever cannot answer any more gets no more jobs either.
+        let all = talk.answers.len() == batch.len();
+        let patience = if all { self.timeout.max(GRACE) } else { GRACE };
+        let feeding = async {
+            if all && !fed {
+                feeding.await;
             }
         };
-        if err_open {
-            let _ = tokio::time::timeout(GRACE, rest).await;
-        }
+        let rest = async { tokio::join!(feeding, drain(stdout, |_| {}), drain(stderr, |said| talk.tail.take(said))) };
+        see_off(child, rest, patience).await
     }
 
     fn reason(&self, name: &str, talk: &Talk, status: Option<ExitStatus>) -> String {
@@ -144,6 +151,34 @@ impl CommandDestination {
             said if said.is_empty() => how,
             said => format!("{how}: {said}"),
         }
+    }
+}
+
+/// Waits for the end of a command while the rest of what is to pass between us does, for no longer than `patience`.
+async fn see_off<T>(child: &mut Child, rest: impl Future<Output = T>, patience: Duration) -> Option<ExitStatus> {
+    let mut rest = std::pin::pin!(rest.fuse());
+    let ended = async {
+        tokio::select! {
+            status = child.wait() => status,
+            _ = &mut rest => child.wait().await,
+        }
+    };
+    let status = tokio::time::timeout(patience, ended).await.ok()?.ok();
+    if !rest.is_terminated() {
+        // Its last words; a process that it left behind may hold the pipe for as long as it likes.
+        let _ = tokio::time::timeout(GRACE, rest).await;
+    }
+    status
+}
+
+/// Reads to the end.
+async fn drain(mut pipe: impl AsyncRead + Unpin, mut take: impl FnMut(&[u8])) {
+    let mut bytes = vec![0; 16 * 1024];
+    while let Ok(n) = pipe.read(&mut bytes).await {
+        if n == 0 {
+            return;
+        }
+        take(bytes.get(..n).unwrap_or_default());
     }
 }
 

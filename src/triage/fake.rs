@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 
 use super::Desk;
-use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{Action, Fate, JobResult, SkipReason};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::time::Timestamp;
-use crate::ledger::Operator;
+use crate::ledger::{Ledger, Operator};
 use crate::store::*;
 
 /// What happens to the next call of `apply`.
@@ -24,6 +24,10 @@ pub(crate) enum Fault {
     After(StoreError),
     /// It takes effect and never returns: the process is about to die.
     Hang,
+    /// It takes effect for these first jobs, answers for them, and fails.
+    Midway(usize, StoreError),
+    /// It is undone at the very end, after its transaction was noted.
+    Undone(StoreError),
 }
 
 #[derive(Clone, Debug)]
@@ -43,8 +47,15 @@ pub(crate) struct Data {
     pub(crate) batches: Vec<usize>,
     /// Whether a replayed row is removed, as in a table of dead jobs only.
     pub(crate) removes: bool,
+    /// A ledger whose disk is full once the next batch has taken effect, and has room again when a test says so.
+    pub(crate) full: Option<Ledger>,
+    pub(crate) clock: Timestamp,
+    /// The filter of the latest freeze.
+    pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
+    /// Transactions and whether they were committed, where the database remembers that.
+    pub(crate) endings: Option<Vec<bool>>,
 }
 
 pub(crate) struct Fake {
@@ -64,6 +75,7 @@ impl Fake {
             facets: vec![Facet::Error],
             sorts: vec![SortKey::Time],
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+            defers: false,
             notation: Arc::default(),
             read_only: None,
         };
@@ -138,6 +150,10 @@ impl Store for Fake {
         &self.info
     }
 
+    fn clock(&self) -> Timestamp {
+        self.with(|data| data.clock)
+    }
+
     fn estimate<'a>(&'a self, _: Facet, _: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
         Box::pin(async { Ok(None) })
     }
@@ -204,12 +220,13 @@ impl Store for Fake {
     }
 
     /// Steps of seven rows, newest first.
-    fn freeze<'a>(&'a self, _: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
+    fn freeze<'a>(&'a self, filter: &'a Filter, cursor: Cursor, _: &'a Budget) -> BoxFuture<'a, Result<FreezeStep>> {
         Box::pin(async move {
             let below = match cursor {
                 Cursor::After(place) => number(&place.id),
                 _ => u64::MAX,
             };
+            self.with(|data| data.frozen_by = filter.to_string());
             let found: Vec<(u64, State)> =
                 self.with(|data| data.rows.range(..below).rev().take(7).map(|(id, row)| (*id, row.state)).collect());
             let next = found
@@ -217,19 +234,22 @@ impl Store for Fake {
                 .filter(|(id, _)| *id > 0)
                 .map(|(id, _)| Cursor::After(Position { key: None, id: JobId::new(id.to_string()) }));
             let scanned = Scanned { rows: found.len() as u64, share: 0.5 };
-            let jobs = found.into_iter().map(|(id, state)| {
-                let JobRow { id, at, error_class, job_class, .. } = row(id, state);
-                Frozen { id, error_class, job_class, at, state }
-            });
+            let jobs = found.into_iter().map(|(id, state)| Frozen::of(row(id, state)));
             Ok(FreezeStep { jobs: jobs.collect(), next, scanned })
         })
     }
 
-    fn apply<'a>(&'a self, batch: Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, mut batch: Batch, _: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
             let fault = self.with(|data| data.faults.pop_front());
-            if let Some(Fault::Before(error)) = fault {
-                return Err(error);
+            // Whether it took effect is not to be known from outside.
+            let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
+            let fault = match fault {
+                Some(Fault::Before(error)) => return failed(error),
+                other => other,
+            };
+            if let Some(Fault::Midway(n, _)) = &fault {
+                batch.ids.truncate(*n);
             }
             let dead: Vec<JobId> = self.with(|data| {
                 let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
@@ -237,22 +257,55 @@ impl Store for Fake {
             });
             if let (Action::Discard, Some(archive)) = (batch.action, &batch.archive) {
                 let rows = dead.iter().map(|id| (id.clone(), "{}".to_owned())).collect();
-                archive.keep(rows).await.map_err(StoreError::Input)?;
+                if let Err(why) = archive.keep(rows).await {
+                    return failed(StoreError::Input(why));
+                }
             }
             if let (Action::Replay, Some(deliver)) = (batch.action, &batch.deliver) {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
                 deliver.deliver(dead.iter().map(message).collect()).await;
             }
+            let undone = matches!(fault, Some(Fault::Undone(_)));
+            let name = self.with(|data| {
+                let endings = data.endings.as_mut()?;
+                endings.push(!undone);
+                Some((endings.len() - 1).to_string())
+            });
+            if let (Some(name), Some(witness)) = (name, &batch.witness)
+                && let Err(why) = witness.note(&name, &dead).await
+            {
+                return failed(StoreError::Input(why));
+            }
+            if let Some(Fault::Undone(error)) = fault {
+                return failed(error);
+            }
             let outcomes = self.with(|data| {
                 data.batches.push(batch.ids.len());
                 batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
             });
+            if let Some(ledger) = self.with(|data| data.full.take()) {
+                ledger.limit_pages(1).await;
+            }
             match fault {
-                Some(Fault::After(error)) => Err(error),
+                Some(Fault::After(error)) => failed(error),
                 Some(Fault::Hang) => std::future::pending().await,
-                _ => Ok(outcomes),
+                Some(Fault::Midway(_, error)) => Applied { outcomes, broke: Some(error.into()) },
+                _ => Applied { outcomes, broke: None },
             }
         })
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, _: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        let known = self.with(|data| {
+            let endings = data.endings.as_ref()?;
+            endings.get(transaction.parse::<usize>().ok()?).copied()
+        });
+        let ending = match known {
+            Some(true) => Ending::Committed,
+            Some(false) => Ending::Undone,
+            None => Ending::Unknown,
+        };
+        Box::pin(async move { Ok(ending) })
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

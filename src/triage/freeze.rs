@@ -1,5 +1,7 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
+use std::collections::HashSet;
+
 use thiserror::Error;
 
 use super::Desk;
@@ -9,6 +11,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::pacing::Pacing;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
@@ -34,9 +37,13 @@ pub struct Ask {
     pub action: Action,
     /// Why, in the operator's words.
     pub reason: Option<String>,
+    /// How fast.
+    pub pacing: Pacing,
+    /// Jobs at the most, the newest first; the rest is left out of the plan.
+    pub limit: Option<u64>,
     /// Number of jobs above which the number must be typed; [`TYPE_ABOVE`] unless the config says otherwise.
     pub type_above: u64,
-    /// The present instant: relative times of a filter are resolved against it.
+    /// The present instant by our clock, for the record; a filter's times count from the source's.
     pub now: Timestamp,
 }
 
@@ -76,12 +83,14 @@ pub async fn freeze(
     };
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
-        Scope::Filter(filter) => Some(filter.resolve(ask.now)),
+        Scope::Filter(filter) => Some(filter.resolve(desk.store.clock())),
         Scope::Jobs(_) | Scope::Run(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
     let run = ledger.create_run(&intent(desk, &ask, resolved.clone())).await?;
-    let freezer = Freezer { desk, ledger, run: &run, budget, gathered: Vec::new(), progress: NOTHING, on_progress };
+    let left = ask.limit.unwrap_or(u64::MAX);
+    let freezer =
+        Freezer { desk, ledger, run: &run, budget, left, gathered: Vec::new(), progress: NOTHING, on_progress };
     let planned = async {
         let _hold = ledger.hold(&run)?;
         let missing = freezer.gather(&ask.scope, filter.as_ref()).await?;
@@ -112,6 +121,7 @@ fn intent(desk: &Desk, ask: &Ask, resolved: String) -> RunIntent {
         resolved,
         reason: ask.reason.clone(),
         operator: desk.operator.clone(),
+        pacing: ask.pacing,
         frozen_at: ask.now,
     }
 }
@@ -121,6 +131,8 @@ struct Freezer<'a, F> {
     ledger: &'a Ledger,
     run: &'a RunId,
     budget: &'a Budget,
+    /// Jobs that may still be added.
+    left: u64,
     gathered: Vec<Frozen>,
     progress: FreezeProgress,
     on_progress: F,
@@ -130,7 +142,12 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     /// Writes the whole scope down and returns how many of the jobs named do not exist.
     async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<u64, PlanError> {
         let missing = match (scope, filter) {
-            (Scope::Jobs(ids), _) => self.named(ids, ids.len() as u64).await?,
+            (Scope::Jobs(ids), _) => {
+                // A job that is named twice is one job, and not one that is missing.
+                let mut seen = HashSet::new();
+                let once: Vec<JobId> = ids.iter().filter(|id| seen.insert(*id)).cloned().collect();
+                self.named(&once, once.len() as u64).await?
+            }
             (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
             (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
             (Scope::Filter(_), None) => 0,
@@ -150,7 +167,7 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             self.progress.examined += step.scanned.rows;
             self.progress.share = step.scanned.share;
             self.add(jobs).await?;
-            cursor = step.next;
+            cursor = step.next.filter(|_| self.left > 0);
         }
         Ok(0)
     }
@@ -190,7 +207,9 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
         Ok(jobs.into_iter().filter(passes).collect())
     }
 
-    async fn add(&mut self, jobs: Vec<Frozen>) -> Result<(), PlanError> {
+    async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
+        jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.left -= jobs.len() as u64;
         self.progress.frozen += jobs.len() as u64;
         self.gathered.extend(jobs);
         self.write(GATHER).await?;
@@ -223,8 +242,7 @@ pub fn replays_pass(filter: &Filter, times: u64) -> bool {
 }
 
 fn frozen(entry: Entry) -> Frozen {
-    let JobRow { id, error_class, job_class, at, state, .. } = entry.row;
-    Frozen { id, error_class, job_class, at, state }
+    Frozen::of(entry.row)
 }
 
 async fn plan(
@@ -254,7 +272,8 @@ async fn plan(
         by_class: shares(&split.by_class, count),
         span: split.span,
         sample,
-        warnings: warnings(ask.action, &split, replayed, missing),
+        warnings: warnings(ask, &split, replayed, missing, count),
+        pacing: ask.pacing,
         notes: Vec::new(),
         confirm: confirm(ask.action, count, ask.type_above, desk.production),
     })
@@ -270,11 +289,14 @@ fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<Share> {
     shares
 }
 
-fn warnings(action: Action, split: &Split, replayed: u64, missing: u64) -> Vec<String> {
+fn warnings(ask: &Ask, split: &Split, replayed: u64, missing: u64, count: u64) -> Vec<String> {
     let were = |n: u64| if n == 1 { "was" } else { "were" };
     let are = |n: u64| if n == 1 { "is" } else { "are" };
-    let expected = if action == Action::Reopen { State::Ignored } else { State::Dead };
+    let expected = if ask.action == Action::Reopen { State::Ignored } else { State::Dead };
     let mut warnings = Vec::new();
+    if let Some(limit) = ask.limit.filter(|limit| count >= *limit) {
+        warnings.push(format!("limited to {}, the newest first: more may match", grouped(limit)));
+    }
     if replayed > 0 {
         warnings.push(format!("{} of them {} replayed before", grouped(replayed), were(replayed)));
     }

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 use super::freeze::replays_pass;
-use crate::domain::action::{Fate, JobOutcome};
+use crate::domain::action::Fate;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::fingerprint::Fingerprint;
@@ -21,8 +21,8 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError};
 use crate::store::{
-    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page, PageQuery,
-    Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
+    PageQuery, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
 };
 
 /// Rows that one step of a judged count reads.
@@ -146,7 +146,7 @@ fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, prog
         trend: Vec::new(),
     };
     let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
-    bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+    bars.sort_by(|a, b| facet.order(a, b));
     let total = Count { n: bars.iter().map(|b| b.count.n).sum(), exactness };
     let as_of = bars.iter().filter_map(|b| b.last_seen).max().unwrap_or_default();
     Histogram { facet, bars, total, as_of, progress }
@@ -155,6 +155,10 @@ fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, prog
 impl<S: Store> Store for Judged<S> {
     fn info(&self) -> &StoreInfo {
         self.store.info()
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.store.clock()
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
@@ -215,7 +219,7 @@ impl<S: Store> Store for Judged<S> {
         self.store.freeze(filter, cursor, budget)
     }
 
-    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         self.store.apply(batch, budget)
     }
 

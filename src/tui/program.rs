@@ -43,6 +43,11 @@ impl Program for Console {
         }
         if let Some(deepest) = view::draw(&self.model, &self.look, frame, now) {
             self.model.overlay.hold(deepest);
+            self.model.overlay.drawn();
         }
+    }
+
+    fn shown(&mut self, now: Timestamp) {
+        self.model.overlay.shown(now);
     }
 }

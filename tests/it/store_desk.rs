@@ -13,7 +13,9 @@ use dlq_tui::domain::job::{JobId, JobRow};
 use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
-use dlq_tui::store::{Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Store};
+use dlq_tui::store::{
+    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Standing, Store,
+};
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;
@@ -40,11 +42,20 @@ pub async fn store(db: &TestDb, layout: Layout) -> SqlStore {
 
 /// The same, reading by windows only.
 pub async fn gentle_store(db: &TestDb, layout: Layout) -> SqlStore {
-    store_with(db, layout, OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()), gentle: true }).await
+    store_with(
+        db,
+        layout,
+        OpenOptions {
+            destination: ReplayDestination::Table("jobs".to_owned()),
+            gentle: true,
+            ..OpenOptions::default()
+        },
+    )
+    .await
 }
 
 pub async fn store_to(db: &TestDb, layout: Layout, destination: ReplayDestination) -> SqlStore {
-    store_with(db, layout, OpenOptions { destination, gentle: false }).await
+    store_with(db, layout, OpenOptions { destination, ..OpenOptions::default() }).await
 }
 
 async fn store_with(db: &TestDb, layout: Layout, options: OpenOptions) -> SqlStore {
@@ -110,17 +121,18 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
     Batch {
         action,
         ids: ids.into_iter().collect(),
-        state: None,
+        standing: Standing::default(),
         run: "run-1".to_owned(),
         run_after: None,
         deliver: None,
         archive: None,
+        witness: None,
     }
 }
 
 pub async fn apply(store: &dyn Store, batch: Batch) -> BTreeMap<JobId, dlq_tui::domain::action::JobResult> {
     let wanted: BTreeSet<JobId> = batch.ids.iter().cloned().collect();
-    let outcomes: Vec<JobOutcome> = store.apply(batch, &budget()).await.expect("a batch");
+    let outcomes: Vec<JobOutcome> = store.apply(batch, &budget()).await.whole().expect("a batch");
     assert_eq!(outcomes.len(), wanted.len(), "each job is answered for once: {outcomes:?}");
     let map: BTreeMap<_, _> = outcomes.into_iter().collect();
     assert_eq!(map.keys().cloned().collect::<BTreeSet<_>>(), wanted);

@@ -68,7 +68,7 @@ async fn without_a_destination_replay_is_disabled_and_says_what_to_write() {
                 Availability::Disabled(reason) => assert!(reason.contains(part), "{reason}"),
                 ready => panic!("{ready:?}"),
             }
-            assert!(store.apply(batch(Action::Replay, [JobId::new("1")]), &budget()).await.is_err());
+            assert!(store.apply(batch(Action::Replay, [JobId::new("1")]), &budget()).await.broke.is_some());
         }
     }
 }

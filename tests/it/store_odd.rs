@@ -380,3 +380,43 @@ async fn arguments_arrive_byte_for_byte_whatever_they_hold() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_was_committed_before_the_rest_of_a_batch_broke_off_is_told_as_done() {
+    for db in harness::every_engine("midway").await {
+        Layout::JobsDlq.seed(&db, 8).await;
+        let denied = match db.engine {
+            Engine::Postgres => "raise exception 'no right to it' using errcode = '42501'",
+            Engine::Mysql => "signal sqlstate '42000' set mysql_errno = 1142, message_text = 'no right to it'",
+            // It has no such error: a trigger can only refuse.
+            Engine::Sqlite => continue,
+        };
+        let store = store(&db, Layout::JobsDlq).await;
+        let mut ids = ids(&store).await;
+        ids.sort_by_key(|id| id.as_str().parse::<i64>().unwrap_or_default());
+        let payload = |text: &str, id: &JobId| {
+            format!("update jobs_dlq set payload = '{{\"class\":\"{text}\"}}' where id = {}", id.as_str())
+        };
+        db.execute(&payload("Refused", &ids[1])).await;
+        db.execute(&payload("Denied", &ids[6])).await;
+        let text = text_of(&db, "new.payload");
+        let (refused, wrong) = (format!("{text} like '%Refused%'"), format!("{text} like '%Denied%'"));
+        db.execute(&match db.engine {
+            Engine::Postgres => format!(
+                "create function odd() returns trigger language plpgsql as $$ begin \
+                 if {refused} then raise exception 'refused'; end if; if {wrong} then {denied}; end if; \
+                 return new; end $$; create trigger odd before insert on jobs for each row execute function odd()"
+            ),
+            _ => format!(
+                "create trigger odd before insert on jobs for each row begin if {refused} then \
+                 signal sqlstate '45000' set message_text = 'refused'; end if; if {wrong} then {denied}; end if; end"
+            ),
+        })
+        .await;
+        let applied = store.apply(batch(Action::Replay, ids.clone()), &budget()).await;
+        assert!(applied.broke.is_some_and(|broke| !broke.unsure), "{}", db.engine.name());
+        let done = applied.outcomes.iter().filter(|(_, result)| *result == JobResult::Done).count() as u64;
+        assert_eq!(db.count("jobs").await, done, "{}: {:?}", db.engine.name(), applied.outcomes);
+        assert!(done >= 3, "{:?}", applied.outcomes);
+    }
+}

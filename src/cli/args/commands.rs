@@ -1,12 +1,17 @@
 //! What each command takes.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ConsoleArgs, FilterArg, OutputArg};
+use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
+use crate::domain::pacing::parse_rate;
+use crate::domain::time::parse_span;
 
 /// `demo`.
 #[derive(Args, Debug)]
@@ -112,9 +117,127 @@ pub struct ActArgs {
     /// Why, for the ledger.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// Jobs at the most, the newest first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "ids")]
+    pub limit: Option<u64>,
+    /// Jobs at the most in a time: `200/s`, `12000/m`.
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+    /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
+    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    pub spread: Option<Duration>,
+    /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
+    #[arg(long, value_name = "N", value_parser = batch)]
+    pub batch: Option<usize>,
     /// The form of plan and receipt.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+fn batch(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "write a number from 1 to 10000".to_owned())
+}
+
+/// `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// The most dead jobs: `total:1000`, or `queue=billing:0` for a value of a facet; `*` holds for each value that fits.
+    #[arg(long, value_name = "THRESHOLD", value_parser = limit::max)]
+    pub max: Vec<limit::Max>,
+    /// The most that may have died within a time: `200/5m`, or `queue=billing:20/5m`.
+    #[arg(long, value_name = "THRESHOLD", value_parser = limit::max_growth)]
+    pub max_growth: Vec<limit::MaxGrowth>,
+    /// How long ago the oldest dead job may have died: `1h`.
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub max_age: Option<Duration>,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// The form of the answer; a table holds the thresholds that were passed, the others all of them.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `watch`.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// The facet: error, class, queue, reason, worker, state, hour or fp.
+    #[arg(long, default_value = "error", value_name = "FACET", value_parser = facet)]
+    pub by: Facet,
+    /// Time between two looks; longer ones follow by themselves where looking costs the database more.
+    #[arg(long, default_value = "2s", value_name = "SPAN", value_parser = interval)]
+    pub interval: Duration,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// The form of the lines.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    match parse_span(text)? {
+        span if span.is_zero() => Err("the interval must be longer than nothing".to_owned()),
+        span => Ok(span),
+    }
+}
+
+/// `metrics`.
+#[derive(Args, Debug)]
+pub struct MetricsArgs {
+    /// Where to listen for scrapes.
+    #[arg(long, default_value = "127.0.0.1:9464", value_name = "ADDRESS")]
+    pub listen: SocketAddr,
+    /// Queues and error classes named at the most; the rest is `other`.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub top: usize,
+    /// How long an answer serves further scrapes; longer by itself where counting costs the database more.
+    #[arg(long, default_value = "15s", value_name = "SPAN", value_parser = interval)]
+    pub cache: Duration,
+}
+
+/// `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Writes a page for each command into this folder; without it the main page is printed.
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+}
+
+/// `export`.
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// Jobs at the most; 0 is all.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub limit: usize,
+    /// The form: everything of each job, its columns, or a note on the incident.
+    #[arg(short, long, value_enum, default_value_t = ExportFormat::Jsonl, value_name = "FORM")]
+    pub output: ExportFormat,
+    /// Writes into this new file, which only you can read, and not to standard output.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+}
+
+/// The forms of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One JSON document a job, with arguments and backtrace.
+    Jsonl,
+    /// The columns of a list.
+    Csv,
+    /// A Markdown note: how many, since when, which errors, an example of each, and what was done.
+    Markdown,
 }
 
 /// `runs`.
@@ -138,6 +261,9 @@ pub struct ResumeArgs {
     /// Goes ahead without asking.
     #[arg(long)]
     pub yes: bool,
+    /// Jobs at the most in a time, in place of what the run was planned with.
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Option<f64>,
     /// The form of the receipt.
     #[command(flatten)]
     pub output: OutputArg,

@@ -74,6 +74,8 @@ pub enum Command {
     Stats(StatsArgs),
     /// Lists dead jobs, newest first.
     List(ListArgs),
+    /// Writes dead jobs with everything that is known of them, or a note on the incident.
+    Export(ExportArgs),
     /// Shows one dead job with everything that is known of it.
     Show(ShowArgs),
     /// Puts jobs back to the live queue.
@@ -84,6 +86,12 @@ pub enum Command {
     Reopen(ActArgs),
     /// Keeps jobs whole in the ledger, then deletes them.
     Discard(ActArgs),
+    /// Holds the numbers against thresholds: one line for each that is passed, and exit code 5.
+    Check(CheckArgs),
+    /// Prints one line for each change, until it is stopped.
+    Watch(WatchArgs),
+    /// Serves the numbers to Prometheus.
+    Metrics(MetricsArgs),
     /// Lists the runs of the ledger, or shows one with its receipt.
     Runs(RunsArgs),
     /// Goes on with a run that was stopped or cut off.
@@ -92,6 +100,12 @@ pub enum Command {
     Init(InitArgs),
     /// Lists, shows and checks adapters: how layouts are read and written.
     Adapters(AdaptersArgs),
+    /// Prints the merged config, and where each value comes from.
+    Config(OutputArg),
+    /// Prints the completions of a shell.
+    Completions(CompletionsArgs),
+    /// Prints the manual page, or writes one for each command.
+    Man(ManArgs),
     /// Prints a generated reference as Markdown.
     #[command(hide = true)]
     Docs(DocsArgs),

@@ -20,7 +20,7 @@ use crate::adapter::{Command, Kind, Rows, Step, Verb};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
-use crate::store::{Availability, Batch, Budget, Result, StoreError};
+use crate::store::{Applied, Availability, Batch, Broke, Budget, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
@@ -42,6 +42,9 @@ enum Way<'a> {
     Command(&'a Command),
 }
 
+/// What one attempt brought: an outcome for every job, or why there is none.
+pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
+
 /// The rows that an attempt holds.
 pub(super) struct Held {
     pub(super) rows: Vec<BatchRow>,
@@ -52,37 +55,48 @@ pub(super) struct Held {
 }
 
 impl SqlStore {
-    pub(super) async fn apply_batch(&self, batch: Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
+    pub(super) async fn apply_batch(&self, batch: Batch, budget: &Budget) -> Applied {
+        let mut outcomes = Vec::new();
+        let broke = self.work_through(&batch, budget, &mut outcomes).await.err();
+        Applied { outcomes, broke }
+    }
+
+    /// Puts the outcome of each job down as soon as it is committed: what comes after it may break off.
+    async fn work_through(
+        &self,
+        batch: &Batch,
+        budget: &Budget,
+        outcomes: &mut Vec<JobOutcome>,
+    ) -> std::result::Result<(), Broke> {
         if let Availability::Disabled(reason) = self.info.availability(batch.action) {
-            return Err(StoreError::Input(reason));
+            return Err(StoreError::Input(reason).into());
         }
         let missing = || StoreError::Input(format!("this layout has no {}", batch.action));
         let verb = self.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
         let recipe = verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?;
-        let work = Work { verb, batch: &batch, recipe: recipe.as_ref(), way: self.way(verb)? };
+        let work = Work { verb, batch, recipe: recipe.as_ref(), way: self.way(verb)? };
         let mut seen = HashSet::new();
         let (valid, never): (Vec<&JobId>, Vec<&JobId>) = batch
             .ids
             .iter()
             .filter(|id| seen.insert(*id))
             .partition(|id| !self.valid(std::slice::from_ref(*id)).is_empty());
-        let mut outcomes: Vec<JobOutcome> =
-            never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))).collect();
+        outcomes.extend(never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
         let mut waiting: Vec<Vec<String>> = vec![valid.iter().map(|id| id.as_str().to_owned()).collect()];
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
             match self.try_batch(&work, &ids, budget).await {
                 Ok(done) => outcomes.extend(done),
-                Err(StoreError::Refused { message, .. }) if ids.len() == 1 => {
+                Err(Broke { error: StoreError::Refused { message, .. }, .. }) if ids.len() == 1 => {
                     outcomes.extend(ids.iter().map(|id| (JobId::new(id), failed(&message))));
                 }
-                Err(StoreError::Refused { .. }) => {
+                Err(Broke { error: StoreError::Refused { .. }, .. }) => {
                     let (left, right) = ids.split_at(ids.len() / 2);
                     waiting.extend([right.to_vec(), left.to_vec()]);
                 }
-                Err(error) => return Err(error),
+                Err(broke) => return Err(broke),
             }
         }
-        Ok(outcomes)
+        Ok(())
     }
 
     fn way<'a>(&self, verb: &'a Verb) -> Result<Way<'a>> {
@@ -96,11 +110,11 @@ impl SqlStore {
     }
 
     /// One batch, tried again where the database asks for that.
-    async fn try_batch(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
+    async fn try_batch(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut pause = Duration::from_millis(5);
         for _ in 1..TRIES {
             match self.attempt(work, ids, budget).await {
-                Err(error) if again(&error) => {
+                Err(broke) if again(&broke.error) => {
                     // Two that ran into each other must not come back in step.
                     let share = uuid::Uuid::new_v4().as_bytes()[0];
                     tokio::time::sleep(pause / 2 + pause * u32::from(share) / 256).await;
@@ -112,7 +126,7 @@ impl SqlStore {
         self.attempt(work, ids, budget).await
     }
 
-    async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
+    async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         match work.way {
             Way::Steps(steps) => self.move_rows(work, steps, ids, budget).await,
             Way::Command(command) => self.hand_over(work, command, ids, budget).await,
@@ -120,30 +134,24 @@ impl SqlStore {
     }
 
     /// All within the database: lock, archive, steps, commit.
-    async fn move_rows(
-        &self,
-        work: &Work<'_>,
-        steps: &[Step],
-        ids: &[String],
-        budget: &Budget,
-    ) -> Result<Vec<JobOutcome>> {
+    async fn move_rows(&self, work: &Work<'_>, steps: &[Step], ids: &[String], budget: &Budget) -> Attempt {
         let mut tx = self.engine.begin(budget).await?;
         let held = self.hold(&mut tx, work, ids).await;
         let held = match held {
             Ok(held) => held,
-            Err(error) => return undo(tx, error).await,
+            Err(error) => return undo(tx, error.into()).await,
         };
         if held.rows.is_empty() {
             tx.rollback().await;
             return Ok(held.settled);
         }
         if let Err(error) = self.keep(work, &held).await {
-            return undo(tx, error).await;
+            return undo(tx, error.into()).await;
         }
-        if let Err(error) = self.run_steps(&mut tx, work, steps, &held.rows).await {
-            return undo(tx, error).await;
+        if let Err(error) = self.run_witnessed(&mut tx, work, steps, &held.rows).await {
+            return undo(tx, error.into()).await;
         }
-        tx.commit().await?;
+        tx.commit().await.map_err(Broke::at_commit)?;
         Ok(with_all(held.settled, &held.rows, |_| JobResult::Done))
     }
 
@@ -160,7 +168,7 @@ impl SqlStore {
             let message = match work.recipe {
                 None => None,
                 Some(recipe) => {
-                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.clock() };
+                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.server_now() };
                     match recipe.render(&mut cells, &given)? {
                         Ok(message) => Some(message),
                         Err(reason) => {
@@ -215,9 +223,15 @@ impl SqlStore {
         sql.push("(");
         push(sql, when, fill);
         sql.push(")");
-        if let Some(state) = work.batch.state {
+        let Standing { state, native } = &work.batch.standing;
+        let judge = Judge::everything(&self.layout);
+        if let Some(state) = state {
             sql.push(" AND ");
-            Judge::everything(&self.layout).state(sql, state);
+            judge.state(sql, *state);
+        }
+        if let Some(word) = native {
+            sql.push(" AND ");
+            judge.native(sql, word);
         }
     }
 
@@ -303,7 +317,7 @@ pub(super) fn with_all(
     settled
 }
 
-pub(super) async fn undo<T>(tx: Tx<'_>, error: StoreError) -> Result<T> {
+pub(super) async fn undo<T, E>(tx: Tx<'_>, error: E) -> std::result::Result<T, E> {
     tx.rollback().await;
     Err(error)
 }

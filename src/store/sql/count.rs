@@ -44,7 +44,7 @@ struct Side {
 
 impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
-        let judge = Judge::new(&self.layout, &query.filter, self.clock());
+        let judge = Judge::new(&self.layout, &query.filter, self.server_now());
         let grouping = Grouping { layout: &self.layout, facet: query.facet };
         if let Some(state) = query.resume.as_ref().and_then(Resume::counted) {
             let state = state.clone();
@@ -151,7 +151,7 @@ impl SqlStore {
 
     /// Where the first slot of the trend begins.
     fn trend_start(&self) -> Timestamp {
-        Timestamp(self.clock().0.div_euclid(SLOT).saturating_sub(SLOTS as i64 - 1).saturating_mul(SLOT))
+        Timestamp(self.server_now().0.div_euclid(SLOT).saturating_sub(SLOTS as i64 - 1).saturating_mul(SLOT))
     }
 
     /// Whether the time of death is what the list is ordered by, and so has an index.
@@ -312,7 +312,7 @@ fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side
             },
         })
         .collect();
-    bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+    bars.sort_by(|a, b| facet.order(a, b));
     let n = bars.iter().fold(0u64, |sum, bar| sum.saturating_add(bar.count.n));
     Histogram { facet, bars, total: Count { n, exactness }, as_of: side.clock, progress: None }
 }

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::SqlStore;
-use super::apply::{Work, again, failed, undo, with_all};
+use super::apply::{Attempt, Work, again, failed, undo, with_all};
 use super::dialect::BatchRow;
 use crate::adapter::{Command, Step};
-use crate::domain::action::{JobOutcome, JobResult};
+use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
-use crate::store::{Budget, Message, Result, StoreError};
+use crate::store::{Broke, Budget, Message, Result, StoreError};
 
 /// How often settling is tried while the database is away or locked, before the jobs are left as they were claimed.
 const TRIES: u32 = 12;
@@ -30,23 +30,23 @@ impl SqlStore {
         command: &Command,
         ids: &[String],
         budget: &Budget,
-    ) -> Result<Vec<JobOutcome>> {
+    ) -> Attempt {
         let Some(deliver) = &work.batch.deliver else {
-            return Err(StoreError::Input("nobody delivers to the command".to_owned()));
+            return Err(StoreError::Input("nobody delivers to the command".to_owned()).into());
         };
         let mut tx = self.engine.begin(budget).await?;
         let held = match self.hold(&mut tx, work, ids).await {
             Ok(held) => held,
-            Err(error) => return undo(tx, error).await,
+            Err(error) => return undo(tx, error.into()).await,
         };
         if held.rows.is_empty() {
             tx.rollback().await;
             return Ok(held.settled);
         }
         if let Err(error) = self.run_steps(&mut tx, work, &command.claim, &held.rows).await {
-            return undo(tx, error).await;
+            return undo(tx, error.into()).await;
         }
-        tx.commit().await?;
+        tx.commit().await.map_err(Broke::at_commit)?;
         let message = |row: &BatchRow| Some(Message { id: JobId::new(&row.id), json: row.message.clone()? });
         let answers = deliver.deliver(held.rows.iter().filter_map(message).collect()).await;
         let answers: HashMap<JobId, std::result::Result<(), String>> = answers.into_iter().collect();

@@ -160,9 +160,15 @@ impl<'a> Judge<'a> {
         let speech = self.layout.speech;
         let text = as_text(self.layout, expr);
         match pattern {
-            p if p.is_none() => {
-                sql.push(&speech.missing(&text));
-            }
+            p if p.is_none() => match expr.kind {
+                Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => {
+                    sql.push(&speech.missing(&text));
+                }
+                // Numbers and times are missing or there: none of them is empty.
+                _ => {
+                    sql.push(&format!("{text} IS NULL"));
+                }
+            },
             Pattern::Equals(word) => speech.one_of(sql, &text, std::slice::from_ref(word)),
             Pattern::Glob(parts) => speech.glob(sql, &text, parts),
             Pattern::Contains(piece) => speech.contains_ascii_fold(sql, &text, piece),
@@ -214,6 +220,18 @@ impl<'a> Judge<'a> {
         sql.push("(");
         self.layout.speech.one_of(sql, &expr.raw, &others);
         sql.push(") IS NOT TRUE");
+    }
+
+    /// Writes whether a row is in a state by the layout's own word for it.
+    pub(super) fn native(&self, sql: &mut Sql, word: &str) {
+        let Some(expr) = self.layout.part(Part::State) else {
+            sql.push("1 = 1");
+            return;
+        };
+        match word {
+            "" => drop(sql.push(&self.layout.speech.missing(&expr.raw))),
+            word => self.layout.speech.one_of(sql, &expr.raw, &[word.to_owned()]),
+        }
     }
 
     fn superset(&self, sql: &mut Sql, key: &Key, alternatives: &[Pieces]) {

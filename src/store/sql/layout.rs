@@ -110,7 +110,7 @@ impl Layout {
 
     /// The expression of any field of an adapter over the same table.
     pub(super) fn expr(&self, field: &Field) -> Expr {
-        expression(self.speech, field, &Table { columns: self.columns.clone() })
+        expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() })
     }
 
     /// What an order sorts by; `None` where the layout cannot.

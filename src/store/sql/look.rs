@@ -32,7 +32,7 @@ impl SqlStore {
             return Err(StoreError::Layout("the adapter names no order by time".to_owned()));
         };
         let since: Option<&Mark> = since.map(|w| &*w.0);
-        let judge = Judge::new(&self.layout, filter, self.clock());
+        let judge = Judge::new(&self.layout, filter, self.server_now());
         let grouping = Grouping { layout: &self.layout, facet };
         let from = match since {
             Some(mark) => axis.bucket_of(mark.bound()),
@@ -54,11 +54,15 @@ impl SqlStore {
 
     /// The bucket where a look starts that knows nothing of the past.
     pub(super) async fn start_bucket(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
-        // One exchange more, so that the bound of what follows is a plain value that an index serves.
+        // A plain value, so that an index serves what follows. The clock is known as well as this bound needs it; how far
+        // keys reach takes an exchange more.
+        if axis.is_time() {
+            return Ok(axis.bucket_of(axis.start(self.server_now().0)));
+        }
         let rows = self.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
         let look = Look::read(rows)?;
         self.set_clock(look.clock);
-        Ok(axis.bucket_of(look.start(axis)))
+        Ok(axis.bucket_of(axis.start(look.reach())))
     }
 
     /// Counts the recent buckets of what the database cannot judge or tell apart, row by row.

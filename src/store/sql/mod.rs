@@ -10,6 +10,7 @@
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
+//! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
 
 mod apply;
@@ -33,6 +34,7 @@ mod stats;
 mod steps;
 pub mod target;
 mod watch;
+mod witness;
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -41,15 +43,14 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check};
 pub use count::CountState;
-pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open};
+pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open, survey};
 pub use watch::Mark;
 
 use super::{
-    Batch, Budget, Changes, Cursor, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery, Result, Store,
-    StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
+    Result, Store, StoreInfo, Watermark,
 };
 use crate::domain::action::Fate;
-use crate::domain::action::JobOutcome;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -75,7 +76,7 @@ pub struct SqlStore {
 
 impl SqlStore {
     /// The database's clock, by ours since we last heard it.
-    fn clock(&self) -> Timestamp {
+    fn server_now(&self) -> Timestamp {
         let (at, heard) = *self.clock.lock().unwrap_or_else(|p| p.into_inner());
         at.after(heard.elapsed())
     }
@@ -88,6 +89,10 @@ impl SqlStore {
 impl Store for SqlStore {
     fn info(&self) -> &StoreInfo {
         &self.info
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.server_now()
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
@@ -133,8 +138,12 @@ impl Store for SqlStore {
         Box::pin(self.freeze_step(filter, cursor, budget))
     }
 
-    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+    fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
+        Box::pin(self.read_ending(transaction, budget))
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::dialect::speech;
-use super::engine::Engine;
+use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::layout::Layout;
 use super::message::Recipe;
 use super::pace::Pace;
 use super::row::Cells;
+use super::target::Target;
 use super::watch::{Axis, Look};
-use crate::adapter::{Adapter, Column, Spec, Table, Verb, destination_misfits, fit};
+use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, destination_misfits, fit, pieces};
 use crate::domain::action::Action;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
@@ -27,7 +28,11 @@ pub struct Found {
     pub schema: String,
     /// The dead-letter table.
     pub table: String,
+    /// Why nothing can be written safely, where that is so.
+    unsafe_to_write: Option<String>,
     columns: Table,
+    /// The tables that were asked for along with it.
+    seen: Arc<Catalogue>,
 }
 
 impl Found {
@@ -74,6 +79,16 @@ pub enum ReplayDestination {
     Command,
 }
 
+impl ReplayDestination {
+    /// The live table's name without its schema, where it is one.
+    fn table_name(&self) -> Option<&str> {
+        match self {
+            ReplayDestination::Table(name) => Some(name.split_once('.').map_or(name, |(_, table)| table)),
+            _ => None,
+        }
+    }
+}
+
 /// How a store is opened.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
@@ -81,6 +96,8 @@ pub struct OpenOptions {
     pub destination: ReplayDestination,
     /// Only bounded windows are read, and never a whole table in one statement: for a database that is already ill.
     pub gentle: bool,
+    /// The engine has only just connected and looked: it is not asked again whether it still answers, and what time it is.
+    pub just_connected: bool,
 }
 
 /// A destination that was checked.
@@ -107,21 +124,59 @@ impl Destination {
 /// Schemas with their tables, in the catalogue's order (the default schema first).
 type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
 
+/// Connects to a database and finds every layout in it that the adapters know, in every schema that the role sees. The
+/// destination of replayed jobs is looked at along with them.
+///
+/// # Errors
+/// When the database cannot be reached, or its catalogue not be read.
+pub async fn survey(
+    target: &Target,
+    options: &EngineOptions,
+    adapters: &[Adapter],
+    destination: &ReplayDestination,
+    budget: &Budget,
+) -> Result<(Engine, Detection)> {
+    let dialect = target.dialect();
+    let specs = specs(adapters, dialect);
+    let mut names = names(&specs);
+    names.extend(destination.table_name().map(str::to_owned));
+    let statements = catalogue_statement(dialect, &names);
+    let (engine, mut results) = Engine::connect_reading(target, options, statements.as_slice(), budget).await?;
+    let catalogue = catalogue(results.pop().unwrap_or_default())?;
+    Ok((engine, matched(&specs, catalogue)))
+}
+
 /// Finds every layout that the adapters know, in every schema that the role sees.
 ///
 /// # Errors
 /// When the catalogue cannot be read.
 pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
-    let word = engine.dialect().word();
-    let specs: Vec<(&Adapter, &Spec)> = adapters.iter().filter_map(|a| Some((a, a.spec(word)?))).collect();
+    let specs = specs(adapters, engine.dialect());
+    let catalogue = read_catalogue(engine, &names(&specs), budget).await?;
+    Ok(matched(&specs, catalogue))
+}
+
+type Specs<'a> = Vec<(&'a Adapter, &'a Spec)>;
+
+fn specs(adapters: &[Adapter], dialect: Dialect) -> Specs<'_> {
+    adapters.iter().filter_map(|a| Some((a, a.spec(dialect.word())?))).collect()
+}
+
+/// The tables that tell the layouts apart.
+fn names(specs: &Specs<'_>) -> Vec<String> {
     let mut names: Vec<String> = specs.iter().map(|(_, s)| s.table.clone()).collect();
     names.extend(specs.iter().flat_map(|(_, s)| s.detect.tables.keys().cloned()));
     names.sort();
     names.dedup();
-    let catalogue = read_catalogue(engine, &names, budget).await?;
+    names
+}
+
+/// The layouts that a catalogue holds.
+fn matched(specs: &Specs<'_>, catalogue: Catalogue) -> Detection {
+    let catalogue = Arc::new(catalogue);
     let mut detection = Detection::default();
-    for (schema, tables) in &catalogue {
-        for (adapter, spec) in &specs {
+    for (schema, tables) in &*catalogue {
+        for (adapter, spec) in specs {
             let Some(table) = tables.get(&spec.table) else { continue };
             let reasons = fit(spec, |name| tables.get(name));
             if reasons.is_empty() {
@@ -130,7 +185,11 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
                     title: spec.title.clone(),
                     schema: schema.clone(),
                     table: spec.table.clone(),
+                    unsafe_to_write: std::iter::once(&spec.table)
+                        .chain(spec.detect.tables.keys())
+                        .find_map(|name| without_transactions(name, tables.get(name)?)),
                     columns: table.clone(),
+                    seen: Arc::clone(&catalogue),
                 });
             } else {
                 let schema = Some(schema.clone());
@@ -138,13 +197,13 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
             }
         }
     }
-    for (adapter, spec) in &specs {
+    for (adapter, spec) in specs {
         if !catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table)) {
             let reasons = vec![format!("there is no table {}", spec.table)];
             detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
         }
     }
-    Ok(detection)
+    detection
 }
 
 /// Opens a layout that [`detect`] found.
@@ -167,16 +226,22 @@ pub async fn open(
             Recipe::new(&layout, message)?;
         }
     }
-    let destination = check_destination(&engine, &layout, &options.destination, budget).await?;
+    let destination = check_destination(&engine, &layout, &options.destination, &found.seen, budget).await?;
     let axis = Axis::of(&layout).ok_or_else(unspoken)?;
-    let clock = Look::read(engine.read(&[axis.clock()], budget).await?.pop().unwrap_or_default())?.clock;
+    let clock = match options.just_connected {
+        true => engine.clock(),
+        false => {
+            let rows = engine.read(&[axis.clock()], budget).await?.pop().unwrap_or_default();
+            (Look::read(rows)?.clock, Instant::now())
+        }
+    };
     let info = describe(&engine, &layout, found, &destination);
     Ok(SqlStore {
         engine,
         destination,
         info,
         pace: Pace::new(options.gentle),
-        clock: Mutex::new((clock, Instant::now())),
+        clock: Mutex::new(clock),
         span: Mutex::new(None),
         layout,
     })
@@ -184,7 +249,11 @@ pub async fn open(
 
 fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Destination) -> StoreInfo {
     let verbs = &layout.spec.verbs;
-    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, availability(verbs.get(a)?, destination)))).collect();
+    let available = |verb: &Verb| match &found.unsafe_to_write {
+        Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason.clone()),
+        _ => availability(verb, destination),
+    };
+    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, available(verbs.get(a)?)))).collect();
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -195,9 +264,30 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         facets: layout.facets(),
         sorts,
         actions,
+        defers: defers(verbs.replay.as_ref(), destination),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
     }
+}
+
+/// Whether the statements of a replay say when the job may run.
+fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
+    let steps = match (destination, verb) {
+        (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
+        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => &table.steps,
+        (_, Some(verb)) => &verb.steps,
+    };
+    let says_when = |piece: &Piece<'_>| matches!(piece, Piece::Hole("run_after" | "run_after_utc"));
+    steps.iter().any(|step| pieces(step.sql.get_ref()).iter().any(says_when))
+}
+
+/// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.
+fn without_transactions(name: &str, table: &Table) -> Option<String> {
+    let engine = table.without_transactions.as_ref()?;
+    Some(format!(
+        "{name} is a {engine} table, which has no transactions: a job could be lost between two statements, or be taken \
+         by two at once; ALTER TABLE {name} ENGINE = InnoDB makes it safe"
+    ))
 }
 
 fn availability(verb: &Verb, destination: &Destination) -> Availability {
@@ -225,6 +315,7 @@ async fn check_destination(
     engine: &Engine,
     layout: &Layout,
     wanted: &ReplayDestination,
+    seen: &Catalogue,
     budget: &Budget,
 ) -> Result<Destination> {
     let name = match wanted {
@@ -235,18 +326,30 @@ async fn check_destination(
     let columns = layout.spec.verbs.replay.as_ref().and_then(|v| v.into_table.as_ref()).map(|t| &t.columns);
     let Some(columns) = columns else { return Ok(Destination::None) };
     let places = places(&layout.schema, name);
-    let tables: Vec<String> = places.iter().map(|(_, table)| (*table).to_owned()).collect();
-    let catalogue = read_catalogue(engine, &tables, budget).await?;
-    let found = places.iter().find_map(|(schema, table)| {
-        let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
-        Some((*schema, *table, tables.get(*table)?))
-    });
+    let look = |catalogue: &Catalogue| {
+        let (schema, table, found) = places.iter().find_map(|(schema, table)| {
+            let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
+            Some((*schema, *table, tables.get(*table)?))
+        })?;
+        let misfits = destination_misfits(table, found, columns).into_iter();
+        let reasons: Vec<String> = misfits.chain(without_transactions(table, found)).collect();
+        Some((schema, table, reasons))
+    };
+    let quoted = |schema: &str, table: &str| format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table));
+    let found = match look(seen) {
+        Some((schema, table, reasons)) if reasons.is_empty() => Some((schema, table, reasons)),
+        // It was not asked for then, or has been mended since.
+        _ => {
+            let tables: Vec<String> = places.iter().map(|(_, table)| (*table).to_owned()).collect();
+            look(&read_catalogue(engine, &tables, budget).await?)
+        }
+    };
     Ok(match found {
         None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
-        Some((schema, table, found)) => match destination_misfits(table, found, columns).as_slice() {
-            [] => Destination::Table(format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table))),
-            reasons => Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; "))),
-        },
+        Some((schema, table, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table)),
+        Some((schema, table, reasons)) => {
+            Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
+        }
     })
 }
 
@@ -259,12 +362,20 @@ fn places<'a>(own_schema: &'a str, name: &'a str) -> Vec<(&'a str, &'a str)> {
 
 /// The named tables of every schema that the role sees.
 async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
-    if names.is_empty() {
-        return Ok(Vec::new());
+    match catalogue_statement(engine.dialect(), names) {
+        Some(statement) => catalogue(engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
+        None => Ok(Vec::new()),
     }
-    let statement = speech(engine.dialect()).catalogue(names);
+}
+
+/// What asks for the named tables; nothing where none is named.
+fn catalogue_statement(dialect: Dialect, names: &[String]) -> Option<Statement> {
+    (!names.is_empty()).then(|| speech(dialect).catalogue(names))
+}
+
+fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
     let mut catalogue: Catalogue = Vec::new();
-    for row in engine.read(&[statement], budget).await?.pop().unwrap_or_default() {
+    for row in rows {
         let mut cells = Cells::new(row);
         let mut text = || cells.text().map(Option::unwrap_or_default);
         let (schema, table, name, data_type) = (text()?, text()?, text()?, text()?);
@@ -273,7 +384,9 @@ async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> R
             catalogue.push((schema, BTreeMap::new()));
         }
         if let Some((_, tables)) = catalogue.last_mut() {
-            tables.entry(table).or_default().columns.push(column);
+            let table = tables.entry(table).or_default();
+            table.columns.push(column);
+            table.without_transactions = cells.text()?;
         }
     }
     Ok(catalogue)

@@ -30,7 +30,7 @@ impl SqlStore {
     }
 
     pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
-        let judge = Judge::new(&self.layout, &query.filter, self.clock());
+        let judge = Judge::new(&self.layout, &query.filter, self.server_now());
         let forward = matches!(query.cursor, Cursor::Start | Cursor::After(_));
         let step = self.scan(&judge, query.sort, budget).step(&query.cursor, query.limit.max(1)).await?;
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
@@ -100,7 +100,7 @@ impl SqlStore {
     }
 
     pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
-        let mut judge = Judge::new(&self.layout, filter, self.clock());
+        let mut judge = Judge::new(&self.layout, filter, self.server_now());
         // What is judged in memory is judged by all the light columns.
         judge.extras.record_only = judge.rest.is_none();
         let sort = Sort::default();
@@ -198,8 +198,7 @@ impl SqlStore {
 }
 
 fn frozen(read: Read) -> Frozen {
-    let row = read.entry.row;
-    Frozen { id: row.id, error_class: row.error_class, job_class: row.job_class, at: row.at, state: row.state }
+    Frozen::of(read.entry.row)
 }
 
 fn fate(word: &str, error: Option<Untrusted>) -> Result<Fate> {

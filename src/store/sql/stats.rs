@@ -1,6 +1,6 @@
 //! Totals by state, and what the planner's statistics tell of a facet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::SqlStore;
 use super::build::Sql;
@@ -19,11 +19,18 @@ use crate::store::{Budget, Result, StoreError};
 /// Rows at which a capped count stops.
 const CAP: usize = 100_000;
 
-/// The statistics of one column.
+/// The statistics of some columns.
 struct Statistics {
-    /// Values with their share of all rows, NULL included, in millionths.
-    values: Vec<(Option<String>, u64)>,
+    /// By column, values with their share of all rows, NULL included, in millionths.
+    columns: HashMap<String, Vec<(Option<String>, u64)>>,
     rows: u64,
+}
+
+impl Statistics {
+    /// What is known of a column; `None` when nothing is.
+    fn of(&self, column: &str) -> Option<&[(Option<String>, u64)]> {
+        self.columns.get(column).map(Vec::as_slice).filter(|_| self.rows > 0)
+    }
 }
 
 impl SqlStore {
@@ -31,17 +38,17 @@ impl SqlStore {
     pub(super) async fn read_statistics(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
         let column = part_of_facet(facet).and_then(|p| self.layout.part(p)).and_then(|e| e.column.clone());
         let Some(column) = column else { return Ok(None) };
-        let Some(statistics) = self.statistics(&column, budget).await? else { return Ok(None) };
-        let dead = match self.layout.part(Part::State).and_then(|e| e.column.clone()) {
-            Some(state) if facet != Facet::State => self.dead_share(&state, budget).await?,
-            _ => 1_000_000,
-        };
+        let state = self.layout.part(Part::State).and_then(|e| e.column.clone()).filter(|_| facet != Facet::State);
+        let columns: Vec<&str> = [Some(column.as_str()), state.as_deref()].into_iter().flatten().collect();
+        let Some(statistics) = self.statistics(&columns, budget).await? else { return Ok(None) };
+        let Some(shares) = statistics.of(&column) else { return Ok(None) };
+        let dead = state.map_or(1_000_000, |state| self.dead_share(&state, &statistics));
         let estimate = |share: u64| -> u64 {
             let n = u128::from(statistics.rows) * u128::from(share) * u128::from(dead) / 1_000_000_000_000;
             u64::try_from(n).unwrap_or(u64::MAX)
         };
         let mut values: BTreeMap<Option<String>, u64> = BTreeMap::new();
-        for (value, share) in &statistics.values {
+        for (value, share) in shares {
             let value = match (facet, value) {
                 (Facet::State, Some(word)) => Some(self.layout.state_of(word).word().to_owned()),
                 (_, value) => value.clone(),
@@ -56,9 +63,9 @@ impl SqlStore {
             trend: Vec::new(),
         };
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
-        bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+        bars.sort_by(|a, b| facet.order(a, b));
         let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
-        Ok(Some(Histogram { facet, bars, total, as_of: self.clock(), progress: None }))
+        Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }
 
     /// Jobs by state, whatever the filter.
@@ -111,27 +118,27 @@ impl SqlStore {
     }
 
     /// The share of dead rows by the statistics of the state column, in millionths.
-    async fn dead_share(&self, column: &str, budget: &Budget) -> Result<u64> {
-        let Some(statistics) = self.statistics(column, budget).await? else { return Ok(1_000_000) };
+    fn dead_share(&self, column: &str, statistics: &Statistics) -> u64 {
+        let Some(shares) = statistics.of(column) else { return 1_000_000 };
         let dead = self.layout.words(State::Dead);
         let is_dead = |value: &Option<String>| value.as_ref().is_some_and(|w| dead.contains(w));
-        Ok(statistics.values.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum())
+        shares.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum()
     }
 
-    async fn statistics(&self, column: &str, budget: &Budget) -> Result<Option<Statistics>> {
+    async fn statistics(&self, columns: &[&str], budget: &Budget) -> Result<Option<Statistics>> {
         let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let Some(statement) = self.layout.speech.statistics(place, column) else { return Ok(None) };
+        let Some(statement) = self.layout.speech.statistics(place, columns) else { return Ok(None) };
         let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
-        let mut out = Statistics { values: Vec::new(), rows: 0 };
+        let mut out = Statistics { columns: HashMap::new(), rows: 0 };
         for row in rows {
             let mut cells = Cells::new(row);
-            let (value, n, is_rows) = (cells.text()?, cells.count()?, cells.int()? == Some(1));
-            match is_rows {
-                true => out.rows = n,
-                false => out.values.push((value, n)),
+            let (column, value, n) = (cells.text()?, cells.text()?, cells.count()?);
+            match column {
+                None => out.rows = n,
+                Some(column) => out.columns.entry(column).or_default().push((value, n)),
             }
         }
-        Ok((!out.values.is_empty() && out.rows > 0).then_some(out))
+        Ok(Some(out))
     }
 }
 

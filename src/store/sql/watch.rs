@@ -52,7 +52,7 @@ impl<'a> Axis<'a> {
         layout.order(SortKey::Time).map(|order| Self { layout, order })
     }
 
-    fn is_time(&self) -> bool {
+    pub(super) fn is_time(&self) -> bool {
         self.order.kind.is_time()
     }
 
@@ -78,6 +78,11 @@ impl<'a> Axis<'a> {
         } else {
             sql.push(&format!("{} >= ", self.order.raw)).push_int(start);
         }
+    }
+
+    /// Where a look starts that knows nothing of the past, by how far the order reaches.
+    pub(super) fn start(&self, reach: i64) -> i64 {
+        reach.saturating_sub(if self.is_time() { TIME_OVERLAP } else { KEY_OVERLAP })
     }
 
     /// The clock alone; one row.
@@ -148,12 +153,9 @@ impl Look {
         since.is_none_or(|mark| mark.token.is_none() || mark.token != self.token)
     }
 
-    /// Where a look starts that knows nothing of the past.
-    pub(super) fn start(&self, axis: &Axis<'_>) -> i64 {
-        match axis.is_time() {
-            true => self.clock.0.saturating_sub(TIME_OVERLAP),
-            false => self.reach.unwrap_or(0).saturating_sub(KEY_OVERLAP),
-        }
+    /// How far the keys reach, where they order.
+    pub(super) fn reach(&self) -> i64 {
+        self.reach.unwrap_or(0)
     }
 
     /// What to remember of this look.

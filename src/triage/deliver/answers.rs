@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::line::Line;
 
-/// Bytes of a line beyond which it cannot be an answer.
-const LINE: usize = 64 * 1024;
+/// Bytes of a line beyond which it cannot be an answer. A command may send the whole job back with its answer.
+const LINE: usize = 64 << 20;
 /// Bytes of standard error that are kept.
 const TAIL: usize = 1_000;
 
@@ -31,15 +31,23 @@ struct Answer {
 }
 
 impl Answers {
-    /// Waits for answers to these jobs. What names a dead job never means another job's message.
+    /// Waits for answers to these jobs. The `id` of a line means that line's job; any other name means a job only where
+    /// it means no other.
     pub(super) fn to(batch: &[Line]) -> Self {
         let mut names = HashMap::new();
         for (job, line) in batch.iter().enumerate() {
             names.insert(line.id.clone(), job);
         }
+        let mut aliases: HashMap<&str, Option<usize>> = HashMap::new();
         for (job, line) in batch.iter().enumerate() {
             for name in &line.aliases {
-                names.entry(name.clone()).or_insert(job);
+                let meant = aliases.entry(name).or_insert(Some(job));
+                *meant = meant.filter(|other| *other == job);
+            }
+        }
+        for (name, job) in aliases {
+            if let Some(job) = job.filter(|_| !names.contains_key(name)) {
+                names.insert(name.to_owned(), job);
             }
         }
         Self { names, told: vec![None; batch.len()], ..Self::default() }
@@ -64,7 +72,7 @@ impl Answers {
     /// Ends a line, also one that the command did not end itself.
     pub(super) fn end(&mut self) {
         if !self.too_long
-            && let Ok(answer) = serde_json::from_slice::<Answer>(&self.line)
+            && let Some(answer) = read(&self.line)
         {
             let job = self.names.get(&text(answer.id)).and_then(|job| self.told.get_mut(*job));
             if let Some(told) = job.filter(|told| told.is_none()) {
@@ -89,6 +97,12 @@ impl Answers {
             self.line.extend_from_slice(bytes);
         }
     }
+}
+
+/// An answer, whatever bytes it carries beside its meaning.
+fn read(line: &[u8]) -> Option<Answer> {
+    let exact = serde_json::from_slice(line).ok();
+    exact.or_else(|| serde_json::from_str(&String::from_utf8_lossy(line)).ok())
 }
 
 fn refusal(error: Option<Value>) -> String {

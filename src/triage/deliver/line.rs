@@ -1,5 +1,7 @@
 //! A job as the command reads it: its message on one line, with the `id` by which the command answers.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,9 +12,9 @@ use crate::store::Message;
 pub(super) struct Line {
     /// What is written, with its line break.
     pub(super) text: String,
-    /// The dead job's id.
+    /// The `id` that stands on it: the message's own, or else the dead job's.
     pub(super) id: String,
-    /// Ids that the message itself carries; an answer may name the job by them too.
+    /// Other ids of the job; an answer may name it by them too.
     pub(super) aliases: Vec<String>,
 }
 
@@ -39,9 +41,24 @@ impl Line {
             _ => format!("{{\"id\":{id},\"job\":{json}}}\n"),
         };
         let head = head.unwrap_or_default();
-        let aliases = [head.id, head.job_id].into_iter().flatten().map(super::answers::text).collect();
-        Self { text, id: message.id.as_str().to_owned(), aliases }
+        let dead = message.id.as_str().to_owned();
+        let id = head.id.map_or_else(|| dead.clone(), super::answers::text);
+        let aliases = head.job_id.map(super::answers::text).into_iter().chain((id != dead).then_some(dead)).collect();
+        Self { text, id, aliases }
     }
+}
+
+/// The lines of a batch, and which of its jobs have none: those with the `id` of one before them, for which no answer
+/// could be told to be.
+pub(super) fn told_apart(batch: &[Message]) -> (Vec<Line>, Vec<bool>) {
+    let mut ids = HashSet::new();
+    let (mut lines, mut twins) = (Vec::new(), Vec::new());
+    for line in batch.iter().map(Line::new) {
+        let is_new = ids.insert(line.id.clone());
+        twins.push(!is_new);
+        lines.extend(is_new.then_some(line));
+    }
+    (lines, twins)
 }
 
 #[cfg(test)]
@@ -64,7 +81,8 @@ mod tests {
     #[test]
     fn a_message_with_an_id_of_its_own_is_answered_for_by_either() {
         let made = line("{\"id\":99}");
-        assert_eq!((made.text.as_str(), made.aliases), ("{\"id\":99}\n", vec!["99".to_owned()]));
+        assert_eq!((made.text.as_str(), made.id.as_str()), ("{\"id\":99}\n", "99"));
+        assert_eq!(made.aliases, ["7"]);
     }
 
     #[test]

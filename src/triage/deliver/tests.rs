@@ -49,9 +49,9 @@ async fn a_command_that_dies_leaves_the_rest_with_its_status_and_last_words() {
 async fn a_command_that_hangs_is_killed_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let alive = folder.path().join("alive");
-    let script = format!("echo '{{\"id\":\"0\",\"ok\":true}}'; (sleep 3; touch {}) & sleep 600", alive.display());
+    let script = format!("printf '{{\"id\":\"0\",\"ok\":true}}'; (sleep 3; touch {}) & sleep 600", alive.display());
     let told = command(&script, Duration::from_millis(300)).deliver(batch(2, "{}")).await;
-    assert_eq!(told[0].1, Ok(()));
+    assert_eq!(told[0].1, Ok(()), "an answer counts without the end of its line");
     assert!(told[1].1.clone().unwrap_err().contains("was stopped"), "{told:?}");
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert!(!alive.exists(), "the grandchild lives on");
@@ -92,4 +92,65 @@ async fn no_shell_reads_the_arguments() {
     let argv = ["/bin/echo", r#"{"id":"0","ok":false,"error":"$HOME `id`"}"#].map(str::to_owned).into();
     let told = CommandDestination { argv, timeout: LONG }.deliver(batch(1, "{}")).await;
     assert_eq!(told[0].1, Err("$HOME `id`".to_owned()));
+}
+
+#[tokio::test]
+async fn a_command_that_has_answered_may_still_talk_and_bring_its_work_home() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    // A pipe that is closed would kill it here, and one that nobody reads would hold it for ever.
+    let script = format!(
+        "{ACCEPT}; i=0; while [ $i -lt 400 ]; do echo {}; i=$((i+1)); done; sleep 3; touch {}",
+        "y".repeat(500),
+        home.display()
+    );
+    let told = command(&script, LONG).deliver(batch(2, "{}")).await;
+    assert!(told.iter().all(|(_, answer)| answer.is_ok()), "{told:?}");
+    assert!(home.exists(), "it was killed after its last answer");
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_behind_does_not_hold_the_run() {
+    let script = format!("{ACCEPT}; sleep 20 & exit 0");
+    let deliver = command(&script, LONG);
+    let told = tokio::time::timeout(LONG / 4, deliver.deliver(batch(2, "{}"))).await.expect("an end");
+    assert!(told.iter().all(|(_, answer)| answer.is_ok()), "{told:?}");
+}
+
+#[tokio::test]
+async fn an_answer_may_be_as_long_as_a_job_and_hold_any_bytes() {
+    let script = r#"printf '{"ok":true,"job":"'; head -c 300000 /dev/zero | tr '\0' x; printf '","id":"0"}\n'
+        printf '{"id":"1","ok":true,"error":"\377"}\n'; printf '{"id":"2","ok":false,"error":"caf\351"}\n'"#;
+    let told = command(script, LONG).deliver(batch(3, "{}")).await;
+    assert_eq!((&told[0].1, &told[1].1), (&Ok(()), &Ok(())));
+    assert_eq!(told[2].1, Err("caf\u{fffd}".to_owned()));
+}
+
+fn message(dead: &str, json: &str) -> Message {
+    Message { id: JobId::new(dead), json: json.to_owned() }
+}
+
+#[tokio::test]
+async fn the_id_on_a_line_means_its_job_and_no_other() {
+    // Job 7 was given the id that a dead row of the same batch has.
+    let crossed = vec![message("7", r#"{"id":99}"#), message("99", r#"{"id":12}"#)];
+    let script = r#"echo '{"id":99,"ok":true}'; echo '{"id":12,"ok":false,"error":"no"}'"#;
+    let told = command(script, LONG).deliver(crossed).await;
+    assert_eq!((told[0].0.as_str(), &told[0].1), ("7", &Ok(())));
+    assert_eq!((told[1].0.as_str(), &told[1].1), ("99", &Err("no".to_owned())));
+    let shared = vec![message("1", r#"{"job_id":"j"}"#), message("2", r#"{"job_id":"j"}"#)];
+    let told = command(r#"echo '{"id":"j","ok":true}'"#, LONG).deliver(shared).await;
+    assert!(told.iter().all(|(_, answer)| answer.is_err()), "one of them was not accepted: {told:?}");
+}
+
+#[tokio::test]
+async fn of_jobs_with_the_same_id_on_their_lines_only_the_first_is_handed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = folder.path().join("seen");
+    let twins = vec![message("1", r#"{"id":5}"#), message("2", r#"{"id":5}"#), message("3", r#"{"id":6}"#)];
+    let script = format!(r#"cat > {}; echo '{{"id":5,"ok":true}}'; echo '{{"id":6,"ok":true}}'"#, seen.display());
+    let told = command(&script, LONG).deliver(twins).await;
+    assert_eq!((&told[0].1, &told[2].1), (&Ok(()), &Ok(())));
+    assert!(told[1].1.clone().unwrap_err().contains("by itself"), "{told:?}");
+    assert_eq!(std::fs::read_to_string(seen).unwrap(), "{\"id\":5}\n{\"id\":6}\n");
 }

@@ -89,12 +89,28 @@ impl LiveCounts {
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], cost: Duration) {
         self.news.learn(&base);
+        self.find_late(&base);
         self.as_of = base.as_of;
         self.base = base;
         self.cost = cost;
         self.recent = by_bucket(recent);
         self.drift.clear();
         self.changed = false;
+    }
+
+    /// Counts as deaths what a full count finds and no look could see: jobs that are older than the recent past and died
+    /// meanwhile, as an event does whose retries took hours. Where jobs of a value went as well they hide each other, so
+    /// that growth is rather too small.
+    fn find_late(&mut self, base: &Histogram) {
+        if self.base.progress.is_some() || base.progress.is_some() {
+            return;
+        }
+        let before: HashMap<&Value, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
+        for bar in &base.bars {
+            let seen = self.drift.get(&bar.value).map_or(0, |drift| drift.seen);
+            let known = before.get(&bar.value).copied().unwrap_or(0).saturating_add_signed(seen);
+            self.arrivals.add(&bar.value, bar.count.n.saturating_sub(known), base.as_of);
+        }
     }
 
     /// Takes in the recounted buckets from one on, or that nothing changed.
@@ -120,14 +136,14 @@ impl LiveCounts {
         self.drift.entry(value.clone()).or_default().ours += n;
     }
 
-    /// The counts as they are now, the largest first, with trends.
+    /// The counts as they are now, in the order of the facet, with trends.
     pub fn histogram(&self) -> Histogram {
         let mut bars: Vec<Bar> = self.base.bars.iter().map(|bar| self.bar(bar)).collect();
         let listed: std::collections::HashSet<&Value> = self.base.bars.iter().map(|bar| &bar.value).collect();
         let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.net() > 0);
         bars.extend(added.map(|(value, _)| self.bar(&empty(value.clone()))));
         bars.retain(|bar| bar.count.n > 0 || bar.count.exactness != Exactness::Exact);
-        bars.sort_by(|a, b| b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)));
+        bars.sort_by(|a, b| self.base.facet.order(a, b));
         let net = self.drift.values().map(Drift::net).sum();
         Histogram { bars, total: self.moved(self.base.total, net), as_of: self.as_of, ..self.base.clone() }
     }

@@ -118,6 +118,25 @@ fn growth_names_the_time_that_it_was_watched_for() {
 }
 
 #[test]
+fn a_death_that_no_look_could_see_counts_as_growth_once_it_is_found() {
+    let mut table = Table(vec![(5, "A"), (6, "A")]);
+    let mut live = table.live(0, 100, Duration::ZERO);
+    // One dies now, created long ago; another is seen by a look.
+    table.0.extend([(7, "A"), (8, "B"), (390, "A")]);
+    table.look(&mut live, 380, 395);
+    assert_eq!(live.growth(Timestamp(400 * SECOND)).n, 1);
+    live.count_again(table.count(400), &table.cells(380), Duration::ZERO);
+    assert_eq!(live.growth(Timestamp(401 * SECOND)), Growth { n: 3, over: Duration::from_secs(300) });
+    live.count_again(table.count(402), &table.cells(380), Duration::ZERO);
+    assert_eq!(live.growth(Timestamp(403 * SECOND)).n, 3, "each is counted once");
+    // What we put back is no death when it is taken off.
+    live.acted(&Some("A".into()), 2);
+    table.0.retain(|(at, _)| *at > 6);
+    live.count_again(table.count(404), &table.cells(380), Duration::ZERO);
+    assert_eq!(live.growth(Timestamp(405 * SECOND)).n, 3);
+}
+
+#[test]
 fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
     // Half past a slot: the last two slots are 450 s.
     let now = 12 * 300 + 150;

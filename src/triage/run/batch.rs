@@ -1,23 +1,23 @@
 //! One batch against the store: tried until every job is answered for, the store says for certain that nothing
 //! happened, or nobody wants to wait any longer.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::control::Wish;
 use super::engine::Engine;
-use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
-use crate::domain::job::{JobId, State};
-use crate::ledger::Settled;
-use crate::store::{Batch, StoreError};
+use crate::domain::action::{Action, JobResult, SkipReason};
+use crate::domain::job::JobId;
+use crate::ledger::{LedgerWitness, Settled};
+use crate::store::{Applied, Batch, Broke, Standing, StoreError};
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
 const TRIES: u32 = 5;
 /// The longest wait between two tries, in first ones.
 const LONGEST: u32 = 50;
-
-const STILL_HELD: &str = "the interrupted transaction has not ended";
 
 /// What became of a batch.
 #[derive(Default)]
@@ -35,8 +35,8 @@ pub(super) struct Answer {
 /// Some jobs of a batch between two tries.
 pub(super) struct Part {
     pub(super) ids: Vec<JobId>,
-    /// The state in which they were frozen.
-    pub(super) state: Option<State>,
+    /// How they stood when they were frozen.
+    pub(super) standing: Standing,
     /// An earlier try may have taken effect without our knowing.
     doubtful: bool,
     tries: u32,
@@ -47,36 +47,28 @@ pub(super) struct Part {
 pub(super) struct Tried {
     /// Jobs that are settled.
     pub(super) settled: Vec<Settled>,
-    /// Jobs in doubt whose rows another transaction still holds.
-    pub(super) held: Vec<JobId>,
+    /// The others.
+    pub(super) left: Vec<JobId>,
+    /// Why there are others.
+    pub(super) broke: Option<Broke>,
 }
 
 impl Engine<'_> {
-    /// Applies the action to jobs that the ledger has named, by the state in which they were frozen.
-    pub(super) async fn answer(&self, named: Vec<(Option<State>, Vec<JobId>)>, doubtful: bool) -> Answer {
+    /// Applies the action to jobs that the ledger has named, by how they stood when they were frozen.
+    pub(super) async fn answer(&self, named: Vec<(Standing, Vec<JobId>)>, doubtful: bool) -> Answer {
         let mut answer = Answer::default();
         let mut parts: Vec<Part> =
-            named.into_iter().map(|(state, ids)| Part { ids, state, doubtful, tries: 0 }).collect();
+            named.into_iter().map(|(standing, ids)| Part { ids, standing, doubtful, tries: 0 }).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
             let tried = self.attempt(&part).await;
             answer.elapsed = answer.elapsed.max(started.elapsed());
             part.tries += 1;
-            let error = match tried {
-                Ok(tried) => {
-                    answer.settled.extend(tried.settled);
-                    if tried.held.is_empty() {
-                        continue;
-                    }
-                    part.ids = tried.held;
-                    StoreError::Locked(STILL_HELD.to_owned())
-                }
-                Err(error) => error,
-            };
-            // A lock refuses a statement before it does anything, and what cannot be tried again did nothing.
-            let certain = matches!(error, StoreError::Locked(_)) || (!error.retryable() && !cancelled(&error));
-            part.doubtful |= !certain;
+            answer.settled.extend(tried.settled);
+            let Some(Broke { error, unsure }) = tried.broke else { continue };
+            part.ids = tried.left;
+            part.doubtful |= unsure;
             let weary = part.tries >= TRIES && !matches!(error, StoreError::Unreachable(_));
             if error.retryable() && weary {
                 answer.settled.extend(self.given_up(&part, &error).await);
@@ -94,7 +86,7 @@ impl Engine<'_> {
             if matches!(error, StoreError::Timeout(_)) && part.ids.len() > 1 {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
-                parts.extend(halves.map(|ids| Part { ids, tries: 0, ..part }));
+                parts.extend(halves.map(|ids| Part { ids, tries: 0, standing: part.standing.clone(), ..part }));
             } else {
                 parts.push(part);
             }
@@ -102,24 +94,23 @@ impl Engine<'_> {
         answer
     }
 
-    /// One try. Jobs that the store forgets to answer for count as refused.
-    async fn attempt(&self, part: &Part) -> Result<Tried, StoreError> {
+    async fn attempt(&self, part: &Part) -> Tried {
         if part.doubtful {
             return self.reconcile(part).await;
         }
-        let outcomes = complete(&part.ids, self.apply(&part.ids, part.state).await?);
-        Ok(Tried { settled: outcomes.into_iter().map(Settled::from).collect(), held: Vec::new() })
+        tried(&part.ids, self.apply(&part.ids, &part.standing).await)
     }
 
-    pub(super) async fn apply(&self, ids: &[JobId], state: Option<State>) -> Result<Vec<JobOutcome>, StoreError> {
+    pub(super) async fn apply(&self, ids: &[JobId], standing: &Standing) -> Applied {
         let batch = Batch {
             action: self.run.intent.action,
             ids: ids.to_vec(),
-            state,
+            standing: standing.clone(),
             run: self.run.id.0.clone(),
-            run_after: self.options.run_after,
+            run_after: self.due,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: Some(self.archive.clone()),
+            witness: Some(Arc::new(LedgerWitness::new(self.ledger.clone(), self.run.id.clone()))),
         };
         self.desk.store.apply(batch, &self.budget).await
     }
@@ -129,7 +120,7 @@ impl Engine<'_> {
     async fn given_up(&self, part: &Part, error: &StoreError) -> Vec<Settled> {
         let locked = matches!(error, StoreError::Locked(_));
         if part.doubtful {
-            let looked = if locked { Ok(Vec::new()) } else { self.look(&part.ids, &error.to_string()).await };
+            let looked = if locked { Ok(Vec::new()) } else { self.look(part, &error.to_string()).await };
             return looked.unwrap_or_default();
         }
         let result = match locked {
@@ -140,19 +131,25 @@ impl Engine<'_> {
     }
 }
 
-fn cancelled(error: &StoreError) -> bool {
-    matches!(error, StoreError::Cancelled)
-}
-
-/// Outcomes of exactly these jobs, each once.
-pub(super) fn complete(ids: &[JobId], outcomes: Vec<JobOutcome>) -> Vec<JobOutcome> {
-    let mut told: std::collections::HashMap<JobId, JobResult> = outcomes.into_iter().collect();
-    let missing = || JobResult::Failed("the store gave no answer for this job".into());
-    ids.iter().map(|id| (id.clone(), told.remove(id).unwrap_or_else(missing))).collect()
+/// What became of exactly these jobs, each once. Jobs that the store forgets to answer for count as refused.
+pub(super) fn tried(ids: &[JobId], Applied { outcomes, broke }: Applied) -> Tried {
+    let mut told: HashMap<JobId, JobResult> = outcomes.into_iter().collect();
+    let mut tried = Tried { broke, ..Tried::default() };
+    for id in ids {
+        match told.remove(id) {
+            Some(result) => tried.settled.push((id.clone(), result).into()),
+            None if tried.broke.is_some() => tried.left.push(id.clone()),
+            None => {
+                let forgotten = JobResult::Failed("the store gave no answer for this job".into());
+                tried.settled.push((id.clone(), forgotten).into());
+            }
+        }
+    }
+    tried
 }
 
 /// How long to wait before the try after `tries`.
-fn pause(first: Duration, tries: u32) -> Duration {
+pub(super) fn pause(first: Duration, tries: u32) -> Duration {
     first.saturating_mul((1 << tries.saturating_sub(1).min(16)).min(LONGEST))
 }
 
@@ -172,9 +169,12 @@ mod tests {
     fn every_job_is_answered_for_exactly_once() {
         let ids: Vec<JobId> = ["1", "2"].map(JobId::new).into();
         let outcomes = vec![(JobId::new("2"), JobResult::Done), (JobId::new("9"), JobResult::Done)];
-        let complete = complete(&ids, outcomes);
-        assert_eq!(complete.len(), 2);
-        assert!(matches!(complete[0].1, JobResult::Failed(_)));
-        assert_eq!(complete[1], (JobId::new("2"), JobResult::Done));
+        let whole = tried(&ids, Applied { outcomes: outcomes.clone(), broke: None });
+        assert_eq!((whole.settled.len(), whole.left.len()), (2, 0));
+        assert!(matches!(whole.settled[0].outcome.1, JobResult::Failed(_)));
+        assert_eq!(whole.settled[1].outcome, (JobId::new("2"), JobResult::Done));
+        let broke = Some(StoreError::Denied("no".into()).into());
+        let broken = tried(&ids, Applied { outcomes, broke });
+        assert_eq!((broken.settled.len(), broken.left), (1, vec![JobId::new("1")]));
     }
 }

@@ -1,48 +1,78 @@
-//! Jobs in doubt: their batch was interrupted, and what became of them is found out by looking at the rows.
+//! Jobs in doubt: their batch was interrupted, and what became of them is found out by looking at the rows, and for
+//! those that changed by asking the database how our transaction ended.
 
 use std::collections::HashMap;
 
-use super::batch::{Part, Tried, complete};
+use super::batch::{Part, Tried, tried};
 use super::engine::Engine;
+use super::testimony::Testimony;
 use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::Settled;
-use crate::store::StoreError;
+use crate::store::{Broke, Ending, StoreError};
 
 /// Why a job counts as done although the store did not say so.
 const SEEN: &str = "its batch was interrupted; the row shows that it took effect";
+/// The same, where the database remembers the transaction.
+const COMMITTED: &str = "its batch was interrupted; the database says that it was committed";
 /// Handed to a destination outside the database, perhaps; sending it again might run it twice.
 const HANDED: &str = "in doubt: the run was interrupted while it was handed to the destination; look there before it \
                       is replayed again";
 /// A row that a replay removes, or that somebody removed.
 const VANISHED: &str = "in doubt: interrupted, and the row is gone since: replayed, or removed by somebody else";
+/// A replay that leaves a job in the state that it had shows no effect.
+const SAME: &str = "in doubt: interrupted, and the job is retrying now as it was before: it may have been put back, and be \
+                    running";
+const STILL_HELD: &str = "the interrupted transaction has not ended";
 
 impl Engine<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
-    pub(super) async fn reconcile(&self, part: &Part) -> Result<Tried, StoreError> {
+    pub(super) async fn reconcile(&self, part: &Part) -> Tried {
         let ids = &part.ids;
         let outside = self.options.deliver.is_some() && self.run.intent.action == Action::Replay;
-        let (open, mut settled) = if outside { self.not_handed(ids).await? } else { (ids.clone(), Vec::new()) };
-        let (mut doubtful, mut held) = (Vec::new(), Vec::new());
+        let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
+        let sorted = match (outside, same) {
+            (true, _) => self.not_handed(ids).await,
+            (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
+            (false, false) => Ok((ids.clone(), Vec::new())),
+        };
+        let (open, mut settled) = match sorted {
+            Ok(sorted) => sorted,
+            Err(error) => return Tried { settled: Vec::new(), left: ids.clone(), broke: Some(error.into()) },
+        };
         if open.is_empty() {
-            return Ok(Tried { settled, held });
+            return Tried { settled, ..Tried::default() };
         }
-        for (id, result) in complete(&open, self.apply(&open, part.state).await?) {
+        let Tried { settled: told, mut left, mut broke } = tried(&open, self.apply(&open, &part.standing).await);
+        let mut doubtful = Vec::new();
+        for Settled { outcome: (id, result), .. } in told {
             match result {
                 // The transaction that was interrupted may still hold its rows: it has not ended one way or the other.
-                JobResult::Skipped(SkipReason::Locked) => held.push(id),
+                JobResult::Skipped(SkipReason::Locked) => {
+                    left.push(id);
+                    broke.get_or_insert_with(|| StoreError::Locked(STILL_HELD.to_owned()).into());
+                }
                 JobResult::Skipped(_) => doubtful.push((id, result)),
                 JobResult::Done | JobResult::Failed(_) => settled.push((id, result).into()),
             }
         }
-        settled.extend(self.judge(doubtful).await?);
-        Ok(Tried { settled, held })
+        let looked_at: Vec<JobId> = doubtful.iter().map(|(id, _)| id.clone()).collect();
+        match self.judge(doubtful).await {
+            Ok(judged) => settled.extend(judged),
+            Err(error) => {
+                left.extend(looked_at);
+                broke = Some(Broke::from(error));
+            }
+        }
+        Tried { settled, left, broke }
     }
 
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
-    pub(super) async fn look(&self, ids: &[JobId], reason: &str) -> Result<Vec<Settled>, StoreError> {
+    pub(super) async fn look(&self, part: &Part, reason: &str) -> Result<Vec<Settled>, StoreError> {
+        let ids = &part.ids;
         let states = self.states(ids).await?;
-        let untouched = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
+        let usual = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
+        let untouched = part.standing.state.unwrap_or(usual);
         let mut settled = Vec::new();
         let mut doubtful = Vec::new();
         for id in ids {
@@ -83,7 +113,9 @@ impl Engine<'_> {
         let ids: Vec<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
         let states = self.states(&ids).await?;
         let gone: Vec<JobId> = ids.iter().filter(|id| !states.contains_key(*id)).cloned().collect();
-        let evidence = Evidence { fates: self.fates(&gone).await?, archived: self.archived(&gone).await?, states };
+        let testimony = self.testimony(&ids).await?;
+        let evidence =
+            Evidence { fates: self.fates(&gone).await?, archived: self.archived(&gone).await?, states, testimony };
         let action = self.run.intent.action;
         Ok(outcomes.into_iter().map(|outcome| evidence.judge(action, outcome)).collect())
     }
@@ -114,10 +146,16 @@ struct Evidence {
     states: HashMap<JobId, State>,
     fates: HashMap<JobId, Fate>,
     archived: Vec<JobId>,
+    testimony: Testimony,
 }
 
 impl Evidence {
     fn judge(&self, action: Action, (id, result): JobOutcome) -> Settled {
+        match self.testimony.of(&id) {
+            Ending::Committed => return Settled { outcome: (id, JobResult::Done), note: Some(COMMITTED) },
+            Ending::Undone => return (id, result).into(),
+            Ending::Unknown => {}
+        }
         let seen = |id| Settled { outcome: (id, JobResult::Done), note: Some(SEEN) };
         match (action, self.states.get(&id)) {
             (Action::Replay, Some(State::Resolved | State::Retrying))

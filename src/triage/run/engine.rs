@@ -1,15 +1,15 @@
 //! The loop over the batches of a run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
-use super::pace::{BatchSize, Meter, Pace};
+use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::{Receipt, RunError, RunOptions};
-use crate::domain::action::SkipReason;
+use crate::domain::action::{Action, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
@@ -95,6 +95,11 @@ fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
     }
 }
 
+/// A number from 0 to 1 that nobody can foresee.
+fn jitter() -> f64 {
+    f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0
+}
+
 /// Why the loop ends before its end.
 pub(super) enum Halt {
     /// The run can be resumed; a sentence for the receipt.
@@ -121,6 +126,8 @@ pub(super) struct Engine<'a> {
     state: RunState,
     tally: Tally,
     meter: Meter,
+    /// When the jobs of the present batch may run; `None` is at once.
+    pub(super) due: Option<Timestamp>,
 }
 
 impl<'a> Engine<'a> {
@@ -136,7 +143,7 @@ impl<'a> Engine<'a> {
         let archive = Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()));
         let budget = Budget::new(options.statement);
         let (state, meter) = (RunState::Running, Meter::new(Instant::now()));
-        Self { desk, ledger, run, options, control, budget, archive, progress, state, tally, meter }
+        Self { desk, ledger, run, options, control, budget, archive, progress, state, tally, meter, due: None }
     }
 
     async fn work(&mut self) -> Result<(), Halt> {
@@ -150,22 +157,36 @@ impl<'a> Engine<'a> {
 
     /// Every job that no batch has named yet.
     async fn pass(&mut self) -> Result<(), Halt> {
-        let mut pace = Pace::new(self.options.rate);
+        let spread = self.spread();
+        let defers = self.desk.store.info().defers;
+        let mut pace = Pace::new(self.rate(spread.filter(|_| !defers)));
+        let most = self.run.intent.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
         let mut size = match self.options.deliver {
-            Some(_) => BatchSize::fixed(self.options.batch.min(DELIVERY)),
-            None => BatchSize::adaptive(self.options.batch),
+            Some(_) => BatchSize::fixed(most.min(DELIVERY)),
+            None => BatchSize::adaptive(most),
         };
+        let spread = spread.filter(|_| defers);
         let mut refusals = 0;
-        while self.tally.not_started > 0 {
-            self.control.rest(pace.wait(Instant::now())).await;
-            self.allowed().await?;
-            let n = pace.cap(size.get());
-            let Some((no, ids)) = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await? else { break };
+        let mut begun = None;
+        while begun.is_some() || self.tally.not_started > 0 {
+            if begun.is_none() {
+                self.control.rest(pace.wait(Instant::now())).await;
+                self.allowed().await?;
+                let n = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+                begun = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await?;
+            }
+            let Some((no, ids)) = begun.take() else { break };
+            self.due = spread.map(|spread| spread.due(self.tally.planned - self.tally.not_started, jitter()));
             self.tally.begin(ids.len() as u64);
             pace.started(ids.len(), Instant::now());
             let done = self.tally.done;
-            let elapsed = self.settle(no, &ids, false).await?;
-            size.took(ids.len(), elapsed);
+            let answer = self.ask(&ids, false).await?;
+            size.took(ids.len(), answer.elapsed);
+            // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
+            let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
+            let most = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+            let next = if at_once && self.options.deliver.is_none() { most } else { 0 };
+            begun = self.record(no, &ids, answer, next).await?;
             refusals = if self.tally.done > done { 0 } else { refusals + 1 };
             if self.options.deliver.is_some() && refusals >= REFUSALS && self.tally.not_started > 0 {
                 return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
@@ -174,18 +195,37 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Rows that another session held get one more try.
+    /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
+    /// that it goes on where it was.
+    fn spread(&self) -> Option<Spread> {
+        let over = self.run.intent.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
+        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.tally.planned))
+    }
+
+    /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
+    fn rate(&self, spread: Option<Spread>) -> Option<f64> {
+        let asked = self.options.rate.or(self.run.intent.pacing.rate);
+        let spread = spread.map(Spread::rate);
+        [asked, spread].into_iter().flatten().reduce(f64::min)
+    }
+
+    /// Rows that another session held get one more try, at the pace of the others.
     async fn sweep(&mut self) -> Result<(), Halt> {
+        let defers = self.desk.store.info().defers;
+        let mut pace = Pace::new(self.rate(self.spread().filter(|_| !defers)));
+        let most = pace.cap(self.run.intent.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
-            let locked = self.ledger.jobs(&self.run.id, Part::Locked, after, SWEEP).await?;
+            let locked = self.ledger.jobs(&self.run.id, Part::Locked, after, most).await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {
                 // Time for the sessions that held rows to let go of them.
                 self.control.rest(self.options.retry * 2).await;
             }
             after = last.ord;
+            self.control.rest(pace.wait(Instant::now())).await;
             self.allowed().await?;
+            pace.started(locked.len(), Instant::now());
             let no = self.ledger.begin_again(&self.run.id, &locked, Timestamp::now()).await?;
             self.tally.begin_again(&SkipReason::Locked, locked.len() as u64);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
@@ -205,29 +245,67 @@ impl<'a> Engine<'a> {
     }
 
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
-    async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<Duration, Halt> {
-        let named = self.ledger.frozen_states(&self.run.id, ids).await?;
-        let answer = self.answer(named, doubtful).await;
+    async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<(), Halt> {
+        let answer = self.ask(ids, doubtful).await?;
+        self.record(no, ids, answer, 0).await.map(drop)
+    }
+
+    /// Applies the action to jobs that the ledger has named.
+    async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
+        let named = self.ledger.frozen_standings(&self.run.id, ids).await?;
+        Ok(self.answer(named, doubtful).await)
+    }
+
+    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
+    async fn record(
+        &mut self,
+        no: BatchNo,
+        ids: &[JobId],
+        answer: Answer,
+        next: usize,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+        let next = if answer.halt.is_none() { next } else { 0 };
+        let mut begun = None;
         if answer.untouched {
             self.ledger.release_batch(&self.run.id, no).await?;
             self.tally.release(ids.len() as u64);
         } else {
-            self.write(no, &answer.settled).await?;
+            begun = self.put_down(no, &answer.settled, next).await?;
+            for Settled { outcome: (_, result), .. } in &answer.settled {
+                self.tally.settle(result);
+            }
+            self.meter.settled(answer.settled.len() as u64, Instant::now());
         }
         self.tell(None);
         match answer.halt {
             Some(reason) => Err(Halt::Because(reason)),
-            None => Ok(answer.elapsed),
+            None => Ok(begun),
         }
     }
 
-    async fn write(&mut self, no: BatchNo, settled: &[Settled]) -> Result<(), Halt> {
-        self.ledger.finish_batch(&self.run.id, no, settled, Timestamp::now()).await?;
-        for Settled { outcome: (_, result), .. } in settled {
-            self.tally.settle(result);
+    /// Writes results into the record, and that the `next` jobs are about to be touched. The record may be full or locked
+    /// for a while: until results stand there nobody else knows of them, and some layouts keep no trace by which they
+    /// could be found out.
+    async fn put_down(
+        &self,
+        no: BatchNo,
+        settled: &[Settled],
+        next: usize,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+        let (began, mut tries) = (Instant::now(), 0);
+        loop {
+            let error = match self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now()).await {
+                Ok(begun) => return Ok(begun),
+                Err(error) => error,
+            };
+            tries += 1;
+            let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
+            if enough || !matches!(error, LedgerError::Unusable { .. }) {
+                return Err(error.into());
+            }
+            self.tell(Some(format!("{error}; trying again")));
+            self.control.rest(pause(self.options.retry, tries)).await;
         }
-        self.meter.settled(settled.len() as u64, Instant::now());
-        Ok(())
     }
 
     /// Tells how far the run has got.

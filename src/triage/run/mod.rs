@@ -5,6 +5,7 @@ mod control;
 mod doubt;
 mod engine;
 mod pace;
+mod testimony;
 #[cfg(test)]
 mod tests;
 
@@ -16,19 +17,16 @@ use thiserror::Error;
 pub use control::{RunControl, Wish};
 pub use engine::{execute, resume};
 
-use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerError, Run, RunState};
 use crate::store::Deliver;
 
 /// How a run is executed.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// The most jobs of a batch; the size adapts below it.
+    /// The most jobs of a batch, where the run's own pacing does not say less; the size adapts below it.
     pub batch: usize,
-    /// Jobs a second at the most.
+    /// Jobs a second at the most, in place of the rate that the run was planned with.
     pub rate: Option<f64>,
-    /// When replayed jobs may run: `None` is at once.
-    pub run_after: Option<Timestamp>,
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
     /// Deadline of each statement.
@@ -44,7 +42,6 @@ impl Default for RunOptions {
         Self {
             batch: 2_000,
             rate: None,
-            run_after: None,
             deliver: None,
             statement: Duration::from_secs(10),
             patience: Duration::from_secs(600),

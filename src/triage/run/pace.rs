@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::domain::time::Timestamp;
+
 /// Jobs of the first batch, before anything was measured.
 const FIRST: usize = 200;
 /// Jobs of the smallest batch: below it a transaction's own cost is nearly all there is, and says nothing of the jobs.
@@ -79,6 +81,46 @@ impl Pace {
             let span = Duration::try_from_secs_f64(jobs as f64 / rate).unwrap_or(Duration::from_secs(3_600));
             self.free_at = Some(self.free_at.unwrap_or(now).max(now) + span);
         }
+    }
+}
+
+/// When each batch of replayed jobs may run, so that they are spread over a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spread {
+    from: Timestamp,
+    over: Duration,
+    planned: u64,
+}
+
+/// Batches over which jobs are spread at the most: a batch of one job each is slow.
+const SLOTS: u32 = 5_000;
+
+impl Spread {
+    /// Spreads `planned` jobs over a time from `from` on.
+    pub(super) fn new(from: Timestamp, over: Duration, planned: u64) -> Self {
+        Self { from, over, planned: planned.max(1) }
+    }
+
+    /// The time that one batch stands for: a second, or more where there are many.
+    fn slot(self) -> Duration {
+        (self.over / SLOTS).max(Duration::from_secs(1)).min(self.over)
+    }
+
+    /// The most jobs that a batch may have: a slot's worth.
+    pub(super) fn cap(self) -> usize {
+        let share = self.slot().as_secs_f64() / self.over.as_secs_f64().max(1e-6);
+        ((self.planned as f64 * share).ceil() as usize).max(1)
+    }
+
+    /// When the jobs that follow the first `reached` may run; `jitter` from 0 to 1 places them within their slot.
+    pub(super) fn due(self, reached: u64, jitter: f64) -> Timestamp {
+        let share = (reached as f64 / self.planned as f64).clamp(0.0, 1.0);
+        self.from.after(self.over.mul_f64(share) + self.slot().mul_f64(jitter.clamp(0.0, 1.0)))
+    }
+
+    /// Jobs a second that spread as much where only the replay itself can be timed.
+    pub(super) fn rate(self) -> f64 {
+        self.planned as f64 / self.over.as_secs_f64().max(1e-6)
     }
 }
 
@@ -178,6 +220,19 @@ mod tests {
         pace.started(50, t + MS(9_000));
         assert_eq!(pace.wait(t + MS(9_000)), MS(500));
         assert_eq!(Pace::new(Some(0.0)).cap(500), 500);
+    }
+
+    #[test]
+    fn jobs_are_spread_evenly_from_the_start_to_the_end() {
+        let spread = Spread::new(Timestamp(0), Duration::from_secs(1_800), 900_000);
+        assert_eq!(spread.cap(), 500, "a second's worth");
+        let due = |reached, jitter| spread.due(reached, jitter).0 / 1_000;
+        assert_eq!((due(0, 0.0), due(450_000, 0.0), due(900_000, 0.0)), (0, 900_000, 1_800_000));
+        assert_eq!(due(450_000, 0.5), 900_500, "half a slot later");
+        assert_eq!(due(2_000_000, 9.0), 1_801_000, "nothing is due after the last slot");
+        assert_eq!(spread.rate(), 500.0);
+        let few = Spread::new(Timestamp(0), Duration::from_secs(86_400), 10);
+        assert_eq!(few.cap(), 1);
     }
 
     #[test]

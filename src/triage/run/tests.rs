@@ -11,6 +11,7 @@ use super::*;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, State};
+use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
@@ -44,7 +45,23 @@ impl Bench {
     }
 
     async fn plan(&self, scope: Scope, action: Action) -> Result<Plan, PlanError> {
-        let ask = Ask { scope, action, reason: None, type_above: 100, now: Timestamp(1_795_144_329_000_000) };
+        self.plan_paced(scope, action, Pacing::default()).await
+    }
+
+    async fn paced(&self, pacing: Pacing) -> RunId {
+        self.plan_paced(Scope::Filter(Filter::all()), Action::Replay, pacing).await.unwrap().run
+    }
+
+    async fn plan_paced(&self, scope: Scope, action: Action, pacing: Pacing) -> Result<Plan, PlanError> {
+        let ask = Ask {
+            scope,
+            action,
+            reason: None,
+            pacing,
+            limit: None,
+            type_above: 100,
+            now: Timestamp(1_795_144_329_000_000),
+        };
         freeze(&self.fake.desk(), &self.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await
     }
 
@@ -135,6 +152,47 @@ async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() 
     assert_eq!(bench.live().len(), 5);
 }
 
+#[tokio::test]
+async fn a_job_in_doubt_without_a_trace_is_done_where_the_database_remembers_that_it_was_committed() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
+        data.faults = [Fault::Undone(dropped()), Fault::After(dropped()), Fault::Before(dropped())].into();
+    });
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    assert!(bench.ledger.transactions(&run).await.unwrap().is_empty(), "notes are dropped with the last doubt");
+}
+
+#[tokio::test]
+async fn a_row_that_somebody_else_removed_while_it_was_in_doubt_is_not_claimed() {
+    let bench = Bench::new(10).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
+        data.faults.push_back(Fault::Undone(dropped()));
+        data.faults.extend((0..1_000).map(|_| Fault::Before(dropped())));
+    });
+    let mut progress = bench.progress.subscribe();
+    let stopper = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("trying again"))).await.unwrap();
+        bench.control.stop();
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), stopper);
+    assert_eq!(receipt.run.tally.in_doubt, 10);
+    assert_eq!(bench.ledger.transactions(&run).await.unwrap().len(), 1);
+    bench.fake.with(|data| {
+        data.faults.clear();
+        data.rows.remove(&3);
+    });
+    let receipt =
+        resume(&bench.fake.desk(), &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await.unwrap();
+    assert_eq!((receipt.run.tally.done, receipt.run.tally.skipped.clone()), (9, vec![("gone".to_owned(), 1)]));
+    assert_eq!(bench.live().len(), 9);
+}
+
 struct Count(std::sync::Mutex<Vec<String>>);
 
 impl crate::store::Deliver for Count {
@@ -178,6 +236,43 @@ async fn a_destination_that_accepts_nothing_stops_the_run_before_every_job_is_tr
     let receipt = bench.execute(&run, options).await;
     assert_eq!((receipt.run.tally.failed_total(), receipt.run.tally.not_started), (20, 30));
     assert!(receipt.halted.unwrap().contains("accepted no job"));
+}
+
+/// How often the ledger has waited for the disk since its file was made: frames of its log that end a transaction.
+fn commits(ledger: &Ledger) -> usize {
+    let mut log = ledger.path().as_os_str().to_owned();
+    log.push("-wal");
+    let log = std::fs::read(log).unwrap();
+    let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
+    log[32..].chunks(24 + page).filter(|frame| frame[4..8] != [0; 4]).count()
+}
+
+#[tokio::test]
+async fn the_ledger_waits_for_the_disk_once_a_batch() {
+    let bench = Bench::new(200).await;
+    let run = bench.all(Action::Replay).await;
+    let before = commits(&bench.ledger);
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    // The run is started, its first batch begun, each of twenty ended, and the run ended.
+    assert_eq!(commits(&bench.ledger) - before, 1 + 1 + 20 + 1);
+}
+
+#[tokio::test]
+async fn a_run_that_keeps_to_a_rate_names_no_batch_before_its_time() {
+    let bench = Bench::new(30).await;
+    let run = bench.all(Action::Replay).await;
+    let mut progress = bench.progress.subscribe();
+    let looked = async {
+        progress.wait_for(|p| p.tally.done == 10).await.unwrap();
+        let tally = bench.ledger.tally(&run).await.unwrap();
+        bench.control.stop();
+        tally
+    };
+    let slow = RunOptions { rate: Some(10.0), ..small() };
+    let (receipt, tally) = tokio::join!(bench.execute(&run, slow), looked);
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (10, 0, 20));
+    assert_eq!(receipt.run.tally, tally);
 }
 
 #[tokio::test]
@@ -229,6 +324,57 @@ async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
 }
 
 #[tokio::test]
+async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
+    for (error, halts) in [
+        (StoreError::Denied("UPDATE on jobs".into()), true),
+        (StoreError::Locked("deadlock".into()), false),
+        (dropped(), false),
+    ] {
+        for removes in [false, true] {
+            let bench = Bench::new(10).await;
+            let run = bench.all(Action::Replay).await;
+            bench.fake.with(|data| {
+                (data.removes, data.forgotten) = (removes, true);
+                data.faults.push_back(Fault::Midway(4, again(&error)));
+            });
+            let receipt = bench.execute(&run, small()).await;
+            assert_eq!(receipt.halted.is_some(), halts, "{receipt:?}");
+            assert_eq!(receipt.run.tally.done, bench.live().len() as u64, "{error}: {:?}", receipt.run.tally);
+            let receipt = if halts { bench.execute(&run, small()).await } else { receipt };
+            assert!(receipt.is_complete(), "{error}: {receipt:?}");
+        }
+    }
+}
+
+fn again(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Denied(why) => StoreError::Denied(why.clone()),
+        StoreError::Locked(why) => StoreError::Locked(why.clone()),
+        other => StoreError::Unreachable(other.to_string()),
+    }
+}
+
+#[tokio::test]
+async fn results_are_kept_until_a_full_disk_takes_them() {
+    let bench = Bench::new(10).await;
+    // No trace of a replayed job is left anywhere but in the record.
+    bench.fake.with(|data| (data.removes, data.forgotten) = (true, true));
+    // Reasons that need room.
+    let long: &'static str = "no ".repeat(600).leak();
+    bench.fake.with(|data| data.rows.values_mut().skip(4).for_each(|row| row.refuses = Some(long)));
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.full = Some(bench.ledger.clone()));
+    let mut progress = bench.progress.subscribe();
+    let room = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("full"))).await.unwrap();
+        bench.ledger.limit_pages(1_000_000).await;
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), room);
+    let tally = receipt.run.tally;
+    assert_eq!((tally.done, tally.failed_total(), tally.in_doubt), (4, 6, 0));
+}
+
+#[tokio::test]
 async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
     let bench = Bench::new(30).await;
     bench.fake.with(|data| {
@@ -247,6 +393,16 @@ async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
     let undo = bench.plan(Scope::Run(run, Part::Done), Action::Discard).await.unwrap();
     assert_eq!(undo.count, 28);
     assert!(undo.warnings[0].contains("28 of them are resolved"), "{:?}", undo.warnings);
+}
+
+#[tokio::test]
+async fn the_sweep_keeps_to_the_pace_of_the_run() {
+    let bench = Bench::new(4).await;
+    bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.locked = 1));
+    let run = bench.all(Action::Replay).await;
+    let receipt = bench.execute(&run, RunOptions { rate: Some(3.0), ..small() }).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.fake.with(|data| data.batches.clone()), [3, 1, 3, 1], "no more than a second's worth at a time");
 }
 
 #[tokio::test]
@@ -331,6 +487,26 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
 }
 
 #[tokio::test]
+async fn a_job_that_is_named_twice_is_one_job_and_none_is_missing() {
+    let bench = Bench::new(3).await;
+    let ids = ["1", "2", "1", "77"].map(JobId::new).into();
+    let plan = bench.plan(Scope::Jobs(ids), Action::Replay).await.unwrap();
+    assert_eq!((plan.count, plan.warnings), (2, vec!["1 of those that were named no longer exists".to_owned()]));
+}
+
+#[tokio::test]
+async fn times_of_a_filter_count_from_the_sources_clock() {
+    let bench = Bench::new(3).await;
+    bench.fake.with(|data| data.clock = Timestamp(1_600_000_000_000_000));
+    let plan = bench.plan(Scope::Filter(Filter::parse("since:1h").unwrap()), Action::Replay).await.unwrap();
+    let counted = Filter::parse("since:1h").unwrap().resolve(Timestamp(1_600_000_000_000_000)).to_string();
+    assert_eq!(
+        (plan.filter.as_deref(), bench.fake.with(|data| data.frozen_by.clone())),
+        (Some(&*counted), counted.clone())
+    );
+}
+
+#[tokio::test]
 async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
     let bench = Bench::new(30).await;
     let budget = Budget::new(Duration::from_secs(1));
@@ -338,6 +514,8 @@ async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
         scope: Scope::Filter(Filter::all()),
         action: Action::Replay,
         reason: None,
+        pacing: Default::default(),
+        limit: None,
         type_above: 100,
         now: Timestamp(1_795_144_329_000_000),
     };
@@ -421,5 +599,27 @@ proptest! {
                 assert_eq!(bench.progress.borrow().tally, run.tally);
             }
         });
+    }
+}
+
+#[tokio::test]
+async fn a_spread_paces_the_replay_itself_where_no_time_can_be_given() {
+    let bench = Bench::new(25).await;
+    let pacing = Pacing { spread: Some(1), ..Pacing::default() };
+    let run = bench.paced(pacing).await;
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(receipt.run.intent.pacing, pacing);
+    // Batches of ten at 25 jobs a second: the third waits for two of them.
+    assert!(receipt.elapsed >= Duration::from_millis(800), "{:?}", receipt.elapsed);
+}
+
+#[tokio::test]
+async fn a_run_keeps_to_the_rate_that_it_was_planned_with_unless_told_otherwise() {
+    for (planned, asked) in [(25.0, None), (1e6, Some(25.0))] {
+        let bench = Bench::new(25).await;
+        let run = bench.paced(Pacing { rate: Some(planned), ..Pacing::default() }).await;
+        let receipt = bench.execute(&run, RunOptions { rate: asked, ..small() }).await;
+        assert!(receipt.elapsed >= Duration::from_millis(800), "{asked:?}: {:?}", receipt.elapsed);
     }
 }

@@ -27,6 +27,8 @@ struct Console {
     now: Timestamp,
     asked: Vec<(RequestId, Slot, Request)>,
     other: Vec<Effect>,
+    /// The terminal takes nothing: what is drawn is not seen.
+    stalled: bool,
 }
 
 impl Console {
@@ -34,7 +36,8 @@ impl Console {
     fn connecting() -> Self {
         let source = Source { label: "shop".into(), ..Source::default() };
         let model = Model::new(source, FilterState::default(), Settings::default(), (140, 45));
-        let mut console = Self { model, now: Timestamp(1_000_000_000), asked: Vec::new(), other: Vec::new() };
+        let mut console =
+            Self { model, now: Timestamp(1_000_000_000), asked: Vec::new(), other: Vec::new(), stalled: false };
         let effects = start(&mut console.model);
         console.take(effects);
         console
@@ -66,6 +69,10 @@ impl Console {
     fn tell(&mut self, msg: Msg) {
         let effects = update(&mut self.model, msg, self.now);
         self.take(effects);
+        self.model.overlay.drawn();
+        if !self.stalled {
+            self.model.overlay.shown(self.now);
+        }
     }
 
     /// Presses keys such as `j j Enter` or `Ctrl-d`.
@@ -151,6 +158,7 @@ fn opened() -> Opened {
         facets: vec![Facet::Error, Facet::Class],
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
+        defers: true,
         notation: Arc::default(),
         read_only: None,
     };
@@ -191,6 +199,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        pacing: Default::default(),
         confirm,
     }
 }
@@ -204,6 +213,7 @@ fn run(id: &str) -> Run {
         resolved: String::new(),
         reason: None,
         operator: Operator::default(),
+        pacing: Default::default(),
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
@@ -371,6 +381,25 @@ fn keys_typed_ahead_of_a_dialog_do_not_confirm_it() {
         console.press("y", KeyEventKind::Repeat);
     }
     assert!(!console.executes(), "a held key is no answer");
+}
+
+#[test]
+fn a_dialog_that_is_not_on_the_screen_is_not_confirmed() {
+    for (confirm, answer) in [(Confirm::Yes, "y"), (Confirm::TypeCount, "2 Enter")] {
+        let mut console = Console::with_jobs(5);
+        console.stalled = true;
+        console.keys("R").plan(2, confirm).wait(LONG_ENOUGH).keys(answer);
+        assert!(!console.executes(), "the terminal has not taken it");
+        console.stalled = false;
+        console.wait(Duration::from_millis(1)).keys(answer);
+        assert!(!console.executes(), "it came this moment");
+        console.tell(Msg::Resize { width: 20, height: 5 });
+        console.wait(LONG_ENOUGH).keys(answer);
+        assert!(!console.executes(), "the screen is too small for it");
+        console.tell(Msg::Resize { width: 80, height: 24 });
+        console.wait(LONG_ENOUGH).keys(answer);
+        assert!(console.executes());
+    }
 }
 
 #[test]
@@ -690,6 +719,23 @@ fn a_look_that_does_not_come_back_is_drawn_as_late_without_any_key() {
 }
 
 #[test]
+fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
+    let mut console = Console::with_jobs(3);
+    let totals = vec![(State::Dead, Count::exact(2)), (State::Resolved, Count::exact(1))];
+    let dead = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1);
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 2)])))));
+    console.answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 6)])))));
+    assert_eq!(dead(&console), Some(Count::exact(9)));
+    console.keys("/").text("error:A").keys("Enter");
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert_eq!(dead(&console), Some(Count::exact(9)), "three of them match");
+}
+
+#[test]
 fn once_the_keys_go_to_the_bars_no_count_moves_the_cursor_to_another() {
     let mut console = Console::with_jobs(3);
     console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
@@ -708,4 +754,38 @@ fn a_run_is_resumed_by_a_line_that_reaches_its_source() {
     assert_eq!(source.resume(&run("r-1")), "dlq-tui resume r-1 --url 'sqlite:a b'");
     let elsewhere = Source { label: "archive".into(), ..source };
     assert!(!elsewhere.resume(&run("r-1")).contains("--url"));
+}
+
+#[test]
+fn a_verb_never_goes_to_a_bar_that_has_slipped_under_the_cursor() {
+    let mut console = Console::with_jobs(5);
+    console.model.screen.focus = Focus::Histogram;
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 2)])))));
+    console.keys("j r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("C", 1)])))));
+    console.keys("I");
+    assert!(console.request(Slot::Act).is_none(), "B was chosen, and is gone");
+    console.keys("j k I");
+    let Some(Request::Plan { scope: Scope::Filter(filter), .. }) = console.request(Slot::Act) else {
+        panic!("no plan")
+    };
+    assert_eq!(filter.to_string(), "error:A");
+}
+
+#[test]
+fn what_may_take_long_is_asked_when_the_bars_have_come_and_not_before_the_rows() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    let asked: Vec<Slot> = console.asked.iter().map(|(_, slot, _)| *slot).collect();
+    assert_eq!(asked, [Slot::Histogram, Slot::Page]);
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    assert!(console.request(Slot::Totals).is_none());
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert!(console.request(Slot::Totals).is_some());
+    console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, Count::exact(3))])));
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
+    assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
 }

@@ -109,6 +109,8 @@ pub struct EventLoop<P, S, I, W> {
 struct State {
     /// Something happened since the last frame.
     dirty: bool,
+    /// A frame is on its way to the terminal.
+    in_flight: bool,
     /// When the next frame may be drawn.
     due: Option<Instant>,
     /// When the model wants to be woken.
@@ -131,6 +133,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     pub async fn run(&mut self) -> Ended {
         self.begin();
         loop {
+            self.look_for_arrival();
             if self.can_draw() {
                 self.draw();
             }
@@ -150,11 +153,8 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
                 Some(fact) = self.wires.facts.recv() => self.take_facts(fact),
                 () = alarm(wake) => self.wake(),
                 () = alarm(deadline) => self.state.ended = Some(Ended::Quit),
-                terminal = frame_due(&self.screen, due), if self.state.dirty => {
-                    if terminal.is_err() {
-                        self.hang_up();
-                    }
-                }
+                terminal = frame_due(&self.screen, due), if self.state.dirty => self.check(&terminal),
+                terminal = self.screen.ready(), if self.state.in_flight => self.check(&terminal),
             }
         }
     }
@@ -227,6 +227,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     }
 
     fn tell(&mut self, msg: Msg) {
+        self.look_for_arrival();
         let effects = self.program.update(msg, (self.clock)());
         self.state.dirty = true;
         self.carry_out(effects);
@@ -254,6 +255,20 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
         self.state.ended.is_some() || self.state.errand.is_some()
     }
 
+    /// Tells the program that what was drawn is on the terminal, once it is.
+    fn look_for_arrival(&mut self) {
+        if self.state.in_flight && self.screen.is_ready() {
+            self.state.in_flight = false;
+            self.program.shown((self.clock)());
+        }
+    }
+
+    fn check(&mut self, terminal: &io::Result<()>) {
+        if terminal.is_err() {
+            self.hang_up();
+        }
+    }
+
     fn can_draw(&self) -> bool {
         let due = self.state.due.is_none_or(|due| due <= Instant::now());
         self.state.dirty && due && !self.is_busy() && self.screen.is_ready()
@@ -264,6 +279,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
             self.hang_up();
         }
         self.state.dirty = false;
+        self.state.in_flight = true;
         self.state.due = Some(Instant::now() + FRAME);
     }
 

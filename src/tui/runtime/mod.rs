@@ -53,6 +53,9 @@ pub trait Program {
 
     /// Draws the present state. Pure but for caches.
     fn draw(&mut self, frame: &mut Frame<'_>, now: Timestamp);
+
+    /// The terminal has taken what was drawn.
+    fn shown(&mut self, _now: Timestamp) {}
 }
 
 /// Why the console could not be shown, or ended before the operator left it. Its `Display` is a sentence.

@@ -61,7 +61,8 @@ fn absent(model: &Model) -> Empty {
 /// What the error says, where there is a line for it.
 fn failure<'m>(model: &Model, row: &'m JobRow) -> Vec<Ranked<'m>> {
     let class = words::field(row.error_class.as_ref());
-    let message = row.message.as_ref().map_or_else(String::new, |m| format!(": {}", &*m.line()));
+    let message = row.message_beyond_class().filter(|message| row.error_class.as_ref() != Some(message));
+    let message = message.map_or_else(String::new, |m| format!(": {}", &*m.line()));
     let mut phrase = Phrase::of(Role::Error, class).and(Role::Text, message);
     if model.screen.focus == Focus::Detail {
         phrase = Phrase::of(Role::TitleFocused, "[Job] ").then(phrase);

@@ -12,6 +12,7 @@ use ratatui::layout::Rect;
 use super::canvas::{Canvas, columns};
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::{empty, words};
+use crate::domain::facet::Facet;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobRow, State};
 use crate::domain::time::Timestamp;
@@ -26,7 +27,7 @@ const LEAD: usize = 2;
 /// Draws the pane.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
     title(canvas, area, model);
-    let plan = Columns::fit(usize::from(area.width));
+    let plan = Columns::fit(usize::from(area.width), has_queues(model));
     headings(canvas, area, &plan);
     let head = u16::try_from(usize::from(area.height).saturating_sub(rows)).unwrap_or(0);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
@@ -85,8 +86,13 @@ fn scan(model: &Model) -> Option<Phrase<'static>> {
     }
 }
 
-/// Widths of the columns; 0 for one that has no room. They depend on the width alone, so that nothing moves while
-/// one scrolls.
+/// Whether the layout knows queues at all: a column of dashes would take its room from the message.
+fn has_queues(model: &Model) -> bool {
+    model.source.opened.as_ref().is_none_or(|opened| opened.info.facets.contains(&Facet::Queue))
+}
+
+/// Widths of the columns; 0 for one that has no room. They depend on the width and the layout alone, so that nothing
+/// moves while one scrolls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Columns {
     time: usize,
@@ -98,7 +104,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn fit(width: usize) -> Columns {
+    fn fit(width: usize, queues: bool) -> Columns {
         let time = if width >= 100 { 11 } else { words::MOMENT };
         let mut rest = width.saturating_sub(LEAD + time + 1);
         let mut take = |wanted: bool, columns: usize| {
@@ -107,7 +113,7 @@ impl Columns {
             columns
         };
         let attempts = take(width >= 60, 5);
-        let queue = take(width >= 70, if width >= 110 { 12 } else { 8 });
+        let queue = take(queues && width >= 70, if width >= 110 { 12 } else { 8 });
         let (error, class) = match width {
             0..70 => (width * 11 / 20 - 7, 0),
             70..110 => (20, 15),
@@ -174,7 +180,7 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
         (Role::Class, words::field(row.job_class.as_ref())),
         (Role::Queue, words::field(row.queue.as_ref())),
         (Role::Number, words::attempts(row)),
-        (Role::Text, if stale.is_some() { words::field(row.message.as_ref()) } else { message(row) }),
+        (Role::Text, if stale.is_some() { words::field(row.message_beyond_class().as_ref()) } else { message(row) }),
     ];
     for ((width, _), (text_role, text)) in plan.each().into_iter().zip(values) {
         if width > 0 {
@@ -193,7 +199,7 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
 
 /// The start of the message; before it the state, where the job is not dead.
 fn message(row: &JobRow) -> String {
-    let text = words::field(row.message.as_ref());
+    let text = words::field(row.message_beyond_class().as_ref());
     if row.state == State::Dead { text } else { format!("[{}] {text}", row.state) }
 }
 
@@ -203,11 +209,17 @@ mod tests {
 
     #[test]
     fn the_columns_fill_the_width_exactly_at_every_width() {
-        for width in 40..=220 {
-            let plan = Columns::fit(width);
+        for (width, queues) in (40..=220).flat_map(|width| [(width, true), (width, false)]) {
+            let plan = Columns::fit(width, queues);
             let used: usize = plan.each().iter().filter(|(w, _)| *w > 0).map(|(w, _)| w + 1).sum();
             assert_eq!(LEAD + plan.time + used, width, "{plan:?}");
             assert!(plan.error >= 12, "{width}: {plan:?}");
         }
+    }
+
+    #[test]
+    fn a_layout_without_queues_gives_their_room_to_the_message() {
+        let (with, without) = (Columns::fit(120, true), Columns::fit(120, false));
+        assert_eq!((without.queue, without.message), (0, with.message + with.queue + 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::User;
 use crate::fixtures::Layout;
-use crate::harness;
+use crate::harness::{self, Engine};
 
 #[tokio::test]
 async fn without_a_terminal_and_without_yes_nothing_is_written() {
@@ -159,4 +159,110 @@ async fn an_interrupt_ends_a_run_after_its_batch_and_resume_finishes_it() {
     let finished = user.json(&["resume", run, "--yes", "-o", "json"]);
     assert_eq!(finished["done"], 120_000);
     assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (120_000, 0));
+}
+
+#[tokio::test]
+async fn a_limit_takes_the_newest_and_says_so() {
+    let db = harness::sqlite("cli_limit").await;
+    Layout::JobsDlq.seed(&db, 60).await;
+    let newest = db.column("select payload from jobs_dlq order by id desc limit 3").await;
+    let user = User::of(&db);
+    let ended = user.run(&["replay", "--all", "--limit", "3", "--yes"]);
+    assert!(ended.with(0).contains("limited to 3, the newest first"), "{}", ended.err);
+    assert_eq!(db.column("select payload from jobs order by id desc").await.len(), 3);
+    let mut moved = db.column("select payload from jobs").await;
+    let mut wanted = newest;
+    moved.sort();
+    wanted.sort();
+    assert_eq!(moved, wanted);
+    assert!(!user.run(&["replay", "--all", "--limit", "60", "--dry-run"]).with(0).contains("limited"));
+    user.run(&["replay", "--all", "--limit", "0", "--yes"]).with(2);
+    user.run(&["replay", "1", "--limit", "3", "--yes"]).with(2);
+}
+
+#[tokio::test]
+async fn jobs_are_spread_over_a_time_on_every_engine_and_in_the_order_of_the_run() {
+    for db in harness::every_engine("cli spread").await {
+        for layout in [Layout::JobsDlq, Layout::DlqEvents, Layout::DeadLetterJobs] {
+            layout.seed(&db, 60).await;
+            let dead = layout.count_dead(&db).await;
+            let config = "[sources.a]\nurl_env = \"DATABASE_URL\"\nreplay = { table = \"jobs\" }\n";
+            let user = User::of(&db).configured(config);
+            let command = [
+                "replay",
+                "--source",
+                "a",
+                "--store",
+                layout.table(),
+                "--all",
+                "--spread",
+                "1h",
+                "--yes",
+                "-o",
+                "json",
+            ];
+            let receipt = user.json(&command);
+            assert_eq!((receipt["done"].as_u64(), receipt["pacing"]["spread_s"].as_u64()), (Some(dead), Some(3_600)));
+            let (table, column) = match layout {
+                Layout::DlqEvents => ("dlq_events where status = 'PENDING' and retry_count = 0 and", "retry_after"),
+                _ => ("jobs where", "run_after"),
+            };
+            let in_minutes = |minutes: u32| match db.engine {
+                Engine::Postgres => format!("{column} > now() + interval '{minutes} minutes'"),
+                Engine::Mysql => format!("{column} > utc_timestamp() + interval {minutes} minute"),
+                Engine::Sqlite => format!("julianday({column}) > julianday('now', '+{minutes} minutes')"),
+            };
+            let mut later = Vec::new();
+            for minutes in [0, 30, 62] {
+                let sql = format!("select count(*) from {table} {}", in_minutes(minutes));
+                later.push(db.scalar(&sql).await.parse::<u64>().expect("a count"));
+            }
+            let context = format!("{layout:?} on {:?}: {later:?} of {dead}", db.engine);
+            assert!(later[0] >= dead * 9 / 10, "{context}");
+            assert!(later[1] > dead * 3 / 10 && later[1] < dead * 7 / 10, "{context}");
+            assert_eq!(later[2], 0, "{context}");
+            db.execute("delete from jobs").await;
+        }
+    }
+    let user = User::of(&harness::sqlite("cli spread ignore").await);
+    assert!(user.run(&["ignore", "--all", "--spread", "1h", "--yes"]).code != 0);
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_changes_neither_what_is_done_nor_what_the_exit_code_says() {
+    for refusing in [false, true] {
+        let db = harness::sqlite("cli_deaf").await;
+        Layout::JobsDlq.seed(&db, 40).await;
+        if refusing {
+            db.execute(
+                "create trigger odd before insert on jobs when new.payload = (select payload from jobs_dlq where id = 7) \
+                 begin select raise(abort, 'no'); end",
+            )
+            .await;
+        }
+        let user = User::of(&db);
+        let deaf = || {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            drop(reader);
+            writer
+        };
+        let status = user.command(&["replay", "--all", "--yes"]).stdout(deaf()).stderr(deaf()).status();
+        let code = status.expect("the binary starts").code();
+        assert_eq!((code, db.count("jobs").await), if refusing { (Some(3), 39) } else { (Some(0), 40) });
+        let wrong = user.command(&["replay", "--yes"]).stdout(deaf()).stderr(deaf()).status();
+        assert_eq!(wrong.expect("the binary starts").code(), Some(2));
+    }
+}
+
+#[tokio::test]
+async fn a_run_of_which_nothing_could_be_done_has_failed() {
+    let db = harness::sqlite("cli_nothing").await;
+    // A destination that accepts nothing stops the run; what is left was not even tried.
+    Layout::DeadLetterJobs.seed(&db, 600).await;
+    let user = User::new().configured(&format!(
+        "[sources.shop]\nurl = \"{}\"\nstore = \"dead_letter_jobs\"\nreplay = {{ command = [\"/bin/false\"] }}\n",
+        db.url
+    ));
+    let ended = user.run(&["replay", "--all", "--yes"]);
+    assert!(ended.with(1).contains("accepted no job"), "{}", ended.err);
 }

@@ -3,6 +3,7 @@
 mod acts;
 mod config;
 mod demo;
+mod monitors;
 mod reads;
 mod references;
 

@@ -100,6 +100,9 @@ async fn nothing_that_jobs_bring_acts_on_the_terminal() {
         let mut printed = vec![
             user.run(&["list", "--limit", "0"]),
             user.run(&["list", "--limit", "0", "-o", "csv"]),
+            user.run(&["export", "-o", "csv"]),
+            user.run(&["export", "-o", "markdown"]),
+            user.run(&["check", "--max", "error=*:0", "--max", "class=*:0"]),
             user.run(&["stats"]),
             user.run(&["stats", "--by", "class", "-o", "csv"]),
             user.run(&["replay", "--all", "--dry-run"]),

@@ -1,6 +1,7 @@
 //! The shipped binary on a pseudo-terminal, with real keys, on real databases. A handful: what a lower level can show
 //! is tested there.
 
+mod bytes;
 mod demo;
 mod keys;
 mod lost;

@@ -26,13 +26,16 @@ mod pgbouncer;
 mod postgres;
 pub mod process;
 mod server;
+mod wire;
 
 use std::io::Write;
 use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 pub use database::{Engine, TestDb};
 pub use pgbouncer::Pooler;
 pub use server::Server;
+pub use wire::{Said, Wire};
 
 /// The user that the throwaway servers know.
 pub const USER: &str = "dlq";
@@ -133,6 +136,15 @@ fn skip(name: &str, reason: &str) {
         said.push(name.to_owned());
         // Not eprintln!: the test runner would keep that back when the test passes.
         let _ = writeln!(std::io::stderr(), "SKIP {name}: {reason}");
+    }
+}
+
+/// Waits for something that another process does; fails when it does not come.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(Instant::now() < deadline, "never happened: {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -1,21 +1,12 @@
 //! The harness tested: what a test relies on, and that nothing is left behind.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::{Connection, Executor};
 
 use super::process::{is_alive, signal};
-use super::{Engine, every_engine, private_mariadb, private_postgres};
-
-/// Waits for something that another process does; fails when it does not come.
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !condition() {
-        assert!(Instant::now() < deadline, "never happened: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
+use super::{Engine, eventually, every_engine, private_mariadb, private_postgres};
 
 #[tokio::test]
 async fn every_engine_runs_several_statements_and_answers_in_text() {

@@ -160,12 +160,23 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, in order of position.
+    /// The transaction at hand, as a contract column by which its end can be told later; `None` where it cannot.
+    fn transaction(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How such a transaction ended, in one row: `committed`, `aborted`, anything else where that is not known.
+    fn ending(&self, _transaction: &str) -> Option<Statement> {
+        None
+    }
+
+    /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
+    /// that has no transactions; in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
-    /// The planner's statistics of a column: `value, frequency in millionths`, and the table's rows as the row whose
-    /// first column is NULL and whose third is 1. `None` where the database keeps none that we can read.
-    fn statistics(&self, _place: Place<'_>, _column: &str) -> Option<Statement> {
+    /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
+    /// value of the row whose first is NULL. `None` where the database keeps none that we can read.
+    fn statistics(&self, _place: Place<'_>, _columns: &[&str]) -> Option<Statement> {
         None
     }
 

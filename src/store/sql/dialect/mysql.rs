@@ -228,14 +228,17 @@ impl Speech for Mysql {
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Mysql);
         sql.push(
-            "SELECT table_schema, table_name, column_name, column_type, \
-             CASE WHEN is_nullable = 'YES' THEN 1 ELSE 0 END, collation_name \
-             FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN (",
+            "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine \
+             FROM information_schema.columns AS c \
+             LEFT JOIN information_schema.tables AS k ON k.table_schema = c.table_schema AND k.table_name = c.table_name \
+             LEFT JOIN information_schema.engines AS e ON e.engine = k.engine AND e.transactions = 'NO' \
+             WHERE c.table_schema = DATABASE() AND c.table_name IN (",
         );
         sql.join(tables, ", ", |sql, t| {
             sql.push_text(t);
         });
-        sql.push(") ORDER BY table_name, ordinal_position");
+        sql.push(") ORDER BY c.table_name, c.ordinal_position");
         sql.done()
     }
 }

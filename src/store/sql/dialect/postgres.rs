@@ -222,11 +222,22 @@ impl Speech for Postgres {
         Some((parts.next()?.ok()?, parts.next()?.ok()?))
     }
 
+    fn transaction(&self) -> Option<&'static str> {
+        Some("pg_current_xact_id()::text")
+    }
+
+    fn ending(&self, transaction: &str) -> Option<Statement> {
+        let mut sql = Sql::new(&Postgres);
+        let place = sql.text(transaction);
+        sql.push(&format!("SELECT pg_xact_status({place}::text::xid8)::text"));
+        Some(sql.done())
+    }
+
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Postgres);
         sql.push(
             "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, NULL)::text, \
-             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text \
+             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text, NULL::text \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
              WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname <> 'information_schema' \
@@ -237,18 +248,18 @@ impl Speech for Postgres {
         sql.done()
     }
 
-    fn statistics(&self, place: Place<'_>, column: &str) -> Option<Statement> {
+    fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {
         let mut sql = Sql::new(&Postgres);
         let schema = sql.text(place.schema);
         let table = sql.text(place.table);
-        let column = sql.text(column);
+        let columns = sql.bind(Bind::Texts(columns.iter().map(|column| Some((*column).to_owned())).collect()));
         sql.push(&format!(
             "WITH s AS (SELECT * FROM pg_catalog.pg_stats WHERE schemaname = {schema}::text \
-             AND tablename = {table}::text AND attname = {column}::text AND NOT inherited) \
-             SELECT u.v, round(u.f::numeric * 1000000)::bigint, 0::bigint \
+             AND tablename = {table}::text AND attname = ANY({columns}::text[]) AND NOT inherited) \
+             SELECT s.attname::text, u.v, round(u.f::numeric * 1000000)::bigint \
              FROM s, unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS u(v, f) \
-             UNION ALL SELECT NULL, round(s.null_frac::numeric * 1000000)::bigint, 0 FROM s \
-             UNION ALL SELECT NULL, c.reltuples::bigint, 1 FROM pg_catalog.pg_class c \
+             UNION ALL SELECT s.attname::text, NULL, round(s.null_frac::numeric * 1000000)::bigint FROM s \
+             UNION ALL SELECT NULL, NULL, c.reltuples::bigint FROM pg_catalog.pg_class c \
              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              WHERE n.nspname = {schema}::text AND c.relname = {table}::text"
         ));

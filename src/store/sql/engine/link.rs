@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::{Row, Statement};
+use crate::domain::time::Timestamp;
 use crate::store::Result;
 
 /// What a transaction is for.
@@ -69,8 +70,9 @@ pub(super) trait Connector: Send + Sync {
     /// Opens one; bounded by the caller.
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>>;
 
-    /// What there is to know about the server, asked over a connection of its own.
-    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>>;
+    /// What there is to know about the server, asked over a connection of its own. With limits, a reading transaction
+    /// is open on it afterwards: where the engine can, without a round trip more.
+    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>>;
 }
 
 /// What a server says about itself and about us.
@@ -84,4 +86,6 @@ pub(super) struct Facts {
     pub user: String,
     /// Why the database accepts no writes from us, where that is so.
     pub read_only: Option<String>,
+    /// The server's clock.
+    pub clock: Timestamp,
 }

@@ -16,7 +16,7 @@ mod step;
 mod tx;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use link::{Connector, Facts, Limits, Link, Mode};
@@ -25,6 +25,7 @@ use step::step;
 pub use tx::Tx;
 
 use super::target::Target;
+use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result, StoreError};
 
 /// How long leaving may take.
@@ -98,6 +99,9 @@ pub struct EngineOptions {
     pub connect_timeout: Duration,
     /// Connections at the most; one more for a moment when a statement is stopped.
     pub max_connections: usize,
+    /// Whether a second connection is opened in the background as soon as there is a first, so that whoever needs it
+    /// need not wait for it.
+    pub ahead: bool,
     /// The name that the server's list of sessions shows, where it has one.
     pub application_name: String,
 }
@@ -109,6 +113,7 @@ impl Default for EngineOptions {
             lock_timeout: Duration::from_secs(1),
             connect_timeout: Duration::from_secs(5),
             max_connections: 2,
+            ahead: false,
             application_name: "dlq-tui".to_owned(),
         }
     }
@@ -120,6 +125,7 @@ impl Default for EngineOptions {
 pub struct Engine {
     dialect: Dialect,
     facts: Facts,
+    connected: Instant,
     lock_timeout: Duration,
     pool: Arc<Pool>,
 }
@@ -130,6 +136,41 @@ impl Engine {
     /// # Errors
     /// When the target cannot be reached within the connect timeout, or refuses us.
     pub async fn connect(target: &Target, options: &EngineOptions) -> Result<Self> {
+        let (engine, link) = Self::reach(target, options, None).await?;
+        engine.pool.put(link);
+        if options.ahead {
+            engine.pool.warm();
+        }
+        Ok(engine)
+    }
+
+    /// Connects and runs the statements: as [`Engine::connect`] and [`Engine::read`] behind it, with fewer round trips.
+    ///
+    /// # Errors
+    /// As those two.
+    pub async fn connect_reading(
+        target: &Target,
+        options: &EngineOptions,
+        statements: &[Statement],
+        budget: &Budget,
+    ) -> Result<(Self, Vec<Vec<Row>>)> {
+        let limits = Limits { statement: budget.statement, lock: options.lock_timeout };
+        let (engine, link) = tokio::select! {
+            biased;
+            () = budget.cancel.cancelled() => return Err(StoreError::Cancelled),
+            reached = Self::reach(target, options, Some(limits)) => reached?,
+        };
+        let mut lease = engine.pool.lend(link)?;
+        lease.opened(Mode::Read);
+        if options.ahead {
+            engine.pool.warm();
+        }
+        let rows = fetch_each(lease, statements, budget).await?;
+        Ok((engine, rows))
+    }
+
+    /// A connection with what its server says; with limits, a reading transaction is open on it.
+    async fn reach(target: &Target, options: &EngineOptions, reading: Option<Limits>) -> Result<(Self, Box<dyn Link>)> {
         let connector: Box<dyn Connector> = match target.dialect() {
             Dialect::Postgres => Box::new(postgres::Postgres::new(
                 target.postgres_options()?,
@@ -144,9 +185,9 @@ impl Engine {
         };
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
         let pool = Arc::new(Pool::new(connector, options.max_connections, connect_timeout));
-        let (link, facts) = pool.bounded(pool.connector().facts()).await?;
-        pool.put(link);
-        Ok(Self { dialect: target.dialect(), facts, lock_timeout: options.lock_timeout, pool })
+        let (link, facts) = pool.bounded(pool.connector().facts(reading)).await?;
+        let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
+        Ok((Self { dialect, facts, connected, lock_timeout, pool }, link))
     }
 
     /// The engine's dialect.
@@ -169,6 +210,11 @@ impl Engine {
         &self.facts.user
     }
 
+    /// The server's clock when we connected, and when that was by our own.
+    pub(super) fn clock(&self) -> (Timestamp, Instant) {
+        (self.facts.clock, self.connected)
+    }
+
     /// Why nothing can be written, where that is so.
     pub fn read_only(&self) -> Option<&str> {
         self.facts.read_only.as_deref()
@@ -182,15 +228,8 @@ impl Engine {
     /// As [`StoreError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
     /// future is dropped.
     pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
-        let mut lease = self.open(Mode::Read, budget).await?;
-        let mut rows = Vec::with_capacity(statements.len());
-        for statement in statements {
-            let work = fetching(statement.clone());
-            let (back, fetched) = step(lease, budget.statement, &budget.cancel, work).await;
-            rows.push(fetched?);
-            lease = back.ok_or_else(lost)?;
-        }
-        Ok(rows)
+        let lease = self.open(Mode::Read, budget).await?;
+        fetch_each(lease, statements, budget).await
     }
 
     /// Begins a writing transaction (`BEGIN IMMEDIATE` on SQLite) whose statements each have the budget's deadline and
@@ -245,6 +284,18 @@ impl Engine {
             (Err(error), _) => Err((error, Reused(!fresh))),
         }
     }
+}
+
+/// Runs statements in the open transaction of a connection, one after the other; the connection goes back to its pool.
+async fn fetch_each(mut lease: Lease, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
+    let mut rows = Vec::with_capacity(statements.len());
+    for statement in statements {
+        let work = fetching(statement.clone());
+        let (back, fetched) = step(lease, budget.statement, &budget.cancel, work).await;
+        rows.push(fetched?);
+        lease = back.ok_or_else(lost)?;
+    }
+    Ok(rows)
 }
 
 /// The exchange that fetches a statement's rows.

@@ -1,6 +1,8 @@
 //! MySQL and MariaDB.
 //!
-//! The driver sets the session to UTC, utf8mb4 and `PIPES_AS_CONCAT`, so `||` concatenates in adapter files.
+//! The driver sets the session to UTC and utf8mb4, we set its SQL mode: the same statement means the same on every server,
+//! whatever its own mode makes of quotes, backslashes or empty text, `||` concatenates in adapter files, and a payload that
+//! does not fit its new column is refused. Without a strict mode the server would cut it off and say that all is well.
 //!
 //! Writes run at READ COMMITTED: REPEATABLE READ, the default, locks the gaps between the rows that a batch looks at,
 //! which stalls the application's own inserts, and two replayers with SKIP LOCKED would wait for each other's gaps.
@@ -16,10 +18,13 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 use super::fault::store_error;
 use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
 use super::{Row, Statement, bind, decode};
+use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
 
 /// How long the second connection, which stops a statement, may take.
 const INTERRUPT: Duration = Duration::from_secs(3);
+/// How the server reads our statements, and takes our values.
+const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 /// Room in a packet for what stands around the values.
 const PACKET_HEAD: u64 = 4_096;
 
@@ -45,9 +50,12 @@ impl Connector for Mysql {
         Box::pin(async move { Ok(Box::new(self.open().await?.0) as Box<dyn Link>) })
     }
 
-    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
+    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
         Box::pin(async move {
-            let (link, facts) = self.open().await?;
+            let (mut link, facts) = self.open().await?;
+            if let Some(limits) = reading {
+                link.begin(Mode::Read, limits).await?;
+            }
             Ok((Box::new(link) as Box<dyn Link>, facts))
         })
     }
@@ -64,13 +72,15 @@ struct Server {
 
 /// What the server says of itself.
 async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(Server, Facts)> {
+    bind::command(MODE).execute(&mut *connection).await?;
     if read_only {
         bind::command("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
     }
     let row = sqlx::query(
         "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
          CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR), \
-         CAST(@@max_allowed_packet AS UNSIGNED)",
+         CAST(@@max_allowed_packet AS UNSIGNED), \
+         TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
     )
     .fetch_one(&mut *connection)
     .await?;
@@ -86,6 +96,7 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
             (_, true) => Some("the server is read_only (a replica?)".into()),
             _ => None,
         },
+        clock: Timestamp(row.try_get_unchecked(6)?),
     };
     Ok((Server { id: row.try_get_unchecked(0)?, maria, packet: row.try_get_unchecked(5)? }, facts))
 }

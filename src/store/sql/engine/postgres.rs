@@ -13,6 +13,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 use super::fault::store_error;
 use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
 use super::{Row, Statement, bind, decode};
+use crate::domain::time::Timestamp;
 use crate::store::Result;
 
 /// How long the second connection, which stops a statement, may take.
@@ -43,10 +44,10 @@ impl Connector for Postgres {
         Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
     }
 
-    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
+    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
         Box::pin(async move {
             let mut link = self.open().await?;
-            let mut facts = link.facts().await.map_err(store_error)?;
+            let mut facts = link.facts(reading).await.map_err(store_error)?;
             if self.read_only {
                 facts.read_only = Some("opened read-only".into());
             }
@@ -63,14 +64,17 @@ struct PgLink {
 }
 
 impl PgLink {
-    async fn facts(&mut self) -> sqlx::Result<Facts> {
+    async fn facts(&mut self, reading: Option<Limits>) -> sqlx::Result<Facts> {
         // One simple query: no prepared statement that a pooler could mix up.
-        let row = bind::command(
-            "SELECT current_setting('server_version'), current_database()::text, current_user::text, \
-             pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'",
-        )
-        .fetch_one(&mut self.connection)
-        .await?;
+        let sql = match reading {
+            Some(limits) => format!("{}; {FACTS}", begin_sql(Mode::Read, limits)),
+            None => FACTS.to_owned(),
+        };
+        let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await?;
+        let row = rows.last().ok_or(sqlx::Error::RowNotFound)?;
+        if reading.is_some() {
+            self.backend = row.try_get(6)?;
+        }
         let version: String = row.try_get(0)?;
         let (replica, read_only): (bool, bool) = (row.try_get(3)?, row.try_get(4)?);
         Ok(Facts {
@@ -83,9 +87,15 @@ impl PgLink {
                 (_, true) => Some("default_transaction_read_only is on".into()),
                 _ => None,
             },
+            clock: Timestamp(row.try_get(5)?),
         })
     }
 }
+
+/// What a server says about itself and about us.
+const FACTS: &str = "SELECT current_setting('server_version'), current_database()::text, current_user::text, \
+                     pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on', \
+                     round(extract(epoch from clock_timestamp()) * 1000000)::bigint, pg_backend_pid()";
 
 /// The whole beginning of a transaction as one message of constants and numbers.
 ///
@@ -99,8 +109,7 @@ fn begin_sql(mode: Mode, limits: Limits) -> String {
     format!(
         "BEGIN {mode}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
          SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL jit = off; \
-         SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL plan_cache_mode = force_custom_plan; \
-         SELECT pg_backend_pid()",
+         SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL plan_cache_mode = force_custom_plan",
         millis(limits.statement),
         millis(limits.lock),
         millis(IDLE),
@@ -115,7 +124,8 @@ fn millis(duration: Duration) -> i32 {
 impl Link for PgLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            let rows = bind::command(AssertSqlSafe(begin_sql(mode, limits))).fetch_all(&mut self.connection).await;
+            let sql = format!("{}; SELECT pg_backend_pid()", begin_sql(mode, limits));
+            let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
             let pid = rows.and_then(|rows| rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0));
             self.backend = pid.map_err(store_error)?;
             Ok(())

@@ -15,6 +15,7 @@ use sqlx::{ConnectOptions, Row as _};
 use super::fault::store_error;
 use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
 use super::{Row, Statement, bind, decode};
+use crate::domain::time::Timestamp;
 use crate::store::Result;
 
 /// Steps of SQLite's virtual machine between two looks at the stop flag and the clock: well under a millisecond.
@@ -49,7 +50,7 @@ impl Connector for Sqlite {
         Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
     }
 
-    fn facts(&self) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
+    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
         Box::pin(async move {
             let mut link = self.open().await?;
             // Reading the schema also tells a database from any other file.
@@ -63,7 +64,12 @@ impl Connector for Sqlite {
                 database: self.options.get_filename().display().to_string(),
                 user: String::new(),
                 read_only: self.read_only.clone(),
+                // A file has no clock: its functions ask the machine's.
+                clock: Timestamp::now(),
             };
+            if let Some(limits) = reading {
+                link.begin(Mode::Read, limits).await?;
+            }
             Ok((Box::new(link) as Box<dyn Link>, facts))
         })
     }

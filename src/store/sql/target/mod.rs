@@ -109,11 +109,12 @@ impl Target {
         }
     }
 
-    /// User, host, port and database as the header shows them, such as `shop@db1:5432/shop`; a file's path.
+    /// User, host, port and database as the header shows them, such as `shop@db1:5432/shop`; a file's whole path, because
+    /// the record must never take two files of the same name for one.
     pub fn label(&self) -> String {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.label(),
-            Kind::Sqlite { file, .. } => file.display().to_string(),
+            Kind::Sqlite { file, .. } => absolute(file).display().to_string(),
         }
     }
 
@@ -173,6 +174,10 @@ impl Target {
         let create = *create && reason.is_none();
         Ok((SqliteConnectOptions::new().filename(file).create_if_missing(create), reason))
     }
+}
+
+fn absolute(file: &Path) -> PathBuf {
+    std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
 
 fn process_env(name: &str) -> Option<String> {

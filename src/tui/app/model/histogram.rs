@@ -37,7 +37,7 @@ impl HistogramPane {
         Self { facet, counts: None, shown: None, marks: HashSet::new(), counting_since: None, top: 0, place: None }
     }
 
-    /// The bars, the largest first.
+    /// The bars, in the order of the facet.
     pub fn bars(&self) -> &[Bar] {
         self.shown.as_ref().map_or(&[], |h| &h.bars)
     }
@@ -108,10 +108,11 @@ impl HistogramPane {
         }
     }
 
-    /// The marked bars, or the one under the cursor.
+    /// The marked bars, or the one under the cursor; none when that one has gone and the cursor only rests elsewhere.
     pub fn chosen(&self) -> Vec<BarValue> {
         if self.marks.is_empty() {
-            return self.current().map(|b| b.value.clone()).into_iter().collect();
+            let is_chosen = |value: &BarValue| self.place.as_ref().is_none_or(|place| place == value);
+            return self.current().map(|b| b.value.clone()).filter(is_chosen).into_iter().collect();
         }
         self.bars().iter().map(|b| &b.value).filter(|v| self.marks.contains(*v)).cloned().collect()
     }

@@ -11,6 +11,9 @@ use crate::triage::live::Poll;
 /// A look that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(4);
 
+/// What looks may cost more or less than another without a word.
+const COST_STEP: Duration = Duration::from_millis(10);
+
 /// How we stand with the source.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Link {
@@ -45,7 +48,7 @@ pub struct Live {
     pub heard_at: Option<Timestamp>,
     /// Jobs by state, with when they were counted.
     pub totals: Option<(Timestamp, Vec<(State, Count)>)>,
-    /// Database time that the last look cost.
+    /// Database time that looks cost of late: near enough to know, and no nearer.
     pub cost: Duration,
     /// When the next look is due.
     pub next_look: Option<Timestamp>,
@@ -80,6 +83,16 @@ impl Live {
         matches!(self.link, Link::Down { .. })
     }
 
+    /// Takes in what a look cost. A number that moves with every look draws the eye, and keeps a terminal at the end of
+    /// a thin line busy, for nothing: it changes when looks cost twice as much, or half.
+    pub fn heard_cost(&mut self, cost: Duration) {
+        let known = self.cost;
+        let about_the_same = cost < known * 2 && known < cost * 2 || cost.abs_diff(known) < COST_STEP;
+        if !about_the_same || known.is_zero() {
+            self.cost = cost;
+        }
+    }
+
     /// When the look that is due will be late.
     pub fn late_at(&self) -> Option<Timestamp> {
         self.next_look.map(|due| due.after(LATE))
@@ -88,5 +101,22 @@ impl Live {
     /// The database's clock at our `now`.
     pub fn server_now(&self, now: Timestamp) -> Timestamp {
         Timestamp(now.0.saturating_add(self.skew))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_of_looks_is_told_anew_only_when_it_has_changed_for_good() {
+        let mut live = Live::new(Duration::from_secs(1));
+        let mut told = |ms: u64| {
+            live.heard_cost(Duration::from_millis(ms));
+            live.cost.as_millis()
+        };
+        assert_eq!([8, 12, 17, 6, 1].map(&mut told), [8, 8, 8, 8, 8]);
+        assert_eq!([80, 120, 60, 41].map(&mut told), [80, 80, 80, 80]);
+        assert_eq!([40, 81, 2].map(&mut told), [40, 81, 2]);
     }
 }

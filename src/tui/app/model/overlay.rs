@@ -75,6 +75,22 @@ impl Overlay {
         scrolls
     }
 
+    /// Notes that a frame shows this.
+    pub fn drawn(&mut self) {
+        if let Overlay::Plan(dialog) = self {
+            dialog.drawn = true;
+        }
+    }
+
+    /// Notes that the frames drawn so far are on the terminal at `now`.
+    pub fn shown(&mut self, now: Timestamp) {
+        if let Overlay::Plan(dialog) = self
+            && dialog.drawn
+        {
+            dialog.seen.get_or_insert(now);
+        }
+    }
+
     /// Takes back what was scrolled beyond the `deepest` line that can stand first.
     pub fn hold(&mut self, deepest: usize) {
         self.top_mut().into_iter().for_each(|top| *top = (*top).min(deepest));
@@ -120,8 +136,10 @@ pub struct PlanDialog {
     pub plan: Plan,
     /// The number as typed so far, where it must be typed.
     pub typed: Input,
-    /// When the dialog was opened: keys that were typed ahead of it do not count.
-    pub opened: Timestamp,
+    /// Whether it was drawn.
+    pub drawn: bool,
+    /// When the terminal had taken it: keys that were typed ahead of it do not count.
+    pub seen: Option<Timestamp>,
     /// First line on screen.
     pub top: usize,
     /// What was wrong with the last attempt to confirm, for the dialog's last line.

@@ -14,6 +14,7 @@ use crate::ledger::{Run, RunState, Tally};
 use crate::triage::plan::{Confirm, Plan, Scope};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::effect::{Effect, Request, Slot};
+use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
 use crate::tui::keys::{Chord, Command, Place};
 
@@ -60,7 +61,7 @@ fn scope(model: &Model, action: Action) -> Result<Scope, String> {
     if model.screen.focus == Focus::Histogram {
         let values = model.histogram.chosen();
         if values.is_empty() {
-            return Err("there is no bar to act on".into());
+            return Err("there is no bar to act on, or the one that was chosen is gone".into());
         }
         return filter::with_values(model, model.histogram.facet, &values).map(Scope::Filter);
     }
@@ -98,7 +99,7 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
                 Confirm::Key => execute(model, plan),
                 Confirm::Yes | Confirm::TypeCount => {
                     let typed = tui_input::Input::default();
-                    let dialog = PlanDialog { plan, typed, opened: now, top: 0, complaint: None };
+                    let dialog = PlanDialog { plan, typed, drawn: false, seen: None, top: 0, complaint: None };
                     model.overlay = Overlay::Plan(Box::new(dialog));
                     Vec::new()
                 }
@@ -116,13 +117,14 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
 
 /// Typing the number into a plan that asks for it; `None` lets the key go on to the table.
 pub fn type_count(model: &mut Model, event: &Event, chord: Chord, now: Timestamp) -> Option<Vec<Effect>> {
+    let read = is_read(model, now);
     let Overlay::Plan(dialog) = &mut model.overlay else { return None };
     let Event::Key(key) = event else { return None };
     let typing = dialog.plan.confirm == Confirm::TypeCount;
     match key.code {
         KeyCode::Enter if typing => {
             let digits: String = dialog.typed.value().chars().filter(char::is_ascii_digit).collect();
-            if digits == dialog.plan.count.to_string() && is_read(dialog, now) {
+            if digits == dialog.plan.count.to_string() && read {
                 return Some(confirm(model));
             }
             let count = grouped(dialog.plan.count);
@@ -134,7 +136,7 @@ pub fn type_count(model: &mut Model, event: &Event, chord: Chord, now: Timestamp
             dialog.complaint = Some(format!("this many jobs ask for the number: type {count} and press Enter"));
         }
         KeyCode::Backspace | KeyCode::Char('0'..='9' | ',') if typing && !chord.to_string().starts_with("Ctrl-") => {
-            if is_read(dialog, now) {
+            if read {
                 let _ = dialog.typed.handle_event(event);
             }
             dialog.complaint = None;
@@ -144,14 +146,16 @@ pub fn type_count(model: &mut Model, event: &Event, chord: Chord, now: Timestamp
     Some(Vec::new())
 }
 
-fn is_read(dialog: &PlanDialog, now: Timestamp) -> bool {
-    now >= dialog.opened.after(READ_FIRST)
+/// Whether the operator can have read the plan: it stands on the terminal, and has for a moment.
+fn is_read(model: &Model, now: Timestamp) -> bool {
+    let Overlay::Plan(dialog) = &model.overlay else { return false };
+    Areas::of(model).is_some() && dialog.seen.is_some_and(|seen| now >= seen.after(READ_FIRST))
 }
 
 /// `y`: confirms a plan that takes a `y`, or leaving.
 pub fn yes(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match &model.overlay {
-        Overlay::Plan(dialog) if dialog.plan.confirm != Confirm::TypeCount && is_read(dialog, now) => confirm(model),
+        Overlay::Plan(dialog) if dialog.plan.confirm != Confirm::TypeCount && is_read(model, now) => confirm(model),
         Overlay::Leave => {
             model.overlay = Overlay::Run;
             model.runner.leave_after = true;

@@ -100,7 +100,8 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.filter.set(written, server_now);
     model.list.halted = false;
     let mut effects = recount(model, now);
-    effects.push(model.asks.ask(Slot::Totals, Request::Totals));
+    // The totals may take as long as a count: they wait until the first of it has come.
+    model.live.next_totals = None;
     if model.list.loaded {
         let cursor = model.list.anchor();
         let from_start = cursor == Cursor::Start;

@@ -38,7 +38,9 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 // over, and its wait cost the database nothing.
                 let rest = if matches!(e, StoreError::Locked(_)) { LOCKED_REST } else { FAILED_REST };
                 model.live.next_count = Some(now.after(rest));
-                fault(model, &e, "counting", now)
+                let mut effects = fault(model, &e, "counting", now);
+                effects.extend(first_totals(model));
+                effects
             }
         },
         Reply::Totals(result) => {
@@ -152,6 +154,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         return Vec::new();
     }
     let mut effects = heard(model, now);
+    effects.extend(first_totals(model));
     let rows = model.histogram_rows();
     model.histogram.take_count(&step, now, rows);
     if let Some(resume) = step.resume {
@@ -163,11 +166,18 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if model.screen.focus == Focus::Histogram {
         model.histogram.pin();
     }
+    watch::tell_dead(model);
     // A look that is under way goes on from an older watermark.
     model.live.watermark = step.watermark;
     effects.push(model.asks.cancel(Slot::Look));
     model.live.next_look = Some(now);
     effects
+}
+
+/// Asks for the totals where a refresh has left them to be asked for behind the counts.
+fn first_totals(model: &mut Model) -> Option<Effect> {
+    let wanted = model.live.next_totals.is_none() && model.live.link == Link::Up && !model.asks.is_open(Slot::Totals);
+    wanted.then(|| model.asks.ask(Slot::Totals, Request::Totals))
 }
 
 fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {

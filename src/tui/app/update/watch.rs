@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::filter;
 use super::reply::{fault, heard};
-use crate::domain::job::JobId;
+use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -71,7 +71,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         }
     };
     let mut effects = heard(model, now);
-    model.live.cost = changes.cost;
+    model.live.heard_cost(changes.cost);
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     let server_now = model.live.server_now(now);
@@ -90,12 +90,24 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         return effects;
     }
     model.histogram.show_counts(rows);
+    tell_dead(model);
     let height = model.list_rows();
     let shown: Vec<JobId> = model.list.visible(height).map(|e| e.row.id.clone()).collect();
     if !shown.is_empty() && !model.asks.is_open(Slot::Rows) {
         effects.push(model.asks.ask(Slot::Rows, Request::Rows(shown)));
     }
     effects
+}
+
+/// Keeps the header's number of dead jobs with what is counted under no filter: the totals themselves are read seldom.
+pub fn tell_dead(model: &mut Model) {
+    let counted = model.histogram.counts.is_some() && model.filter.resolved.is_all();
+    let Some(total) = model.histogram.shown.as_ref().filter(|_| counted).map(|shown| shown.total) else { return };
+    if let Some((_, totals)) = &mut model.live.totals
+        && let Some((_, dead)) = totals.iter_mut().find(|(state, _)| *state == State::Dead)
+    {
+        *dead = total;
+    }
 }
 
 /// The link is lost: what is shown stays, marked stale, and it is tried again after a rest that doubles.

@@ -19,6 +19,8 @@ type Notes = Rc<RefCell<Vec<String>>>;
 struct Scribe {
     notes: Notes,
     script: VecDeque<Vec<Effect>>,
+    /// Whether it notes that a frame has arrived.
+    watches: bool,
 }
 
 impl Program for Scribe {
@@ -37,6 +39,12 @@ impl Program for Scribe {
     }
 
     fn draw(&mut self, _: &mut Frame<'_>, _: Timestamp) {}
+
+    fn shown(&mut self, _: Timestamp) {
+        if self.watches {
+            self.notes.borrow_mut().push("shown".into());
+        }
+    }
 }
 
 /// A screen that notes its frames and can be stalled.
@@ -167,7 +175,7 @@ fn fakes(script: Vec<Vec<Effect>>) -> (Fake, Hands) {
     let (signals_in, signals) = unbounded_channel();
     let (flows_in, flows) = watch::channel(true);
     let looping = EventLoop::new(
-        Scribe { notes: notes.clone(), script: script.into() },
+        Scribe { notes: notes.clone(), script: script.into(), watches: false },
         Paper { notes: notes.clone(), flows },
         Script { events, notes: notes.clone() },
         Outside { notes: notes.clone() },
@@ -263,6 +271,27 @@ async fn a_terminal_that_takes_nothing_stops_the_frames_and_not_the_keys() {
         settle().await;
         assert_eq!(hands.notes(), ["frame"]);
         hands.flows.send_replace(false);
+        hands.key('q');
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frame_is_shown_when_the_terminal_has_taken_it_and_not_when_it_is_drawn() {
+    let (mut looping, hands) = fakes(Vec::new());
+    looping.program.watches = true;
+    play(looping, async {
+        settle().await;
+        assert_eq!(hands.notes(), ["size 80x24", "frame", "shown"]);
+        hands.key('a');
+        hands.flows.send_replace(false);
+        settle().await;
+        hands.key('b');
+        settle().await;
+        assert_eq!(hands.notes(), ["key a", "key b"]);
+        hands.flows.send_replace(true);
+        settle().await;
+        assert_eq!(hands.notes(), ["frame", "shown"]);
         hands.key('q');
     })
     .await;

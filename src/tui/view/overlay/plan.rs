@@ -167,10 +167,10 @@ fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, look: &L
     let mut rows: Vec<(String, u64)> = shares[..listed].iter().map(|s| (name(s), s.n)).collect();
     let rest: u64 = shares[listed..].iter().map(|s| s.n).sum();
     if rest > 0 {
-        // The plan itself sums up what it does not list: of those nobody knows how many they are.
-        let uncounted = shares[listed..].iter().any(|s| s.rest);
-        let name = if uncounted { "all others".to_owned() } else { format!("{} others", shares.len() - listed) };
-        rows.push((name, rest));
+        // One of those may be the sum of values that nobody counted.
+        let counted = shares[listed..].iter().all(|s| !s.rest);
+        let others = if counted { format!("{} others", shares.len() - listed) } else { "all others".into() };
+        rows.push((others, rest));
     }
     let number = rows.iter().map(|(_, n)| grouped(*n).len()).max().unwrap_or(0);
     let bar = if width >= 60 { 16 } else { 0 };
@@ -197,7 +197,7 @@ fn sample<'p>(plan: &'p Plan, width: usize, look: &Look, now: Timestamp) -> Vec<
         Phrase::of(Role::Time, format!("  {when:<11} "))
             .and(Role::Error, error)
             .and(Role::Class, format!(" {class} "))
-            .and(Role::Text, words::field(row.message.as_ref()))
+            .and(Role::Text, words::field(row.message_beyond_class().as_ref()))
     });
     rows.collect()
 }
@@ -228,4 +228,23 @@ fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
         Some(complaint) => pen.put(Role::Danger, complaint),
         None => pen.put(Role::Key, "n").put(Role::Dim, " dismisses: nothing is touched"),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_nobody_counted_are_not_given_a_number() {
+        let look = Look::of("none", true, |_| None);
+        let share = |n: u64, rest| Share { value: Some(format!("class {n}").as_str().into()), n, rest };
+        let last = |shares: &[Share]| {
+            let lines = split(shares, 100, Role::Text, 50, &look);
+            format!("{:?}", lines.last().expect("a line"))
+        };
+        let mut shares: Vec<Share> = (1..=10).map(|n| share(n, false)).collect();
+        assert!(last(&shares).contains(&format!("{} others", 10 - (SHARES - 1))), "{}", last(&shares));
+        shares.push(share(70, true));
+        assert!(last(&shares).contains("all others"), "{}", last(&shares));
+    }
 }

@@ -40,23 +40,12 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
     let dialog = PlanDialog {
         plan: fixture::plan(confirm),
         typed: tui_input::Input::new("60,3".into()),
-        opened: NOW,
+        drawn: true,
+        seen: Some(NOW),
         top: 0,
         complaint: None,
     };
     over(fixture::night(size), Overlay::Plan(Box::new(dialog)))
-}
-
-#[test]
-fn a_plan_that_lists_only_the_largest_shares_does_not_say_how_many_the_others_are() {
-    for (rest, words) in [(false, "2 others"), (true, "all others")] {
-        let mut model = plan((140, 45), Confirm::TypeCount);
-        let Overlay::Plan(dialog) = &mut model.overlay else { panic!("a plan") };
-        let shares = &mut dialog.plan.by_error;
-        *shares = shares.iter().cycle().take(9).cloned().collect();
-        shares[8].rest = rest;
-        assert!(frame(&model).contains(&format!("  {words} ")), "{}", frame(&model));
-    }
 }
 
 #[test]

@@ -22,10 +22,10 @@ fn look(theme: &str, ascii: bool) -> Look {
 fn draw_in(model: &Model, look: &Look) -> Buffer {
     let (width, height) = model.screen.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal in memory");
-    let mut draw = |frame: &mut ratatui::Frame<'_>| {
+    let draw = |frame: &mut ratatui::Frame<'_>| {
         super::draw(model, look, frame, fixture::NOW);
     };
-    terminal.draw(&mut draw).expect("a frame");
+    terminal.draw(draw).expect("a frame");
     terminal.backend().buffer().clone()
 }
 

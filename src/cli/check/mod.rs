@@ -1,0 +1,260 @@
+//! `dlq-tui check`: thresholds for cron, systemd timers and monitoring agents.
+
+pub mod limit;
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::args::{CheckArgs, Format};
+use super::exit::{Code, Fault};
+use super::open::Opened;
+use super::out;
+use crate::domain::facet::Facet;
+use crate::domain::filter::{Filter, Key};
+use crate::domain::histogram::{Count, Histogram, grouped};
+use crate::domain::job::State;
+use crate::domain::text::{Clean, Untrusted};
+use crate::domain::time::{Timestamp, exact_span, short_span};
+use limit::Scope;
+
+/// One threshold held against what is there.
+#[derive(Debug, Serialize)]
+struct Finding {
+    /// The threshold as it was written.
+    threshold: String,
+    /// The value of the facet that it was held against; `null` for all together.
+    value: Option<String>,
+    /// What was found: jobs, or seconds for an age.
+    found: u64,
+    /// What is allowed, in the same unit.
+    allowed: u64,
+    /// Whether the threshold was passed.
+    breached: bool,
+    /// The finding in words.
+    sentence: String,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    source: &'a str,
+    store: &'a str,
+    filter: String,
+    as_of: String,
+    breached: bool,
+    checks: &'a [Finding],
+}
+
+/// Holds each threshold against the store; one line for each that was passed, and nothing when none was.
+///
+/// # Errors
+/// When a threshold or the filter is wrong, or the database fails.
+pub async fn run(opened: &Opened, args: &CheckArgs) -> Result<Code> {
+    if args.max.is_empty() && args.max_growth.is_empty() && args.max_age.is_none() {
+        return Err(Fault::usage("name a threshold: --max total:1000, --max-growth 200/5m or --max-age 1h").into());
+    }
+    let filter = opened.filter(args.filter.filter.as_deref())?;
+    let findings = Checker { opened, filter: &filter, counts: HashMap::new() }.findings(args).await?;
+    let breached = findings.iter().any(|f| f.breached);
+    print(opened, args.output.output, &filter, &findings)?;
+    Ok(if breached { Code::Threshold } else { Code::Done })
+}
+
+/// Counts each facet once, however many thresholds there are on it.
+struct Checker<'a> {
+    opened: &'a Opened,
+    filter: &'a Filter,
+    counts: HashMap<(Facet, Option<Duration>), Histogram>,
+}
+
+impl Checker<'_> {
+    async fn findings(mut self, args: &CheckArgs) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for max in &args.max {
+            let histogram = self.count(&max.scope, None).await?;
+            findings.extend(counted(histogram, &max.scope, max.jobs, &max.to_string(), None));
+        }
+        for growth in &args.max_growth {
+            let histogram = self.count(&growth.scope, Some(growth.within)).await?;
+            findings.extend(counted(histogram, &growth.scope, growth.jobs, &growth.to_string(), Some(growth.within)));
+        }
+        if let Some(allowed) = args.max_age {
+            // Not the end of the list: a layout without an index on times is listed by key.
+            let oldest = self.count(&Scope::Total, None).await?.first_seen();
+            findings.push(age(oldest.map(|at| at.age(self.opened.now)), allowed));
+        }
+        Ok(findings)
+    }
+
+    async fn count(&mut self, scope: &Scope, within: Option<Duration>) -> Result<&Histogram> {
+        let facet = match scope {
+            Scope::Each(facet, _) => *facet,
+            // Any facet adds up to the total.
+            Scope::Total => self.opened.desk.store.info().facets.first().copied().unwrap_or(Facet::Error),
+        };
+        if !self.counts.contains_key(&(facet, within)) {
+            let filter = match within {
+                // A job that died in the span is dead for growth whatever other bounds of time there are.
+                Some(span) => since(self.filter, self.opened.now.before(span))?,
+                None => self.filter.clone(),
+            };
+            let filter = if facet == Facet::State { every_state(filter)? } else { filter };
+            let histogram = self.opened.count(facet, &filter).await?.histogram;
+            self.counts.insert((facet, within), histogram);
+        }
+        Ok(&self.counts[&(facet, within)])
+    }
+}
+
+/// A filter narrowed to jobs that died at a time or after it.
+fn since(filter: &Filter, at: Timestamp) -> Result<Filter> {
+    let space = if filter.is_all() { "" } else { " " };
+    let text = format!("{}{space}since:{}", filter.without(&Key::At), at.to_rfc3339());
+    Ok(Filter::parse(text.trim())?)
+}
+
+/// A filter that lets every state through, unless it chooses among them itself.
+fn every_state(filter: Filter) -> Result<Filter> {
+    if filter.clauses().iter().any(|clause| matches!(clause.key, Key::State | Key::Native)) {
+        return Ok(filter);
+    }
+    let states = State::ALL.iter().map(|state| format!(" state:{state}")).collect::<String>();
+    Ok(Filter::parse(format!("{filter}{states}").trim())?)
+}
+
+/// A threshold on numbers of jobs held against a count.
+fn counted(
+    histogram: &Histogram,
+    scope: &Scope,
+    allowed: u64,
+    threshold: &str,
+    within: Option<Duration>,
+) -> Vec<Finding> {
+    let finding = |value: Option<String>, subject: &str, count: Count| {
+        let verb = match within {
+            Some(span) => format!("{} died within {}", grouped(count.n), exact_span(span)),
+            None => format!("{} dead", grouped(count.n)),
+        };
+        let sentence = format!("{subject}: {verb}, at most {} allowed", grouped(allowed));
+        let breached = count.n > allowed;
+        Finding { threshold: threshold.to_owned(), value, found: count.n, allowed, breached, sentence }
+    };
+    let Scope::Each(facet, named) = scope else { return vec![finding(None, "total", histogram.total)] };
+    let meant = histogram.bars.iter().filter(|bar| scope.means(bar.value.as_ref().map(Untrusted::exact)));
+    let mut found: Vec<Finding> = meant
+        .map(|bar| {
+            let value = bar.value.as_ref().map_or("", Untrusted::exact);
+            let shown = if value.is_empty() { "(none)" } else { value };
+            finding(Some(value.to_owned()), &format!("{} {}", facet.title(), Clean::line(shown)), bar.count)
+        })
+        .collect();
+    if found.is_empty() {
+        found.push(finding(Some(named.clone()), &format!("{} {}", facet.title(), Clean::line(named)), Count::exact(0)));
+    }
+    found
+}
+
+/// The threshold on the age of the oldest job.
+fn age(oldest: Option<Duration>, allowed: Duration) -> Finding {
+    let found = oldest.unwrap_or_default();
+    let sentence = match oldest {
+        Some(age) => format!("oldest: died {} ago, at most {} allowed", short_span(age), exact_span(allowed)),
+        None => "oldest: no dead job".to_owned(),
+    };
+    Finding {
+        threshold: format!("age:{}", exact_span(allowed)),
+        value: None,
+        found: found.as_secs(),
+        allowed: allowed.as_secs(),
+        breached: found > allowed,
+        sentence,
+    }
+}
+
+fn print(opened: &Opened, format: Format, filter: &Filter, findings: &[Finding]) -> Result<()> {
+    let mut out = out::stdout();
+    let breaches = findings.iter().filter(|f| f.breached);
+    match format {
+        // Nothing to say is nothing printed: cron sends a mail of whatever is.
+        Format::Table => breaches.map(|f| &f.sentence).try_for_each(|sentence| writeln!(out, "{sentence}"))?,
+        Format::Json => {
+            let document = Document {
+                source: &opened.desk.source,
+                store: &opened.desk.store.info().title,
+                filter: filter.to_string(),
+                as_of: opened.now.to_rfc3339(),
+                breached: findings.iter().any(|f| f.breached),
+                checks: findings,
+            };
+            out::json(&mut out, &out::Versioned::new(document))?;
+        }
+        Format::Jsonl => {
+            for finding in findings {
+                out::json_line(&mut out, &out::Versioned::new(finding))?;
+            }
+        }
+        Format::Csv => {
+            out::csv(&mut out, ["threshold", "value", "found", "allowed", "breached"])?;
+            for f in findings {
+                let value = Clean::line(f.value.as_deref().unwrap_or_default());
+                let (found, allowed) = (f.found.to_string(), f.allowed.to_string());
+                let breached = if f.breached { "true" } else { "false" };
+                out::csv(&mut out, [&*f.threshold, &*value, &found, &allowed, breached])?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::histogram::Bar;
+
+    fn histogram() -> Histogram {
+        let bar = |value: Option<&str>, n| Bar {
+            value: value.map(Untrusted::from),
+            count: Count::exact(n),
+            first_seen: None,
+            last_seen: None,
+            trend: Vec::new(),
+        };
+        let bars = vec![bar(Some("billing"), 12), bar(Some("bill\u{1b}[31mred"), 3), bar(None, 1)];
+        Histogram { facet: Facet::Queue, bars, total: Count::exact(16), as_of: Timestamp(0), progress: None }
+    }
+
+    fn sentences(threshold: &str) -> Vec<(String, bool)> {
+        let max = limit::max(threshold).expect(threshold);
+        let found = counted(&histogram(), &max.scope, max.jobs, threshold, None);
+        found.into_iter().map(|f| (f.sentence, f.breached)).collect()
+    }
+
+    #[test]
+    fn a_threshold_is_passed_by_one_more_than_it_allows() {
+        assert!(!sentences("total:16")[0].1);
+        assert_eq!(sentences("total:15"), [("total: 16 dead, at most 15 allowed".to_owned(), true)]);
+        assert_eq!(sentences("queue=billing:11"), [("queue billing: 12 dead, at most 11 allowed".to_owned(), true)]);
+    }
+
+    #[test]
+    fn a_pattern_is_held_against_each_value_for_itself_and_none_is_none() {
+        assert_eq!(sentences("queue=bill*:4").iter().map(|(_, breached)| *breached).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(sentences("queue=:0"), [("queue (none): 1 dead, at most 0 allowed".to_owned(), true)]);
+        assert_eq!(sentences("queue=mailers:0"), [("queue mailers: 0 dead, at most 0 allowed".to_owned(), false)]);
+    }
+
+    #[test]
+    fn nothing_that_a_value_holds_acts_on_a_terminal() {
+        assert!(sentences("queue=bill*:0").iter().all(|(sentence, _)| !sentence.contains('\u{1b}')));
+    }
+
+    #[test]
+    fn an_age_is_that_of_the_oldest_job_and_nothing_is_too_old_where_nothing_is_dead() {
+        let hour = Duration::from_secs(3_600);
+        assert!(age(Some(hour * 2), hour).breached && !age(Some(hour), hour).breached && !age(None, hour).breached);
+    }
+}

@@ -1,0 +1,64 @@
+//! `dlq-tui config`: the merged config, and where each value comes from.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::args::{Format, OutputArg};
+use super::exit::Code;
+use super::out;
+use super::source::Session;
+use crate::config::{Config, Setting};
+use crate::domain::text::Clean;
+
+#[derive(Serialize)]
+struct Record<'a> {
+    key: &'a str,
+    value: &'a str,
+    origin: &'a str,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    files: Vec<String>,
+    settings: Vec<Record<'a>>,
+}
+
+/// Prints every key that is set or has a default; what is printed can be read as a config again.
+///
+/// # Errors
+/// When the output cannot be written.
+pub fn run(session: &Session, args: &OutputArg) -> Result<Code> {
+    let settings = Config::settings(&session.paths)?;
+    let records = settings.iter().map(|Setting { key, value, origin }| Record { key, value, origin });
+    let mut out = out::stdout();
+    match args.output {
+        Format::Table => {
+            for file in session.paths.config_files() {
+                let state = if file.exists() { "" } else { " (not there)" };
+                writeln!(out, "# {}{state}", file.display())?;
+            }
+            for Record { key, value, origin } in records {
+                writeln!(out, "{} = {}  # {}", Clean::line(key), Clean::line(value), Clean::line(origin))?;
+            }
+        }
+        Format::Json => {
+            let files = session.paths.config_files().iter().map(|f| f.display().to_string()).collect();
+            out::json(&mut out, &out::Versioned::new(Document { files, settings: records.collect() }))?;
+        }
+        Format::Jsonl => {
+            for record in records {
+                out::json_line(&mut out, &out::Versioned::new(record))?;
+            }
+        }
+        Format::Csv => {
+            out::csv(&mut out, ["key", "value", "origin"])?;
+            for record in records {
+                out::csv(&mut out, [record.key, record.value, record.origin])?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(Code::Done)
+}

@@ -1,0 +1,162 @@
+//! The note on an incident: Markdown for a ticket or a review.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::cli::open::Opened;
+use crate::cli::walk::Walk;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::histogram::{Histogram, grouped};
+use crate::domain::job::JobDetail;
+use crate::domain::text::{Clean, Untrusted};
+use crate::domain::time::Timestamp;
+use crate::ledger::{Run, RunState};
+
+/// Values of a facet that are named.
+const NAMED: usize = 10;
+/// Error classes of which an example is shown.
+const EXAMPLES: usize = 3;
+/// Lines of an example's backtrace and arguments.
+const LINES: usize = 12;
+/// Runs that are looked through for those on this store.
+const RUNS: usize = 200;
+
+/// Writes the note, and returns how many jobs it is about.
+pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write) -> Result<u64> {
+    let info = opened.desk.store.info();
+    let errors = opened.count(Facet::Error, filter).await?.histogram;
+    let total = errors.total.n;
+    let time = |at: Option<Timestamp>| at.map_or("unknown".to_owned(), Timestamp::to_second);
+
+    writeln!(out, "# {} dead jobs in {}\n", grouped(total), plain(&info.title))?;
+    writeln!(out, "- source: {}", plain(&opened.desk.source))?;
+    writeln!(out, "- filter: {}", if filter.is_all() { "none".to_owned() } else { code(&filter.to_string()) })?;
+    writeln!(out, "- counted: {}", errors.as_of.to_second())?;
+    writeln!(out, "- died: {} to {}", time(errors.first_seen()), time(errors.last_seen()))?;
+    bars(out, &errors)?;
+    for facet in [Facet::Class, Facet::Queue].into_iter().filter(|facet| info.facets.contains(facet)) {
+        bars(out, &opened.count(facet, filter).await?.histogram)?;
+    }
+    for bar in errors.bars.iter().take(EXAMPLES) {
+        let value = bar.value.as_ref().map(Untrusted::exact);
+        let newest = Walk::new(opened, filter.narrow(Facet::Error, &[value])?, 1).next().await?;
+        let Some(row) = newest else { continue };
+        if let Some(detail) = opened.desk.store.detail(&row.id, &opened.budget).await? {
+            example(out, &opened.masked_detail(detail))?;
+        }
+    }
+    runs(out, opened).await?;
+    Ok(total)
+}
+
+fn bars(out: &mut impl Write, histogram: &Histogram) -> Result<()> {
+    writeln!(out, "\n## By {}\n", histogram.facet.title())?;
+    writeln!(out, "| {} | jobs | first | last |\n|---|---:|---|---|", histogram.facet.title())?;
+    let time = |at: Option<Timestamp>| at.map(Timestamp::to_second).unwrap_or_default();
+    for bar in histogram.bars.iter().take(NAMED) {
+        let value = bar.value.as_ref().map_or("(none)", Untrusted::exact);
+        writeln!(out, "| {} | {} | {} | {} |", plain(value), bar.count, time(bar.first_seen), time(bar.last_seen))?;
+    }
+    let rest: u64 = histogram.bars.iter().skip(NAMED).map(|bar| bar.count.n).sum();
+    if rest > 0 {
+        writeln!(out, "| {} others | {} | | |", histogram.bars.len() - NAMED, grouped(rest))?;
+    }
+    Ok(())
+}
+
+fn example(out: &mut impl Write, detail: &JobDetail) -> Result<()> {
+    let row = &detail.row;
+    let line = |text: &Option<Untrusted>| text.as_ref().map_or("(none)".to_owned(), |t| plain(t.exact()));
+    writeln!(out, "\n## Example: {}\n", line(&row.error_class))?;
+    let at = row.at.map(Timestamp::to_second).unwrap_or_default();
+    writeln!(out, "Job {}, {}, died {at}.", code(row.id.as_str()), line(&row.job_class))?;
+    for (title, text) in
+        [("message", &detail.message), ("arguments", &detail.arguments), ("backtrace", &detail.backtrace)]
+    {
+        if let Some(text) = text {
+            writeln!(out, "\n{title}:\n")?;
+            block(out, text)?;
+        }
+    }
+    Ok(())
+}
+
+/// The first lines of a text, indented: a block that nothing in the text can end.
+fn block(out: &mut impl Write, text: &Untrusted) -> Result<()> {
+    let lines = text.lines();
+    let mut rows = lines.rows();
+    for row in rows.by_ref().take(LINES) {
+        writeln!(out, "    {}", row.truncate(400, "…"))?;
+    }
+    let rest = rows.count();
+    if rest > 0 {
+        writeln!(out, "    … {rest} more lines")?;
+    }
+    Ok(())
+}
+
+async fn runs(out: &mut impl Write, opened: &Opened) -> Result<()> {
+    let ledger = opened.ledger().await?;
+    let here = |run: &Run| run.intent.source == opened.desk.source && run.intent.store == opened.desk.store_name();
+    let acted = |run: &Run| matches!(run.state, RunState::Running | RunState::Stopped | RunState::Finished);
+    let runs: Vec<Run> = ledger.runs(RUNS).await?.into_iter().filter(|run| here(run) && acted(run)).collect();
+    if runs.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## What was done from here\n")?;
+    writeln!(
+        out,
+        "| run | when | verb | planned | done | by | filter | reason |\n|---|---|---|---:|---:|---|---|---|"
+    )?;
+    for run in runs {
+        let (intent, tally) = (&run.intent, &run.tally);
+        let filter = if intent.filter.is_empty() { String::new() } else { code(&intent.filter) };
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {filter} | {} |",
+            run.id,
+            intent.frozen_at.to_second(),
+            intent.action,
+            grouped(tally.planned),
+            grouped(tally.done),
+            plain(&intent.operator.user),
+            plain(intent.reason.as_deref().unwrap_or_default()),
+        )?;
+    }
+    Ok(())
+}
+
+/// A text that is no markup, on one line, also within a table.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for c in Clean::line(text).chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&' | '!') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A text as code, on one line, also within a table.
+fn code(text: &str) -> String {
+    let line = Clean::line(text).replace('|', "\\|");
+    // More backticks than the text has in a row.
+    let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    if longest == 0 { format!("{fence}{line}{fence}") } else { format!("{fence} {line} {fence}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_jobs_bring_is_no_markup() {
+        assert_eq!(plain("a|b *c* <img src=x>\n# d"), "a\\|b \\*c\\* \\<img src=x\\>⏎\\# d");
+        assert_eq!(code("error:A"), "`error:A`");
+        assert_eq!(code("msg:`x` | y"), "`` msg:`x` \\| y ``");
+    }
+}

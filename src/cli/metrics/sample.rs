@@ -1,0 +1,163 @@
+//! What is counted for a scrape, and how Prometheus reads it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::cli::open::Opened;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::text::{Clean, Untrusted};
+use crate::domain::time::Timestamp;
+
+/// The window of growth.
+const GROWTH: Duration = Duration::from_secs(300);
+
+/// The numbers of one look at the store.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sample {
+    states: Vec<(&'static str, u64)>,
+    queues: Vec<(String, u64)>,
+    errors: Vec<(String, u64)>,
+    growth: Option<u64>,
+    oldest: Option<Duration>,
+    /// What it cost to take.
+    pub(super) cost: Duration,
+    /// Why there are no numbers, where there are none.
+    pub(super) fault: Option<String>,
+}
+
+impl Sample {
+    /// Counts; what the database refuses is the sample's fault.
+    pub(super) async fn take(opened: &Opened, top: usize) -> Sample {
+        let began = Instant::now();
+        let taken = Self::read(opened, top).await;
+        let cost = began.elapsed();
+        match taken {
+            Ok(sample) => Sample { cost, ..sample },
+            Err(error) => Sample { cost, fault: Some(error.to_string()), ..Sample::default() },
+        }
+    }
+
+    async fn read(opened: &Opened, top: usize) -> anyhow::Result<Sample> {
+        let (store, all, now) = (&opened.desk.store, Filter::all(), Timestamp::now());
+        let facets = &store.info().facets;
+        let totals = store.totals(&opened.budget).await?;
+        let errors = opened.count(Facet::Error, &all).await?.histogram;
+        let queues = match facets.contains(&Facet::Queue) {
+            true => named(&opened.count(Facet::Queue, &all).await?.histogram, top),
+            false => Vec::new(),
+        };
+        let recent = Filter::parse(&format!("since:{}", now.before(GROWTH).to_rfc3339()))?;
+        let growth = opened.count(Facet::Error, &recent).await?.histogram.total.n;
+        Ok(Sample {
+            states: totals.iter().map(|(state, count)| (state.word(), count.n)).collect(),
+            queues,
+            errors: named(&errors, top),
+            growth: Some(growth),
+            oldest: errors.first_seen().map(|at| at.age(now)),
+            ..Sample::default()
+        })
+    }
+
+    /// The sample in the text format.
+    pub(super) fn text(&self, source: &str, store: &str) -> Result<String, fmt::Error> {
+        let labels = [("source".into(), source.to_owned().into()), ("store".into(), store.to_owned().into())];
+        let mut registry = Registry::with_labels(labels.into_iter());
+        let up = gauge(&mut registry, "dlq_up", "Whether the database could be read");
+        up.set(i64::from(self.fault.is_none()));
+        let cost: Gauge<f64, AtomicU64> = Gauge::default();
+        let about = "What it took to count for this answer";
+        registry.register_with_unit("dlq_query_cost", about, Unit::Seconds, cost.clone());
+        cost.set(self.cost.as_secs_f64());
+        family(&mut registry, "dlq_jobs", "Jobs in the table by state", "state", &self.states);
+        family(&mut registry, "dlq_dead_jobs_by_queue", "Dead jobs by queue", "queue", &self.queues);
+        family(&mut registry, "dlq_dead_jobs_by_error", "Dead jobs by error class", "error", &self.errors);
+        if let Some(n) = self.growth {
+            let growth = gauge(&mut registry, "dlq_deaths_5m", "Jobs that died within five minutes and are dead");
+            growth.set(whole(n));
+        }
+        if let Some(age) = self.oldest {
+            let oldest: Gauge<f64, AtomicU64> = Gauge::default();
+            let about = "How long ago the oldest dead job died";
+            registry.register_with_unit("dlq_oldest_dead_age", about, Unit::Seconds, oldest.clone());
+            oldest.set(age.as_secs_f64());
+        }
+        let mut text = String::new();
+        encode(&mut text, &registry)?;
+        Ok(text)
+    }
+}
+
+fn gauge(registry: &mut Registry, name: &str, about: &str) -> Gauge {
+    let gauge: Gauge = Gauge::default();
+    registry.register(name, about, gauge.clone());
+    gauge
+}
+
+type Labels = Vec<(String, String)>;
+
+fn family(registry: &mut Registry, name: &str, about: &str, label: &str, values: &[(impl ToString, u64)]) {
+    let family = Family::<Labels, Gauge>::default();
+    registry.register(name, about, family.clone());
+    for (value, n) in values {
+        family.get_or_create(&vec![(label.to_owned(), value.to_string())]).set(whole(*n));
+    }
+}
+
+fn whole(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// The largest bars by name and the rest as `other`, so that jobs cannot make labels without end. A bar without a value
+/// has an empty label. Names that are the same once they are harmless are one.
+fn named(histogram: &Histogram, top: usize) -> Vec<(String, u64)> {
+    let name = |bar: &Bar| Clean::line(bar.value.as_ref().map_or("", Untrusted::exact)).to_string();
+    let mut named: BTreeMap<String, u64> = BTreeMap::new();
+    for (i, bar) in histogram.bars.iter().enumerate() {
+        *named.entry(if i < top { name(bar) } else { "other".to_owned() }).or_default() += bar.count.n;
+    }
+    named.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::histogram::Count;
+
+    fn histogram(bars: &[(&str, u64)]) -> Histogram {
+        let bar = |(value, n): &(&str, u64)| Bar {
+            value: Some(Untrusted::from(*value)),
+            count: Count::exact(*n),
+            first_seen: None,
+            last_seen: None,
+            trend: Vec::new(),
+        };
+        let bars: Vec<Bar> = bars.iter().map(bar).collect();
+        Histogram { facet: Facet::Error, total: Count::exact(0), bars, as_of: Timestamp(0), progress: None }
+    }
+
+    #[test]
+    fn only_the_largest_have_a_name_and_nothing_is_lost() {
+        let named = named(&histogram(&[("A", 5), ("B", 3), ("C", 2), ("D", 1)]), 2);
+        assert_eq!(named, [("A".to_owned(), 5), ("B".to_owned(), 3), ("other".to_owned(), 3)]);
+    }
+
+    #[test]
+    fn labels_are_escaped_and_a_fault_is_told() {
+        let errors = named(&histogram(&[("A\"b\\c\nd", 5)]), 9);
+        let text = Sample { errors, ..Sample::default() }.text("billing", "public.dlq").expect("text");
+        assert!(text.contains("dlq_up{source=\"billing\",store=\"public.dlq\"} 1"), "{text}");
+        let line = text.lines().find(|line| line.starts_with("dlq_dead_jobs_by_error{")).expect("the error");
+        assert!(line.contains("error=\"A\\\"b\\\\c") && line.ends_with("} 5"), "{line}");
+        let away = Sample { fault: Some("away".into()), ..Sample::default() }.text("s", "t").expect("text");
+        assert!(away.contains("} 0") && !away.contains("dlq_deaths_5m"), "{away}");
+    }
+}

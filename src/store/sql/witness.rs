@@ -1,0 +1,55 @@
+//! Which transaction acts on a batch, and how it ended.
+//!
+//! A row that a verb removes leaves no trace of who removed it. Where the database remembers how transactions ended,
+//! the batch notes its own before it commits, and an interrupted one is asked about later instead of guessed at.
+
+use super::SqlStore;
+use super::apply::Work;
+use super::build::Sql;
+use super::dialect::BatchRow;
+use super::engine::Tx;
+use super::row::Cells;
+use crate::adapter::Step;
+use crate::domain::job::JobId;
+use crate::store::{Budget, Ending, Result, StoreError};
+
+impl SqlStore {
+    /// Runs a verb's statements while the transaction is noted: the note costs the batch no time of its own.
+    pub(super) async fn run_witnessed(
+        &self,
+        tx: &mut Tx<'_>,
+        work: &Work<'_>,
+        steps: &[Step],
+        rows: &[BatchRow],
+    ) -> Result<()> {
+        let (Some(witness), Some(transaction)) = (&work.batch.witness, self.layout.speech.transaction()) else {
+            return self.run_steps(tx, work, steps, rows).await;
+        };
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push(&format!("SELECT {transaction}"));
+        let Some(row) = tx.fetch(&sql.done()).await?.pop() else {
+            return Err(StoreError::Layout("the transaction has no name".to_owned()));
+        };
+        let name = Cells::new(row).text()?.unwrap_or_default();
+        let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
+        let (noted, done) = tokio::join!(witness.note(&name, &ids), self.run_steps(tx, work, steps, rows));
+        done?;
+        noted.map_err(|e| StoreError::Input(format!("the transaction could not be noted: {e}")))
+    }
+
+    pub(super) async fn read_ending(&self, transaction: &str, budget: &Budget) -> Result<Ending> {
+        let Some(statement) = self.layout.speech.ending(transaction) else { return Ok(Ending::Unknown) };
+        let rows = match self.engine.read(&[statement], budget).await {
+            Ok(mut results) => results.pop().unwrap_or_default(),
+            // A transaction that this server has not come to yet: it was restored from a copy.
+            Err(StoreError::Refused { .. }) => return Ok(Ending::Unknown),
+            Err(error) => return Err(error),
+        };
+        let word = rows.into_iter().next().map(|row| Cells::new(row).text()).transpose()?.flatten();
+        Ok(match word.as_deref() {
+            Some("committed") => Ending::Committed,
+            Some("aborted") => Ending::Undone,
+            _ => Ending::Unknown,
+        })
+    }
+}

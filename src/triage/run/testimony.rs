@@ -1,0 +1,48 @@
+//! What the database says of the transactions of an interrupted batch.
+//!
+//! Heard only of rows that are no longer as they were: a server that crashed may give the name of a transaction that
+//! it lost to another one, and a row that is still as it was says better that nothing happened.
+
+use std::collections::{HashMap, HashSet};
+
+use super::engine::Engine;
+use crate::domain::job::JobId;
+use crate::store::{Ending, StoreError};
+
+/// How our transactions on each job ended.
+#[derive(Default)]
+pub(super) struct Testimony(HashMap<JobId, Ending>);
+
+impl Testimony {
+    /// Whether one of them took effect. A transaction is noted before it commits, so where all that were noted were
+    /// undone, nothing was committed.
+    pub(super) fn of(&self, id: &JobId) -> Ending {
+        self.0.get(id).copied().unwrap_or(Ending::Unknown)
+    }
+
+    fn add(&mut self, id: JobId, ending: Ending) {
+        let known = self.0.entry(id).or_insert(ending);
+        *known = match (*known, ending) {
+            (Ending::Committed, _) | (_, Ending::Committed) => Ending::Committed,
+            (Ending::Unknown, _) | (_, Ending::Unknown) => Ending::Unknown,
+            (Ending::Undone, Ending::Undone) => Ending::Undone,
+        };
+    }
+}
+
+impl Engine<'_> {
+    pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<Testimony, StoreError> {
+        let wanted: HashSet<&JobId> = ids.iter().collect();
+        let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| StoreError::Input(e.to_string()))?;
+        let mut testimony = Testimony::default();
+        for (name, mut jobs) in notes {
+            jobs.retain(|id| wanted.contains(id));
+            if jobs.is_empty() {
+                continue;
+            }
+            let ending = self.desk.store.ending(&name, &self.budget).await?;
+            jobs.into_iter().for_each(|id| testimony.add(id, ending));
+        }
+        Ok(testimony)
+    }
+}

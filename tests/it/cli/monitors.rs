@@ -1,0 +1,194 @@
+//! Commands for monitors, pipes and tickets: `check`, `watch`, `metrics`, `export`, `config`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use super::{Ended, User};
+use crate::fixtures::Layout;
+use crate::harness::{self, process};
+
+#[tokio::test]
+async fn thresholds_are_held_against_what_sql_counts_on_every_engine() {
+    for db in harness::every_engine("cli check").await {
+        for layout in Layout::ALL {
+            layout.seed(&db, 300).await;
+            let dead = layout.count_dead(&db).await;
+            let user = User::of(&db);
+            let check = |threshold: &str| {
+                user.run(&["check", "--store", layout.table(), "--max", threshold, "--max", "error=NoSuch:0"])
+            };
+            let (at, below) = (format!("total:{dead}"), format!("total:{}", dead - 1));
+            let held = check(&at);
+            held.with(0);
+            assert_eq!(held.out, "", "{layout:?}: nothing to say is nothing printed");
+            let passed = check(&below);
+            passed.with(5);
+            assert_eq!(passed.out, format!("total: {dead} dead, at most {} allowed\n", dead - 1), "{layout:?}");
+            let age = user.run(&["check", "--store", layout.table(), "--max-age", "1h", "-o", "json"]);
+            age.with(5);
+            let told: Value = serde_json::from_str(&age.out).expect("JSON");
+            assert_eq!((told["version"].as_i64(), told["breached"].as_bool()), (Some(1), Some(true)));
+        }
+    }
+}
+
+#[tokio::test]
+async fn growth_counts_what_died_within_the_span_and_no_more() {
+    let db = harness::sqlite("cli growth").await;
+    Layout::JobsDlq.install(&db).await;
+    db.execute(
+        "insert into jobs_dlq (id, payload, error_class, failed_at) values
+         (1, '{\"queue\":\"billing\"}', 'A', strftime('%Y-%m-%d %H:%M:%f', 'now', '-1 minutes')),
+         (2, '{\"queue\":\"low\"}', 'B', strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 minutes')),
+         (3, '{\"queue\":\"low\"}', 'B', strftime('%Y-%m-%d %H:%M:%f', 'now', '-20 minutes'))",
+    )
+    .await;
+    let user = User::of(&db);
+    user.run(&["check", "--max-growth", "2/5m"]).with(0);
+    let passed = user.run(&["check", "--max-growth", "1/5m", "--max-growth", "queue=low:1/1h", "--max-age", "19m"]);
+    passed.with(5);
+    let lines: Vec<&str> = passed.out.lines().collect();
+    assert_eq!(
+        lines[..2],
+        ["total: 2 died within 5m, at most 1 allowed", "queue low: 2 died within 1h, at most 1 allowed"]
+    );
+    assert!(lines[2].starts_with("oldest: died 20m ago"), "{lines:?}");
+    for wrong in [&["check"][..], &["check", "--max", "queu=a:1"], &["check", "--max-growth", "5"]] {
+        user.run(wrong).with(2);
+    }
+}
+
+#[tokio::test]
+async fn a_watch_prints_each_change_and_ends_at_an_interrupt() {
+    for db in harness::every_engine("cli watch").await {
+        Layout::JobsDlq.seed(&db, 50).await;
+        let user = User::of(&db);
+        let (mut child, said) = started(&user, &["watch", "--interval", "1s", "-o", "jsonl"]);
+        assert!(said.starts_with("watching") && said.contains(": 50 dead jobs now"), "{said}");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut next =
+            move || -> Value { serde_json::from_str(&lines.next().expect("a line").expect("text")).expect("JSON") };
+        db.execute("insert into jobs_dlq (payload, error_class, failed_at) values ('{}', 'Fresh', '2026-11-20 10:00:00'), ('{}', 'Fresh', '2026-11-20 10:00:01')").await;
+        let change = next();
+        assert_eq!(
+            (&change["value"], change["change"].as_i64(), change["total"].as_u64()),
+            (&"Fresh".into(), Some(2), Some(2))
+        );
+        db.execute("delete from jobs_dlq where error_class = 'Fresh'").await;
+        let change = next();
+        assert_eq!((change["change"].as_i64(), change["total"].as_u64()), (Some(-2), Some(0)), "{:?}", db.engine);
+        process::signal(&[child.id()], "INT");
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    }
+}
+
+#[tokio::test]
+async fn a_scrape_tells_the_numbers_and_a_database_that_is_gone_is_told_of() {
+    let db = harness::sqlite("cli metrics").await;
+    Layout::JobsDlq.seed(&db, 300).await;
+    let user = User::of(&db);
+    let (mut child, said) = started(&user, &["metrics", "--listen", "127.0.0.1:0", "--top", "2", "--cache", "1s"]);
+    let address = said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
+    let scrape = get(&address, "/metrics");
+    assert!(scrape.starts_with("HTTP/1.1 200 OK") && scrape.trim_end().ends_with("# EOF"), "{scrape}");
+    let value = |scrape: &str, name: &str, label: &str| {
+        let line = scrape.lines().find(|line| line.starts_with(name) && line.contains(label));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+    };
+    assert_eq!(value(&scrape, "dlq_up{", ""), Some(1));
+    assert_eq!(value(&scrape, "dlq_jobs{", "state=\"dead\""), Some(300));
+    let errors: u64 = scrape
+        .lines()
+        .filter(|line| line.starts_with("dlq_dead_jobs_by_error{"))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum();
+    assert_eq!(errors, 300, "what has no name of its own is in `other`");
+    assert_eq!(scrape.lines().filter(|line| line.starts_with("dlq_dead_jobs_by_error{")).count(), 3);
+    assert!(get(&address, "/healthz").starts_with("HTTP/1.1 200"));
+    assert!(get(&address, "/nowhere").starts_with("HTTP/1.1 404"));
+    db.execute("drop table jobs_dlq").await;
+    harness::eventually("the fault is told", || get(&address, "/healthz").starts_with("HTTP/1.1 503"));
+    assert_eq!(value(&get(&address, "/metrics"), "dlq_up{", ""), Some(0));
+    process::signal(&[child.id()], "TERM");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[tokio::test]
+async fn an_export_holds_every_job_whole_and_hides_what_is_secret() {
+    for layout in Layout::ALL {
+        let db = harness::sqlite("cli export").await;
+        layout.rows(&db).await;
+        let dead = layout.count_dead(&db).await;
+        let user = User::of(&db);
+        let jobs = user.run(&["export"]);
+        jobs.with(0);
+        let ids: Vec<Value> =
+            jobs.out.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON")["id"].take()).collect();
+        assert_eq!(ids.len() as u64, dead, "{layout:?}");
+        assert!(jobs.out.lines().all(|line| line.contains("\"backtrace\":")), "{layout:?}");
+        let csv = user.run(&["export", "-o", "csv"]);
+        assert!(csv.out.starts_with("id,at,state,error"), "{}", csv.out);
+        let note = user.run(&["export", "-o", "markdown"]);
+        assert!(
+            note.out.starts_with(&format!("# {dead} dead jobs in")) && note.out.contains("\n## Example: "),
+            "{}",
+            note.out
+        );
+
+        let file = user.home().join("jobs.jsonl");
+        let to = file.to_str().expect("a path");
+        assert!(user.run(&["export", "--to", to]).with(0).contains(&format!("wrote {dead} jobs")));
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), jobs.out);
+        assert!(user.run(&["export", "--to", to]).with(4).contains("is left alone"));
+    }
+}
+
+#[test]
+fn the_config_is_printed_with_where_each_value_comes_from() {
+    let user = User::new().configured("[ui]\nrefresh = \"3s\"\n[sources.a]\nurl = \"postgres://me:hunter2@db/x\"\n");
+    let text = user.run(&["config"]);
+    text.with(0);
+    let line = |key: &str| text.out.lines().find(|line| line.starts_with(key)).expect(key).to_owned();
+    assert!(line("ui.refresh").contains("\"3s\"") && line("ui.refresh").ends_with("config.toml"));
+    assert!(line("ui.ascii").ends_with("# default"));
+    assert!(!text.out.contains("hunter2"), "{}", text.out);
+    let json = user.json(&["config", "-o", "json"]);
+    assert!(json["settings"].as_array().is_some_and(|settings| !settings.is_empty()));
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let user = User::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = user.run(&["completions", shell]);
+        ended.with(0);
+        assert!(ended.out.contains("replay") && ended.out.contains("max-growth"), "{shell}");
+    }
+    assert!(user.run(&["man"]).out.contains(".TH dlq-tui 1"));
+}
+
+/// A command that goes on, and the first line that it said.
+fn started(user: &User, args: &[&str]) -> (Child, String) {
+    let mut child =
+        user.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let mut said = String::new();
+    let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+    err.read_line(&mut said).expect("a line");
+    // It keeps its standard error: a closed one is not what this is about.
+    std::thread::spawn(move || std::io::copy(&mut err, &mut std::io::sink()));
+    if said.is_empty() {
+        panic!("{}", Ended::from(child.wait_with_output().expect("it ends")).err);
+    }
+    (child, said)
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}

@@ -1,0 +1,139 @@
+//! How often an answer is waited for until there is something to see: what a long wire makes of every start.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dlq_tui::adapter::built_in;
+use dlq_tui::domain::action::Action;
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::store::sql::engine::{Engine, EngineOptions};
+use dlq_tui::store::sql::target::Target;
+use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, open, survey};
+use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, Sort, Store};
+
+use crate::fixtures::Layout;
+use crate::harness::{self, Said, TestDb, Wire};
+
+/// One transaction of one statement: it is begun, prepared, and executed. Its end is not waited for.
+const STATEMENT: usize = 3;
+
+fn budget() -> Budget {
+    Budget::new(Duration::from_secs(30))
+}
+
+fn to_jobs() -> ReplayDestination {
+    ReplayDestination::Table("jobs".to_owned())
+}
+
+async fn seeded(name: &str) -> Option<TestDb> {
+    let db = harness::postgres()?.database(name).await;
+    Layout::DeadLetterJobs.seed(&db, 2_000).await;
+    db.execute("analyze").await;
+    Some(db)
+}
+
+/// Finds and opens the layout as the console does, and says how many flights each took.
+async fn opened(wire: &Wire) -> (SqlStore, usize, usize) {
+    let adapters = built_in().expect("adapters");
+    let target = Target::from_url(&wire.url).expect("a target");
+    let (engine, detection) = survey(&target, &EngineOptions::default(), &adapters, &to_jobs(), &budget())
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    let surveying = wire.flights();
+    let table = Layout::DeadLetterJobs.table();
+    let found = detection.found.iter().find(|found| found.adapter == table).expect("the layout");
+    let adapter = adapters.iter().find(|adapter| adapter.name == table).expect("the adapter");
+    let options = OpenOptions { destination: to_jobs(), just_connected: true, ..OpenOptions::default() };
+    let store = open(Arc::new(engine), adapter, found, &options, &budget()).await.expect("a store");
+    (store, surveying, wire.flights())
+}
+
+#[tokio::test]
+async fn a_layout_is_found_in_three_flights_behind_the_greeting_and_opened_in_none() {
+    let Some(db) = seeded("found").await else { return };
+    let pooler = harness::pgbouncer(&db, 2);
+    for url in [Some(&db.url), pooler.as_ref().map(|pooler| &pooler.url)].into_iter().flatten() {
+        let wire = Wire::to(url, Duration::ZERO);
+        let (store, surveying, opening) = opened(&wire).await;
+        // The greeting asks for TLS first.
+        assert_eq!((surveying, opening), (2 + STATEMENT, 0), "{url}");
+        let replay = store.info().availability(Action::Replay);
+        assert!(matches!(replay, Availability::Ready { .. }), "{replay:?}");
+    }
+}
+
+#[tokio::test]
+async fn bars_and_rows_take_one_statement_each() {
+    let Some(db) = seeded("bars").await else { return };
+    let wire = Wire::to(&db.url, Duration::ZERO);
+    let (store, ..) = opened(&wire).await;
+    let estimate = store.estimate(Facet::Error, &budget()).await.expect("an estimate").expect("statistics");
+    assert!(estimate.bars.len() > 10 && estimate.total.n > 1_000, "{estimate:?}");
+    assert_eq!(wire.flights(), STATEMENT);
+    let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
+    let page = store.page(query, &budget()).await.expect("a page");
+    assert_eq!((page.entries.len(), wire.flights()), (100, STATEMENT));
+    let detail = store.detail(&page.entries[0].row.id, &budget()).await.expect("a job");
+    assert_eq!((detail.is_some(), wire.flights()), (true, STATEMENT));
+}
+
+#[tokio::test]
+async fn a_store_that_is_opened_again_is_asked_whether_it_is_there() {
+    let Some(db) = seeded("again").await else { return };
+    let wire = Wire::to(&db.url, Duration::ZERO);
+    let adapters = built_in().expect("adapters");
+    let target = Target::from_url(&wire.url).expect("a target");
+    let (engine, detection) =
+        survey(&target, &EngineOptions::default(), &adapters, &ReplayDestination::None, &budget())
+            .await
+            .expect("found");
+    wire.flights();
+    let found = detection.found.iter().find(|found| found.adapter == Layout::DeadLetterJobs.table());
+    let found = found.expect("the layout");
+    let adapter = adapters.iter().find(|adapter| adapter.name == found.adapter).expect("the adapter");
+    let engine = Arc::new(engine);
+    let options = OpenOptions { destination: to_jobs(), ..OpenOptions::default() };
+    open(Arc::clone(&engine), adapter, found, &options, &budget()).await.expect("a store");
+    // The layout's own detection has seen the destination.
+    assert_eq!(wire.flights(), STATEMENT);
+    // One that was not there is looked for each time: it may have been created since.
+    let elsewhere = ReplayDestination::Table("later".to_owned());
+    let options = OpenOptions { destination: elsewhere, just_connected: true, ..OpenOptions::default() };
+    let replay = async || {
+        let store = open(Arc::clone(&engine), adapter, found, &options, &budget()).await.expect("a store");
+        store.info().availability(Action::Replay)
+    };
+    assert!(matches!(replay().await, Availability::Disabled(_)));
+    db.execute("create table later (like jobs including all)").await;
+    assert!(matches!(replay().await, Availability::Ready { .. }));
+}
+
+#[tokio::test]
+async fn a_connection_that_was_opened_ahead_is_there_for_whoever_comes_second() {
+    let Some(db) = seeded("ahead").await else { return };
+    let wire = Wire::to(&db.url, Duration::ZERO);
+    let target = Target::from_url(&wire.url).expect("a target");
+    let engine =
+        Engine::connect(&target, &EngineOptions { ahead: true, ..EngineOptions::default() }).await.expect("reached");
+    // Each with a question for TLS first.
+    let greetings = || wire.said().iter().filter(|said| **said == Said::Hello).count();
+    let statements = [crate::engine::sql("select 1::bigint")];
+    let (first, second) = (budget(), budget());
+    let (a, b) = tokio::join!(engine.read(&statements, &first), engine.read(&statements, &second));
+    assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
+    until("the second connection", || greetings() == 4).await;
+    let (a, b) = tokio::join!(engine.read(&statements, &first), engine.read(&statements, &second));
+    assert!(a.is_ok() && b.is_ok() && greetings() == 4, "{a:?} {b:?} {:?}", wire.said());
+}
+
+/// Waits until something is so.
+async fn until(what: &str, so: impl Fn() -> bool) {
+    for _ in 0..3_000 {
+        if so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("still not: {what}");
+}

@@ -1,0 +1,165 @@
+//! A wire between a program and a PostgreSQL that lets through what is said, notes it, and may be long.
+//!
+//! What a program costs on a long wire is the number of times that it waits for an answer. That number is the same on
+//! every machine, so tests can assert it where they cannot assert a time.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// A wire. Connections that are open when it is dropped live on until one side closes them.
+#[derive(Debug)]
+pub struct Wire {
+    /// The database's URL by way of this wire.
+    pub url: String,
+    heard: Heard,
+}
+
+/// What was said on all connections, in the order of arrival.
+type Heard = Arc<Mutex<Vec<Said>>>;
+
+/// What a client said before it waited for the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Asked for a session (or for TLS first).
+    Hello,
+    /// A simple query, whole.
+    Query(String),
+    /// The beginning of a prepared statement: its text. The server is waited for.
+    Parse(String),
+    /// Values for it. The server is waited for.
+    Execute,
+}
+
+impl Said {
+    /// Whether it only ends a reading transaction, which nobody waits for.
+    fn is_release(&self) -> bool {
+        matches!(self, Said::Query(sql) if sql == "COMMIT")
+    }
+}
+
+impl Wire {
+    /// A wire to the server of a `postgres://` URL on which an answer takes `round_trip` longer than it would.
+    pub fn to(url: &str, round_trip: Duration) -> Self {
+        let (head, rest) = url.split_once('@').expect("a URL with a user");
+        let (address, path) = rest.split_once('/').expect("a URL with a database");
+        let server: SocketAddr = address.parse().expect("an address and a port");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let own = listener.local_addr().expect("an address");
+        let heard = Heard::default();
+        let noted = Arc::clone(&heard);
+        spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(server) else { return };
+                join(client, server, round_trip / 2, &noted);
+            }
+        });
+        Self { url: format!("{head}@{own}/{path}"), heard }
+    }
+
+    /// What was said so far.
+    pub fn said(&self) -> Vec<Said> {
+        lock(&self.heard).clone()
+    }
+
+    /// How often an answer was waited for since the wire was made or asked this.
+    pub fn flights(&self) -> usize {
+        let said = std::mem::take(&mut *lock(&self.heard));
+        said.iter().filter(|said| !said.is_release()).count()
+    }
+}
+
+fn lock(heard: &Heard) -> MutexGuard<'_, Vec<Said>> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn join(client: TcpStream, server: TcpStream, delay: Duration, heard: &Heard) {
+    for stream in [&client, &server] {
+        stream.set_nodelay(true).expect("a socket");
+    }
+    let (to_client, to_server) = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
+    let mut ear = Ear { rest: Vec::new(), parsed: None, greeted: false, heard: Arc::clone(heard) };
+    carry(client, to_server, delay, move |bytes| ear.hear(bytes));
+    carry(server, to_client, delay, |_| ());
+}
+
+/// Carries bytes over, each piece as late as it came.
+fn carry(mut from: TcpStream, to: TcpStream, delay: Duration, mut note: impl FnMut(&[u8]) + Send + 'static) {
+    let pieces = write_late(to);
+    spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            let piece = buffer.get(..length).unwrap_or_default();
+            note(piece);
+            if pieces.send((Instant::now() + delay, piece.to_vec())).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn write_late(mut to: TcpStream) -> Sender<(Instant, Vec<u8>)> {
+    let (pieces, due) = channel::<(Instant, Vec<u8>)>();
+    spawn(move || {
+        for (at, piece) in due {
+            sleep(at.saturating_duration_since(Instant::now()));
+            if to.write_all(&piece).is_err() {
+                return;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write);
+    });
+    pieces
+}
+
+/// Tells a client's messages apart.
+struct Ear {
+    rest: Vec<u8>,
+    /// The statement that was begun and not yet waited for.
+    parsed: Option<String>,
+    /// The messages of the greeting have no type in front.
+    greeted: bool,
+    heard: Heard,
+}
+
+impl Ear {
+    fn hear(&mut self, bytes: &[u8]) {
+        self.rest.extend_from_slice(bytes);
+        while let Some((kind, body)) = self.message() {
+            let text = |from: usize| {
+                let text = body.get(from..).unwrap_or_default().split(|byte| *byte == 0).next();
+                String::from_utf8_lossy(text.unwrap_or_default()).into_owned()
+            };
+            let said = match kind {
+                0 => Said::Hello,
+                b'Q' => Said::Query(text(0)),
+                b'P' => {
+                    // The name of an unnamed statement is its ending zero alone.
+                    self.parsed = Some(text(1));
+                    continue;
+                }
+                b'S' => self.parsed.take().map_or(Said::Execute, Said::Parse),
+                _ => continue,
+            };
+            lock(&self.heard).push(said);
+        }
+    }
+
+    /// The next whole message: its type, 0 for a greeting, and what follows its length.
+    fn message(&mut self) -> Option<(u8, Vec<u8>)> {
+        let head = usize::from(self.greeted);
+        let length = self.rest.get(head..head + 4)?.try_into().map(u32::from_be_bytes).ok()?;
+        let end = head + usize::try_from(length).ok()?;
+        if self.rest.len() < end {
+            return None;
+        }
+        let kind = if self.greeted { self.rest.first().copied()? } else { 0 };
+        let message: Vec<u8> = self.rest.drain(..end).collect();
+        // The request for TLS is 80877103; what asks for a session is any other.
+        self.greeted |= message.get(4..8) != Some(&80_877_103u32.to_be_bytes()[..]);
+        Some((kind, message.get(head + 4..).unwrap_or_default().to_vec()))
+    }
+}

@@ -1,0 +1,113 @@
+//! Servers and tables that would let jobs be lost without a word.
+
+use dlq_tui::domain::action::{Action, JobResult};
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::job::JobId;
+use dlq_tui::store::sql::ReplayDestination;
+use dlq_tui::store::{Availability, Cursor, Sort, Store};
+
+use crate::fixtures::Layout;
+use crate::harness;
+use crate::store_desk::*;
+
+async fn ids(store: &dyn Store) -> Vec<JobId> {
+    let all = exhaust(store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
+    all.into_iter().map(|e| e.row.id).collect()
+}
+
+#[tokio::test]
+async fn a_payload_that_does_not_fit_is_refused_on_a_server_that_would_cut_it_off() {
+    // Its own: the mode is for every session of the server.
+    let Some(server) = harness::private_mariadb() else { return };
+    for (n, mode) in ["", "ORACLE,ANSI_QUOTES,NO_BACKSLASH_ESCAPES"].iter().enumerate() {
+        let db = server.database(&format!("lax_{n}")).await;
+        Layout::JobsDlq.seed(&db, 5).await;
+        db.execute("alter table jobs modify payload varchar(40)").await;
+        db.execute("update jobs_dlq set payload = '{\"class\":\"Fits\"}'").await;
+        let long = format!("{{\"class\":\"{}\"}}", "x".repeat(100));
+        db.execute(&format!("update jobs_dlq set payload = '{long}' order by id limit 1")).await;
+        db.execute(&format!("set global sql_mode = '{mode}'")).await;
+        let store = store(&db, Layout::JobsDlq).await;
+        let all = ids(&store).await;
+        let results = apply(&store, batch(Action::Replay, all.clone())).await;
+        assert_eq!(results.values().filter(|r| **r == JobResult::Done).count(), 4, "{mode}: {results:?}");
+        assert_eq!((db.count("jobs").await, db.scalar("select payload from jobs_dlq").await), (4, long));
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_written_to_tables_without_transactions() {
+    let Some(server) = harness::mariadb() else { return };
+    for table in ["jobs_dlq", "jobs"] {
+        let db = server.database(&format!("myisam_{table}")).await;
+        Layout::JobsDlq.seed(&db, 5).await;
+        db.execute(&format!("alter table {table} engine = MyISAM")).await;
+        let store = store(&db, Layout::JobsDlq).await;
+        assert_eq!(ids(&store).await.len(), 5, "it can still be read");
+        let Availability::Disabled(why) = store.info().availability(Action::Replay) else { panic!("not disabled") };
+        assert!(why.contains(&format!("{table} is a MyISAM table")), "{why}");
+        let applied = store.apply(batch(Action::Replay, ids(&store).await), &budget()).await;
+        assert!(applied.broke.is_some() && applied.outcomes.is_empty());
+    }
+    let db = server.database("myisam_target").await;
+    Layout::DeadLetterJobs.seed(&db, 5).await;
+    db.execute("alter table jobs engine = MyISAM").await;
+    let to_table = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Table("jobs".to_owned())).await;
+    assert!(matches!(to_table.info().availability(Action::Replay), Availability::Disabled(_)));
+    assert!(matches!(to_table.info().availability(Action::Ignore), Availability::Ready { .. }));
+}
+
+/// Instants at which clocks on the wall jump, and one that no summer time knows.
+const TIMES: [(&str, i64); 3] = [
+    ("2026-03-08 07:30:00", 1_772_955_000_000_000),
+    ("2026-11-01 05:30:00", 1_793_511_000_000_000),
+    ("2026-11-01 06:30:00", 1_793_514_600_000_000),
+];
+
+#[tokio::test]
+async fn times_are_utc_whatever_zone_the_server_lives_in() {
+    let postgres = harness::private_postgres();
+    let mariadb = harness::private_mariadb();
+    for server in [postgres, mariadb].into_iter().flatten() {
+        let db = server.database("zones").await;
+        Layout::DlqEvents.install(&db).await;
+        Layout::DeadLetterJobs.install(&db).await;
+        let is_postgres = db.engine == harness::Engine::Postgres;
+        if is_postgres {
+            db.execute(&format!("alter database {} set timezone = 'America/St_Johns'", db.name())).await;
+            db.execute("alter role current_user set datestyle = 'SQL, DMY'").await;
+        } else {
+            db.execute("set global time_zone = '-03:30'").await;
+            db.execute("alter table dlq_events modify created_at timestamp(6) not null default current_timestamp(6)")
+                .await;
+        }
+        let zone = if is_postgres { "set timezone = 'UTC'" } else { "set time_zone = '+00:00'" };
+        for (n, (text, _)) in TIMES.iter().enumerate() {
+            let stamp = if is_postgres { format!("timestamptz '{text}+00'") } else { format!("'{text}'") };
+            db.execute(&format!(
+                "{zone}; insert into dlq_events (event_type, payload, error_reason, status, retry_count, created_at) \
+                 values ('E{n}', '{{}}', 'Boom: no', 'FAILED_PERMANENTLY', 1, {stamp})"
+            ))
+            .await;
+        }
+        let store = store(&db, Layout::DlqEvents).await;
+        let rows = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 1).await;
+        let read: Vec<i64> = rows.iter().rev().filter_map(|e| e.row.at).map(|at| at.0).collect();
+        assert_eq!(read, TIMES.map(|(_, micros)| micros), "{}", db.engine.name());
+        let within = filter("at:2026-11-01T05:30Z");
+        let found = exhaust(&store, &within, Sort::default(), Cursor::Start, 10).await;
+        assert_eq!(found.len(), 1, "{}: {found:?}", db.engine.name());
+        assert_eq!(found[0].row.at.map(|at| at.0), Some(TIMES[1].1));
+        let off = store.clock().0 - dlq_tui::domain::time::Timestamp::now().0;
+        assert!(off.abs() < 60_000_000, "{}: the clock is off by {off} µs", db.engine.name());
+        let results = apply(&store, batch(Action::Replay, rows.into_iter().map(|e| e.row.id))).await;
+        assert!(results.values().all(|r| *r == JobResult::Done), "{results:?}");
+        let age = if is_postgres {
+            "extract(epoch from now() - min(retry_after))::int"
+        } else {
+            "timestampdiff(second, min(retry_after), utc_timestamp())"
+        };
+        let age: i64 = db.scalar(&format!("select {age} from dlq_events")).await.parse().expect("seconds");
+        assert!((0..60).contains(&age), "{}: due {age} s ago", db.engine.name());
+    }
+}

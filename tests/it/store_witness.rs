@@ -1,0 +1,81 @@
+//! Which transaction acted on a batch, and what the database says of it afterwards.
+
+use std::sync::{Arc, Mutex};
+
+use dlq_tui::domain::action::{Action, JobResult};
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::job::JobId;
+use dlq_tui::store::{Batch, Cursor, Ending, Sort, Store, StoreError, Witness};
+use futures_util::future::BoxFuture;
+
+use crate::fixtures::Layout;
+use crate::harness::{self, Engine};
+use crate::store_desk::*;
+
+/// Remembers what it is told, or cannot.
+#[derive(Default)]
+struct Notes {
+    told: Mutex<Vec<(String, Vec<JobId>)>>,
+    full: bool,
+}
+
+impl Witness for Notes {
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), String>> {
+        self.told.lock().expect("a lock").push((transaction.to_owned(), ids.to_vec()));
+        Box::pin(async { if self.full { Err("the disk is full".to_owned()) } else { Ok(()) } })
+    }
+}
+
+fn replay(ids: &[JobId], notes: &Arc<Notes>) -> Batch {
+    Batch { witness: Some(notes.clone()), ..batch(Action::Replay, ids.to_vec()) }
+}
+
+#[tokio::test]
+async fn the_database_tells_later_how_the_transaction_of_a_batch_ended_where_it_can() {
+    for db in harness::every_engine("witness").await {
+        let layout = Layout::JobsDlq;
+        layout.seed(&db, 20).await;
+        // A row that the live table refuses: its batch is undone and halved.
+        db.execute("update jobs_dlq set payload = null where original_id = 13").await;
+        let store = store(&db, layout).await;
+        let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
+        let ids: Vec<JobId> = all.into_iter().map(|e| e.row.id).collect();
+        let notes = Arc::new(Notes::default());
+        let results = apply(&store, replay(&ids, &notes)).await;
+        let done: Vec<&JobId> = results.iter().filter(|(_, r)| **r == JobResult::Done).map(|(id, _)| id).collect();
+        assert_eq!(done.len(), 19, "{}: {results:?}", db.engine.name());
+
+        let mut committed: Vec<JobId> = Vec::new();
+        let told = notes.told.lock().expect("a lock").clone();
+        for (transaction, jobs) in &told {
+            if store.ending(transaction, &budget()).await.expect("an ending") == Ending::Committed {
+                committed.extend(jobs.clone());
+            }
+        }
+        committed.sort();
+        if db.engine == Engine::Postgres {
+            assert_eq!(committed.iter().collect::<Vec<_>>(), done);
+            assert_eq!(store.ending(&told[0].0, &budget()).await.expect("an ending"), Ending::Undone);
+        } else {
+            assert!(told.is_empty());
+        }
+        // A transaction that this server has not come to.
+        let ending = store.ending("9000000000000000", &budget()).await.expect("an ending");
+        assert_eq!(ending, Ending::Unknown, "{}", db.engine.name());
+    }
+}
+
+#[tokio::test]
+async fn a_batch_whose_transaction_cannot_be_noted_is_undone() {
+    for db in harness::every_engine("unnoted").await.into_iter().filter(|db| db.engine == Engine::Postgres) {
+        let layout = Layout::JobsDlq;
+        layout.seed(&db, 9).await;
+        let store = store(&db, layout).await;
+        let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
+        let ids: Vec<JobId> = all.into_iter().map(|e| e.row.id).collect();
+        let notes = Arc::new(Notes { full: true, ..Notes::default() });
+        let refused = store.apply(replay(&ids, &notes), &budget()).await.whole();
+        assert!(matches!(&refused, Err(StoreError::Input(why)) if why.contains("the disk is full")), "{refused:?}");
+        assert_eq!((layout.count_dead(&db).await, db.count("jobs").await), (9, 0));
+    }
+}
