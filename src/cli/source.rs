@@ -75,7 +75,8 @@ impl Session {
             if target.has_password() {
                 return Err(Fault::usage(
                     "a password on the command line can be read by every user of this machine: leave it out of --url \
-                     and put it into ~/.pgpass, PGPASSWORD or DATABASE_URL, or name the source in the config",
+                     and put it into ~/.pgpass or PGPASSWORD, for MySQL into MYSQL_PWD, or the whole URL into \
+                     DATABASE_URL, or name the source in the config",
                 )
                 .into());
             }

@@ -14,6 +14,13 @@ const MOST: usize = 200_000;
 /// The most that is read where each row brings its heavy columns along.
 const MOST_HEAVY: usize = 2_000;
 
+/// The next number of which there are but four to each doubling. The sizes that statements name come from these, so
+/// that there are few different statements, which a driver can keep prepared.
+pub(super) fn rung(n: usize) -> usize {
+    let step = ((1usize << (n.max(2) - 1).ilog2()) / 4).max(1);
+    n.div_ceil(step).saturating_mul(step)
+}
+
 /// What is remembered from scan to scan.
 pub(super) struct Pace {
     rows: AtomicUsize,
@@ -39,7 +46,7 @@ impl Pace {
         let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
         // Truncation is fine: the figure is a guess.
         let next = (rows as f64 * share) as usize;
-        self.rows.store(next.clamp(LEAST, MOST), Ordering::Relaxed);
+        self.rows.store(rung(next).clamp(LEAST, MOST), Ordering::Relaxed);
     }
 
     /// Halves the window after a step that ran into its deadline.
@@ -59,5 +66,18 @@ impl Pace {
             slow.clear();
         }
         slow.insert(question.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_four_rungs_to_each_doubling_and_none_is_far() {
+        let rungs: std::collections::BTreeSet<usize> = (LEAST..=MOST).map(rung).collect();
+        assert_eq!(rungs.len(), 41);
+        assert!((0..10_000).all(|n| rung(n) >= n && rung(n) <= n + n / 4 && rung(rung(n)) == rung(n)));
+        assert_eq!([0, 1, 7, 9, 16, 17, 500].map(rung), [0, 1, 7, 10, 16, 20, 512]);
     }
 }

@@ -549,6 +549,19 @@ fn a_faulty_filter_is_not_put_in_force_and_points_at_its_column() {
 }
 
 #[test]
+fn a_count_that_stood_before_a_lock_is_soon_tried_again_and_another_later() {
+    for (error, tried) in [(StoreError::Locked("x".into()), true), (StoreError::Layout("x".into()), false)] {
+        let mut console = Console::with_jobs(5);
+        console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+        console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(error))));
+        console.wait(Duration::from_secs(3));
+        assert_eq!(console.request(Slot::Histogram).is_some(), tried);
+        console.wait(Duration::from_secs(60));
+        assert!(console.request(Slot::Histogram).is_some());
+    }
+}
+
+#[test]
 fn nothing_is_looked_at_while_the_watch_is_paused() {
     let mut console = Console::with_jobs(5);
     console.keys("p").wait(Duration::from_secs(60));

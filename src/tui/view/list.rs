@@ -73,16 +73,17 @@ fn order(sort: Sort) -> &'static str {
     }
 }
 
-/// How far a windowed scan has got.
+/// How far a windowed scan has got. At rest it says nothing: the screen is full, and what lies below is read when it is
+/// gone to.
 fn scan(model: &Model) -> Option<Phrase<'static>> {
     let scan = model.list.scan.filter(|_| !model.list.knows_end())?;
     let so_far = format!("scanned {}, {}", words::short_count(scan.rows), words::progress(scan.share));
     let phrase = Phrase::of(Role::Warning, so_far);
-    Some(match (model.list.halted, model.asks.is_open(Slot::Page)) {
-        (true, _) => phrase.and(Role::Warning, ": ").and(Role::Key, "r").and(Role::Dim, " goes on"),
-        (false, true) => phrase.and(Role::Warning, ": ").and(Role::Key, "Ctrl-C").and(Role::Dim, " cancels"),
-        (false, false) => phrase,
-    })
+    match (model.list.halted, model.asks.is_open(Slot::Page)) {
+        (true, _) => Some(phrase.and(Role::Warning, ": ").and(Role::Key, "r").and(Role::Dim, " goes on")),
+        (false, true) => Some(phrase.and(Role::Warning, ": ").and(Role::Key, "Ctrl-C").and(Role::Dim, " cancels")),
+        (false, false) => None,
+    }
 }
 
 /// Whether the layout knows queues at all: a column of dashes would take its room from the message.

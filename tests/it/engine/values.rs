@@ -146,3 +146,16 @@ async fn the_server_says_what_it_is() {
         assert_eq!(engine.read_only(), None);
     }
 }
+
+#[tokio::test]
+async fn a_statement_that_comes_again_is_not_closed_in_between_on_mysql() {
+    // Nobody answers a close, and what follows it waits for an acknowledgement that servers delay.
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("kept prepared").await;
+    let engine = connect(&db).await;
+    let again = || Statement { sql: "select ?".to_owned(), binds: vec![Bind::Text(Some("a".to_owned()))] };
+    let closed = sql("show session status like 'Com_stmt_close'");
+    let read = [again(), closed.clone(), again(), again(), closed];
+    let results = engine.read(&read, &Budget::new(LONG)).await.unwrap();
+    assert_eq!(results[1], results[4]);
+}

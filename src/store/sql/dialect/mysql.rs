@@ -7,6 +7,7 @@ use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::Statement;
+use crate::store::sql::pace::rung;
 
 pub(super) struct Mysql;
 
@@ -94,8 +95,11 @@ impl Speech for Mysql {
     }
 
     fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
-        // A list of values and not a derived table: an UPDATE with IN (SELECT …) reads the whole table.
-        sql.push(&format!("{raw} IN (")).join(ids, ", ", |sql, id| {
+        // A list of values and not a derived table: an UPDATE with IN (SELECT …) reads the whole table. The last is
+        // repeated up to a length that comes back, so that the statement is one that is prepared already.
+        let padding = ids.last().into_iter().cycle().take(rung(ids.len()) - ids.len());
+        let ids: Vec<&String> = ids.iter().chain(padding).collect();
+        sql.push(&format!("{raw} IN (")).join(&ids, ", ", |sql, id| {
             let place = sql.text(id);
             let place = sql.speech().cast(&place, kind);
             sql.push(&place);
@@ -236,5 +240,24 @@ impl Speech for Mysql {
         });
         sql.push(") ORDER BY c.table_name, c.ordinal_position");
         sql.done()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_almost_the_same_length_are_the_same_statement() {
+        let listed = |n: usize| {
+            let ids: Vec<String> = (0..n).map(|id| id.to_string()).collect();
+            let mut sql = Sql::new(&Mysql);
+            Mysql.keys_in(&mut sql, "t.id", Kind::Int, &ids);
+            sql.done()
+        };
+        assert_eq!(listed(33).sql, listed(40).sql);
+        assert_ne!(listed(33).binds, listed(40).binds);
+        assert_eq!(listed(33).binds.len(), 40);
+        assert_eq!(listed(33).binds[32..], vec![listed(33).binds[32].clone(); 8]);
     }
 }

@@ -1,7 +1,7 @@
 //! What to connect to: read from a URL, the environment, a service file.
 //!
 //! For PostgreSQL the order is libpq's: what the URL says, then the service (`service=` or `PGSERVICE`), then the `PG*`
-//! variables, then `~/.pgpass` for the password.
+//! variables, then `~/.pgpass` for the password. For MySQL it is the URL, then `MYSQL_PWD` for the password.
 
 mod server;
 mod service;
@@ -92,7 +92,7 @@ impl Target {
             }
             "mysql" | "mariadb" => {
                 let rest = rest_of(rest).ok_or_else(|| unsupported(Some(scheme)))?;
-                Kind::Mysql(Server::mysql(url::parse(&rest).map_err(StoreError::Input)?)?)
+                Kind::Mysql(Server::mysql(url::parse(&rest).map_err(StoreError::Input)?, env)?)
             }
             "sqlite" | "sqlite3" => sqlite(rest)?,
             _ => return Err(unsupported(Some(scheme))),

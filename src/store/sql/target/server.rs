@@ -78,9 +78,10 @@ impl Server {
         Ok(server)
     }
 
-    /// MySQL and MariaDB: the URL alone.
-    pub(super) fn mysql(parts: Parts) -> Result<Self> {
-        let mut server = Self { default_port: 3306, ..Self::default() };
+    /// MySQL and MariaDB: the URL, and for the password the variable that their own clients read.
+    pub(super) fn mysql(parts: Parts, env: Env<'_>) -> Result<Self> {
+        let password = env("MYSQL_PWD").map(SecretString::from);
+        let mut server = Self { default_port: 3306, password, ..Self::default() };
         server.apply(parts)?;
         Ok(server)
     }

@@ -79,6 +79,16 @@ fn the_url_counts_before_the_service_and_the_service_before_the_environment() {
 }
 
 #[test]
+fn the_password_for_mysql_is_that_of_the_url_and_else_of_the_environment() {
+    let env = |name: &str| (name == "MYSQL_PWD").then(|| "hunter2".to_owned());
+    let options = |url| format!("{:?}", Target::read_url(url, &env).unwrap().mysql_options().unwrap());
+    assert!(options("mysql://shop@db1/shop").contains("hunter2"));
+    assert!(!options("mysql://shop:other@db1/shop").contains("hunter2"));
+    let target = Target::read_url("mysql://shop@db1/shop", &env).unwrap();
+    assert!(!target.has_password() && !format!("{target} {target:?}").contains("hunter2"));
+}
+
+#[test]
 fn the_environment_alone_names_a_target_or_none() {
     assert!(Target::read_env(&|_| None).unwrap().is_none());
     let url = |name: &str| (name == "DATABASE_URL").then(|| "mysql://a@b/c".to_owned());

@@ -17,6 +17,10 @@ use crate::tui::app::msg::{Opened, Reply};
 /// How often totals by state are read when nothing else asks for them.
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
 
+/// When a count is tried again that failed, or that stood before a lock.
+const FAILED_REST: Duration = Duration::from_secs(60);
+const LOCKED_REST: Duration = Duration::from_secs(2);
+
 /// Takes in an answer.
 pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> {
     match reply {
@@ -30,8 +34,10 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         Reply::Histogram(step) => match *step {
             Ok(step) => on_histogram(model, step, now),
             Err(e) => {
-                // Tried again when the next recount is due; what is shown stays, with its exactness.
-                model.live.next_count = Some(now.after(Duration::from_secs(60)));
+                // Tried again when the next recount is due; what is shown stays, with its exactness. A lock is soon
+                // over, and its wait cost the database nothing.
+                let rest = if matches!(e, StoreError::Locked(_)) { LOCKED_REST } else { FAILED_REST };
+                model.live.next_count = Some(now.after(rest));
                 let mut effects = fault(model, &e, "counting", now);
                 effects.extend(first_totals(model));
                 effects

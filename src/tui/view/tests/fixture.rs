@@ -243,6 +243,7 @@ pub fn nasty(size: (u16, u16)) -> Model {
     let next = Some(Cursor::After(jobs[39].position.clone()));
     model.list.receive(Side::Start, Page { entries: jobs, next, scanned: None }, height);
     model.list.scan = scanned;
+    model.list.halted = true;
     model.list.step(2, height);
     model.list.marks = Marks::All;
     let filter = Filter::parse("msg:\"\u{202e}日本\u{7}\" state:ignored").unwrap_or_else(|_| Filter::all());
