@@ -283,7 +283,7 @@ async fn a_frame_is_shown_when_the_terminal_has_taken_it_and_not_when_it_is_draw
     looping.program.watches = true;
     play(looping, async {
         settle().await;
-        assert_eq!(hands.notes(), ["size 80x24", "frame", "shown"]);
+        assert_eq!(hands.notes(), ["resume", "size 80x24", "frame", "shown"]);
         hands.key('a');
         hands.flows.send_replace(false);
         settle().await;
