@@ -45,7 +45,7 @@ pub async fn confirmed(
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
     let receipt = receipt?;
-    match print(&receipt, format) {
+    match print(opened, &receipt, format) {
         // Nobody reads the receipt: what the run came to is told all the same.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code(&receipt)),
@@ -124,7 +124,7 @@ fn line(progress: &RunProgress) -> String {
     format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate)
 }
 
-fn print(receipt: &Receipt, format: Format) -> std::io::Result<()> {
+fn print(opened: &Opened, receipt: &Receipt, format: Format) -> std::io::Result<()> {
     let mut out = out::stdout();
     let printed = match format {
         Format::Table | Format::Csv => receipt::run(&mut out, &receipt.run),
@@ -132,10 +132,12 @@ fn print(receipt: &Receipt, format: Format) -> std::io::Result<()> {
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
     }
     .and_then(|()| out.flush());
+    let words = ["dlq-tui", "resume", &receipt.run.id.0];
+    let resume = shell_words::join(words.into_iter().chain(opened.reach.iter().map(String::as_str)));
     if let Some(why) = &receipt.halted {
-        out::say(&format!("stopped: {why}; go on with `dlq-tui resume {}`", receipt.run.id));
+        out::say(&format!("stopped: {why}; go on with `{resume}`"));
     } else if receipt.run.state == RunState::Stopped {
-        out::say(&format!("stopped; go on with `dlq-tui resume {}`", receipt.run.id));
+        out::say(&format!("stopped; go on with `{resume}`"));
     }
     printed
 }

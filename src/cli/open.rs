@@ -38,6 +38,8 @@ pub struct Opened {
     clock: Timestamp,
     /// Jobs above which the number must be typed.
     pub confirm_count: u64,
+    /// The options by which another command line reaches the same store.
+    pub reach: Vec<String>,
     redactor: Redactor,
     ledger: std::path::PathBuf,
 }
@@ -177,7 +179,10 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let budget = session.budget(&origin);
     let surveyed = survey(session, origin, &budget).await?;
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
+    let mut reach = surveyed.origin.reach.clone();
+    reach.extend(session.connect.store.iter().flat_map(|store| ["--store".to_owned(), store.clone()]));
     Ok(Opened {
+        reach,
         deliver: deliver(&surveyed.origin),
         clock: desk.store.clock(),
         desk,

@@ -265,4 +265,5 @@ async fn a_run_of_which_nothing_could_be_done_has_failed() {
     ));
     let ended = user.run(&["replay", "--all", "--yes"]);
     assert!(ended.with(1).contains("accepted no job"), "{}", ended.err);
+    assert!(ended.err.contains("--source shop`"), "the line reaches the same source: {}", ended.err);
 }
