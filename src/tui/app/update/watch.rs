@@ -114,14 +114,18 @@ pub fn tell_dead(model: &mut Model) {
     }
 }
 
-/// And after a look: the totals are read seldom, and moved by what looks see in between. A row that both have met is
-/// counted twice until the totals are read again.
+/// And after a look: the totals are read seldom, and moved by what looks see in between. Totals that lie between the two
+/// looks were read between them, and knew a part of what came; others know of rows that no look can see, and a row that
+/// both have met is counted twice until the totals are read again.
 fn move_dead(model: &mut Model, before: Option<Count>) {
-    let by = |(before, after): (Count, Count)| (after.n as i64).saturating_sub(before.n as i64);
-    let by = before.zip(counted_dead(model)).map_or(0, by);
-    if let Some(dead) = header_dead(model).filter(|_| by != 0) {
-        *dead = Count { n: dead.n.saturating_add_signed(by), exactness: Exactness::Estimate };
+    let (Some(before), Some(after)) = (before, counted_dead(model)) else { return };
+    let Some(dead) = header_dead(model).filter(|_| before.n != after.n) else { return };
+    if (before.n.min(after.n)..=before.n.max(after.n)).contains(&dead.n) {
+        *dead = after;
+        return;
     }
+    let by = (after.n as i64).saturating_sub(before.n as i64);
+    *dead = Count { n: dead.n.saturating_add_signed(by), exactness: Exactness::Estimate };
 }
 
 fn header_dead(model: &mut Model) -> Option<&mut Count> {
