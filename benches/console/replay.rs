@@ -141,15 +141,7 @@ async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap_or_else(|e| panic!("{e}"));
     let filter = Filter::parse(&format!("error:{COHORT_CLASS} until:{until}")).unwrap_or_else(|e| panic!("{e:?}"));
-    let ask = Ask {
-        scope: Scope::Filter(filter),
-        action: Action::Replay,
-        reason: None,
-        pacing: Default::default(),
-        limit: None,
-        type_above: 100,
-        now: Timestamp::now(),
-    };
+    let ask = Ask::new(Scope::Filter(filter), Action::Replay, Timestamp::now());
     let writers = Writers::start(url, ground.layout);
     let meter = Meter::new(ground, url);
     meter.reset();

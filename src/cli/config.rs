@@ -30,7 +30,7 @@ struct Document<'a> {
 /// # Errors
 /// When the output cannot be written.
 pub fn run(session: &Session, args: &OutputArg) -> Result<Code> {
-    let settings = Config::settings(&session.paths)?;
+    let settings = Config::settings(&session.paths);
     let records = settings.iter().map(|Setting { key, value, origin }| Record { key, value, origin });
     let mut out = out::stdout();
     match args.output {

@@ -189,13 +189,7 @@ mod tests {
     use crate::domain::histogram::{Bar, Count};
 
     fn histogram(bars: &[(&str, u64)]) -> Histogram {
-        let bar = |(value, n): &(&str, u64)| Bar {
-            value: Some(Untrusted::from(*value)),
-            count: Count::exact(*n),
-            first_seen: None,
-            last_seen: None,
-            trend: Vec::new(),
-        };
+        let bar = |(value, n): &(&str, u64)| Bar::new(Some(Untrusted::from(*value)), Count::exact(*n));
         let total = Count::exact(bars.iter().map(|(_, n)| n).sum());
         let bars = bars.iter().map(bar).collect();
         Histogram { facet: Facet::Error, bars, total, as_of: Timestamp(0), progress: None }

@@ -88,6 +88,13 @@ pub struct Bar {
     pub trend: Vec<u32>,
 }
 
+impl Bar {
+    /// A bar of which nothing but its number is known.
+    pub fn new(value: Option<Untrusted>, count: Count) -> Bar {
+        Bar { value, count, first_seen: None, last_seen: None, trend: Vec::new() }
+    }
+}
+
 /// Counts of one facet under one filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
@@ -131,13 +138,7 @@ mod tests {
 
     #[test]
     fn the_largest_bar_comes_first_but_hours_are_in_the_order_of_time() {
-        let bar = |value: Option<&str>, n| Bar {
-            value: value.map(Untrusted::from),
-            count: Count::exact(n),
-            first_seen: None,
-            last_seen: None,
-            trend: Vec::new(),
-        };
+        let bar = |value: Option<&str>, n| Bar::new(value.map(Untrusted::from), Count::exact(n));
         let order = |facet: Facet| {
             let mut bars = [bar(Some("2026-11-20T03"), 1), bar(None, 7), bar(Some("2026-11-20T04"), 5)];
             bars.sort_by(|a, b| facet.order(a, b));

@@ -47,6 +47,13 @@ pub struct Ask {
     pub now: Timestamp,
 }
 
+impl Ask {
+    /// Asks for an action on all of a scope, at no special pace and without a reason.
+    pub fn new(scope: Scope, action: Action, now: Timestamp) -> Ask {
+        Ask { scope, action, reason: None, pacing: Pacing::default(), limit: None, type_above: TYPE_ABOVE, now }
+    }
+}
+
 /// Why there is no plan.
 #[derive(Debug, Error)]
 pub enum PlanError {

@@ -27,15 +27,7 @@ async fn desk(db: &TestDb, ledger: &Path) -> Desk {
 }
 
 async fn replay(desk: &Desk, ledger: &Ledger, ids: Vec<JobId>) {
-    let ask = Ask {
-        scope: Scope::Jobs(ids),
-        action: Action::Replay,
-        reason: None,
-        pacing: Default::default(),
-        limit: None,
-        type_above: 100,
-        now: Timestamp::now(),
-    };
+    let ask = Ask::new(Scope::Jobs(ids), Action::Replay, Timestamp::now());
     let plan = freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan");
     let progress = crate::run::progress();
     execute(desk, ledger, &plan.run, RunOptions::default(), &RunControl::new(), &progress).await.expect("a run");

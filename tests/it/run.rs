@@ -52,15 +52,7 @@ async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk
 
 async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Plan {
     let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
-    let ask = Ask {
-        scope,
-        action,
-        reason: Some("the gateway is back".into()),
-        pacing: Default::default(),
-        limit: None,
-        type_above: 100,
-        now: Timestamp::now(),
-    };
+    let ask = Ask { reason: Some("the gateway is back".into()), ..Ask::new(scope, action, Timestamp::now()) };
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
 
@@ -113,15 +105,7 @@ async fn a_receipts_numbers_are_those_of_the_tables() {
 /// A new run over the jobs of an old one: nothing is left to be done. Returns how many were.
 async fn go_again(desk: &Desk, ledger: &Ledger, run: &RunId) -> u64 {
     let scope = Scope::Run(run.clone(), Part::All);
-    let ask = Ask {
-        scope,
-        action: Action::Replay,
-        reason: None,
-        pacing: Default::default(),
-        limit: None,
-        type_above: 100,
-        now: Timestamp::now(),
-    };
+    let ask = Ask::new(scope, Action::Replay, Timestamp::now());
     match freeze(desk, ledger, ask, &budget(), |_| {}).await {
         Ok(plan) => go(desk, ledger, &plan.run).await.run.tally.done,
         Err(_) => 0,

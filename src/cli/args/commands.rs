@@ -67,7 +67,11 @@ pub struct StatsArgs {
     pub output: OutputArg,
 }
 
-fn facet(word: &str) -> Result<Facet, String> {
+/// Reads the word of a facet.
+///
+/// # Errors
+/// Lists the facets.
+pub fn facet(word: &str) -> Result<Facet, String> {
     Facet::from_word(word)
         .ok_or_else(|| format!("the facets are {}", Facet::ALL.iter().map(|f| f.word()).collect::<Vec<_>>().join(", ")))
 }

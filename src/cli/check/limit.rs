@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::cli::args::facet;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Pattern;
 use crate::domain::time::{exact_span, parse_span};
@@ -37,18 +38,14 @@ pub struct MaxGrowth {
 }
 
 impl Scope {
-    /// What the operator wrote in front of the number; nothing stands for all.
+    /// What the operator wrote in front of the number.
     fn parse(text: &str) -> Result<Scope, String> {
         if text == "total" {
             return Ok(Scope::Total);
         }
         let wrong = || format!("`{text}` is neither `total` nor FACET=VALUE, such as queue=billing");
         let (word, value) = text.split_once('=').ok_or_else(wrong)?;
-        let facet = Facet::from_word(word).ok_or_else(|| {
-            let known: Vec<&str> = Facet::ALL.iter().map(|f| f.word()).collect();
-            format!("`{word}` is no facet; the facets are {}", known.join(", "))
-        })?;
-        Ok(Scope::Each(facet, value.to_owned()))
+        Ok(Scope::Each(facet(word)?, value.to_owned()))
     }
 
     /// Whether a value of the facet is meant; an empty text stands for jobs that have none.

@@ -216,13 +216,7 @@ mod tests {
     use crate::domain::histogram::Bar;
 
     fn histogram() -> Histogram {
-        let bar = |value: Option<&str>, n| Bar {
-            value: value.map(Untrusted::from),
-            count: Count::exact(n),
-            first_seen: None,
-            last_seen: None,
-            trend: Vec::new(),
-        };
+        let bar = |value: Option<&str>, n| Bar::new(value.map(Untrusted::from), Count::exact(n));
         let bars = vec![bar(Some("billing"), 12), bar(Some("bill\u{1b}[31mred"), 3), bar(None, 1)];
         Histogram { facet: Facet::Queue, bars, total: Count::exact(16), as_of: Timestamp(0), progress: None }
     }

@@ -57,14 +57,14 @@ async fn write(opened: &Opened, args: &ExportArgs, filter: Filter, out: &mut imp
     if args.output == ExportFormat::Markdown {
         return note::write(opened, &filter, out).await;
     }
-    let columns = Printer::new(Format::Csv, &mut std::io::sink())?;
-    if args.output == ExportFormat::Csv {
-        Printer::new(Format::Csv, out)?;
-    }
+    let columns = match args.output {
+        ExportFormat::Csv => Some(Printer::new(Format::Csv, out)?),
+        _ => None,
+    };
     let (mut n, mut gone) = (0, 0);
     let mut walk = Walk::new(opened, filter, args.limit);
     while let Some(row) = walk.next().await? {
-        if args.output == ExportFormat::Csv {
+        if let Some(columns) = &columns {
             columns.row(out, &row)?;
         } else if let Some(detail) = opened.desk.store.detail(&row.id, &opened.budget).await? {
             let detail = opened.masked_detail(detail);

@@ -17,9 +17,7 @@ use super::exit::Code;
 use super::open::Opened;
 use super::{out, signal};
 use crate::domain::text::Clean;
-
-/// Share of the database's time that scrapes may take, however often they come: one part in fifty.
-const DUTY: u32 = 50;
+use crate::triage::live::DUTY;
 
 /// Serves until it is told to stop. A database that fails is told of as `dlq_up 0`, and tried again at the next scrape.
 ///
@@ -84,6 +82,7 @@ impl Scrapes {
     async fn sample(&self) -> Sample {
         let mut last = self.last.lock().await;
         if let Some(taken) = last.as_ref() {
+            // However often scrapes come.
             let serves = self.cache.max(taken.sample.cost.saturating_mul(DUTY));
             if taken.at.elapsed() < serves {
                 return taken.sample.clone();

@@ -133,13 +133,7 @@ mod tests {
     use crate::domain::histogram::Count;
 
     fn histogram(bars: &[(&str, u64)]) -> Histogram {
-        let bar = |(value, n): &(&str, u64)| Bar {
-            value: Some(Untrusted::from(*value)),
-            count: Count::exact(*n),
-            first_seen: None,
-            last_seen: None,
-            trend: Vec::new(),
-        };
+        let bar = |(value, n): &(&str, u64)| Bar::new(Some(Untrusted::from(*value)), Count::exact(*n));
         let bars: Vec<Bar> = bars.iter().map(bar).collect();
         Histogram { facet: Facet::Error, total: Count::exact(0), bars, as_of: Timestamp(0), progress: None }
     }

@@ -55,12 +55,8 @@ impl SqlStore {
             };
             *values.entry(value).or_default() += estimate(*share);
         }
-        let bar = |(value, n): (&Option<String>, &u64)| Bar {
-            value: untrusted(value),
-            count: Count { n: *n, exactness: Exactness::Estimate },
-            first_seen: None,
-            last_seen: None,
-            trend: Vec::new(),
+        let bar = |(value, n): (&Option<String>, &u64)| {
+            Bar::new(untrusted(value), Count { n: *n, exactness: Exactness::Estimate })
         };
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
         bars.sort_by(|a, b| facet.order(a, b));

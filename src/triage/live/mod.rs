@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub use growth::Growth;
 pub use news::Since;
-pub use poll::{Poll, reconcile_after};
+pub use poll::{DUTY, Poll, reconcile_after};
 
 use self::growth::Arrivals;
 use self::news::News;
@@ -249,7 +249,7 @@ fn by_bucket(cells: &[Cell]) -> Recent {
 }
 
 fn empty(value: Value) -> Bar {
-    Bar { value, count: Count::exact(0), first_seen: None, last_seen: None, trend: Vec::new() }
+    Bar::new(value, Count::exact(0))
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

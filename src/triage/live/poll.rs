@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Share of the database's time that watching may take: one part in fifty.
-const DUTY: u32 = 50;
+pub const DUTY: u32 = 50;
 /// The longest interval of looks that are answered.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Waits after failures: the first, and the longest.

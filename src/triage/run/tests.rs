@@ -53,15 +53,7 @@ impl Bench {
     }
 
     async fn plan_paced(&self, scope: Scope, action: Action, pacing: Pacing) -> Result<Plan, PlanError> {
-        let ask = Ask {
-            scope,
-            action,
-            reason: None,
-            pacing,
-            limit: None,
-            type_above: 100,
-            now: Timestamp(1_795_144_329_000_000),
-        };
+        let ask = Ask { pacing, ..Ask::new(scope, action, Timestamp(1_795_144_329_000_000)) };
         freeze(&self.fake.desk(), &self.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await
     }
 
@@ -510,15 +502,7 @@ async fn times_of_a_filter_count_from_the_sources_clock() {
 async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
     let bench = Bench::new(30).await;
     let budget = Budget::new(Duration::from_secs(1));
-    let ask = Ask {
-        scope: Scope::Filter(Filter::all()),
-        action: Action::Replay,
-        reason: None,
-        pacing: Default::default(),
-        limit: None,
-        type_above: 100,
-        now: Timestamp(1_795_144_329_000_000),
-    };
+    let ask = Ask::new(Scope::Filter(Filter::all()), Action::Replay, Timestamp(1_795_144_329_000_000));
     let cancel = budget.cancel.clone();
     let mut told = Vec::new();
     let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |progress| {

@@ -239,13 +239,7 @@ fn changes(cells: Vec<Cell>) -> Changes {
 
 /// A complete count.
 fn counted(bars: &[(&str, u64)]) -> HistogramStep {
-    let bar = |(value, n): &(&str, u64)| Bar {
-        value: Some((*value).into()),
-        count: Count::exact(*n),
-        first_seen: None,
-        last_seen: None,
-        trend: Vec::new(),
-    };
+    let bar = |(value, n): &(&str, u64)| Bar::new(Some((*value).into()), Count::exact(*n));
     let histogram = Histogram {
         facet: Facet::Error,
         bars: bars.iter().map(bar).collect(),

@@ -9,7 +9,6 @@ use tokio::time::{Instant, sleep};
 use super::session::{Going, Session};
 use super::world::Fact;
 use crate::domain::action::Action;
-use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::triage::freeze::{Ask, freeze};
@@ -31,8 +30,7 @@ impl Session {
         going: &Going,
     ) -> Result<Plan, String> {
         let desk = self.store().map_err(|e| e.to_string())?.desk;
-        let (pacing, limit) = (Pacing::default(), None);
-        let ask = Ask { scope, action, reason, pacing, limit, type_above: self.confirm_count, now: Timestamp::now() };
+        let ask = Ask { reason, type_above: self.confirm_count, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
         freeze(&desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
     }

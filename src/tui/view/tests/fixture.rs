@@ -224,7 +224,7 @@ pub fn nasty(size: (u16, u16)) -> Model {
         bar.value = nasty(n);
         bar.count.exactness = [Exactness::Estimate, Exactness::AtLeast, Exactness::Exact][n % 3];
     }
-    bars.push(Bar { value: None, count: Count::exact(0), first_seen: None, last_seen: None, trend: Vec::new() });
+    bars.push(Bar::new(None, Count::exact(0)));
     bars.push(Bar {
         value: text("max"),
         count: Count::exact(u64::MAX),
