@@ -98,6 +98,20 @@ async fn the_live_table_may_have_any_name_that_the_database_allows() {
 }
 
 #[tokio::test]
+async fn a_name_with_a_dot_means_the_table_of_the_stores_own_schema_before_a_table_of_another() {
+    for db in harness::every_engine("dotted").await.into_iter().filter(|db| db.engine == harness::Engine::Postgres) {
+        Layout::DeadLetterJobs.seed(&db, 5).await;
+        db.execute("create schema shop; create table shop.jobs (like jobs including all)").await;
+        db.execute("alter table jobs rename to \"shop.jobs\"").await;
+        let to = ReplayDestination::Table("shop.jobs".to_owned());
+        let store = store_to(&db, Layout::DeadLetterJobs, to).await;
+        let page = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
+        apply(&store, batch(Action::Replay, [page[0].row.id.clone()])).await;
+        assert_eq!((db.count("\"shop.jobs\"").await, db.count("shop.jobs").await), (1, 0));
+    }
+}
+
+#[tokio::test]
 async fn a_replayed_job_is_enqueued_decoded_and_exact_and_the_row_names_its_new_id() {
     for db in harness::every_engine("exact").await {
         Layout::DeadLetterJobs.install(&db).await;

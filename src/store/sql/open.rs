@@ -32,7 +32,7 @@ pub struct Found {
     unsafe_to_write: Option<String>,
     columns: Table,
     /// The tables that were asked for along with it.
-    seen: Arc<Catalogue>,
+    seen: Arc<Seen>,
 }
 
 impl Found {
@@ -80,11 +80,13 @@ pub enum ReplayDestination {
 }
 
 impl ReplayDestination {
-    /// The live table's name without its schema, where it is one.
-    fn table_name(&self) -> Option<&str> {
+    /// The tables that the name of a live table can mean.
+    fn table_names(&self, own_schema: &str) -> Vec<String> {
         match self {
-            ReplayDestination::Table(name) => Some(name.split_once('.').map_or(name, |(_, table)| table)),
-            _ => None,
+            ReplayDestination::Table(name) => {
+                places(own_schema, name).into_iter().map(|(_, table)| table.to_owned()).collect()
+            }
+            ReplayDestination::None | ReplayDestination::Command => Vec::new(),
         }
     }
 }
@@ -124,6 +126,14 @@ impl Destination {
 /// Schemas with their tables, in the catalogue's order (the default schema first).
 type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
 
+/// What the catalogue said of some tables.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    /// The tables that it was asked for.
+    names: Vec<String>,
+    catalogue: Catalogue,
+}
+
 /// Connects to a database and finds every layout in it that the adapters know, in every schema that the role sees. The
 /// destination of replayed jobs is looked at along with them.
 ///
@@ -139,11 +149,12 @@ pub async fn survey(
     let dialect = target.dialect();
     let specs = specs(adapters, dialect);
     let mut names = names(&specs);
-    names.extend(destination.table_name().map(str::to_owned));
+    // Which schema is the store's own is not known yet, and makes no difference to the names.
+    names.extend(destination.table_names(""));
     let statements = catalogue_statement(dialect, &names);
     let (engine, mut results) = Engine::connect_reading(target, options, statements.as_slice(), budget).await?;
     let catalogue = catalogue(results.pop().unwrap_or_default())?;
-    Ok((engine, matched(&specs, catalogue)))
+    Ok((engine, matched(&specs, Seen { names, catalogue })))
 }
 
 /// Finds every layout that the adapters know, in every schema that the role sees.
@@ -152,8 +163,9 @@ pub async fn survey(
 /// When the catalogue cannot be read.
 pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
     let specs = specs(adapters, engine.dialect());
-    let catalogue = read_catalogue(engine, &names(&specs), budget).await?;
-    Ok(matched(&specs, catalogue))
+    let names = names(&specs);
+    let catalogue = read_catalogue(engine, &names, budget).await?;
+    Ok(matched(&specs, Seen { names, catalogue }))
 }
 
 type Specs<'a> = Vec<(&'a Adapter, &'a Spec)>;
@@ -172,10 +184,10 @@ fn names(specs: &Specs<'_>) -> Vec<String> {
 }
 
 /// The layouts that a catalogue holds.
-fn matched(specs: &Specs<'_>, catalogue: Catalogue) -> Detection {
-    let catalogue = Arc::new(catalogue);
+fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
+    let seen = Arc::new(seen);
     let mut detection = Detection::default();
-    for (schema, tables) in &*catalogue {
+    for (schema, tables) in &seen.catalogue {
         for (adapter, spec) in specs {
             let Some(table) = tables.get(&spec.table) else { continue };
             let reasons = fit(spec, |name| tables.get(name));
@@ -189,7 +201,7 @@ fn matched(specs: &Specs<'_>, catalogue: Catalogue) -> Detection {
                         .chain(spec.detect.tables.keys())
                         .find_map(|name| without_transactions(name, tables.get(name)?)),
                     columns: table.clone(),
-                    seen: Arc::clone(&catalogue),
+                    seen: Arc::clone(&seen),
                 });
             } else {
                 let schema = Some(schema.clone());
@@ -198,7 +210,7 @@ fn matched(specs: &Specs<'_>, catalogue: Catalogue) -> Detection {
         }
     }
     for (adapter, spec) in specs {
-        if !catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table)) {
+        if !seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table)) {
             let reasons = vec![format!("there is no table {}", spec.table)];
             detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
         }
@@ -315,7 +327,7 @@ async fn check_destination(
     engine: &Engine,
     layout: &Layout,
     wanted: &ReplayDestination,
-    seen: &Catalogue,
+    seen: &Seen,
     budget: &Budget,
 ) -> Result<Destination> {
     let name = match wanted {
@@ -336,13 +348,12 @@ async fn check_destination(
         Some((schema, table, reasons))
     };
     let quoted = |schema: &str, table: &str| format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table));
-    let found = match look(seen) {
-        Some((schema, table, reasons)) if reasons.is_empty() => Some((schema, table, reasons)),
-        // It was not asked for then, or has been mended since.
-        _ => {
-            let tables: Vec<String> = places.iter().map(|(_, table)| (*table).to_owned()).collect();
-            look(&read_catalogue(engine, &tables, budget).await?)
-        }
+    let tables = wanted.table_names(&layout.schema);
+    // A table that was not asked for then may be the one that is meant; and one that did not fit may be mended since.
+    let asked = tables.iter().all(|table| seen.names.contains(table));
+    let found = match look(&seen.catalogue).filter(|(_, _, reasons)| asked && reasons.is_empty()) {
+        Some(found) => Some(found),
+        None => look(&read_catalogue(engine, &tables, budget).await?),
     };
     Ok(match found {
         None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
