@@ -152,6 +152,6 @@ mod tests {
         let line = text.lines().find(|line| line.starts_with("dlq_dead_jobs_by_error{")).expect("the error");
         assert!(line.contains("error=\"A\\\"b\\\\c") && line.ends_with("} 5"), "{line}");
         let away = Sample { fault: Some("away".into()), ..Sample::default() }.text("s", "t").expect("text");
-        assert!(away.contains("} 0") && !away.contains("dlq_deaths_5m"), "{away}");
+        assert!(away.contains("dlq_up{source=\"s\",store=\"t\"} 0\n") && !away.contains("dlq_deaths_5m"), "{away}");
     }
 }

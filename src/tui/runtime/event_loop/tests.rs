@@ -51,6 +51,8 @@ impl Program for Scribe {
 struct Paper {
     notes: Notes,
     flows: watch::Receiver<bool>,
+    /// Takes no further byte from the next frame on.
+    jam: Rc<RefCell<Option<watch::Sender<bool>>>>,
 }
 
 impl Screen for Paper {
@@ -65,6 +67,9 @@ impl Screen for Paper {
 
     fn draw<P: Program>(&mut self, _: &mut P, _: Timestamp) -> io::Result<()> {
         self.notes.borrow_mut().push("frame".into());
+        if let Some(flows) = self.jam.borrow_mut().take() {
+            flows.send_replace(false);
+        }
         Ok(())
     }
 
@@ -148,6 +153,7 @@ struct Hands {
     facts: UnboundedSender<Fact>,
     signals: UnboundedSender<Signal>,
     flows: watch::Sender<bool>,
+    jam: Rc<RefCell<Option<watch::Sender<bool>>>>,
 }
 
 impl Hands {
@@ -174,15 +180,16 @@ fn fakes(script: Vec<Vec<Effect>>) -> (Fake, Hands) {
     let (facts_in, facts) = unbounded_channel();
     let (signals_in, signals) = unbounded_channel();
     let (flows_in, flows) = watch::channel(true);
+    let jam = Rc::default();
     let looping = EventLoop::new(
         Scribe { notes: notes.clone(), script: script.into(), watches: false },
-        Paper { notes: notes.clone(), flows },
+        Paper { notes: notes.clone(), flows, jam: Rc::clone(&jam) },
         Script { events, notes: notes.clone() },
         Outside { notes: notes.clone() },
         Wires { signals, facts },
         || Timestamp(0),
     );
-    (looping, Hands { notes, events: events_in, facts: facts_in, signals: signals_in, flows: flows_in })
+    (looping, Hands { notes, events: events_in, facts: facts_in, signals: signals_in, flows: flows_in, jam })
 }
 
 /// Runs the loop beside a script of what happens, and returns why it ended.
@@ -293,6 +300,16 @@ async fn a_frame_is_shown_when_the_terminal_has_taken_it_and_not_when_it_is_draw
         hands.flows.send_replace(true);
         settle().await;
         assert_eq!(hands.notes(), ["frame", "shown"]);
+        sleep(FRAME).await;
+        hands.jam.replace(Some(hands.flows.clone()));
+        hands.key('c');
+        settle().await;
+        hands.key('d');
+        settle().await;
+        assert_eq!(hands.notes(), ["key c", "frame", "key d"], "drawn, and not yet on the terminal");
+        hands.flows.send_replace(true);
+        settle().await;
+        assert_eq!(hands.notes().first().map(String::as_str), Some("shown"));
         hands.key('q');
     })
     .await;
