@@ -420,7 +420,8 @@ async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
 
 #[tokio::test]
 async fn a_paused_run_waits_and_a_stop_ends_the_pause() {
-    let bench = Bench::new(30).await;
+    // Far more batches than can pass unseen before the stop, on however busy a machine.
+    let bench = Bench::new(600).await;
     let run = bench.all(Action::Replay).await;
     bench.control.pause();
     let mut progress = bench.progress.subscribe();
