@@ -13,6 +13,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
+use crate::domain::options::Options;
 use crate::domain::pacing::Pacing;
 use crate::ledger::Ledger;
 use crate::triage::freeze::{Ask, PlanError, freeze};
@@ -29,7 +30,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         scope,
         action,
         reason: args.reason.clone(),
-        pacing: pacing(args, action)?,
+        options: options(args, action)?,
         limit: args.limit,
         type_above: opened.confirm_count,
         now: opened.now,
@@ -71,12 +72,12 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
     }
 }
 
-/// How fast the command line wants it.
-fn pacing(args: &ActArgs, action: Action) -> Result<Pacing> {
+/// What the command line asks for beside verb and jobs.
+fn options(args: &ActArgs, action: Action) -> Result<Options> {
     if args.spread.is_some() && action != Action::Replay {
         return Err(Fault::usage(format!("--spread is for replay: jobs that one {action}s run at no time")).into());
     }
-    Ok(Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) })
+    Ok(Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) }.into())
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::record::RowRecord;
 use crate::domain::histogram::grouped;
-use crate::domain::pacing::Pacing;
+use crate::domain::options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, Tally};
@@ -24,7 +24,7 @@ pub struct PlanRecord<'a> {
     oldest: Option<String>,
     newest: Option<String>,
     sample: Vec<RowRecord<'a>>,
-    pacing: Pacing,
+    options: &'a Options,
     warnings: &'a [String],
     notes: &'a [String],
 }
@@ -55,7 +55,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
             oldest: plan.span.map(|(from, _)| from.to_rfc3339()),
             newest: plan.span.map(|(_, to)| to.to_rfc3339()),
             sample: plan.sample.iter().map(RowRecord::from).collect(),
-            pacing: plan.pacing,
+            options: &plan.options,
             warnings: &plan.warnings,
             notes: &plan.notes,
         }
@@ -74,7 +74,7 @@ pub struct RunRecord<'a> {
     resolved: &'a str,
     reason: Option<&'a str>,
     operator: OperatorRecord<'a>,
-    pacing: Pacing,
+    options: &'a Options,
     frozen_at: String,
     started_at: Option<String>,
     ended_at: Option<String>,
@@ -119,7 +119,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
                 host: &operator.host,
                 ssh_client: operator.ssh_client.as_deref(),
             },
-            pacing: intent.pacing,
+            options: &intent.options,
             frozen_at: intent.frozen_at.to_rfc3339(),
             started_at: run.started_at.map(Timestamp::to_rfc3339),
             ended_at: run.ended_at.map(Timestamp::to_rfc3339),
@@ -143,8 +143,8 @@ pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     if let Some((from, to)) = plan.span {
         writeln!(out, "  died       {from} … {to}")?;
     }
-    if !plan.pacing.is_free() {
-        writeln!(out, "  pace       {}", plan.pacing)?;
+    if !plan.options.is_plain() {
+        writeln!(out, "  options    {}", plan.options)?;
     }
     shares(out, "by error", &plan.by_error)?;
     shares(out, "by class", &plan.by_class)?;
@@ -181,8 +181,8 @@ pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
     if let Some(reason) = &intent.reason {
         writeln!(out, "  reason       {}", Clean::line(reason))?;
     }
-    if !intent.pacing.is_free() {
-        writeln!(out, "  pace         {}", intent.pacing)?;
+    if !intent.options.is_plain() {
+        writeln!(out, "  options      {}", intent.options)?;
     }
     let operator = &intent.operator;
     let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();

@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod job;
 pub mod json;
 pub mod notation;
+pub mod options;
 pub mod pacing;
 pub mod redact;
 pub mod secret;

@@ -27,7 +27,7 @@ impl Ledger {
     /// When the record cannot be kept: then nothing may be acted on.
     pub async fn create_run(&self, intent: &RunIntent) -> Result<RunId> {
         let operator = &intent.operator;
-        let options = serde_json::to_string(&intent.pacing).map_err(|e| LedgerError::Refused(e.to_string()))?;
+        let options = serde_json::to_string(&intent.options).map_err(|e| LedgerError::Refused(e.to_string()))?;
         for nth in 0..ID_TRIES {
             let id = id::candidate(intent.frozen_at, nth);
             let made = sqlx::query(

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::domain::action::Action;
 use crate::domain::job::{JobId, State};
-use crate::domain::pacing::Pacing;
+use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -94,8 +94,8 @@ pub struct RunIntent {
     pub reason: Option<String>,
     /// Who.
     pub operator: Operator,
-    /// How fast.
-    pub pacing: Pacing,
+    /// What was asked for beside verb and jobs.
+    pub options: Options,
     /// When the cohort was frozen.
     pub frozen_at: Timestamp,
 }

@@ -8,7 +8,7 @@ use super::model::{Operator, Run, RunId, RunIntent, RunState, Tally};
 use super::open::Ledger;
 use super::tally;
 use crate::domain::action::Action;
-use crate::domain::pacing::Pacing;
+use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
 
 impl Ledger {
@@ -158,7 +158,7 @@ impl Head {
                 resolved: row.try_get("resolved")?,
                 reason: row.try_get("reason")?,
                 operator: operator(row)?,
-                pacing: pacing(row.try_get("options")?)?,
+                options: options(row.try_get("options")?)?,
                 frozen_at: Timestamp(row.try_get("frozen_at")?),
             },
             state: RunState::from_word(&state).ok_or_else(|| unknown(&state))?,
@@ -170,10 +170,10 @@ impl Head {
 }
 
 /// The options of a run as they are kept; runs of earlier versions have none.
-fn pacing(kept: Option<String>) -> sqlx::Result<Pacing> {
+fn options(kept: Option<String>) -> sqlx::Result<Options> {
     match kept {
         Some(text) => serde_json::from_str(&text).map_err(|e| sqlx::Error::Decode(Box::new(e))),
-        None => Ok(Pacing::default()),
+        None => Ok(Options::default()),
     }
 }
 

@@ -21,7 +21,7 @@ fn intent(action: Action) -> RunIntent {
         filter: "error:Boom".into(),
         resolved: "error:Boom".into(),
         reason: Some("the gateway is back".into()),
-        pacing: Pacing { rate: Some(200.0), ..Pacing::default() },
+        options: Pacing { rate: Some(200.0), ..Pacing::default() }.into(),
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
         frozen_at: T,
     }

@@ -11,7 +11,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow, State};
-use crate::domain::pacing::Pacing;
+use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
@@ -37,8 +37,8 @@ pub struct Ask {
     pub action: Action,
     /// Why, in the operator's words.
     pub reason: Option<String>,
-    /// How fast.
-    pub pacing: Pacing,
+    /// What was asked for beside verb and jobs.
+    pub options: Options,
     /// Jobs at the most, the newest first; the rest is left out of the plan.
     pub limit: Option<u64>,
     /// Number of jobs above which the number must be typed; [`TYPE_ABOVE`] unless the config says otherwise.
@@ -50,7 +50,7 @@ pub struct Ask {
 impl Ask {
     /// Asks for an action on all of a scope, at no special pace and without a reason.
     pub fn new(scope: Scope, action: Action, now: Timestamp) -> Ask {
-        Ask { scope, action, reason: None, pacing: Pacing::default(), limit: None, type_above: TYPE_ABOVE, now }
+        Ask { scope, action, reason: None, options: Options::default(), limit: None, type_above: TYPE_ABOVE, now }
     }
 }
 
@@ -128,7 +128,7 @@ fn intent(desk: &Desk, ask: &Ask, resolved: String) -> RunIntent {
         resolved,
         reason: ask.reason.clone(),
         operator: desk.operator.clone(),
-        pacing: ask.pacing,
+        options: ask.options.clone(),
         frozen_at: ask.now,
     }
 }
@@ -280,7 +280,7 @@ async fn plan(
         span: split.span,
         sample,
         warnings: warnings(ask, &split, replayed, missing, count),
-        pacing: ask.pacing,
+        options: ask.options.clone(),
         notes: Vec::new(),
         confirm: confirm(ask.action, count, ask.type_above, desk.production),
     })

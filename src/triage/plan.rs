@@ -3,7 +3,7 @@
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, JobRow};
-use crate::domain::pacing::Pacing;
+use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Part, RunId};
@@ -42,8 +42,8 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// What the adapter says of this verb.
     pub notes: Vec<String>,
-    /// How fast, where that was asked for.
-    pub pacing: Pacing,
+    /// What was asked for beside verb and jobs.
+    pub options: Options,
     /// What it takes to confirm.
     pub confirm: Confirm,
 }

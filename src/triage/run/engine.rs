@@ -160,7 +160,7 @@ impl<'a> Engine<'a> {
         let spread = self.spread();
         let defers = self.desk.store.info().defers;
         let mut pace = Pace::new(self.rate(spread.filter(|_| !defers)));
-        let most = self.run.intent.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
+        let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
         let mut size = match self.options.deliver {
             Some(_) => BatchSize::fixed(most.min(DELIVERY)),
             None => BatchSize::adaptive(most),
@@ -198,13 +198,13 @@ impl<'a> Engine<'a> {
     /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
     /// that it goes on where it was.
     fn spread(&self) -> Option<Spread> {
-        let over = self.run.intent.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
+        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
         Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.tally.planned))
     }
 
     /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
     fn rate(&self, spread: Option<Spread>) -> Option<f64> {
-        let asked = self.options.rate.or(self.run.intent.pacing.rate);
+        let asked = self.options.rate.or(self.run.intent.options.pacing.rate);
         let spread = spread.map(Spread::rate);
         [asked, spread].into_iter().flatten().reduce(f64::min)
     }
@@ -213,7 +213,7 @@ impl<'a> Engine<'a> {
     async fn sweep(&mut self) -> Result<(), Halt> {
         let defers = self.desk.store.info().defers;
         let mut pace = Pace::new(self.rate(self.spread().filter(|_| !defers)));
-        let most = pace.cap(self.run.intent.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
+        let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
             let locked = self.ledger.jobs(&self.run.id, Part::Locked, after, most).await?;

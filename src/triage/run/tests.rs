@@ -53,7 +53,7 @@ impl Bench {
     }
 
     async fn plan_paced(&self, scope: Scope, action: Action, pacing: Pacing) -> Result<Plan, PlanError> {
-        let ask = Ask { pacing, ..Ask::new(scope, action, Timestamp(1_795_144_329_000_000)) };
+        let ask = Ask { options: pacing.into(), ..Ask::new(scope, action, Timestamp(1_795_144_329_000_000)) };
         freeze(&self.fake.desk(), &self.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await
     }
 
@@ -594,7 +594,7 @@ async fn a_spread_paces_the_replay_itself_where_no_time_can_be_given() {
     let run = bench.paced(pacing).await;
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
-    assert_eq!(receipt.run.intent.pacing, pacing);
+    assert_eq!(receipt.run.intent.options.pacing, pacing);
     // Batches of ten at 25 jobs a second: the third waits for two of them.
     assert!(receipt.elapsed >= Duration::from_millis(800), "{:?}", receipt.elapsed);
 }

@@ -202,7 +202,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
-        pacing: Default::default(),
+        options: Default::default(),
         confirm,
     }
 }
@@ -216,7 +216,7 @@ fn run(id: &str) -> Run {
         resolved: String::new(),
         reason: None,
         operator: Operator::default(),
-        pacing: Default::default(),
+        options: Default::default(),
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };

@@ -202,7 +202,7 @@ async fn jobs_are_spread_over_a_time_on_every_engine_and_in_the_order_of_the_run
                 "json",
             ];
             let receipt = user.json(&command);
-            assert_eq!((receipt["done"].as_u64(), receipt["pacing"]["spread_s"].as_u64()), (Some(dead), Some(3_600)));
+            assert_eq!((receipt["done"].as_u64(), receipt["options"]["spread_s"].as_u64()), (Some(dead), Some(3_600)));
             let (table, column) = match layout {
                 Layout::DlqEvents => ("dlq_events where status = 'PENDING' and retry_count = 0 and", "retry_after"),
                 _ => ("jobs where", "run_after"),

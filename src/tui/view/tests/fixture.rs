@@ -289,7 +289,7 @@ pub fn plan(confirm: Confirm) -> Plan {
         sample: (0..5).map(|n| row(n, &NIGHT[n], 4 + n as u64 * 70)).collect(),
         warnings: vec!["12 of them were replayed before".into()],
         notes: vec!["A new ActiveJob with executions 0 is put into jobs; the dead row becomes resolved.".into()],
-        pacing: Default::default(),
+        options: Default::default(),
         confirm,
     }
 }
@@ -329,7 +329,7 @@ pub fn run() -> Run {
         resolved: "error:/Timeout/ at:>=2026-11-20T01:12:13Z".into(),
         reason: Some("pay.example is back".into()),
         operator,
-        pacing: Default::default(),
+        options: Default::default(),
         frozen_at: ago(60),
     };
     Run {
