@@ -4,6 +4,7 @@ use super::build::Sql;
 use super::dialect::{BatchRow, speech};
 use super::engine::{Engine, Statement};
 use super::layout::Layout;
+use super::message::push_expr;
 use super::open::Found;
 use super::steps::{Fill, expand, push};
 use crate::adapter::{Adapter, Field, Kind, Spec, Verb};
@@ -105,8 +106,9 @@ fn field_piece(layout: &Layout, what: String, field: &Field) -> Piece {
     let expr = layout.expr(field);
     let offset = field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start);
     let mut sql = Sql::new(layout.speech);
-    let out = layout.speech.contract(&expr.raw, expr.kind);
-    sql.push(&format!("SELECT {out} FROM {} AS t", layout.table));
+    sql.push("SELECT ");
+    push_expr(&mut sql, layout, &expr, &Fill::of(layout, None));
+    sql.push(&format!(" FROM {} AS t", layout.table));
     Piece { what, offset, statement: sql.done() }
 }
 
