@@ -29,11 +29,11 @@ use crate::harness::{Engine as Database, TestDb, every_engine};
 /// Layouts whose replay adds a row to a live table, where a job that was replayed twice can be seen.
 const MOVING: [Layout; 2] = [Layout::DeadLetterJobs, Layout::JobsDlq];
 
-fn budget() -> Budget {
+pub fn budget() -> Budget {
     Budget::new(Duration::from_secs(30))
 }
 
-async fn desk(url: &str, table: &str) -> Desk {
+pub async fn desk(url: &str, table: &str) -> Desk {
     desk_to(url, table, ReplayDestination::Table("jobs".to_owned())).await
 }
 
@@ -68,11 +68,11 @@ pub fn progress() -> watch::Sender<RunProgress> {
     })
 }
 
-fn options() -> RunOptions {
+pub fn options() -> RunOptions {
     RunOptions { batch: 50, retry: Duration::from_millis(20), ..RunOptions::default() }
 }
 
-async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
+pub async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
     execute(desk, ledger, run, options(), &RunControl::new(), &progress()).await.expect("a receipt")
 }
 
@@ -175,7 +175,7 @@ async fn a_process_that_is_to_be_killed() {
     go(&desk(url, table).await, &ledger, &RunId(run.to_owned())).await;
 }
 
-fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child {
+pub fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child {
     let told = [&db.url, layout.table(), &ledger.path().display().to_string(), &run.0].join("\n");
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--ignored", "--exact", "run::a_process_that_is_to_be_killed"])
