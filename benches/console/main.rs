@@ -122,7 +122,7 @@ async fn measure(args: &Args) -> String {
         tell(replay::measure(&ground, &many.url, jobs, runs, &budget).await);
     }
     if wanted("batch") {
-        let (jobs, rounds) = if args.small { (2_000, 1) } else { (10_000, 3) };
+        let (jobs, rounds) = if args.small { (2_000, 1) } else { (10_000, 5) };
         tell(batch::measure(&ground, &many.url, jobs, rounds, &budget).await);
     }
     if wanted("workers") {
