@@ -35,6 +35,7 @@ fn frozen(n: usize) -> Frozen {
         at: Some(Timestamp(T.0 + n as i64)),
         state: State::Dead,
         native: None,
+        lineage: None,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
-use crate::store::{Availability, Budget, Cursor, Entry, Frozen, StoreError};
+use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
 
 /// Jobs above which the number must be typed.
 pub const TYPE_ABOVE: u64 = 100;
@@ -187,7 +187,7 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             missing += chunk.len().saturating_sub(found.len()) as u64;
             self.progress.examined += chunk.len() as u64;
             self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
-            self.add(found.into_iter().map(frozen).collect()).await?;
+            self.add(found.into_iter().map(Frozen::of).collect()).await?;
         }
         Ok(missing)
     }
@@ -246,10 +246,6 @@ pub fn replays_pass(filter: &Filter, times: u64) -> bool {
         _ => false,
     };
     filter.clauses().iter().filter(|c| c.key == Key::Replayed).all(|c| c.any.iter().any(holds) != c.negated)
-}
-
-fn frozen(entry: Entry) -> Frozen {
-    Frozen::of(entry.row)
 }
 
 async fn plan(
