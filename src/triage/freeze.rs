@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::Desk;
 use super::plan::{Confirm, Plan, Scope, Share};
 use super::progress::FreezeProgress;
+use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
@@ -17,8 +18,6 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
 use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
 
-/// Jobs above which the number must be typed.
-pub const TYPE_ABOVE: u64 = 100;
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;
 /// Jobs shown as an example.
@@ -41,8 +40,8 @@ pub struct Ask {
     pub options: Options,
     /// Jobs at the most, the newest first; the rest is left out of the plan.
     pub limit: Option<u64>,
-    /// Number of jobs above which the number must be typed; [`TYPE_ABOVE`] unless the config says otherwise.
-    pub type_above: u64,
+    /// From where on the number must be typed, and how often a job may have been replayed.
+    pub thresholds: Thresholds,
     /// The present instant by our clock, for the record; a filter's times count from the source's.
     pub now: Timestamp,
 }
@@ -50,7 +49,15 @@ pub struct Ask {
 impl Ask {
     /// Asks for an action on all of a scope, at no special pace and without a reason.
     pub fn new(scope: Scope, action: Action, now: Timestamp) -> Ask {
-        Ask { scope, action, reason: None, options: Options::default(), limit: None, type_above: TYPE_ABOVE, now }
+        Ask {
+            scope,
+            action,
+            reason: None,
+            options: Options::default(),
+            limit: None,
+            thresholds: Thresholds::default(),
+            now,
+        }
     }
 }
 
@@ -278,7 +285,7 @@ async fn plan(
         warnings: warnings(ask, &split, replayed, missing, count),
         options: ask.options.clone(),
         notes: Vec::new(),
-        confirm: confirm(ask.action, count, ask.type_above, desk.production),
+        confirm: confirm(ask.action, count, ask.thresholds.confirm_count, desk.production),
     })
 }
 
