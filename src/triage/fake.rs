@@ -54,6 +54,8 @@ pub(crate) struct Data {
     pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
+    /// The jobs that show that they were replayed by the run at hand, where rows show such a thing.
+    pub(crate) traces: Option<Vec<u64>>,
     /// Transactions and whether they were committed, where the database remembers that.
     pub(crate) endings: Option<Vec<bool>>,
 }
@@ -77,6 +79,7 @@ impl Fake {
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
             defers: false,
             renames: false,
+            remembers: false,
             notation: Arc::default(),
             read_only: None,
         };
@@ -309,6 +312,17 @@ impl Store for Fake {
             None => Ending::Unknown,
         };
         Box::pin(async move { Ok(ending) })
+    }
+
+    fn traced<'a>(
+        &'a self,
+        _: Action,
+        _: &'a str,
+        _: &'a [JobId],
+        _: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        let traces = self.with(|data| data.traces.clone());
+        Box::pin(async { Ok(traces.map(|ids| ids.iter().map(|id| JobId::new(id.to_string())).collect())) })
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

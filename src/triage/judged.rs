@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 use super::freeze::replays_pass;
-use crate::domain::action::Fate;
+use crate::domain::action::{Action, Fate};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::fingerprint::Fingerprint;
@@ -221,6 +221,16 @@ impl<S: Store> Store for Judged<S> {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         self.store.apply(batch, budget)
+    }
+
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        self.store.traced(action, run, ids, budget)
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {

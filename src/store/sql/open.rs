@@ -278,6 +278,7 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         actions,
         defers: defers(verbs.replay.as_ref(), destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
+        remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
     }

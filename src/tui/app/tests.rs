@@ -163,6 +163,7 @@ fn opened() -> Opened {
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
         defers: true,
         renames: false,
+        remembers: true,
         notation: Arc::default(),
         read_only: None,
     };

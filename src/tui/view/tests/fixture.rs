@@ -127,6 +127,7 @@ fn opened() -> Opened {
         actions,
         defers: true,
         renames: false,
+        remembers: true,
         notation: Arc::default(),
         read_only: None,
     };
