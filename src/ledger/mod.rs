@@ -8,12 +8,14 @@ mod batches;
 mod cohort;
 mod error;
 mod hold;
+mod home;
 mod id;
 mod jobs;
 mod model;
 mod open;
 mod runs;
 mod tally;
+mod text;
 mod witness;
 
 pub use archive::LedgerArchive;

@@ -78,7 +78,7 @@ async fn a_new_file_comes_whole_and_leaves_nothing_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/ledger.sqlite3");
     let ledger = Ledger::open(&path).await.unwrap();
-    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&ledger.pool).await.unwrap();
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&ledger.home.as_file().pool).await.unwrap();
     assert_eq!(mode, "wal");
     ledger.close().await;
     let left: Vec<_> =
@@ -265,13 +265,13 @@ async fn archived_rows_come_back_exactly() {
 async fn one_run_is_executed_by_one_holder_at_a_time() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 1).await;
-    assert!(!ledger.is_held(&run));
-    let hold = ledger.hold(&run).unwrap();
-    assert!(ledger.is_held(&run));
-    assert!(matches!(ledger.hold(&run), Err(LedgerError::Held(_))));
+    assert!(!ledger.is_held(&run).await.unwrap());
+    let hold = ledger.hold(&run).await.unwrap();
+    assert!(ledger.is_held(&run).await.unwrap());
+    assert!(matches!(ledger.hold(&run).await, Err(LedgerError::Held(_))));
     drop(hold);
-    assert!(!ledger.is_held(&run));
-    ledger.hold(&run).unwrap();
+    assert!(!ledger.is_held(&run).await.unwrap());
+    ledger.hold(&run).await.unwrap();
 }
 
 #[tokio::test]
@@ -316,7 +316,7 @@ async fn a_process_that_is_to_be_killed() {
     let Some(path) = std::env::var_os("DLQ_TEST_LEDGER_TO_KILL") else { return };
     let ledger = Ledger::open(path.as_ref()).await.unwrap();
     let run = planned(&ledger, 20_000).await;
-    let _hold = ledger.hold(&run).unwrap();
+    let _hold = ledger.hold(&run).await.unwrap();
     ledger.start(&run, T).await.unwrap();
     while let Some((batch, ids)) = ledger.begin_batch(&run, 50, T).await.unwrap() {
         ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
@@ -329,7 +329,7 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
     for round in 0..5 {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "ledger::tests::a_process_that_is_to_be_killed"])
-            .env("DLQ_TEST_LEDGER_TO_KILL", ledger.path())
+            .env("DLQ_TEST_LEDGER_TO_KILL", ledger.path().unwrap())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .spawn()
@@ -340,12 +340,12 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         let run = ledger.runs(1).await.unwrap().remove(0).id;
-        assert!(ledger.is_held(&run));
+        assert!(ledger.is_held(&run).await.unwrap());
         tokio::time::sleep(std::time::Duration::from_millis(7 * round)).await;
         child.kill().unwrap();
         child.wait().unwrap();
 
-        let hold = ledger.hold(&run).unwrap();
+        let hold = ledger.hold(&run).await.unwrap();
         let tally = ledger.tally(&run).await.unwrap();
         assert!(tally.adds_up() && tally.planned == 20_000 && tally.in_doubt <= 50, "{tally:?}");
         assert_eq!(tally.done % 50, 0);
@@ -385,7 +385,7 @@ async fn a_million_ids_freeze_in_seconds() {
     println!("100 batches of 500 {:?}", begun.elapsed());
     let begun = Instant::now();
     assert!(ledger.tally(&run).await.unwrap().adds_up());
-    println!("tally {:?}, file {:?}", begun.elapsed(), std::fs::metadata(ledger.path()).unwrap().len());
+    println!("tally {:?}, file {:?}", begun.elapsed(), std::fs::metadata(ledger.path().unwrap()).unwrap().len());
     let begun = Instant::now();
     ledger.end(&run, T).await.unwrap();
     println!("end {:?}", begun.elapsed());

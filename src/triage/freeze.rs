@@ -106,7 +106,7 @@ pub async fn freeze(
     let freezer =
         Freezer { desk, ledger, run: &run, budget, left, gathered: Vec::new(), progress: NOTHING, on_progress };
     let planned = async {
-        let _hold = ledger.hold(&run)?;
+        let _hold = ledger.hold(&run).await?;
         let missing = freezer.gather(&ask.scope, filter.as_ref()).await?;
         plan(desk, ledger, &ask, &run, budget, missing).await
     }

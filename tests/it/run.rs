@@ -176,7 +176,7 @@ async fn a_process_that_is_to_be_killed() {
 }
 
 pub fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child {
-    let told = [&db.url, layout.table(), &ledger.path().display().to_string(), &run.0].join("\n");
+    let told = [&db.url, layout.table(), &ledger.path().expect("a file").display().to_string(), &run.0].join("\n");
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--ignored", "--exact", "run::a_process_that_is_to_be_killed"])
         .env("DLQ_TEST_RUN_TO_KILL", told)
