@@ -1,9 +1,7 @@
 //! What the record knows of jobs: those of a run, and the runs of a job.
 
-use std::collections::HashMap;
-
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, limit, text, texts};
+use super::home::{Cells, int, limit, text};
 use super::model::{HistoryEntry, Outcome, Part, RunId, RunJob, Split};
 use super::open::Ledger;
 use super::runs::operator;
@@ -44,42 +42,6 @@ impl Ledger {
             [text(id.as_str()), text(source), text(store), int(HISTORY)],
         );
         rows.await?.into_iter().map(|row| entry(&mut Cells::of(row))).collect()
-    }
-
-    /// How often each of these jobs of a store was replayed; jobs that never were are left out.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn replayed_counts(&self, source: &str, store: &str, ids: &[JobId]) -> Result<HashMap<JobId, u64>> {
-        let rows = self.home.fetch(
-            "SELECT j.job_id, count(*) FROM {asked ?3} {join} {run_jobs} AS j ON j.job_id = asked.value \
-             {join} {runs} AS r ON r.seq = j.run WHERE j.batch IS NOT NULL AND j.outcome = 'done' \
-             AND r.action = 'replay' AND r.source = ?1 AND r.store = ?2 GROUP BY 1",
-            [text(source), text(store), texts(ids.iter().map(JobId::as_str))],
-        );
-        let rows = rows.await?.into_iter().map(|row| {
-            let mut row = Cells::of(row);
-            Ok((JobId::new(row.text()?), row.count()?))
-        });
-        rows.collect()
-    }
-
-    /// How many jobs of a run were replayed by other runs of the same store.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn replayed_before(&self, run: &RunId) -> Result<u64> {
-        let rows = self.home.fetch(
-            "WITH past AS {materialized} (SELECT past.seq FROM {runs} AS this JOIN {runs} AS past \
-             ON past.source = this.source AND past.store = this.store AND past.seq <> this.seq \
-             WHERE this.id = ?1 AND past.action = 'replay' AND past.started_at IS NOT NULL) \
-             SELECT count(*) FROM {run_jobs} AS planned WHERE planned.run = (SELECT seq FROM {runs} WHERE id = ?1) \
-             AND EXISTS (SELECT 1 FROM past) AND EXISTS (SELECT 1 FROM {run_jobs} AS earlier \
-             WHERE earlier.job_id = planned.job_id AND earlier.batch IS NOT NULL AND earlier.outcome = 'done' \
-             AND earlier.run IN (SELECT seq FROM past))",
-            [text(&run.0)],
-        );
-        rows.await?.into_iter().next().map_or(Ok(0), |row| Cells::of(row).count())
     }
 
     /// How the cohort of a run divides: its `top` most frequent error and job classes, its states, and its age.

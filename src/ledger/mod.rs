@@ -13,6 +13,7 @@ mod id;
 mod jobs;
 mod model;
 mod open;
+mod replays;
 mod runs;
 mod tally;
 mod text;
@@ -24,6 +25,7 @@ pub use error::{LedgerError, Result};
 pub use hold::Hold;
 pub use model::*;
 pub use open::Ledger;
+pub use replays::Known;
 pub use witness::LedgerWitness;
 
 #[cfg(test)]

@@ -27,6 +27,10 @@ pub struct Frozen {
     pub native: Option<Untrusted>,
     /// By what the job is known across its deaths, as [`crate::domain::lineage::kept`].
     pub lineage: Option<String>,
+    /// The new id under which a replay will put it back, where the layout gives one.
+    pub successor: Option<String>,
+    /// How often it was replayed before, as far as is on record.
+    pub replays: u64,
 }
 
 impl Frozen {
@@ -34,7 +38,7 @@ impl Frozen {
     pub fn of(entry: Entry) -> Self {
         let Entry { row: JobRow { id, error_class, job_class, at, state, native_state, .. }, lineage, .. } = entry;
         let native = (state == State::Retrying).then_some(native_state);
-        Self { id, error_class, job_class, at, state, native, lineage }
+        Self { id, error_class, job_class, at, state, native, lineage, successor: None, replays: 0 }
     }
 }
 
