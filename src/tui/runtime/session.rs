@@ -136,7 +136,8 @@ impl Session {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
-        let history = self.ledger.history(&desk.source, &desk.store_name(), &id).await.unwrap_or_default();
+        let known = (id, detail.lineage.as_ref().map(|lineage| lineage.exact().to_owned()));
+        let history = self.ledger.history(&desk.source, &desk.store_name(), &known).await.unwrap_or_default();
         let notation = Arc::clone(&desk.store.info().notation);
         let redactor = Arc::clone(&self.redactor);
         let built = tokio::task::spawn_blocking(move || JobDocument::build(detail, history, &notation, &redactor));
