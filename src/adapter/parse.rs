@@ -206,6 +206,7 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
         return Err((None, format!("`verbs.{action}` needs `when`, the condition that a job must still meet")));
     };
     holes(when)?;
+    verb.trace.as_ref().map_or(Ok(()), holes)?;
     if action == Action::Archive {
         return match verb.steps.first() {
             Some(step) => {

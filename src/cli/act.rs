@@ -9,6 +9,7 @@ use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord};
 use super::{execute, out};
+use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
@@ -27,7 +28,9 @@ use crate::triage::plan::{Confirm, Plan, Scope};
 pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
     let scope = scope(opened, action, args)?;
     let options = options(args, action)?;
-    carry_out(opened, ask(opened, scope, action, options, &args.plan), &args.plan).await
+    let thresholds = thresholds(opened, args, action)?;
+    let ask = Ask { thresholds, ..ask(opened, scope, action, options, &args.plan) };
+    carry_out(opened, ask, &args.plan).await
 }
 
 /// What the command line asks for.
@@ -39,7 +42,7 @@ pub fn ask(opened: &Opened, scope: Scope, action: Action, options: Options, args
         reason: args.reason.clone(),
         options: Options { pacing, ..options },
         limit: args.limit,
-        type_above: opened.confirm_count,
+        thresholds: opened.thresholds,
         now: opened.now,
     }
 }
@@ -100,6 +103,15 @@ fn options(args: &ActArgs, action: Action) -> Result<Options> {
     }
     let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
     Ok(Options { to_queue: args.to_queue.clone(), attempts: args.attempts, ..pacing.into() })
+}
+
+/// The thresholds of the config, where the command line does not know better.
+fn thresholds(opened: &Opened, args: &ActArgs, action: Action) -> Result<Thresholds> {
+    if args.max_replays.is_some() && action != Action::Replay {
+        return Err(Fault::usage(format!("--max-replays is for replay: {action} starts no job")).into());
+    }
+    let max_replays = args.max_replays.unwrap_or(opened.thresholds.max_replays);
+    Ok(Thresholds { max_replays, ..opened.thresholds })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

@@ -101,6 +101,16 @@ pub trait Store: Send + Sync {
     /// Applying it again is safe, as jobs that are no longer as they were chosen are skipped.
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
 
+    /// Which of these jobs show that `action` took effect on them by this run, and not by another; `None` where the layout
+    /// keeps no such trace.
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>>;
+
     /// How a transaction ended that [`Batch::witness`] was told of.
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;
 

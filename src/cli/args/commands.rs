@@ -175,6 +175,9 @@ pub struct ActArgs {
     /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
     #[arg(long, value_name = "HOW", value_parser = attempts)]
     pub attempts: Option<Attempts>,
+    /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
+    #[arg(long, value_name = "N", value_parser = replays)]
+    pub max_replays: Option<u64>,
     /// What happens with the plan.
     #[command(flatten)]
     pub plan: PlanArgs,
@@ -189,6 +192,14 @@ fn queue(text: &str) -> Result<String, String> {
 
 fn attempts(word: &str) -> Result<Attempts, String> {
     Attempts::ALL.into_iter().find(|a| a.word() == word).ok_or_else(|| "write reset or once".to_owned())
+}
+
+/// A number of replays, or `any`.
+fn replays(text: &str) -> Result<u64, String> {
+    match text {
+        "any" => Ok(u64::MAX),
+        _ => text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a number from 1, or `any`".to_owned()),
+    }
 }
 
 fn batch(text: &str) -> Result<usize, String> {

@@ -158,6 +158,16 @@ impl Store for SqlStore {
         Box::pin(self.apply_batch(batch, budget))
     }
 
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        Box::pin(self.read_traces(action, run, ids, budget))
+    }
+
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
         Box::pin(self.read_ending(transaction, budget))
     }

@@ -283,9 +283,16 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         actions,
         defers: defers(verbs.replay.as_ref(), destination),
         offers: offers(layout, destination),
+        renames: verbs.replay.as_ref().is_some_and(renames),
+        remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
     }
+}
+
+/// Whether what is put back has a new id.
+fn renames(verb: &Verb) -> bool {
+    verb.message.as_ref().is_some_and(|message| message.template.get_ref().contains("{new_id}"))
 }
 
 /// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.

@@ -163,6 +163,8 @@ fn opened() -> Opened {
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
         defers: true,
         offers: Offers::default(),
+        renames: false,
+        remembers: true,
         notation: Arc::default(),
         read_only: None,
     };
@@ -184,7 +186,7 @@ fn entry(n: usize) -> Entry {
         attempts: None,
         max_attempts: None,
     };
-    Entry { row, position: Position { key: Some(n.to_string()), id } }
+    Entry { row, position: Position { key: Some(n.to_string()), id }, lineage: None }
 }
 
 fn page(rows: std::ops::Range<usize>, next: Option<Cursor>) -> Page {

@@ -109,7 +109,7 @@ fn row(n: usize, kind: &Kind, seconds: u64) -> JobRow {
 
 fn entry(row: JobRow) -> Entry {
     let position = Position { key: row.at.map(|at| at.0.to_string()), id: row.id.clone() };
-    Entry { row, position }
+    Entry { row, position, lineage: None }
 }
 
 fn opened() -> Opened {
@@ -127,6 +127,8 @@ fn opened() -> Opened {
         actions,
         defers: true,
         offers: Offers::default(),
+        renames: false,
+        remembers: true,
         notation: Arc::default(),
         read_only: None,
     };
