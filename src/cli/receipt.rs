@@ -66,6 +66,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
 #[derive(Serialize)]
 pub struct RunRecord<'a> {
     run: &'a str,
+    home: &'static str,
     action: &'static str,
     state: &'static str,
     source: &'a str,
@@ -106,6 +107,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
         let operator = &intent.operator;
         Self {
             run: &run.id.0,
+            home: run.place.word(),
             action: intent.action.word(),
             state: run.state.word(),
             source: &intent.source,

@@ -9,11 +9,14 @@ mod cohort;
 mod error;
 mod hold;
 mod home;
+mod homes;
 mod id;
 mod jobs;
 mod model;
 mod open;
+mod record;
 mod runs;
+mod schema;
 mod tally;
 mod text;
 mod witness;
@@ -22,8 +25,10 @@ pub use archive::LedgerArchive;
 pub use batches::Settled;
 pub use error::{LedgerError, Result};
 pub use hold::Hold;
+pub use homes::Homes;
 pub use model::*;
 pub use open::Ledger;
+pub use schema::Installation;
 pub use witness::LedgerWitness;
 
 #[cfg(test)]

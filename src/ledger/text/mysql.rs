@@ -42,5 +42,13 @@ pub(super) const TEXT: Text = Text {
             "UPDATE {asked ?3} STRAIGHT_JOIN {run_jobs} AS j ON j.run = ?1 AND j.ord = CAST(asked.value AS SIGNED) \
              SET j.batch = ?2, j.outcome = NULL, j.reason = NULL WHERE j.outcome = 'skipped'",
         ),
+        ("now", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"),
+        ("look", "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{ledger}'"),
+        (
+            "record_done",
+            "UPDATE {asked ?3} STRAIGHT_JOIN {run_jobs} AS j ON j.job_id = asked.value AND j.run = ?1 \
+             SET j.outcome = 'done' WHERE j.batch IS NOT NULL AND j.outcome IS NULL \
+             AND EXISTS (SELECT 1 FROM {runs} AS r WHERE r.seq = ?1 AND r.holder = ?2)",
+        ),
     ],
 };

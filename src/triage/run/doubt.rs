@@ -1,7 +1,7 @@
 //! Jobs in doubt: their batch was interrupted, and what became of them is found out by looking at the rows, and for
 //! those that changed by asking the database how our transaction ended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::batch::{Part, Tried, tried};
 use super::engine::Engine;
@@ -33,6 +33,7 @@ impl Engine<'_> {
         let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
             (true, _) => self.not_handed(ids).await,
+            (false, _) if self.record.is_some() => self.not_recorded(ids).await,
             (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
             (false, false) => Ok((ids.clone(), Vec::new())),
         };
@@ -86,6 +87,14 @@ impl Engine<'_> {
         }
         settled.extend(self.judge(doubtful).await?);
         Ok(settled)
+    }
+
+    /// Sorts out the jobs that were not acted on, where the record was written along with the effect.
+    async fn not_recorded(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<Settled>), StoreError> {
+        let done: HashSet<JobId> = self.recorded(ids).await?.into_iter().collect();
+        let (done, open): (Vec<JobId>, Vec<JobId>) = ids.iter().cloned().partition(|id| done.contains(id));
+        let settle = |id| Settled { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
+        Ok((open, done.into_iter().map(settle).collect()))
     }
 
     /// Sorts out the jobs that can be handed to the destination: those that are still dead.

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::engine::Engine;
 use crate::domain::job::JobId;
+use crate::ledger::LedgerError;
 use crate::store::{Ending, StoreError};
 
 /// How our transactions on each job ended.
@@ -20,6 +21,12 @@ impl Testimony {
         self.0.get(id).copied().unwrap_or(Ending::Unknown)
     }
 
+    /// What a record says that is written along with the effect: what is not there did not happen.
+    fn complete(ids: &[JobId], done: Vec<JobId>) -> Self {
+        let undone = ids.iter().map(|id| (id.clone(), Ending::Undone));
+        Self(undone.chain(done.into_iter().map(|id| (id, Ending::Committed))).collect())
+    }
+
     fn add(&mut self, id: JobId, ending: Ending) {
         let known = self.0.entry(id).or_insert(ending);
         *known = match (*known, ending) {
@@ -31,7 +38,19 @@ impl Testimony {
 }
 
 impl Engine<'_> {
+    /// Those of these jobs that were recorded as done along with the effect, where the record is in the source.
+    pub(super) async fn recorded(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+        let done = self.ledger.recorded_done(&self.run.id, ids).await;
+        done.map_err(|e| match e {
+            LedgerError::Unusable { .. } => StoreError::Unreachable(e.to_string()),
+            other => StoreError::Input(other.to_string()),
+        })
+    }
+
     pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<Testimony, StoreError> {
+        if self.record.is_some() {
+            return Ok(Testimony::complete(ids, self.recorded(ids).await?));
+        }
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| StoreError::Input(e.to_string()))?;
         let mut testimony = Testimony::default();

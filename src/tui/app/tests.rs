@@ -15,7 +15,7 @@ use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Operator, Run, RunId, RunIntent, RunState, Tally};
+use crate::ledger::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{
     Availability, Cell, Changes, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreError, StoreInfo,
     Watermark,
@@ -220,7 +220,15 @@ fn run(id: &str) -> Run {
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
-    Run { id: RunId(id.into()), intent, state: RunState::Finished, started_at: None, ended_at: None, tally }
+    Run {
+        id: RunId(id.into()),
+        place: Place::default(),
+        intent,
+        state: RunState::Finished,
+        started_at: None,
+        ended_at: None,
+        tally,
+    }
 }
 
 fn document(id: &str) -> Arc<JobDocument> {

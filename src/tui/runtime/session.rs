@@ -12,7 +12,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::redact::Redactor;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, LedgerError, Run};
 use crate::store::{Budget, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Opened, Reply, Request};
@@ -37,7 +37,7 @@ pub struct Going {
 /// One console's way to its source. Shared by everything that is under way.
 pub struct Session {
     pub opener: Arc<dyn Opener>,
-    pub ledger: Ledger,
+    ledger: Ledger,
     pub redactor: Arc<Redactor>,
     /// Deadline of a statement.
     pub statement: Duration,
@@ -66,6 +66,21 @@ impl Session {
     pub fn store(&self) -> Result<OpenStore, StoreError> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(|| StoreError::Unreachable("no store is open".into()))
+    }
+
+    /// The record of the open store, or the operator's own while none is open.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub async fn ledger(&self) -> Result<Ledger, LedgerError> {
+        match self.store().ok().and_then(|open| open.record) {
+            Some(homes) => homes.ledger().await,
+            None => Ok(self.ledger.clone()),
+        }
+    }
+
+    async fn runs(&self) -> Result<Vec<Run>, LedgerError> {
+        self.ledger().await?.runs(RUNS).await
     }
 
     /// Answers a request. Can be dropped at any time, but for acts.
@@ -102,7 +117,7 @@ impl Session {
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
-            Request::Runs => Reply::Runs(self.ledger.runs(RUNS).await.map_err(|e| e.to_string())),
+            Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
         }
     }
 
@@ -135,7 +150,10 @@ impl Session {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
-        let history = self.ledger.history(&desk.source, &desk.store_name(), &id).await.unwrap_or_default();
+        let history = match self.ledger().await {
+            Ok(ledger) => ledger.history(&desk.source, &desk.store_name(), &id).await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
         let notation = Arc::clone(&desk.store.info().notation);
         let redactor = Arc::clone(&self.redactor);
         let built = tokio::task::spawn_blocking(move || JobDocument::build(detail, history, &notation, &redactor));
