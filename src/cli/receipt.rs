@@ -188,7 +188,11 @@ pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
     }
     let operator = &intent.operator;
     let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();
-    writeln!(out, "  operator     {}@{}{from}", Clean::line(&operator.user), Clean::line(&operator.host))?;
+    let role = match operator.database_user.as_str() {
+        "" => String::new(),
+        role => format!(", database user {}", Clean::line(role)),
+    };
+    writeln!(out, "  operator     {}@{}{from}{role}", Clean::line(&operator.user), Clean::line(&operator.host))?;
     tally(out, &run.tally, intent.action.done_word())
 }
 

@@ -624,6 +624,23 @@ fn a_page_that_was_scrolled_beyond_its_end_goes_back_at_the_first_key() {
 }
 
 #[test]
+fn an_open_page_of_runs_follows_what_other_operators_do() {
+    let mut console = Console::with_jobs(1);
+    console.keys("L");
+    console.answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-2"), run("r-1")])));
+    console.keys("j");
+    console.wait(Duration::from_secs(10));
+    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain)));
+    console.answer(Slot::Runs, Reply::RunsAgain(Ok(vec![run("r-3"), run("r-2"), run("r-1")])));
+    let Overlay::Runs(page) = &console.model.overlay else { panic!("no runs") };
+    assert_eq!((page.runs.len(), page.current().map(|run| run.id.0.as_str())), (3, Some("r-1")));
+    console.wait(Duration::from_secs(10));
+    console.keys("Esc");
+    console.answer(Slot::Runs, Reply::RunsAgain(Ok(vec![run("r-3")])));
+    assert!(matches!(console.model.overlay, Overlay::None), "a late answer opens no page");
+}
+
+#[test]
 fn enter_on_a_run_shows_its_receipt_and_esc_goes_back_to_the_runs() {
     let mut console = Console::with_jobs(1);
     console.keys("L");

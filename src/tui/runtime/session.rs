@@ -118,6 +118,7 @@ impl Session {
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
             Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
+            Request::RunsAgain => Reply::RunsAgain(self.runs().await.map_err(|e| e.to_string())),
         }
     }
 
@@ -186,5 +187,6 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
         Request::Execute(_) => Reply::Executed(Box::new(Err(error.to_string()))),
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
         Request::Runs => Reply::Runs(Err(error.to_string())),
+        Request::RunsAgain => Reply::RunsAgain(Err(error.to_string())),
     }
 }
