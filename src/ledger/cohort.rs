@@ -72,9 +72,9 @@ impl Ledger {
         let mut last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
         for chunk in jobs.chunks(FREEZE_CHUNK) {
             tx.execute(
-                "INSERT INTO {run_jobs} (run, ord, job_id, error_class, job_class, died_at, state, native) \
-                 SELECT ?1, ?3 + told.nth, told.c0, told.c1, told.c2, CAST(told.c3 AS {bigint}), told.c4, told.c5 \
-                 FROM {told ?2}",
+                "INSERT INTO {run_jobs} (run, ord, job_id, error_class, job_class, died_at, state, native, lineage, \
+                 successor, replays) SELECT ?1, ?3 + told.nth, told.c0, told.c1, told.c2, CAST(told.c3 AS {bigint}), \
+                 told.c4, told.c5, told.c6, told.c7, CAST(told.c8 AS {bigint}) FROM {told ?2}",
                 [int(seq), frozen_rows(chunk)?, int(last)],
             )
             .await?;
@@ -167,6 +167,9 @@ fn frozen_rows(jobs: &[Frozen]) -> Result<Bind> {
                 job.at.map(|at| at.0),
                 job.state.word(),
                 job.native.as_ref().map(|word| word.exact()),
+                job.lineage.as_deref(),
+                job.successor.as_deref(),
+                job.replays,
             )
         })
         .collect();

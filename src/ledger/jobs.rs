@@ -1,11 +1,10 @@
 //! What the record knows of jobs: those of a run, and the runs of a job.
 
-use std::collections::HashMap;
-
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, limit, text, texts};
+use super::home::{Cells, int, limit, maybe, text};
 use super::model::{HistoryEntry, Outcome, Part, RunId, RunJob, Split};
 use super::open::Ledger;
+use super::replays::Known;
 use super::runs::operator;
 use super::tally::{DONE, FAILED, SKIPPED};
 use crate::domain::action::{Action, SkipReason};
@@ -15,8 +14,6 @@ use crate::domain::time::Timestamp;
 
 /// Runs of one job that are shown.
 const HISTORY: i64 = 200;
-/// Jobs that are looked up at a time.
-const AT_ONCE: usize = 5_000;
 
 impl Ledger {
     /// Jobs of a part of a run in the order of freezing, those after `after` (0 is the start); at most `n`.
@@ -33,102 +30,34 @@ impl Ledger {
         rows.into_iter().map(|row| job(&mut Cells::of(row))).collect()
     }
 
-    /// What is on record of one job of a store, latest first.
+    /// What is on record of one job of a store, latest first: of its row, and of its replays under other rows and ids.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn history(&self, source: &str, store: &str, id: &JobId) -> Result<Vec<HistoryEntry>> {
-        let mut history = self.history_here(source, store, id).await?;
+    pub async fn history(&self, source: &str, store: &str, job: &Known) -> Result<Vec<HistoryEntry>> {
+        let mut history = self.history_here(source, store, job).await?;
         if let Some(other) = self.other() {
-            history.extend(other.history_here(source, store, id).await?);
+            history.extend(other.history_here(source, store, job).await?);
             history.sort_by(|a, b| b.run.cmp(&a.run));
         }
         Ok(history)
     }
 
-    async fn history_here(&self, source: &str, store: &str, id: &JobId) -> Result<Vec<HistoryEntry>> {
+    async fn history_here(&self, source: &str, store: &str, (id, lineage): &Known) -> Result<Vec<HistoryEntry>> {
+        let past = |condition: &str| format!("SELECT run, batch, outcome, reason FROM {{run_jobs}} WHERE {condition}");
         let sql = format!(
             "SELECT r.id, r.action, coalesce(b.ended_at, b.begun_at), r.os_user, r.database_user, r.host, r.ssh_client, \
-             r.reason, j.outcome, j.reason FROM {{run_jobs}} AS j JOIN {{runs}} AS r ON r.seq = j.run \
+             r.reason, j.outcome, j.reason FROM ({} UNION {} UNION {}) AS j JOIN {{runs}} AS r ON r.seq = j.run \
              JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch \
-             WHERE j.batch IS NOT NULL AND j.job_id = ?1 AND {} AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
-            self.of_source("r.source", "?2")
+             WHERE {} AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
+            past("job_id = ?1 AND batch IS NOT NULL"),
+            past("lineage = ?5 AND lineage IS NOT NULL AND outcome = 'done'"),
+            past("successor = ?5 AND successor IS NOT NULL AND outcome = 'done'"),
+            self.of_source("r.source", "?2"),
         );
-        let rows = self.home.fetch(&sql, [text(id.as_str()), text(source), text(store), int(HISTORY)]);
+        let binds = [text(id.as_str()), text(source), text(store), int(HISTORY), maybe(lineage.as_deref())];
+        let rows = self.home.fetch(&sql, binds);
         rows.await?.into_iter().map(|row| entry(&mut Cells::of(row))).collect()
-    }
-
-    /// How often each of these jobs of a store was replayed; jobs that never were are left out.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn replayed_counts(&self, source: &str, store: &str, ids: &[JobId]) -> Result<HashMap<JobId, u64>> {
-        let mut counts = self.replayed_counts_here(source, store, ids).await?;
-        if let Some(other) = self.other() {
-            for (id, n) in other.replayed_counts_here(source, store, ids).await? {
-                *counts.entry(id).or_default() += n;
-            }
-        }
-        Ok(counts)
-    }
-
-    async fn replayed_counts_here(&self, source: &str, store: &str, ids: &[JobId]) -> Result<HashMap<JobId, u64>> {
-        let sql = format!(
-            "SELECT j.job_id, count(*) FROM {{asked ?3}} {{join}} {{run_jobs}} AS j ON j.job_id = asked.value \
-             {{join}} {{runs}} AS r ON r.seq = j.run WHERE j.batch IS NOT NULL AND j.outcome = 'done' \
-             AND r.action = 'replay' AND {} AND r.store = ?2 GROUP BY 1",
-            self.of_source("r.source", "?1")
-        );
-        let rows = self.home.fetch(&sql, [text(source), text(store), texts(ids.iter().map(JobId::as_str))]);
-        let rows = rows.await?.into_iter().map(|row| {
-            let mut row = Cells::of(row);
-            Ok((JobId::new(row.text()?), row.count()?))
-        });
-        rows.collect()
-    }
-
-    /// How many jobs of a run were replayed by other runs of the same store.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub async fn replayed_before(&self, run: &RunId) -> Result<u64> {
-        match self.other() {
-            Some(other) if other.has_replays().await? => self.replayed_before_in_either(run).await,
-            _ => self.replayed_before_here(run).await,
-        }
-    }
-
-    /// Whether any run of this record has replayed something.
-    async fn has_replays(&self) -> Result<bool> {
-        let sql = "SELECT 1 FROM {runs} WHERE action = 'replay' AND started_at IS NOT NULL LIMIT 1";
-        Ok(!self.home.fetch(sql, []).await?.is_empty())
-    }
-
-    async fn replayed_before_in_either(&self, run: &RunId) -> Result<u64> {
-        let intent = self.run(run).await?.intent;
-        let (mut after, mut n) = (0, 0);
-        loop {
-            let jobs = self.jobs(run, Part::All, after, AT_ONCE).await?;
-            let Some(last) = jobs.last() else { return Ok(n) };
-            after = last.ord;
-            let ids: Vec<JobId> = jobs.into_iter().map(|job| job.id).collect();
-            n += self.replayed_counts(&intent.source, &intent.store, &ids).await?.len() as u64;
-        }
-    }
-
-    async fn replayed_before_here(&self, run: &RunId) -> Result<u64> {
-        let sql = format!(
-            "WITH past AS {{materialized}} (SELECT past.seq FROM {{runs}} AS this JOIN {{runs}} AS past \
-             ON {} AND past.store = this.store AND past.seq <> this.seq \
-             WHERE this.id = ?1 AND past.action = 'replay' AND past.started_at IS NOT NULL) \
-             SELECT count(*) FROM {{run_jobs}} AS planned WHERE planned.run = (SELECT seq FROM {{runs}} WHERE id = ?1) \
-             AND EXISTS (SELECT 1 FROM past) AND EXISTS (SELECT 1 FROM {{run_jobs}} AS earlier \
-             WHERE earlier.job_id = planned.job_id AND earlier.batch IS NOT NULL AND earlier.outcome = 'done' \
-             AND earlier.run IN (SELECT seq FROM past))",
-            self.of_source("past.source", "this.source")
-        );
-        let rows = self.home.fetch(&sql, [text(&run.0)]);
-        rows.await?.into_iter().next().map_or(Ok(0), |row| Cells::of(row).count())
     }
 
     /// How the cohort of a run divides: its `top` most frequent error and job classes, its states, and its age.
@@ -167,7 +96,7 @@ impl Ledger {
 
 impl Ledger {
     /// Whether a run is of a source. In a record that the source itself holds every one is, whatever its operators call it.
-    fn of_source(&self, column: &str, name: &str) -> String {
+    pub(super) fn of_source(&self, column: &str, name: &str) -> String {
         if self.is_shared() { "1 = 1".to_owned() } else { format!("{column} = {name}") }
     }
 }

@@ -15,6 +15,7 @@ mod jobs;
 mod model;
 mod open;
 mod record;
+mod replays;
 mod runs;
 mod schema;
 mod tally;
@@ -28,6 +29,7 @@ pub use hold::Hold;
 pub use homes::Homes;
 pub use model::*;
 pub use open::Ledger;
+pub use replays::Known;
 pub use schema::Installation;
 pub use witness::LedgerWitness;
 

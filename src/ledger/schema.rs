@@ -42,6 +42,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(3, sqlite "0003_options"),
     migration!(4, sqlite "0004_native"),
     migration!(5, sqlite "0005_holders"),
+    migration!(6, "0006_lineage"),
 ];
 
 /// The table of versions; the operator's own file keeps them elsewhere.

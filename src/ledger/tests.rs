@@ -35,6 +35,9 @@ fn frozen(n: usize) -> Frozen {
         at: Some(Timestamp(T.0 + n as i64)),
         state: State::Dead,
         native: None,
+        lineage: None,
+        successor: None,
+        replays: 0,
     }
 }
 
@@ -235,18 +238,45 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
         ledger.end(&run, T).await.unwrap();
     }
     let store = "events public.events";
-    let history = ledger.history("main", store, &JobId::new("1")).await.unwrap();
+    let history = ledger.history("main", store, &(JobId::new("1"), None)).await.unwrap();
     assert_eq!(history.len(), 2);
     assert!(history[0].run > history[1].run);
     assert_eq!((history[0].outcome.exact(), history[0].at), ("done", Timestamp(T.0 + 9)));
-    assert!(ledger.history("main", store, &JobId::new("2")).await.unwrap().is_empty(), "was not reached");
-    assert!(ledger.history("other", store, &JobId::new("1")).await.unwrap().is_empty());
+    assert!(ledger.history("main", store, &(JobId::new("2"), None)).await.unwrap().is_empty(), "was not reached");
+    assert!(ledger.history("other", store, &(JobId::new("1"), None)).await.unwrap().is_empty());
 
-    let ids: Vec<JobId> = ["0", "1", "2"].map(JobId::new).into();
-    let counts = ledger.replayed_counts("main", store, &ids).await.unwrap();
-    assert_eq!((counts.get(&ids[0]), counts.get(&ids[2])), (Some(&2), None));
-    let next = planned(&ledger, 3).await;
-    assert_eq!(ledger.replayed_before(&next).await.unwrap(), 2);
+    let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
+    let counts = ledger.replayed_counts("main", store, &known).await.unwrap();
+    assert_eq!((counts.get(&known[0].0), counts.get(&known[2].0)), (Some(&1), None), "none of these runs counted");
+}
+
+#[tokio::test]
+async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
+    let (_folder, ledger) = open().await;
+    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let with = |n: usize, lineage: &str, successor: Option<&str>, replays| Frozen {
+        lineage: Some(lineage.into()),
+        successor: successor.map(Into::into),
+        replays,
+        ..frozen(n)
+    };
+    let jobs = [with(0, "a", Some("a2"), 0), with(1, "b", None, 2), with(2, "c", None, 0)];
+    ledger.freeze_jobs(&run, &jobs).await.unwrap();
+    ledger.seal(&run).await.unwrap();
+    assert_eq!(ledger.replays(&run).await.unwrap(), [(0, 2), (2, 1)]);
+    assert!(!ledger.has_replays("main", "events public.events").await.unwrap(), "only planned");
+    ledger.start(&run, T).await.unwrap();
+    assert!(ledger.has_replays("main", "events public.events").await.unwrap());
+    let (batch, ids) = begin(&ledger, &run, 2).await;
+    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    let asked = [("7", "a"), ("8", "a2"), ("9", "b"), ("10", "c"), ("0", "x")];
+    let asked = asked.map(|(id, lineage)| (JobId::new(id), Some(lineage.to_owned())));
+    let counts = ledger.replayed_counts("main", "events public.events", &asked).await.unwrap();
+    let counts = asked.map(|(id, _)| counts.get(&id).copied());
+    assert_eq!(counts, [Some(1), Some(1), Some(3), None, Some(1)]);
+    let again = (JobId::new("8"), Some("a2".to_owned()));
+    assert_eq!(ledger.history("main", "events public.events", &again).await.unwrap().len(), 1);
+    assert!(ledger.replayed_counts("other", "events public.events", &[]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -374,7 +404,7 @@ async fn a_million_ids_freeze_in_seconds() {
     println!("sealed {:?}", begun.elapsed());
     ledger.split(&run, 8).await.unwrap();
     println!("split {:?}", begun.elapsed());
-    println!("before {:?} {:?}", ledger.replayed_before(&run).await.unwrap(), begun.elapsed());
+    println!("replays {:?} {:?}", ledger.replays(&run).await.unwrap(), begun.elapsed());
     ledger.start(&run, T).await.unwrap();
     let begun = Instant::now();
     for _ in 0..100 {

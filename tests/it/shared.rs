@@ -77,6 +77,9 @@ fn frozen(n: usize) -> Frozen {
         at: Some(Timestamp(T.0 + n as i64)),
         state: State::Dead,
         native: (n == 2).then(|| Untrusted::from("PROCESSING")),
+        lineage: (n == 3).then(|| "payment 3 ü".to_owned()),
+        successor: (n == 3).then(|| "job-new".to_owned()),
+        replays: n as u64 / 3,
     }
 }
 
@@ -149,16 +152,21 @@ async fn a_run_is_told_the_same_by_every_engine() {
         ledger.dismiss(&other, T).await.expect("dismissed");
         // Whatever an operator calls the source, it is this one.
         let store = "events public.events";
-        let history = ledger.history("elsewhere", store, &ids[0]).await.expect("a history");
+        let history = ledger.history("elsewhere", store, &(ids[0].clone(), None)).await.expect("a history");
         assert_eq!((history.len(), history[0].outcome.exact()), (1, "done"), "{told}");
-        let counts = ledger.replayed_counts("elsewhere", store, &ids).await.expect("counts");
+        let known: Vec<_> = ids.iter().map(|id| (id.clone(), None)).collect();
+        let counts = ledger.replayed_counts("elsewhere", store, &known).await.expect("counts");
         assert_eq!((counts.get(&ids[0]), counts.get(&ids[2])), (Some(&1), None), "{told}");
-        let third = ledger.create_run(&intent()).await.expect("a run");
-        let hold = ledger.hold(&third).await.expect("a hold");
-        ledger.freeze_jobs(&third, &jobs[..4]).await.expect("frozen");
-        ledger.seal(&third).await.expect("sealed");
-        assert_eq!(ledger.replayed_before(&third).await.expect("a count"), 3, "{told}");
-        hold.release().await;
+        // A job that died again is another row: known by its lineage, or by the id that it was given.
+        for lineage in ["payment 3 ü", "job-new"] {
+            let again = (JobId::new("another row"), Some(lineage.to_owned()));
+            let counts =
+                ledger.replayed_counts("elsewhere", store, std::slice::from_ref(&again)).await.expect("counts");
+            assert_eq!(counts.get(&again.0), Some(&2), "{told}");
+            assert_eq!(ledger.history("elsewhere", store, &again).await.expect("a history").len(), 1, "{told}");
+        }
+        assert!(ledger.has_replays("elsewhere", store).await.expect("an answer"), "{told}");
+        assert_eq!(ledger.replays(&run).await.expect("sums"), [(0, 3), (1, 3), (2, 3), (3, 1)], "{told}");
     }
 }
 

@@ -192,6 +192,7 @@ fn migrations() -> Migrator {
         migration(3, "options", include_str!("../../../migrations/ledger/sqlite/0003_options.sql")),
         migration(4, "native", include_str!("../../../migrations/ledger/sqlite/0004_native.sql")),
         migration(5, "holders", include_str!("../../../migrations/ledger/sqlite/0005_holders.sql")),
+        migration(6, "lineage", include_str!("../../../migrations/ledger/sqlite/0006_lineage.sql")),
     ])
 }
 

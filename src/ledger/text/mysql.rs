@@ -24,9 +24,9 @@ pub(super) const TEXT: Text = Text {
         (
             "told",
             "JSON_TABLE(@, '$[*]' COLUMNS (nth FOR ORDINALITY, \
-             c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', c1 LONGTEXT PATH '$[1]', \
+             c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', c1 LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[1]', \
              c2 LONGTEXT PATH '$[2]', c3 LONGTEXT PATH '$[3]', c4 LONGTEXT PATH '$[4]', c5 LONGTEXT PATH '$[5]', \
-             c6 LONGTEXT PATH '$[6]', c7 LONGTEXT PATH '$[7]')) AS told",
+             c6 LONGTEXT PATH '$[6]', c7 LONGTEXT PATH '$[7]', c8 LONGTEXT PATH '$[8]')) AS told",
         ),
         ("by_job", ""),
         ("by_not_started", "FORCE INDEX (run_jobs_open)"),

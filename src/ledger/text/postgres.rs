@@ -18,7 +18,7 @@ pub(super) const TEXT: Text = Text {
         (
             "told",
             "(SELECT nth, value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2, value ->> 3 AS c3, value ->> 4 AS c4, \
-             value ->> 5 AS c5, value ->> 6 AS c6, value ->> 7 AS c7 \
+             value ->> 5 AS c5, value ->> 6 AS c6, value ->> 7 AS c7, value ->> 8 AS c8 \
              FROM jsonb_array_elements(@::text::jsonb) WITH ORDINALITY AS told(value, nth)) AS told",
         ),
         ("by_job", ""),

@@ -11,24 +11,26 @@ use crate::ledger::LedgerError;
 use crate::store::{Ending, StoreError};
 
 /// How our transactions on each job ended.
-#[derive(Default)]
-pub(super) struct Testimony(HashMap<JobId, Ending>);
+pub(super) struct Testimony {
+    known: HashMap<JobId, Ending>,
+    /// Of jobs that no transaction was noted for.
+    others: Ending,
+}
 
 impl Testimony {
     /// Whether one of them took effect. A transaction is noted before it commits, so where all that were noted were
     /// undone, nothing was committed.
     pub(super) fn of(&self, id: &JobId) -> Ending {
-        self.0.get(id).copied().unwrap_or(Ending::Unknown)
+        self.known.get(id).copied().unwrap_or(self.others)
     }
 
-    /// What a record says that is written along with the effect: what is not there did not happen.
-    fn complete(ids: &[JobId], done: Vec<JobId>) -> Self {
-        let undone = ids.iter().map(|id| (id.clone(), Ending::Undone));
-        Self(undone.chain(done.into_iter().map(|id| (id, Ending::Committed))).collect())
+    /// What a record says that is written along with the effect: these were done, and of the `others` it says the same.
+    fn recorded(done: Vec<JobId>, others: Ending) -> Self {
+        Self { known: done.into_iter().map(|id| (id, Ending::Committed)).collect(), others }
     }
 
     fn add(&mut self, id: JobId, ending: Ending) {
-        let known = self.0.entry(id).or_insert(ending);
+        let known = self.known.entry(id).or_insert(ending);
         *known = match (*known, ending) {
             (Ending::Committed, _) | (_, Ending::Committed) => Ending::Committed,
             (Ending::Unknown, _) | (_, Ending::Unknown) => Ending::Unknown,
@@ -49,11 +51,16 @@ impl Engine<'_> {
 
     pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<Testimony, StoreError> {
         if self.record.is_some() {
-            return Ok(Testimony::complete(ids, self.recorded(ids).await?));
+            // What is not there did not happen, but for what a command may have had before it could be written down.
+            let others = if self.goes_outside() { Ending::Unknown } else { Ending::Undone };
+            return Ok(Testimony::recorded(self.recorded(ids).await?, others));
         }
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| StoreError::Input(e.to_string()))?;
-        let mut testimony = Testimony::default();
+        // No transaction commits before it was noted: where none was, nothing happened.
+        let noted = self.desk.store.info().remembers && !self.goes_outside();
+        let others = if noted { Ending::Undone } else { Ending::Unknown };
+        let mut testimony = Testimony { known: HashMap::new(), others };
         for (name, mut jobs) in notes {
             jobs.retain(|id| wanted.contains(id));
             if jobs.is_empty() {

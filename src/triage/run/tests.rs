@@ -15,7 +15,7 @@ use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
-use crate::triage::fake::{Fake, Fault};
+use crate::triage::fake::{Fake, Fault, Row};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::RunProgress;
@@ -182,6 +182,21 @@ async fn a_row_that_somebody_else_removed_while_it_was_in_doubt_is_not_claimed()
     let receipt =
         resume(&bench.fake.desk(), &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await.unwrap();
     assert_eq!((receipt.run.tally.done, receipt.run.tally.skipped.clone()), (9, vec![("gone".to_owned(), 1)]));
+    assert_eq!(bench.live().len(), 9);
+}
+
+#[tokio::test]
+async fn what_another_run_did_while_a_batch_was_in_doubt_is_not_claimed() {
+    let bench = Bench::new(10).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        data.rows.insert(3, Row { state: State::Resolved, locked: 0, refuses: None });
+        data.traces = Some((0..10).filter(|id| *id != 3).collect());
+        data.faults.push_back(Fault::Before(dropped()));
+    });
+    let receipt = bench.execute(&run, small()).await;
+    let changed = vec![("changed meanwhile".to_owned(), 1)];
+    assert_eq!((receipt.run.tally.done, receipt.run.tally.skipped.clone()), (9, changed));
     assert_eq!(bench.live().len(), 9);
 }
 
