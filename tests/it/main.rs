@@ -16,6 +16,7 @@ mod replay_options;
 mod retention;
 mod run;
 mod screenshot;
+mod shared;
 mod store_careful;
 mod store_desk;
 mod store_destinations;

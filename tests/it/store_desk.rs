@@ -129,6 +129,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         deliver: None,
         archive: None,
         witness: None,
+        record: None,
     }
 }
 

@@ -23,7 +23,8 @@ impl SqlStore {
         statements: &[Filled],
         rows: &[BatchRow],
     ) -> Result<()> {
-        let (Some(witness), Some(transaction)) = (&work.batch.witness, self.layout.speech.transaction()) else {
+        let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
+        let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
             return run_each(tx, statements, rows.len()).await;
         };
         let mut sql = Sql::new(self.layout.speech);
