@@ -55,6 +55,7 @@ async fn execute_held(
     let began = Instant::now();
     let record = ledger.run(run).await?;
     check(desk, &record)?;
+    prepare(desk, &record, &options).await?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
     let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
@@ -105,10 +106,19 @@ fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
             here: format!("{} ({})", desk.source, desk.store_name()),
         });
     }
+    if let Some(reason) = desk.store.info().refusal(intent.action, &intent.options) {
+        return Err(RunError::Disabled(reason));
+    }
     match desk.store.info().availability(intent.action) {
         Availability::Ready { .. } => Ok(()),
         Availability::Disabled(reason) => Err(RunError::Disabled(reason)),
     }
+}
+
+/// Makes what the action needs in the database, as its plan said.
+async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+    let budget = Budget::new(options.statement);
+    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
 }
 
 /// A number from 0 to 1 that nobody can foresee.
@@ -190,6 +200,7 @@ impl<'a> Engine<'a> {
         let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
         let mut size = match self.options.deliver {
             Some(_) => BatchSize::fixed(most.min(DELIVERY)),
+            None if !self.options.adapts => BatchSize::fixed(most),
             None => BatchSize::adaptive(most),
         };
         let spread = spread.filter(|_| defers);
