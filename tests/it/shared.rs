@@ -357,6 +357,37 @@ async fn a_client_that_was_suspended_beyond_its_lease_never_acts_again() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_restarts_in_the_middle_of_a_run_costs_no_job() {
+    for server in [harness::private_postgres(), harness::private_mariadb()].into_iter().flatten() {
+        let db = server.database("shared_restart").await;
+        let layout = Layout::JobsDlq;
+        layout.seed(&db, 3_000).await;
+        install(&db).await;
+        let before = dead(&db, layout).await;
+        let (desk, ledger) = operator(&db.url, layout).await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        let (told, mut seen) = tokio::sync::watch::channel(progress().borrow().clone());
+        let control = RunControl::new();
+        let work = execute(&desk, &ledger, &run, options(), &control, &told);
+        let disturb = async {
+            seen.wait_for(|progress| progress.tally.done > 200).await.expect("progress");
+            tokio::task::block_in_place(|| {
+                server.stop();
+                server.start();
+            });
+        };
+        let (receipt, ()) = tokio::join!(work, disturb);
+        let mut receipt = receipt.expect("a receipt");
+        while receipt.run.state != RunState::Finished {
+            receipt = go_on(&desk, &ledger, &run).await.expect("a receipt");
+        }
+        let told = format!("{:?}: {receipt:?}", db.engine);
+        assert!(receipt.is_complete(), "{told}");
+        assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
+    }
+}
+
 #[tokio::test]
 async fn a_shared_run_passes_through_a_pooler_that_shares_its_sessions() {
     let Some(server) = harness::postgres() else { return };
