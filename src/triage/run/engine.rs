@@ -12,7 +12,7 @@ use super::{Receipt, RunError, RunOptions};
 use crate::domain::action::{Action, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Place, Run, RunId, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
 use crate::store::{Archive, Availability, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
@@ -97,9 +97,7 @@ const STOPPED: &str = "stopped by the operator";
 
 fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
     let intent = &run.intent;
-    // What the source itself records is of this source, whatever the operator who planned it calls it.
-    let is_here = run.place == Place::Source || intent.source == desk.source;
-    if !is_here || intent.store != desk.store_name() {
+    if !run.is_of(&desk.source, &desk.store_name()) {
         return Err(RunError::OtherStore {
             run: run.id.0.clone(),
             planned: format!("{} ({})", intent.source, intent.store),
