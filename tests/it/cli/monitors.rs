@@ -128,6 +128,9 @@ async fn an_export_holds_every_job_whole_and_hides_what_is_secret() {
         let ids: Vec<Value> =
             jobs.out.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON")["id"].take()).collect();
         assert_eq!(ids.len() as u64, dead, "{layout:?}");
+        let listed = user.run(&["list", "--limit", "0", "-o", "jsonl"]);
+        let listed = listed.out.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON")["id"].take());
+        assert_eq!(ids, listed.collect::<Vec<_>>(), "{layout:?}: the order of the list");
         assert!(jobs.out.lines().all(|line| line.contains("\"backtrace\":")), "{layout:?}");
         let csv = user.run(&["export", "-o", "csv"]);
         assert!(csv.out.starts_with("id,at,state,error"), "{}", csv.out);
