@@ -30,7 +30,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         scope,
         action,
         reason: args.reason.clone(),
-        options: options(args, action)?,
+        options: options(opened, args, action)?,
         limit: args.limit,
         type_above: opened.confirm_count,
         now: opened.now,
@@ -73,11 +73,16 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
 }
 
 /// What the command line asks for beside verb and jobs.
-fn options(args: &ActArgs, action: Action) -> Result<Options> {
+fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
     if args.spread.is_some() && action != Action::Replay {
         return Err(Fault::usage(format!("--spread is for replay: jobs that one {action}s run at no time")).into());
     }
-    Ok(Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) }.into())
+    if args.validate.is_some() && action != Action::Replay {
+        return Err(Fault::usage(format!("--validate is for replay: what one {action}s goes nowhere")).into());
+    }
+    let pacing = Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) };
+    let validate = args.validate.clone().or_else(|| opened.validate.clone()).filter(|_| action == Action::Replay);
+    Ok(Options { pacing, validate })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

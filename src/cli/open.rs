@@ -16,6 +16,7 @@ use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::domain::validator::Validator;
 use crate::ledger::Ledger;
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
@@ -30,6 +31,8 @@ pub struct Opened {
     pub desk: Desk,
     /// Where replayed jobs go when that is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
+    /// What the config names to judge jobs before they are replayed.
+    pub validate: Option<Validator>,
     /// Deadline and cancel switch of every statement.
     pub budget: Budget,
     /// When the command began.
@@ -184,6 +187,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
     Ok(Opened {
         reach,
         deliver: deliver(&surveyed.origin),
+        validate: surveyed.origin.validate(),
         clock: desk.store.clock(),
         desk,
         budget,

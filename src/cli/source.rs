@@ -9,6 +9,7 @@ use super::exit::Fault;
 use crate::config::{Config, Paths, Source};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
+use crate::domain::validator::Validator;
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::target::Target;
 use crate::store::{Budget, StoreError};
@@ -156,6 +157,11 @@ impl Session {
 }
 
 impl Origin {
+    /// What the config names to judge jobs before they are replayed.
+    pub fn validate(&self) -> Option<Validator> {
+        self.source.as_ref()?.validate.clone()
+    }
+
     /// Whether the source is marked as production.
     pub fn production(&self) -> bool {
         self.source.as_ref().is_some_and(|s| s.production)

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Address, Config, ConfigError, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, mask_secrets};
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::domain::time::parse_span;
+use crate::domain::validator::Validator;
 
 /// How long a replay command may take for a batch, unless the config says otherwise.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,6 +37,7 @@ struct RawSource {
     refresh: Option<Span>,
     statement_timeout: Option<Span>,
     replay: Option<RawReplay>,
+    validate: Option<RawValidate>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,6 +46,19 @@ struct RawReplay {
     table: Option<String>,
     command: Option<Words>,
     timeout: Option<Span>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawValidate {
+    command: Words,
+    timeout: Option<Span>,
+}
+
+impl From<RawValidate> for Validator {
+    fn from(raw: RawValidate) -> Self {
+        Self::new(raw.command.0, raw.timeout.map_or(Validator::TIMEOUT, |s| s.0))
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -212,6 +227,7 @@ impl RawSource {
             refresh: self.refresh.or(lower.refresh),
             statement_timeout: self.statement_timeout.or(lower.statement_timeout),
             replay: self.replay.or(lower.replay),
+            validate: self.validate.or(lower.validate),
         }
     }
 
@@ -247,6 +263,7 @@ impl RawSource {
             refresh: self.refresh.map(|s| s.0),
             statement_timeout: self.statement_timeout.map(|s| s.0),
             replay,
+            validate: self.validate.map(Validator::from),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::pacing::Pacing;
+use super::validator::Validator;
 
 /// The options of a run; kept with it as JSON, so that it goes on as it began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,6 +14,9 @@ pub struct Options {
     /// How fast.
     #[serde(flatten)]
     pub pacing: Pacing,
+    /// What judges jobs before they are replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate: Option<Validator>,
 }
 
 impl Options {
@@ -24,7 +28,7 @@ impl Options {
 
 impl From<Pacing> for Options {
     fn from(pacing: Pacing) -> Self {
-        Self { pacing }
+        Self { pacing, ..Self::default() }
     }
 }
 
@@ -34,6 +38,7 @@ impl fmt::Display for Options {
         if !self.pacing.is_free() {
             wishes.push(self.pacing.to_string());
         }
+        wishes.extend(self.validate.as_ref().map(Validator::to_string));
         f.write_str(&wishes.join(", "))
     }
 }

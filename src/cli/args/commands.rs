@@ -12,6 +12,7 @@ use crate::cli::demo;
 use crate::domain::facet::Facet;
 use crate::domain::pacing::parse_rate;
 use crate::domain::time::parse_span;
+use crate::domain::validator::Validator;
 
 /// `demo`.
 #[derive(Args, Debug)]
@@ -133,6 +134,10 @@ pub struct ActArgs {
     /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
     #[arg(long, value_name = "N", value_parser = batch)]
     pub batch: Option<usize>,
+    /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
+    /// each, as a replay command does.
+    #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
+    pub validate: Option<Validator>,
     /// The form of plan and receipt.
     #[command(flatten)]
     pub output: OutputArg,

@@ -1,6 +1,7 @@
 //! The loop over the batches of a run.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -16,10 +17,12 @@ use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunI
 use crate::store::{Archive, Availability, Budget};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
+use crate::triage::validate::{CommandValidator, Validate};
 
-/// Jobs handed to a destination outside the database at a time.
+/// Jobs handed to a destination outside the database, or shown to a validator, at a time.
 const DELIVERY: usize = 200;
-/// Batches in a row of which a destination accepts nothing before the run is stopped: it is broken, and not the jobs.
+/// Batches in a row of which a destination accepts nothing, or for which a validator answers nothing, before the run is
+/// stopped: it is broken, and not the jobs.
 const REFUSALS: u32 = 2;
 /// Jobs of a batch of the sweep.
 const SWEEP: usize = 200;
@@ -95,6 +98,15 @@ fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
     }
 }
 
+/// What judges the jobs of a run before they are replayed: other verbs are not judged.
+fn validator(options: &RunOptions, run: &Run) -> Option<Arc<dyn Validate>> {
+    if run.intent.action != Action::Replay {
+        return None;
+    }
+    let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
+    options.validate.clone().or_else(planned)
+}
+
 /// A number from 0 to 1 that nobody can foresee.
 fn jitter() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0
@@ -122,6 +134,9 @@ pub(super) struct Engine<'a> {
     pub(super) control: &'a RunControl,
     pub(super) budget: Budget,
     pub(super) archive: Arc<dyn Archive>,
+    pub(super) validator: Option<Arc<dyn Validate>>,
+    /// Batches in a row for which the validator gave no answer at all.
+    pub(super) silent: AtomicU32,
     progress: &'a watch::Sender<RunProgress>,
     state: RunState,
     tally: Tally,
@@ -143,7 +158,23 @@ impl<'a> Engine<'a> {
         let archive = Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()));
         let budget = Budget::new(options.statement);
         let (state, meter) = (RunState::Running, Meter::new(Instant::now()));
-        Self { desk, ledger, run, options, control, budget, archive, progress, state, tally, meter, due: None }
+        let validator = validator(&options, run);
+        Self {
+            desk,
+            ledger,
+            run,
+            options,
+            control,
+            budget,
+            archive,
+            validator,
+            silent: AtomicU32::new(0),
+            progress,
+            state,
+            tally,
+            meter,
+            due: None,
+        }
     }
 
     async fn work(&mut self) -> Result<(), Halt> {
@@ -161,9 +192,10 @@ impl<'a> Engine<'a> {
         let defers = self.desk.store.info().defers;
         let mut pace = Pace::new(self.rate(spread.filter(|_| !defers)));
         let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
-        let mut size = match self.options.deliver {
-            Some(_) => BatchSize::fixed(most.min(DELIVERY)),
-            None => BatchSize::adaptive(most),
+        let outside = self.options.deliver.is_some() || self.validator.is_some();
+        let mut size = match outside {
+            true => BatchSize::fixed(most.min(DELIVERY)),
+            false => BatchSize::adaptive(most),
         };
         let spread = spread.filter(|_| defers);
         let mut refusals = 0;
@@ -185,10 +217,14 @@ impl<'a> Engine<'a> {
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
             let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
             let most = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
-            let next = if at_once && self.options.deliver.is_none() { most } else { 0 };
+            let next = if at_once && !outside { most } else { 0 };
             begun = self.record(no, &ids, answer, next).await?;
             refusals = if self.tally.done > done { 0 } else { refusals + 1 };
-            if self.options.deliver.is_some() && refusals >= REFUSALS && self.tally.not_started > 0 {
+            let silent = self.silent.load(Ordering::Relaxed);
+            if silent >= REFUSALS && self.tally.not_started > 0 {
+                return Err(Halt::Because(format!("the validator answered for no job of {silent} batches in a row")));
+            }
+            if self.options.deliver.is_some() && refusals >= REFUSALS && silent == 0 && self.tally.not_started > 0 {
                 return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
             }
         }

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::session::{Going, Session};
 use super::world::Fact;
 use crate::domain::action::Action;
+use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::triage::freeze::{Ask, freeze};
@@ -29,10 +30,12 @@ impl Session {
         reason: Option<String>,
         going: &Going,
     ) -> Result<Plan, String> {
-        let desk = self.store().map_err(|e| e.to_string())?.desk;
-        let ask = Ask { reason, type_above: self.confirm_count, ..Ask::new(scope, action, Timestamp::now()) };
+        let open = self.store().map_err(|e| e.to_string())?;
+        let validate = open.validate.filter(|_| action == Action::Replay);
+        let options = Options { validate, ..Options::default() };
+        let ask = Ask { reason, options, type_above: self.confirm_count, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
-        freeze(&desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
+        freeze(&open.desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
     }
 
     /// Executes a confirmed run and tells how far it has got.
