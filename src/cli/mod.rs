@@ -10,6 +10,7 @@ pub mod table;
 
 mod act;
 mod adapters;
+mod bar;
 mod config;
 mod console;
 mod execute;

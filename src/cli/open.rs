@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use tokio::sync::watch;
 
 use super::exit::Fault;
 use super::operator;
@@ -43,6 +44,8 @@ pub struct Opened {
     pub confirm_count: u64,
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
+    /// Whether a run is to pause, as signals say.
+    pub pauses: watch::Receiver<bool>,
     redactor: Redactor,
     ledger: std::path::PathBuf,
 }
@@ -180,6 +183,8 @@ fn destination(source: Option<&Source>) -> ReplayDestination {
 pub async fn open(session: &Session) -> Result<Opened> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
+    // From the beginning: a pause that is asked for while the jobs are frozen is one, and no end.
+    let pauses = super::signal::pauses();
     let surveyed = survey(session, origin, &budget).await?;
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
     let mut reach = surveyed.origin.reach.clone();
@@ -193,6 +198,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
         budget,
         now: Timestamp::now(),
         confirm_count: session.config.thresholds.confirm_count,
+        pauses,
         redactor: session.redactor(),
         ledger: session.paths.ledger(),
     })

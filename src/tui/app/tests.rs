@@ -524,6 +524,19 @@ fn quitting_asks_while_a_run_is_going_and_stops_it_first() {
 }
 
 #[test]
+fn a_run_is_paused_and_let_go_on_from_outside_too() {
+    let mut console = Console::with_jobs(5);
+    console.tell(Msg::PauseRun(true));
+    assert!(console.other.is_empty(), "there is no run");
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("y");
+    console.tell(Msg::PauseRun(true));
+    console.tell(Msg::PauseRun(true));
+    assert!(matches!(console.other.as_slice(), [Effect::PauseRun(true)]) && console.model.runner.paused);
+    console.tell(Msg::PauseRun(false));
+    assert!(matches!(console.other.last(), Some(Effect::PauseRun(false))));
+}
+
+#[test]
 fn esc_never_quits() {
     let mut console = Console::with_jobs(5);
     for _ in 0..10 {

@@ -40,7 +40,7 @@ impl Validate for Judge {
 }
 
 fn even(n: u64) -> Option<Result<(), String>> {
-    Some(if n % 2 == 0 { Ok(()) } else { Err("odd\u{1b}[2J\n".into()) })
+    Some(if n.is_multiple_of(2) { Ok(()) } else { Err("odd\u{1b}[2J\n".into()) })
 }
 
 #[tokio::test]

@@ -224,11 +224,17 @@ pub fn stop(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Pauses or continues between two batches.
 pub fn pause(model: &mut Model) -> Vec<Effect> {
-    if model.runner.going.is_none() {
+    let paused = !model.runner.paused;
+    set_pause(model, paused)
+}
+
+/// Pauses between two batches, or continues.
+pub fn set_pause(model: &mut Model, paused: bool) -> Vec<Effect> {
+    if model.runner.going.is_none() || model.runner.paused == paused {
         return Vec::new();
     }
-    model.runner.paused = !model.runner.paused;
-    vec![Effect::PauseRun(model.runner.paused)]
+    model.runner.paused = paused;
+    vec![Effect::PauseRun(paused)]
 }
 
 /// Takes in the receipt, or why the run broke off.

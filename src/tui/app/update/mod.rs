@@ -64,6 +64,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Continued => vec![Effect::Repaint],
+        Msg::PauseRun(paused) => act::set_pause(model, paused),
         Msg::Terminate => terminate(model),
     };
     effects.extend(filter::fill(model));
