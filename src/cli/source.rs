@@ -6,13 +6,14 @@ use anyhow::{Context, Result};
 
 use super::args::Connect;
 use super::exit::Fault;
-use crate::config::{Config, Paths, Source};
+use crate::config::{Config, ConfigError, Paths, Source};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
 use crate::domain::validator::Validator;
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::target::Target;
 use crate::store::{Budget, StoreError};
+use crate::tui::keys::{Keymap, Misbound};
 
 /// What to print when nothing says which database: five lines.
 const NOWHERE: &str = "\
@@ -33,6 +34,17 @@ pub struct Session {
     pub paths: Paths,
     /// What the command line says of the database.
     pub connect: Connect,
+    /// Which keys of the console ask for what.
+    pub keys: Keymap,
+}
+
+fn keymap(config: &Config) -> Result<Keymap, ConfigError> {
+    let wishes = config.keys.iter().map(|keys| (keys.command.as_str(), keys.chords.as_slice()));
+    Keymap::configured(wishes).map_err(|Misbound { name, reason }| {
+        let keys = config.keys.iter().find(|keys| keys.command == name);
+        let (path, line) = keys.map(|keys| (keys.path.clone(), keys.line)).unwrap_or_default();
+        ConfigError::Wrong { path, line, reason: format!("keys.{name}: {reason}") }
+    })
 }
 
 /// A database that a command is for.
@@ -63,7 +75,8 @@ impl Session {
         for warning in &config.warnings {
             super::out::say(&format!("dlq-tui: warning: {warning}"));
         }
-        Ok(Session { config, paths, connect })
+        let keys = keymap(&config)?;
+        Ok(Session { config, paths, connect, keys })
     }
 
     /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, the config's default or only source.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Address, Config, ConfigError, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, mask_secrets};
+use super::{
+    Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, mask_secrets,
+};
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::domain::time::parse_span;
 use crate::domain::validator::Validator;
@@ -23,6 +25,18 @@ pub(super) struct Raw {
     redaction: RawRedaction,
     thresholds: RawThresholds,
     timeouts: RawTimeouts,
+    keys: BTreeMap<String, toml::Spanned<Chords>>,
+    /// [`Raw::keys`] with where they stand.
+    #[serde(skip)]
+    bound: BTreeMap<String, Keys>,
+}
+
+/// Keys of a command of the console: one, or a list.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Chords {
+    One(String),
+    Many(Vec<String>),
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -143,6 +157,19 @@ impl Raw {
             .any(|url| mask_secrets(url.expose_secret()) != url.expose_secret())
     }
 
+    /// Notes in which line of which file keys are bound.
+    pub(super) fn place(mut self, path: &str, line: impl Fn(usize) -> usize) -> Self {
+        for (command, chords) in std::mem::take(&mut self.keys) {
+            let line = line(chords.span().start);
+            let chords = match chords.into_inner() {
+                Chords::One(chord) => vec![chord],
+                Chords::Many(chords) => chords,
+            };
+            self.bound.insert(command.clone(), Keys { command, chords, path: path.to_owned(), line });
+        }
+        self
+    }
+
     /// This file laid over a lower one: its keys win, one by one.
     pub(super) fn over(self, lower: Raw) -> Raw {
         let mut sources = lower.sources;
@@ -150,7 +177,11 @@ impl Raw {
             let below = sources.remove(&name).unwrap_or_default();
             sources.insert(name, upper.over(below));
         }
+        let mut bound = lower.bound;
+        bound.extend(self.bound);
         Raw {
+            keys: BTreeMap::new(),
+            bound,
             default_source: self.default_source.or(lower.default_source),
             sources,
             ui: RawUi {
@@ -201,6 +232,7 @@ impl Raw {
                 connect: self.timeouts.connect.map_or(timeouts.connect, |s| s.0),
                 statement: self.timeouts.statement.map_or(timeouts.statement, |s| s.0),
             },
+            keys: self.bound.into_values().collect(),
             warnings: Vec::new(),
         };
         config.only_source()?;

@@ -10,6 +10,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Watermark};
 use crate::triage::plan::Scope;
+use crate::tui::keys::Keymap;
 
 /// Identity of a request. A reply whose id was superseded in its slot is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -142,6 +143,8 @@ pub struct Settings {
     pub statement: Duration,
     /// Cohorts above this ask for the number.
     pub confirm_count: u64,
+    /// Which keys ask for what.
+    pub keys: Keymap,
 }
 
 impl Default for Settings {
@@ -153,6 +156,7 @@ impl Default for Settings {
             refresh: Duration::from_millis(1_500),
             statement: Duration::from_secs(5),
             confirm_count: 100,
+            keys: Keymap::default(),
         }
     }
 }

@@ -818,3 +818,17 @@ fn what_may_take_long_is_asked_when_the_bars_have_come_and_not_before_the_rows()
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
     assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
 }
+
+#[test]
+fn keys_of_the_config_hold_and_sentences_name_them() {
+    let mut console = Console::with_jobs(5);
+    let keys = ["o".to_owned()];
+    let wishes = [("pause", keys.as_slice()), ("mouse", &[])];
+    console.model.settings.keys = crate::tui::keys::Keymap::configured(wishes).expect("keys");
+    console.keys("p");
+    assert!(!console.model.live.paused);
+    console.keys("o");
+    assert!(console.model.live.paused);
+    let notice = console.model.screen.notice.as_ref().expect("a notice");
+    assert_eq!(notice.sentence, "live watch paused: o continues");
+}

@@ -243,7 +243,7 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
     let watched = matches!(model.overlay, Overlay::Run | Overlay::Leave);
     match result {
         Ok(run) => {
-            let sentence = summary(&run);
+            let sentence = summary(&run, &model.key(Command::Reopen));
             let small = run.tally.planned == 1 && run.tally.done == 1;
             if watched && !small {
                 model.overlay = Overlay::Receipt(Box::new(run), Reading::default());
@@ -269,7 +269,7 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
 }
 
 /// One sentence for the footer.
-fn summary(run: &Run) -> String {
+fn summary(run: &Run, undo: &str) -> String {
     let done = format!("{} {}", run.intent.action.done_word(), grouped(run.tally.done));
     let mut parts = vec![done];
     for (word, n) in [("skipped", run.tally.skipped_total()), ("failed", run.tally.failed_total())] {
@@ -277,6 +277,6 @@ fn summary(run: &Run) -> String {
             parts.push(format!("{word} {}", grouped(n)));
         }
     }
-    let undo = if run.intent.action == Action::Ignore { " (U undoes)" } else { "" };
+    let undo = if run.intent.action == Action::Ignore { format!(" ({undo} undoes)") } else { String::new() };
     format!("{}{undo}; the ledger has it as {}", parts.join(", "), run.id)
 }

@@ -28,7 +28,7 @@ pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> 
             return Some(reason);
         }
         if model.runner.going.is_some() {
-            return Some("a run is going: L shows it".into());
+            return Some(format!("a run is going: {} shows it", model.key(Command::Runs)));
         }
         if model.live.is_stale() {
             return Some("not connected: nothing can be written".into());
@@ -152,7 +152,7 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match model.filter.widen() {
         Some(wider) => filter::apply(model, wider, now),
         None => {
-            model.say("q quits", now);
+            model.say(format!("{} quits", model.key(Command::Quit)), now);
             Vec::new()
         }
     }
@@ -169,7 +169,7 @@ fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                 model.source.wanted = Some(opened.name.clone());
                 model.overlay = Overlay::None;
             }
-            None => model.say("q quits", now),
+            None => model.say(format!("{} quits", model.key(Command::Quit)), now),
         },
         _ => model.overlay = Overlay::None,
     }
@@ -193,7 +193,7 @@ fn find(model: &mut Model, direction: Direction, now: Timestamp) -> Vec<Effect> 
 fn pause(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.paused = !model.live.paused;
     if model.live.paused {
-        model.say("live watch paused: p continues", now);
+        model.say(format!("live watch paused: {} continues", model.key(Command::Pause)), now);
         return vec![model.asks.cancel(Slot::Look)];
     }
     model.live.next_look = Some(now);
@@ -294,7 +294,10 @@ fn runs(model: &mut Model) -> Vec<Effect> {
 /// Takes or releases the mouse.
 pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.screen.mouse = !model.screen.mouse;
-    let word = if model.screen.mouse { "mouse taken: M gives it back" } else { "mouse left to the terminal" };
+    let word = match model.screen.mouse {
+        true => format!("mouse taken: {} gives it back", model.key(Command::Mouse)),
+        false => "mouse left to the terminal".to_owned(),
+    };
     model.say(word, now);
     vec![Effect::Mouse(model.screen.mouse)]
 }
@@ -314,7 +317,7 @@ fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if counting {
         effects.push(model.asks.cancel(Slot::Histogram));
     }
-    model.say("cancelled: r reads on", now);
+    model.say(format!("cancelled: {} reads on", model.key(Command::Refresh)), now);
     effects
 }
 

@@ -91,7 +91,7 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
         }
     }
     let place = model.place();
-    if let Some(command) = keys::dispatch(place, chord) {
+    if let Some(command) = model.settings.keys.dispatch(place, chord) {
         return command::run(model, command, now);
     }
     match chord.digit() {
