@@ -9,6 +9,7 @@ use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord};
 use super::{execute, out};
+use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
@@ -32,7 +33,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         reason: args.reason.clone(),
         options: options(opened, args, action)?,
         limit: args.limit,
-        type_above: opened.confirm_count,
+        thresholds: thresholds(opened, args, action)?,
         now: opened.now,
     };
     let talk = std::io::stderr().is_terminal();
@@ -83,6 +84,15 @@ fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
     let pacing = Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) };
     let validate = args.validate.clone().or_else(|| opened.validate.clone()).filter(|_| action == Action::Replay);
     Ok(Options { pacing, validate })
+}
+
+/// The thresholds of the config, where the command line does not know better.
+fn thresholds(opened: &Opened, args: &ActArgs, action: Action) -> Result<Thresholds> {
+    if args.max_replays.is_some() && action != Action::Replay {
+        return Err(Fault::usage(format!("--max-replays is for replay: {action} starts no job")).into());
+    }
+    let max_replays = args.max_replays.unwrap_or(opened.thresholds.max_replays);
+    Ok(Thresholds { max_replays, ..opened.thresholds })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

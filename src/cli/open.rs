@@ -10,7 +10,7 @@ use super::exit::Fault;
 use super::operator;
 use super::source::{Origin, Session};
 use crate::adapter::Library;
-use crate::config::{ReplayTo, Source};
+use crate::config::{ReplayTo, Source, Thresholds};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobRow};
@@ -40,8 +40,8 @@ pub struct Opened {
     pub now: Timestamp,
     /// The same instant by the source's clock: relative times of filters are resolved against it.
     clock: Timestamp,
-    /// Jobs above which the number must be typed.
-    pub confirm_count: u64,
+    /// From where on a cohort asks for the number, and how often a job may have been replayed.
+    pub thresholds: Thresholds,
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
     /// Whether a run is to pause, as signals say.
@@ -197,8 +197,8 @@ pub async fn open(session: &Session) -> Result<Opened> {
         desk,
         budget,
         now: Timestamp::now(),
-        confirm_count: session.config.thresholds.confirm_count,
         pauses,
+        thresholds: session.config.thresholds,
         redactor: session.redactor(),
         ledger: session.paths.ledger(),
     })

@@ -22,7 +22,7 @@ pub use info::{Availability, Budget, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey};
 
-use crate::domain::action::Fate;
+use crate::domain::action::{Action, Fate};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -82,6 +82,16 @@ pub trait Store: Send + Sync {
     /// A batch may break off in the middle, when the database fails as a whole: what was answered for until then counts.
     /// Applying it again is safe, as jobs that are no longer as they were chosen are skipped.
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
+
+    /// Which of these jobs show that `action` took effect on them by this run, and not by another; `None` where the layout
+    /// keeps no such trace.
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>>;
 
     /// How a transaction ended that [`Batch::witness`] was told of.
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;

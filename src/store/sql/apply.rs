@@ -19,6 +19,7 @@ use super::steps::{Fill, expand, push};
 use crate::adapter::{Command, Kind, Rows, Step, Verb};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
+use crate::domain::lineage::successor;
 use crate::domain::text::Untrusted;
 use crate::store::{Applied, Availability, Batch, Broke, Budget, Result, Standing, StoreError};
 
@@ -164,7 +165,7 @@ impl SqlStore {
             let mut cells = Cells::new(row);
             // A collation may find a key that is written otherwise than it was named: that is another key.
             let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) else { continue };
-            let new_id = uuid::Uuid::new_v4().to_string();
+            let new_id = successor(&work.batch.run, &JobId::new(&id));
             let message = match work.recipe {
                 None => None,
                 Some(recipe) => {

@@ -50,7 +50,7 @@ use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
     Result, Store, StoreInfo, Watermark,
 };
-use crate::domain::action::Fate;
+use crate::domain::action::{Action, Fate};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -140,6 +140,16 @@ impl Store for SqlStore {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        Box::pin(self.read_traces(action, run, ids, budget))
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {

@@ -54,7 +54,7 @@ impl SqlStore {
         }
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
-        select(&mut sql, &self.layout, order, Extras::default());
+        select(&mut sql, &self.layout, order, Extras { lineage: true, ..Extras::default() });
         sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
         self.layout.speech.keys_in(&mut sql, &self.layout.key.raw, self.layout.key.kind, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
@@ -74,7 +74,7 @@ impl SqlStore {
         let order = layout.order(SortKey::Time).unwrap_or(&layout.key);
         let mut sql = Sql::new(layout.speech);
         sql.push("SELECT ");
-        select(&mut sql, layout, order, Extras { message: true, arguments: true, record_only: false });
+        select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
         let backtrace = contract(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
         for name in &others {
@@ -90,6 +90,7 @@ impl SqlStore {
         let mut judge = Judge::new(&self.layout, filter, self.server_now());
         // What is judged in memory is judged by all the light columns.
         judge.extras.record_only = judge.rest.is_none();
+        judge.extras.lineage = true;
         let sort = Sort::default();
         let step = self.scan(&judge, sort, budget).step(&cursor, FREEZE).await?;
         let next = step.last.clone().map(Cursor::After);
@@ -203,7 +204,7 @@ fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
 }
 
 fn frozen(read: Read) -> Frozen {
-    Frozen::of(read.entry.row)
+    Frozen::of(read.entry)
 }
 
 fn fate(word: &str, error: Option<Untrusted>) -> Result<Fate> {

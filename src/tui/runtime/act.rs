@@ -33,7 +33,7 @@ impl Session {
         let open = self.store().map_err(|e| e.to_string())?;
         let validate = open.validate.filter(|_| action == Action::Replay);
         let options = Options { validate, ..Options::default() };
-        let ask = Ask { reason, options, type_above: self.confirm_count, ..Ask::new(scope, action, Timestamp::now()) };
+        let ask = Ask { reason, options, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
         freeze(&open.desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
     }
