@@ -47,7 +47,10 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         out::hint("\r\u{1b}[K");
     }
     let plan = match frozen {
-        Ok(plan) => plan,
+        Ok(mut plan) => {
+            plan.sample = plan.sample.into_iter().map(|row| opened.masked(row)).collect();
+            plan
+        }
         Err(PlanError::Empty(action)) if args.ids.is_empty() => {
             out::say(&format!("no job matches: there is nothing to {action}"));
             return Ok(Code::Done);

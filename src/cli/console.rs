@@ -36,6 +36,7 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     let record = session.paths.ledger();
     let settings = settings(&session, &origin, args);
     let redaction = Arc::new(session.redactor());
+    session.record_reveal(&origin.name).await?;
     let opener = Arc::new(Way::new(session, origin));
     // Neither waits for the other: one is a disk, one a network.
     let (ledger, looked) = tokio::join!(Ledger::open(&record), opener.first_look());

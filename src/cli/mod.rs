@@ -21,6 +21,7 @@ mod manual;
 mod metrics;
 mod open;
 mod operator;
+mod pieces;
 mod receipt;
 mod record;
 mod runs;

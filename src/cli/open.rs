@@ -13,6 +13,7 @@ use crate::adapter::Library;
 use crate::config::{ReplayTo, Source, Thresholds};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
+use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
@@ -185,6 +186,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let budget = session.budget(&origin);
     // From the beginning: a pause that is asked for while the jobs are frozen is one, and no end.
     let pauses = super::signal::pauses();
+    session.record_reveal(&origin.name).await?;
     let surveyed = survey(session, origin, &budget).await?;
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
     let mut reach = surveyed.origin.reach.clone();
@@ -278,13 +280,23 @@ impl Opened {
         JobDetail {
             message: detail.message.map(|m| self.prose(m)),
             arguments: detail.arguments.map(|a| self.payload(a)),
+            backtrace: detail.backtrace.map(|b| self.payload(b)),
             metadata: detail.metadata.into_iter().map(metadata).collect(),
             row: self.masked(detail.row),
             ..detail
         }
     }
 
-    fn prose(&self, text: Untrusted) -> Untrusted {
+    /// The histogram with what looks like a secret masked in its values: reasons are prose.
+    pub fn masked_histogram(&self, mut histogram: Histogram) -> Histogram {
+        for bar in &mut histogram.bars {
+            bar.value = bar.value.take().map(|value| self.prose(value));
+        }
+        histogram
+    }
+
+    /// A text with what looks like a secret masked.
+    pub fn prose(&self, text: Untrusted) -> Untrusted {
         Untrusted::new(self.redactor.prose(text.exact()))
     }
 

@@ -6,10 +6,12 @@ use anyhow::{Context, Result};
 
 use super::args::Connect;
 use super::exit::Fault;
-use crate::config::{Config, ConfigError, Paths, Source};
+use crate::config::{Config, ConfigError, Paths, Source, mask_secrets};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
+use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
+use crate::ledger::{Ledger, Reveal};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::target::Target;
 use crate::store::{Budget, StoreError};
@@ -148,7 +150,26 @@ impl Session {
     pub fn redactor(&self) -> Redactor {
         let redaction = &self.config.redaction;
         let rules = RedactConfig { well_known: true, extra: redaction.extra.clone(), allow: redaction.allow.clone() };
-        Redactor::new(&rules).revealing(redaction.off)
+        Redactor::new(&rules).revealing(redaction.off || self.connect.reveal)
+    }
+
+    /// Writes down that secrets are about to be shown, where that is asked for.
+    ///
+    /// # Errors
+    /// When it cannot be written down: then nothing is shown.
+    pub async fn record_reveal(&self, source: &str) -> Result<()> {
+        if !self.connect.reveal {
+            return Ok(());
+        }
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let reveal = Reveal {
+            at: Timestamp::now(),
+            operator: super::operator::current(""),
+            source: source.to_owned(),
+            command: mask_secrets(&shell_words::join(words.collect::<Vec<_>>())),
+        };
+        let written = async { Ledger::open(&self.paths.ledger()).await?.reveal(&reveal).await };
+        written.await.context("nothing is revealed, because that cannot be kept in the ledger")
     }
 
     /// How long one statement may take on a source.

@@ -14,6 +14,7 @@ mod jobs;
 mod model;
 mod open;
 mod replays;
+mod reveals;
 mod runs;
 mod tally;
 mod text;
@@ -26,6 +27,7 @@ pub use hold::Hold;
 pub use model::*;
 pub use open::Ledger;
 pub use replays::Known;
+pub use reveals::Reveal;
 pub use witness::LedgerWitness;
 
 #[cfg(test)]

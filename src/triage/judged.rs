@@ -118,7 +118,7 @@ fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
 }
 
 /// A light row's value of a facet.
-fn value_of(facet: Facet, row: &JobRow) -> Option<Untrusted> {
+pub fn value_of(facet: Facet, row: &JobRow) -> Option<Untrusted> {
     match facet {
         Facet::Error => row.error_class.clone(),
         Facet::Fingerprint => {

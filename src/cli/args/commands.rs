@@ -268,6 +268,9 @@ pub struct RunsArgs {
     /// Runs at the most.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub limit: usize,
+    /// Lists who had secrets shown by `--reveal`, in place of the runs.
+    #[arg(long, conflicts_with = "run")]
+    pub reveals: bool,
     /// The form of the answer.
     #[command(flatten)]
     pub output: OutputArg,

@@ -35,7 +35,10 @@ impl Session {
         let options = Options { validate, ..Options::default() };
         let ask = Ask { reason, options, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
-        freeze(&open.desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
+        let plan = freeze(&open.desk, &self.ledger, ask, &going.budget, tell).await;
+        let mut plan = plan.map_err(|e| e.to_string())?;
+        plan.sample = plan.sample.into_iter().map(|row| self.masked_row(row)).collect();
+        Ok(plan)
     }
 
     /// Executes a confirmed run and tells how far it has got.

@@ -97,7 +97,10 @@ fn keys_of_the_console_are_checked_with_their_line_and_printed_with_their_origin
             "config.toml, line 5: keys.replya: there is no command `replya` to bind; did you mean `replay`?",
         ),
         ("[keys]\nreplay = \"x\"\n", "line 2: keys.replay: `x`: a write is never a bare lowercase letter"),
-        ("[keys]\nsort = [\"o\",\n\"w\"]\nrefresh = \"o\"\n", "line 2: keys.sort: `o` would be sort and refresh (job list)"),
+        (
+            "[keys]\nsort = [\"o\",\n\"w\"]\nrefresh = \"o\"\n",
+            "line 2: keys.sort: `o` would be sort and refresh (job list)",
+        ),
     ] {
         let ended = User::new().configured(keys).run(&["config"]);
         assert!(ended.with(2).contains(says), "{}", ended.err);

@@ -6,6 +6,7 @@ mod demo;
 mod monitors;
 mod reads;
 mod references;
+mod secrets;
 mod signals;
 mod validate;
 
