@@ -11,9 +11,9 @@ use super::open::Opened;
 use super::receipt::{self, RunRecord};
 use super::{bar, out, signal};
 use crate::domain::histogram::grouped;
-use crate::ledger::{Ledger, Run, RunId, RunState, Tally};
+use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
 use crate::triage::progress::RunProgress;
-use crate::triage::run::{Receipt, RunControl, RunOptions, Wish, execute};
+use crate::triage::run::{Receipt, RunControl, RunError, RunOptions, Wish, execute};
 
 /// Executes a run that was just confirmed.
 ///
@@ -55,7 +55,11 @@ pub async fn confirmed(
         out::say(&format!("left in the middle of a batch; go on with `{}`", way_on(opened, run)));
         return Ok(Code::Partly);
     };
-    let receipt = receipt?;
+    let receipt = receipt.inspect_err(|error| {
+        if matches!(error, RunError::Ledger(LedgerError::Unusable { .. })) {
+            out::say(&format!("once the ledger can be written, go on with `{}`", way_on(opened, run)));
+        }
+    })?;
     match print(opened, &receipt, format) {
         // Nobody reads the receipt: what the run came to is told all the same.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
