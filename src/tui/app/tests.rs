@@ -590,7 +590,7 @@ fn the_command_line_reaches_the_source_as_the_console_did_and_can_be_copied() {
     console.model.filter.set(Filter::parse("msg:\"card declined\"").expect("a filter"), console.now);
     let line = shell_line(&mut console);
     let words = shell_words::split(&line).expect("a line that a shell can read");
-    assert_eq!(words[..6], ["dlq-tui", "list", "--store", "events", "-f", "msg:\"card declined\""]);
+    assert_eq!(words[..6], ["dlq-tui", "list", "-f", "msg:\"card declined\"", "--store", "events"]);
     assert_eq!(words[6..], ["--url", "postgres://ops@db/shop?sslmode=require"]);
     console.keys("y");
     assert!(matches!(console.other.as_slice(), [Effect::Copy(copied)] if *copied == line));
@@ -833,4 +833,17 @@ fn keys_of_the_config_hold_and_sentences_name_them() {
     assert!(console.model.live.paused);
     let notice = console.model.screen.notice.as_ref().expect("a notice");
     assert_eq!(notice.sentence, "live watch paused: o continues");
+}
+
+#[test]
+fn a_plan_a_run_and_the_record_tell_the_command_line_that_does_the_same() {
+    let said = |console: &Console| console.model.screen.notice.as_ref().map(|n| n.sentence.clone()).unwrap_or_default();
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("c");
+    assert!(said(&console).starts_with("the same: dlq-tui replay "), "{}", said(&console));
+    assert!(matches!(console.model.overlay, Overlay::Plan(_)), "the question stands");
+    console.keys("y");
+    assert!(matches!(console.model.overlay, Overlay::Run));
+    console.keys("c");
+    assert!(said(&console).starts_with("the same: dlq-tui runs "), "{}", said(&console));
 }

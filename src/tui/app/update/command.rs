@@ -1,6 +1,6 @@
 //! What commands do, and why some cannot be used at the moment.
 
-use super::{act, filter, line, moves};
+use super::{act, filter, line, moves, same};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
@@ -77,7 +77,7 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         Command::Wrap => wrap(model),
         Command::Copy => copy(model, now),
         Command::Edit => edit(model, now),
-        Command::ShowCommand => show_command(model),
+        Command::ShowCommand => same::show(model, now),
         Command::Runs => runs(model),
         Command::Mouse => take_mouse(model, now),
         Command::Yes => act::yes(model, now),
@@ -92,7 +92,7 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
     }
 }
 
-fn show(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
+pub fn show(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
     model.overlay = overlay;
     Vec::new()
 }
@@ -263,25 +263,6 @@ fn edit(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             Vec::new()
         }
     }
-}
-
-/// The command line that gives the same as what is on screen.
-fn show_command(model: &mut Model) -> Vec<Effect> {
-    let filter = model.filter.written.to_string();
-    let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
-    let mut words = match (model.screen.focus, open_job) {
-        (Focus::Detail, Some(id)) => vec!["show", id.as_str()],
-        (Focus::Histogram, _) => vec!["stats", "--by", model.histogram.facet.word()],
-        _ => vec!["list"],
-    };
-    if let Some(opened) = &model.source.opened {
-        words.extend(["--store", &opened.name]);
-    }
-    if !filter.is_empty() && open_job.is_none() {
-        words.extend(["-f", &filter]);
-    }
-    let lines = vec![model.source.shell(&words)];
-    show(model, Overlay::Text { title: "The same, in a shell: y copies".into(), lines, reading: Reading::default() })
 }
 
 fn runs(model: &mut Model) -> Vec<Effect> {

@@ -7,6 +7,7 @@ mod line;
 mod mouse;
 mod moves;
 mod reply;
+mod same;
 mod watch;
 mod words;
 
