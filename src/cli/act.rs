@@ -63,7 +63,10 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         false => decide(&plan, args).await?,
     };
     match decision {
-        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, None, args.output.output).await,
+        Decision::Go => {
+            execute::confirmed(opened, &ledger, &plan.run, None, plan.options.validate.as_ref(), args.output.output)
+                .await
+        }
         Decision::ShowOnly => {
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
             show(&plan, args.output.output)?;

@@ -1,6 +1,7 @@
 //! Executing a confirmed run without a console: progress on standard error, an orderly stop at an interrupt, the receipt.
 
 use std::io::{ErrorKind, Write};
+use std::sync::Arc;
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -11,9 +12,11 @@ use super::open::Opened;
 use super::receipt::{self, RunRecord};
 use super::{bar, out, signal};
 use crate::domain::histogram::grouped;
+use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
 use crate::triage::progress::RunProgress;
 use crate::triage::run::{Receipt, RunControl, RunError, RunOptions, Wish, execute};
+use crate::triage::validate::{CommandValidator, Validate};
 
 /// Executes a run that was just confirmed.
 ///
@@ -24,9 +27,11 @@ pub async fn confirmed(
     ledger: &Ledger,
     run: &RunId,
     rate: Option<f64>,
+    validate: Option<&Validator>,
     format: Format,
 ) -> Result<Code> {
-    let options = RunOptions { deliver: opened.deliver.clone(), rate, ..RunOptions::default() };
+    let validate = validate.map(|validator| Arc::new(CommandValidator::from(validator)) as Arc<dyn Validate>);
+    let options = RunOptions { deliver: opened.deliver.clone(), rate, validate, ..RunOptions::default() };
     let control = RunControl::new();
     let (tell, told) = watch::channel(start(run));
     let (stop, interrupted) = (control.clone(), opened.budget.cancel.clone());
@@ -97,6 +102,7 @@ fn way_on(opened: &Opened, run: &RunId) -> String {
 pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let id = RunId(args.run.clone());
+    let ledger = ledger.of(&id).await?;
     let run = ledger.run(&id).await?;
     if !matches!(run.state, RunState::Stopped | RunState::Running) {
         let message = format!("run {id} is {}: there is nothing to go on with", run.state.word());
@@ -112,7 +118,13 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
             return Err(Fault::refused("not confirmed: nothing was written").into());
         }
     }
-    confirmed(opened, &ledger, &id, args.rate, args.output.output).await
+    confirmed(opened, &ledger, &id, args.rate, known(opened, args, &run), args.output.output).await
+}
+
+/// The validator that the run was planned with, where the operator names the same: with the command or in the config.
+fn known<'a>(opened: &'a Opened, args: &'a ResumeArgs, run: &Run) -> Option<&'a Validator> {
+    let kept = run.intent.options.validate.as_ref()?;
+    args.validate.iter().chain(&opened.validate).find(|named| named.command == kept.command)
 }
 
 fn start(run: &RunId) -> RunProgress {

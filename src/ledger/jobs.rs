@@ -1,9 +1,10 @@
 //! What the record knows of jobs: those of a run, and the runs of a job.
 
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, limit, text};
+use super::home::{Cells, int, limit, maybe, text};
 use super::model::{HistoryEntry, Outcome, Part, RunId, RunJob, Split};
 use super::open::Ledger;
+use super::replays::Known;
 use super::runs::operator;
 use super::tally::{DONE, FAILED, SKIPPED};
 use crate::domain::action::{Action, SkipReason};
@@ -29,18 +30,33 @@ impl Ledger {
         rows.into_iter().map(|row| job(&mut Cells::of(row))).collect()
     }
 
-    /// What is on record of one job of a store, latest first.
+    /// What is on record of one job of a store, latest first: of its row, and of its replays under other rows and ids.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn history(&self, source: &str, store: &str, id: &JobId) -> Result<Vec<HistoryEntry>> {
-        let rows = self.home.fetch(
+    pub async fn history(&self, source: &str, store: &str, job: &Known) -> Result<Vec<HistoryEntry>> {
+        let mut history = self.history_here(source, store, job).await?;
+        if let Some(other) = self.other() {
+            history.extend(other.history_here(source, store, job).await?);
+            history.sort_by(|a, b| b.run.cmp(&a.run));
+        }
+        Ok(history)
+    }
+
+    async fn history_here(&self, source: &str, store: &str, (id, lineage): &Known) -> Result<Vec<HistoryEntry>> {
+        let past = |condition: &str| format!("SELECT run, batch, outcome, reason FROM {{run_jobs}} WHERE {condition}");
+        let sql = format!(
             "SELECT r.id, r.action, coalesce(b.ended_at, b.begun_at), r.os_user, r.database_user, r.host, r.ssh_client, \
-             r.reason, j.outcome, j.reason FROM {run_jobs} AS j JOIN {runs} AS r ON r.seq = j.run \
-             JOIN {batches} AS b ON b.run = j.run AND b.no = j.batch \
-             WHERE j.job_id = ?1 AND r.source = ?2 AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
-            [text(id.as_str()), text(source), text(store), int(HISTORY)],
+             r.reason, j.outcome, j.reason FROM ({} UNION {} UNION {}) AS j JOIN {{runs}} AS r ON r.seq = j.run \
+             JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch \
+             WHERE {} AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
+            past("job_id = ?1 AND batch IS NOT NULL"),
+            past("lineage = ?5 AND lineage IS NOT NULL AND outcome = 'done'"),
+            past("successor = ?5 AND successor IS NOT NULL AND outcome = 'done'"),
+            self.of_source("r.source", "?2"),
         );
+        let binds = [text(id.as_str()), text(source), text(store), int(HISTORY), maybe(lineage.as_deref())];
+        let rows = self.home.fetch(&sql, binds);
         rows.await?.into_iter().map(|row| entry(&mut Cells::of(row))).collect()
     }
 
@@ -75,6 +91,13 @@ impl Ledger {
             by_state: states.into_iter().filter_map(|(state, n)| Some((state?, n))).collect(),
             span: span.and_then(|(oldest, newest)| Some((Timestamp(oldest?), Timestamp(newest?)))),
         })
+    }
+}
+
+impl Ledger {
+    /// Whether a run is of a source. In a record that the source itself holds every one is, whatever its operators call it.
+    pub(super) fn of_source(&self, column: &str, name: &str) -> String {
+        if self.is_shared() { "1 = 1".to_owned() } else { format!("{column} = {name}") }
     }
 }
 

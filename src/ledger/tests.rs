@@ -238,12 +238,12 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
         ledger.end(&run, T).await.unwrap();
     }
     let store = "events public.events";
-    let history = ledger.history("main", store, &JobId::new("1")).await.unwrap();
+    let history = ledger.history("main", store, &(JobId::new("1"), None)).await.unwrap();
     assert_eq!(history.len(), 2);
     assert!(history[0].run > history[1].run);
     assert_eq!((history[0].outcome.exact(), history[0].at), ("done", Timestamp(T.0 + 9)));
-    assert!(ledger.history("main", store, &JobId::new("2")).await.unwrap().is_empty(), "was not reached");
-    assert!(ledger.history("other", store, &JobId::new("1")).await.unwrap().is_empty());
+    assert!(ledger.history("main", store, &(JobId::new("2"), None)).await.unwrap().is_empty(), "was not reached");
+    assert!(ledger.history("other", store, &(JobId::new("1"), None)).await.unwrap().is_empty());
 
     let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
     let counts = ledger.replayed_counts("main", store, &known).await.unwrap();
@@ -274,6 +274,8 @@ async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
     let counts = ledger.replayed_counts("main", "events public.events", &asked).await.unwrap();
     let counts = asked.map(|(id, _)| counts.get(&id).copied());
     assert_eq!(counts, [Some(1), Some(1), Some(3), None, Some(1)]);
+    let again = (JobId::new("8"), Some("a2".to_owned()));
+    assert_eq!(ledger.history("main", "events public.events", &again).await.unwrap().len(), 1);
     assert!(ledger.replayed_counts("other", "events public.events", &[]).await.unwrap().is_empty());
 }
 

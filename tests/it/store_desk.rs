@@ -127,6 +127,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         deliver: None,
         archive: None,
         witness: None,
+        record: None,
     }
 }
 

@@ -287,6 +287,9 @@ pub struct ResumeArgs {
     /// Jobs at the most in a time, in place of what the run was planned with.
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub rate: Option<f64>,
+    /// The validator that the run was planned with, where a record that others can write tells of it.
+    #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
+    pub validate: Option<Validator>,
     /// The form of the receipt.
     #[command(flatten)]
     pub output: OutputArg,
@@ -296,8 +299,11 @@ pub struct ResumeArgs {
 #[derive(Args, Debug)]
 pub struct InitArgs {
     /// The layout to create.
-    #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME")]
+    #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME", conflicts_with = "ledger")]
     pub preset: String,
+    /// Creates the tables of a ledger that all operators of the database share, apart from its own tables.
+    #[arg(long)]
+    pub ledger: bool,
     /// Prints the statements and runs none.
     #[arg(long)]
     pub dry_run: bool,

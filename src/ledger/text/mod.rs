@@ -10,7 +10,8 @@ mod sqlite;
 use crate::store::sql::engine::{Bind, Dialect, Statement};
 
 /// The tables of the record.
-pub(super) const TABLES: [&str; 6] = ["runs", "run_jobs", "batches", "run_tallies", "archive", "transactions"];
+pub(super) const TABLES: [&str; 7] =
+    ["ledger", "runs", "run_jobs", "batches", "run_tallies", "archive", "transactions"];
 
 /// Tables of the operator's own file only: who had secrets shown is told to nobody else.
 const LOCAL: [&str; 1] = ["reveals"];

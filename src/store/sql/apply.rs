@@ -21,10 +21,13 @@ use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
 use crate::domain::text::Untrusted;
-use crate::store::{Applied, Availability, Batch, Broke, Budget, Result, Standing, StoreError};
+use crate::store::{Applied, Availability, Batch, Broke, Budget, Recorded, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
+
+/// Why a batch was undone whose record was not its own any more.
+const TAKEN_OVER: &str = "another client has taken this run over, as nothing was heard of this one for a while";
 
 /// What one attempt at a batch is made of.
 pub(super) struct Work<'a> {
@@ -146,10 +149,13 @@ impl SqlStore {
             tx.rollback().await;
             return Ok(held.settled);
         }
-        if let Err(error) = self.keep(work, &held).await {
+        if let Err(error) = self.keep(&mut tx, work, &held).await {
             return undo(tx, error.into()).await;
         }
         if let Err(error) = self.run_witnessed(&mut tx, work, steps, &held.rows).await {
+            return undo(tx, error.into()).await;
+        }
+        if let Err(error) = record_done(&mut tx, work, &held.rows).await {
             return undo(tx, error.into()).await;
         }
         tx.commit().await.map_err(Broke::at_commit)?;
@@ -260,8 +266,18 @@ impl SqlStore {
         Ok(rest.iter().map(|id| (JobId::new(id), JobResult::Skipped(reason(id)))).collect())
     }
 
-    async fn keep(&self, work: &Work<'_>, held: &Held) -> Result<()> {
+    async fn keep(&self, tx: &mut Tx<'_>, work: &Work<'_>, held: &Held) -> Result<()> {
         if !work.verb.archive {
+            return Ok(());
+        }
+        if let Some(record) = &work.batch.record {
+            let mut kept = 0;
+            for statement in record.keep(&held.archive) {
+                kept += tx.execute(&statement).await?;
+            }
+            if kept < held.archive.len() as u64 {
+                return Err(StoreError::Input("the record did not keep every row".to_owned()));
+            }
             return Ok(());
         }
         let Some(archive) = &work.batch.archive else {
@@ -299,6 +315,21 @@ impl SqlStore {
         };
         expand(step.sql.get_ref(), &fill)
     }
+}
+
+/// Records a batch as done in its own transaction, where the record is in this database.
+async fn record_done(tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchRow]) -> Result<()> {
+    let Some(recorded) = recorded(work, rows) else { return Ok(()) };
+    if tx.execute(&recorded.statement).await? == recorded.rows {
+        return Ok(());
+    }
+    Err(StoreError::Input(TAKEN_OVER.to_owned()))
+}
+
+/// What records these rows as done, where the record is in this database.
+pub(super) fn recorded(work: &Work<'_>, rows: &[BatchRow]) -> Option<Recorded> {
+    let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
+    Some(work.batch.record.as_ref()?.done(&ids))
 }
 
 pub(super) fn failed(reason: &str) -> JobResult {

@@ -15,6 +15,7 @@ use crate::adapter::Kind;
 use crate::domain::action::Fate;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobId};
+use crate::domain::lineage;
 use crate::domain::text::Untrusted;
 use crate::store::{
     Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
@@ -190,7 +191,7 @@ fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
     let rest = Row(row.0.split_off(WIDTH.min(row.0.len())));
     let light = read(layout, row)?;
     let mut cells = Cells::new(rest);
-    let (backtrace, lineage) = (cells.untrusted()?, cells.untrusted()?);
+    let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
     let metadata =
         others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
     Ok(JobDetail {
@@ -198,7 +199,7 @@ fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
         arguments: light.arguments.map(Untrusted::new),
         backtrace,
         metadata,
-        lineage,
+        lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
         row: light.entry.row,
     })
 }

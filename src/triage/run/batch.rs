@@ -111,6 +111,7 @@ impl Engine<'_> {
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: Some(self.archive.clone()),
             witness: Some(Arc::new(LedgerWitness::new(self.ledger.clone(), self.run.id.clone()))),
+            record: self.record.clone(),
         };
         self.desk.store.apply(batch, &self.budget).await
     }

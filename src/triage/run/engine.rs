@@ -12,9 +12,10 @@ use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::{Receipt, RunError, RunOptions};
 use crate::domain::action::{Action, SkipReason};
 use crate::domain::job::JobId;
+use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
-use crate::store::{Archive, Availability, Budget};
+use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Place, Run, RunId, RunState, Settled, Tally};
+use crate::store::{Archive, Availability, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
 use crate::triage::validate::{CommandValidator, Validate};
@@ -40,13 +41,28 @@ pub async fn execute(
     control: &RunControl,
     progress: &watch::Sender<RunProgress>,
 ) -> Result<Receipt, RunError> {
+    let ledger = &ledger.of(run).await?;
+    let hold = ledger.hold(run).await?;
+    let receipt = execute_held(desk, ledger, run, options, control, progress).await;
+    hold.release().await;
+    receipt
+}
+
+async fn execute_held(
+    desk: &Desk,
+    ledger: &Ledger,
+    run: &RunId,
+    options: RunOptions,
+    control: &RunControl,
+    progress: &watch::Sender<RunProgress>,
+) -> Result<Receipt, RunError> {
     let began = Instant::now();
-    let _hold = ledger.hold(run).await?;
     let record = ledger.run(run).await?;
     check(desk, &record)?;
+    let validator = validator(&options, ledger, &record)?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
-    let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
+    let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally, validator);
     let halted = match engine.work().await {
         Ok(()) => None,
         Err(Halt::Because(reason)) => Some(reason),
@@ -85,7 +101,9 @@ const STOPPED: &str = "stopped by the operator";
 
 fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
     let intent = &run.intent;
-    if intent.source != desk.source || intent.store != desk.store_name() {
+    // What the source itself records is of this source, whatever the operator who planned it calls it.
+    let is_here = run.place == Place::Source || intent.source == desk.source;
+    if !is_here || intent.store != desk.store_name() {
         return Err(RunError::OtherStore {
             run: run.id.0.clone(),
             planned: format!("{} ({})", intent.source, intent.store),
@@ -99,12 +117,27 @@ fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
 }
 
 /// What judges the jobs of a run before they are replayed: other verbs are not judged.
-fn validator(options: &RunOptions, run: &Run) -> Option<Arc<dyn Validate>> {
+///
+/// A record that others can write must not say which command runs here: where it is shared, whoever executes the run
+/// names the command.
+///
+/// # Errors
+/// When the run asks for one that nobody has named here.
+fn validator(options: &RunOptions, ledger: &Ledger, run: &Run) -> Result<Option<Arc<dyn Validate>>, RunError> {
     if run.intent.action != Action::Replay {
-        return None;
+        return Ok(None);
+    }
+    if let (Some(kept), None, None) = (&run.intent.options.validate, &options.validate, ledger.path()) {
+        let command = shell_words::join(&kept.command);
+        return Err(RunError::Disabled(format!(
+            "run {} was planned with the validator `{}`, which nobody has named here: look at it, and name it with \
+             --validate or in the config",
+            run.id,
+            Clean::line(&command)
+        )));
     }
     let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
-    options.validate.clone().or_else(planned)
+    Ok(options.validate.clone().or_else(planned))
 }
 
 /// A number from 0 to 1 that nobody can foresee.
@@ -137,6 +170,8 @@ pub(super) struct Engine<'a> {
     pub(super) validator: Option<Arc<dyn Validate>>,
     /// Batches in a row for which the validator gave no answer at all.
     pub(super) silent: AtomicU32,
+    /// Where the record is in the source, what writes it along with the effect.
+    pub(super) record: Option<Arc<dyn Record>>,
     progress: &'a watch::Sender<RunProgress>,
     state: RunState,
     tally: Tally,
@@ -154,11 +189,12 @@ impl<'a> Engine<'a> {
         control: &'a RunControl,
         progress: &'a watch::Sender<RunProgress>,
         tally: Tally,
+        validator: Option<Arc<dyn Validate>>,
     ) -> Self {
         let archive = Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()));
+        let record = ledger.record(&run.id);
         let budget = Budget::new(options.statement);
         let (state, meter) = (RunState::Running, Meter::new(Instant::now()));
-        let validator = validator(&options, run);
         Self {
             desk,
             ledger,
@@ -167,6 +203,7 @@ impl<'a> Engine<'a> {
             control,
             budget,
             archive,
+            record,
             validator,
             silent: AtomicU32::new(0),
             progress,
@@ -179,11 +216,19 @@ impl<'a> Engine<'a> {
 
     async fn work(&mut self) -> Result<(), Halt> {
         self.tell(None);
-        for (no, ids) in self.ledger.in_doubt(&self.run.id).await? {
+        self.settle_doubts().await?;
+        self.pass().await?;
+        self.sweep().await?;
+        // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.
+        if self.record.is_some() { self.settle_doubts().await } else { Ok(()) }
+    }
+
+    /// The jobs of batches whose result is not known.
+    async fn settle_doubts(&mut self) -> Result<(), Halt> {
+        for (no, ids) in self.kept(false, || self.ledger.in_doubt(&self.run.id)).await? {
             self.settle(no, &ids, true).await?;
         }
-        self.pass().await?;
-        self.sweep().await
+        Ok(())
     }
 
     /// Every job that no batch has named yet.
@@ -205,7 +250,7 @@ impl<'a> Engine<'a> {
                 self.control.rest(pace.wait(Instant::now())).await;
                 self.allowed().await?;
                 let n = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
-                begun = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await?;
+                begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, n, Timestamp::now())).await?;
             }
             let Some((no, ids)) = begun.take() else { break };
             self.due = spread.map(|spread| spread.due(self.tally.planned - self.tally.not_started, jitter()));
@@ -252,7 +297,7 @@ impl<'a> Engine<'a> {
         let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
-            let locked = self.ledger.jobs(&self.run.id, Part::Locked, after, most).await?;
+            let locked = self.kept(false, || self.ledger.jobs(&self.run.id, Part::Locked, after, most)).await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {
                 // Time for the sessions that held rows to let go of them.
@@ -262,7 +307,7 @@ impl<'a> Engine<'a> {
             self.control.rest(pace.wait(Instant::now())).await;
             self.allowed().await?;
             pace.started(locked.len(), Instant::now());
-            let no = self.ledger.begin_again(&self.run.id, &locked, Timestamp::now()).await?;
+            let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
             self.tally.begin_again(&SkipReason::Locked, locked.len() as u64);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
             self.settle(no, &ids, false).await?;
@@ -288,7 +333,7 @@ impl<'a> Engine<'a> {
 
     /// Applies the action to jobs that the ledger has named.
     async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
-        let named = self.ledger.frozen_standings(&self.run.id, ids).await?;
+        let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
         Ok(self.answer(named, doubtful).await)
     }
 
@@ -303,10 +348,12 @@ impl<'a> Engine<'a> {
         let next = if answer.halt.is_none() { next } else { 0 };
         let mut begun = None;
         if answer.untouched {
-            self.ledger.release_batch(&self.run.id, no).await?;
+            self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
             self.tally.release(ids.len() as u64);
         } else {
-            begun = self.put_down(no, &answer.settled, next).await?;
+            let settled = &answer.settled;
+            begun =
+                self.kept(true, || self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now())).await?;
             for Settled { outcome: (_, result), .. } in &answer.settled {
                 self.tally.settle(result);
             }
@@ -319,24 +366,23 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Writes results into the record, and that the `next` jobs are about to be touched. The record may be full or locked
-    /// for a while: until results stand there nobody else knows of them, and some layouts keep no trace by which they
-    /// could be found out.
-    async fn put_down(
-        &self,
-        no: BatchNo,
-        settled: &[Settled],
-        next: usize,
-    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+    /// An entry of the record, tried again while that is full, locked or away: until `results` stand there nobody else knows
+    /// of them, and some layouts keep no trace by which they could be found out; and a record in the source is away
+    /// whenever the source is.
+    async fn kept<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, Halt>
+    where
+        F: Future<Output = Result<T, LedgerError>>,
+    {
         let (began, mut tries) = (Instant::now(), 0);
         loop {
-            let error = match self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now()).await {
-                Ok(begun) => return Ok(begun),
+            let error = match entry().await {
+                Ok(kept) => return Ok(kept),
                 Err(error) => error,
             };
             tries += 1;
             let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
-            if enough || !matches!(error, LedgerError::Unusable { .. }) {
+            let hopeless = !results && self.record.is_none();
+            if enough || hopeless || !matches!(error, LedgerError::Unusable { .. }) {
                 return Err(error.into());
             }
             self.tell(Some(format!("{error}; trying again")));

@@ -1,5 +1,6 @@
 //! Acts: freezing, running, dismissing. They end by themselves or by the operator's word, never for a newer request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -16,6 +17,7 @@ use crate::triage::freeze::{Ask, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::run::{RunOptions, execute};
+use crate::triage::validate::{CommandValidator, Validate};
 use crate::tui::app::Msg;
 
 /// Progress is told at most this often: more than a screen shows would only be drawn over.
@@ -35,7 +37,8 @@ impl Session {
         let options = Options { validate, ..Options::default() };
         let ask = Ask { reason, options, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
-        let plan = freeze(&open.desk, &self.ledger, ask, &going.budget, tell).await;
+        let ledger = self.ledger().await.map_err(|e| e.to_string())?;
+        let plan = freeze(&open.desk, &ledger, ask, &going.budget, tell).await;
         let mut plan = plan.map_err(|e| e.to_string())?;
         plan.sample = plan.sample.into_iter().map(|row| self.masked_row(row)).collect();
         Ok(plan)
@@ -44,9 +47,13 @@ impl Session {
     /// Executes a confirmed run and tells how far it has got.
     pub async fn execute(&self, run: RunId, going: &Going) -> Result<Run, String> {
         let open = self.store().map_err(|e| e.to_string())?;
-        let options = RunOptions { deliver: open.deliver, statement: self.statement, ..RunOptions::default() };
+        // The config's, and not what a record says that others can write.
+        let validate = open.validate.as_ref().map(|v| Arc::new(CommandValidator::from(v)) as Arc<dyn Validate>);
+        let options =
+            RunOptions { deliver: open.deliver, validate, statement: self.statement, ..RunOptions::default() };
         let (progress, seen) = watch::channel(nothing_yet(&run));
-        let work = execute(&open.desk, &self.ledger, &run, options, &going.control, &progress);
+        let ledger = self.ledger().await.map_err(|e| e.to_string())?;
+        let work = execute(&open.desk, &ledger, &run, options, &going.control, &progress);
         let receipt = tokio::select! {
             receipt = work => receipt.map_err(|e| e.to_string())?,
             // Never ends: the sender lives as long as this future.
@@ -61,7 +68,8 @@ impl Session {
 
     /// Dismisses a plan.
     pub async fn dismiss(&self, run: RunId) -> Result<(), String> {
-        self.ledger.dismiss(&run, Timestamp::now()).await.map_err(|e| e.to_string())
+        let ledger = self.ledger().await.map_err(|e| e.to_string())?;
+        ledger.dismiss(&run, Timestamp::now()).await.map_err(|e| e.to_string())
     }
 }
 

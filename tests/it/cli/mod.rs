@@ -8,6 +8,7 @@ mod monitors;
 mod reads;
 mod references;
 mod secrets;
+mod shared;
 mod signals;
 mod validate;
 
