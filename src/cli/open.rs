@@ -286,9 +286,9 @@ impl Opened {
             message: detail.message.map(|m| self.prose(m)),
             arguments: detail.arguments.map(|a| self.payload(a)),
             backtrace: detail.backtrace.map(|b| self.payload(b)),
+            lineage: detail.lineage.map(|l| self.payload(l)),
             metadata: detail.metadata.into_iter().map(metadata).collect(),
             row: self.masked(detail.row),
-            ..detail
         }
     }
 

@@ -62,7 +62,8 @@ async fn execute_held(
     let validator = validator(&options, ledger, &record)?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
-    let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally, validator);
+    let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
+    engine.validator = validator;
     let halted = match engine.work().await {
         Ok(()) => None,
         Err(Halt::Because(reason)) => Some(reason),
@@ -189,7 +190,6 @@ impl<'a> Engine<'a> {
         control: &'a RunControl,
         progress: &'a watch::Sender<RunProgress>,
         tally: Tally,
-        validator: Option<Arc<dyn Validate>>,
     ) -> Self {
         let archive = Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()));
         let record = ledger.record(&run.id);
@@ -204,7 +204,7 @@ impl<'a> Engine<'a> {
             budget,
             archive,
             record,
-            validator,
+            validator: None,
             silent: AtomicU32::new(0),
             progress,
             state,
