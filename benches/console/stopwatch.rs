@@ -76,8 +76,8 @@ impl Store for Stopwatch {
         self.store.rows(ids, budget)
     }
 
-    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
-        self.store.detail(id, budget)
+    fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
+        self.store.details(ids, budget)
     }
 
     fn changes<'a>(

@@ -27,7 +27,7 @@ use crate::triage::plan::{Confirm, Plan, Scope};
 /// When nothing says which jobs, the action cannot be used here, it is not confirmed, or source or ledger fail.
 pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
     let scope = scope(opened, action, args)?;
-    let options = options(args, action)?;
+    let options = options(opened, args, action)?;
     let thresholds = thresholds(opened, args, action)?;
     let ask = Ask { thresholds, ..ask(opened, scope, action, options, &args.plan) };
     carry_out(opened, ask, &args.plan).await
@@ -65,7 +65,10 @@ pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Cod
         out::hint("\r\u{1b}[K");
     }
     let plan = match frozen {
-        Ok(plan) => plan,
+        Ok(mut plan) => {
+            plan.sample = plan.sample.into_iter().map(|row| opened.masked(row)).collect();
+            plan
+        }
         Err(PlanError::Empty(action)) if !named => {
             out::say(&format!("no job matches: there is nothing to {action}"));
             return Ok(Code::Done);
@@ -78,7 +81,10 @@ pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Cod
         false => decide(&plan, args).await?,
     };
     match decision {
-        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, None, args.output.output).await,
+        Decision::Go => {
+            execute::confirmed(opened, &ledger, &plan.run, None, plan.options.validate.as_ref(), args.output.output)
+                .await
+        }
         Decision::ShowOnly => {
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
             show(&plan, args.output.output)?;
@@ -92,17 +98,19 @@ pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Cod
 }
 
 /// What the command line asks for beside verb and jobs.
-fn options(args: &ActArgs, action: Action) -> Result<Options> {
+fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
     let only = [
         ("--spread", args.spread.is_some()),
         ("--to-queue", args.to_queue.is_some()),
         ("--attempts", args.attempts.is_some()),
+        ("--validate", args.validate.is_some()),
     ];
     if let Some((option, _)) = only.iter().find(|(_, given)| *given && action != Action::Replay) {
         return Err(Fault::usage(format!("{option} is for replay: no other verb makes a job run")).into());
     }
     let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
-    Ok(Options { to_queue: args.to_queue.clone(), attempts: args.attempts, ..pacing.into() })
+    let validate = args.validate.clone().or_else(|| opened.validate.clone()).filter(|_| action == Action::Replay);
+    Ok(Options { to_queue: args.to_queue.clone(), attempts: args.attempts, validate, ..pacing.into() })
 }
 
 /// The thresholds of the config, where the command line does not know better.

@@ -11,6 +11,7 @@ use super::out;
 use super::source::Session;
 use crate::config::{Config, Setting};
 use crate::domain::text::Clean;
+use crate::tui::keys::Keymap;
 
 #[derive(Serialize)]
 struct Record<'a> {
@@ -30,7 +31,14 @@ struct Document<'a> {
 /// # Errors
 /// When the output cannot be written.
 pub fn run(session: &Session, args: &OutputArg) -> Result<Code> {
-    let settings = Config::settings(&session.paths);
+    let mut settings = Config::settings(&session.paths);
+    let default = |(name, keys): (String, Vec<String>)| Setting {
+        key: format!("keys.{name}"),
+        value: toml::Value::from(keys).to_string(),
+        origin: "default".to_owned(),
+    };
+    let keys = Keymap::default().named().into_iter().map(default);
+    settings.extend(keys.filter(|key| !session.config.keys.iter().any(|k| key.key == format!("keys.{}", k.command))));
     let records = settings.iter().map(|Setting { key, value, origin }| Record { key, value, origin });
     let mut out = out::stdout();
     match args.output {

@@ -36,6 +36,7 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     let record = session.paths.ledger();
     let settings = settings(&session, &origin, args);
     let redaction = Arc::new(session.redactor());
+    session.record_reveal(&origin.name).await?;
     let opener = Arc::new(Way::new(session, origin));
     // Neither waits for the other: one is a disk, one a network.
     let (ledger, looked) = tokio::join!(Ledger::open(&record), opener.first_look());
@@ -65,6 +66,7 @@ fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings 
         mouse: ui.mouse || args.mouse,
         refresh: origin.source.as_ref().and_then(|s| s.refresh).unwrap_or(ui.refresh),
         statement: session.statement_timeout(origin),
+        keys: session.keys.clone(),
         thresholds: session.config.thresholds,
     }
 }
@@ -148,7 +150,7 @@ impl Opener for Way {
             let found = found.ok_or_else(|| StoreError::Input(format!("there is no store `{name}` any more")))?;
             let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
             let record = Some(surveyed.homes.clone());
-            Ok(OpenStore { desk, deliver: open::deliver(&self.origin), record })
+            Ok(OpenStore { desk, deliver: open::deliver(&self.origin), validate: self.origin.validate(), record })
         }
         .boxed()
     }

@@ -1,7 +1,7 @@
 //! Executing a confirmed run without a console: progress on standard error, an orderly stop at an interrupt, the receipt.
 
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::io::{ErrorKind, Write};
+use std::sync::Arc;
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -9,13 +9,14 @@ use tokio::sync::watch;
 use super::args::{Format, ResumeArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
-use super::out;
 use super::receipt::{self, RunRecord};
+use super::{bar, out, signal};
 use crate::domain::histogram::grouped;
-use crate::domain::time::short_span;
-use crate::ledger::{Ledger, Run, RunId, RunState, Tally};
+use crate::domain::validator::Validator;
+use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
 use crate::triage::progress::RunProgress;
-use crate::triage::run::{Receipt, RunControl, RunOptions, execute};
+use crate::triage::run::{Receipt, RunControl, RunError, RunOptions, Wish, execute};
+use crate::triage::validate::{CommandValidator, Validate};
 
 /// Executes a run that was just confirmed.
 ///
@@ -26,30 +27,72 @@ pub async fn confirmed(
     ledger: &Ledger,
     run: &RunId,
     rate: Option<f64>,
+    validate: Option<&Validator>,
     format: Format,
 ) -> Result<Code> {
-    let options = RunOptions { deliver: opened.deliver.clone(), rate, ..RunOptions::default() };
+    let validate = validate.map(|validator| Arc::new(CommandValidator::from(validator)) as Arc<dyn Validate>);
+    let options = RunOptions { deliver: opened.deliver.clone(), rate, validate, ..RunOptions::default() };
     let control = RunControl::new();
     let (tell, told) = watch::channel(start(run));
     let (stop, interrupted) = (control.clone(), opened.budget.cancel.clone());
-    let at_signal = tokio::spawn(async move {
+    let mut at_signal = tokio::spawn(async move {
         // Cancelled by the first signal since the command began, also by one that came before we listen here.
         interrupted.cancelled().await;
-        out::say("stopping after this batch …");
+        bar::clear();
+        out::say("stopping after this batch; a second interrupt leaves at once …");
         stop.stop();
+        signal::stop_requested().await;
     });
-    let report = tokio::spawn(report(told));
-    let receipt = execute(&opened.desk, ledger, run, options, &control, &tell).await;
+    let pauses = tokio::spawn(heed(opened.pauses.clone(), control.clone()));
+    let report = tokio::spawn(bar::report(told));
+    let receipt = tokio::select! {
+        biased;
+        receipt = execute(&opened.desk, ledger, run, options, &control, &tell) => Some(receipt),
+        // Dropped in the middle, as a kill would: the batch that runs is settled when the run is resumed.
+        _ = &mut at_signal => None,
+    };
     drop(tell);
     at_signal.abort();
+    pauses.abort();
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
-    let receipt = receipt?;
+    let Some(receipt) = receipt else {
+        out::say(&format!("left in the middle of a batch; go on with `{}`", way_on(opened, run)));
+        return Ok(Code::Partly);
+    };
+    let receipt = receipt.inspect_err(|error| {
+        if matches!(error, RunError::Ledger(LedgerError::Unusable { .. })) {
+            out::say(&format!("once the ledger can be written, go on with `{}`", way_on(opened, run)));
+        }
+    })?;
     match print(opened, &receipt, format) {
         // Nobody reads the receipt: what the run came to is told all the same.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code(&receipt)),
     }
+}
+
+/// Pauses a run and lets it go on, as signals say.
+async fn heed(mut pauses: watch::Receiver<bool>, control: RunControl) {
+    pauses.mark_changed();
+    while pauses.changed().await.is_ok() {
+        let paused = *pauses.borrow_and_update();
+        if paused && control.wish() == Wish::Go {
+            bar::clear();
+            out::say(&format!("pausing after this batch; `kill -USR2 {}` lets it go on", std::process::id()));
+            control.pause();
+        } else if !paused && control.wish() == Wish::Pause {
+            bar::clear();
+            out::say("going on");
+            control.go_on();
+        }
+    }
+}
+
+/// The command line that goes on with a run.
+fn way_on(opened: &Opened, run: &RunId) -> String {
+    let words = ["dlq-tui", "resume", &run.0];
+    shell_words::join(words.into_iter().chain(opened.reach.iter().map(String::as_str)))
 }
 
 /// `dlq-tui resume RUN`: goes on with a run that was stopped or cut off.
@@ -75,7 +118,13 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
             return Err(Fault::refused("not confirmed: nothing was written").into());
         }
     }
-    confirmed(opened, &ledger, &id, args.rate, args.output.output).await
+    confirmed(opened, &ledger, &id, args.rate, known(opened, args, &run), args.output.output).await
+}
+
+/// The validator that the run was planned with, where the operator names the same: with the command or in the config.
+fn known<'a>(opened: &'a Opened, args: &'a ResumeArgs, run: &Run) -> Option<&'a Validator> {
+    let kept = run.intent.options.validate.as_ref()?;
+    args.validate.iter().chain(&opened.validate).find(|named| named.command == kept.command)
 }
 
 fn start(run: &RunId) -> RunProgress {
@@ -89,42 +138,6 @@ fn start(run: &RunId) -> RunProgress {
     }
 }
 
-/// How often a run without a terminal says how far it is.
-const INTERVAL: Duration = Duration::from_secs(10);
-
-/// Keeps one line on a terminal up to date; elsewhere says now and then how far the run is, and always why it waits.
-async fn report(mut told: watch::Receiver<RunProgress>) {
-    let terminal = std::io::stderr().is_terminal();
-    let mut said = None;
-    let mut last = Instant::now();
-    while told.changed().await.is_ok() {
-        let progress = told.borrow_and_update().clone();
-        if progress.waiting != said {
-            said.clone_from(&progress.waiting);
-            if let Some(why) = &said {
-                out::say(&format!("{}waiting: {why}", if terminal { "\r\u{1b}[K" } else { "" }));
-            }
-        }
-        if terminal {
-            out::hint(&format!("\r\u{1b}[K{}", line(&progress)));
-        } else if last.elapsed() >= INTERVAL {
-            last = Instant::now();
-            out::say(&format!("{}: {}", progress.run, line(&progress)));
-        }
-    }
-    if terminal {
-        out::hint("\r\u{1b}[K");
-    }
-}
-
-/// How far a run is: `12,000 of 800,000, 3400/s, 3m left`.
-fn line(progress: &RunProgress) -> String {
-    let tally = &progress.tally;
-    let reached = tally.done + tally.skipped_total() + tally.failed_total();
-    let eta = progress.eta.map(|eta| format!(", {} left", short_span(eta))).unwrap_or_default();
-    format!("{} of {}, {:.0}/s{eta}", grouped(reached), grouped(tally.planned), progress.rate)
-}
-
 fn print(opened: &Opened, receipt: &Receipt, format: Format) -> std::io::Result<()> {
     let mut out = out::stdout();
     let printed = match format {
@@ -133,8 +146,7 @@ fn print(opened: &Opened, receipt: &Receipt, format: Format) -> std::io::Result<
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
     }
     .and_then(|()| out.flush());
-    let words = ["dlq-tui", "resume", &receipt.run.id.0];
-    let resume = shell_words::join(words.into_iter().chain(opened.reach.iter().map(String::as_str)));
+    let resume = way_on(opened, &receipt.run.id);
     if let Some(why) = &receipt.halted {
         out::say(&format!("stopped: {why}; go on with `{resume}`"));
     } else if receipt.run.state == RunState::Stopped {
@@ -151,19 +163,5 @@ fn code(receipt: &Receipt) -> Code {
         Code::Failed
     } else {
         Code::Partly
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_tells_how_far_a_run_is() {
-        let tally = Tally { planned: 800_000, done: 11_990, skipped: vec![("gone".into(), 10)], ..Tally::default() };
-        let progress = RunProgress { tally, rate: 3_400.4, ..start(&RunId("r-1".into())) };
-        assert_eq!(line(&progress), "12,000 of 800,000, 3400/s");
-        let late = RunProgress { eta: Some(Duration::from_secs(200)), ..progress };
-        assert_eq!(line(&late), "12,000 of 800,000, 3400/s, 3m left");
     }
 }

@@ -65,6 +65,47 @@ fn print(text: &[u8]) -> Result<Code> {
 mod tests {
     use super::*;
 
+    /// Every command that is shown, by its words.
+    fn commands(command: &Command, into: &mut Vec<Vec<String>>, path: &[String]) {
+        for child in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+            let words: Vec<String> = path.iter().cloned().chain([child.get_name().to_owned()]).collect();
+            commands(child, into, &words);
+            into.push(words);
+        }
+    }
+
+    #[test]
+    fn every_command_has_a_page_and_is_completed_with_its_options() {
+        let folder = tempfile::tempdir().expect("a folder");
+        pages(&ManArgs { dir: Some(folder.path().to_owned()) }).expect("pages");
+        let mut all = Vec::new();
+        commands(&Cli::command(), &mut all, &[]);
+        assert!(all.len() > 20, "{all:?}");
+        let completions = |shell: clap_complete::Shell| {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "dlq-tui", &mut text);
+            String::from_utf8(text).expect("text")
+        };
+        use clap_complete::Shell::{Bash, Fish, Zsh};
+        let (bash, zsh, fish) = (completions(Bash), completions(Zsh), completions(Fish));
+        for words in all {
+            let page = folder.path().join(format!("dlq-tui-{}.1", words.join("-")));
+            let page = std::fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+            assert!(page.contains(".SH SYNOPSIS"), "{words:?}");
+            let name = words.last().expect("a word");
+            assert!(
+                bash.contains(&format!("dlq__tui__subcmd__{}", words.join("__subcmd__")))
+                    || bash.contains(&format!("dlq__tui__{}", words.join("__"))),
+                "bash: {words:?}"
+            );
+            assert!(zsh.contains(&format!("({name})")), "zsh: {words:?}");
+            assert!(fish.contains(&format!("-a \"{name}\"")), "fish: {words:?}");
+        }
+        for option in ["--validate", "--reveal", "--reveals"] {
+            assert!(bash.contains(option) && zsh.contains(option) && fish.contains(&option[2..]), "{option}");
+        }
+    }
+
     #[test]
     fn each_command_has_a_page_and_hidden_ones_have_none() {
         let folder = tempfile::tempdir().expect("a folder");

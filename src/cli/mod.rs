@@ -10,6 +10,7 @@ pub mod table;
 
 mod act;
 mod adapters;
+mod bar;
 mod config;
 mod console;
 mod execute;
@@ -20,6 +21,7 @@ mod manual;
 mod metrics;
 mod open;
 mod operator;
+mod pieces;
 mod purge;
 mod receipt;
 mod record;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use tokio::sync::watch;
 
 use super::exit::Fault;
 use super::operator;
@@ -12,10 +13,12 @@ use crate::adapter::Library;
 use crate::config::{ReplayTo, Source, Thresholds};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
+use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::domain::validator::Validator;
 use crate::ledger::{Homes, Ledger};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
@@ -30,6 +33,8 @@ pub struct Opened {
     pub desk: Desk,
     /// Where replayed jobs go when that is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
+    /// What the config names to judge jobs before they are replayed.
+    pub validate: Option<Validator>,
     /// Deadline and cancel switch of every statement.
     pub budget: Budget,
     /// When the command began.
@@ -40,6 +45,8 @@ pub struct Opened {
     pub thresholds: Thresholds,
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
+    /// Whether a run is to pause, as signals say.
+    pub pauses: watch::Receiver<bool>,
     redactor: Redactor,
     homes: Homes,
 }
@@ -178,6 +185,9 @@ fn destination(source: Option<&Source>) -> ReplayDestination {
 pub async fn open(session: &Session) -> Result<Opened> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
+    // From the beginning: a pause that is asked for while the jobs are frozen is one, and no end.
+    let pauses = super::signal::pauses();
+    session.record_reveal(&origin.name).await?;
     let surveyed = survey(session, origin, &budget).await?;
     let desk = surveyed.open(surveyed.only()?, &budget).await?;
     let mut reach = surveyed.origin.reach.clone();
@@ -185,10 +195,12 @@ pub async fn open(session: &Session) -> Result<Opened> {
     Ok(Opened {
         reach,
         deliver: deliver(&surveyed.origin),
+        validate: surveyed.origin.validate(),
         clock: desk.store.clock(),
         desk,
         budget,
         now: Timestamp::now(),
+        pauses,
         thresholds: session.config.thresholds,
         redactor: session.redactor(),
         homes: surveyed.homes.clone(),
@@ -273,15 +285,24 @@ impl Opened {
         JobDetail {
             message: detail.message.map(|m| self.prose(m)),
             arguments: detail.arguments.map(|a| self.payload(a)),
+            backtrace: detail.backtrace.map(|b| self.payload(b)),
             // Of a layout without ids of its own it is the payload.
             lineage: detail.lineage.map(|l| self.payload(l)),
             metadata: detail.metadata.into_iter().map(metadata).collect(),
             row: self.masked(detail.row),
-            ..detail
         }
     }
 
-    fn prose(&self, text: Untrusted) -> Untrusted {
+    /// The histogram with what looks like a secret masked in its values: reasons are prose.
+    pub fn masked_histogram(&self, mut histogram: Histogram) -> Histogram {
+        for bar in &mut histogram.bars {
+            bar.value = bar.value.take().map(|value| self.prose(value));
+        }
+        histogram
+    }
+
+    /// A text with what looks like a secret masked.
+    pub fn prose(&self, text: Untrusted) -> Untrusted {
         Untrusted::new(self.redactor.prose(text.exact()))
     }
 

@@ -14,7 +14,7 @@ use super::source::Session;
 use super::table::{Column, Table, terminal_width};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
-use crate::ledger::{Homes, Ledger, Run, RunId};
+use crate::ledger::{Homes, Ledger, Reveal, Run, RunId};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -28,6 +28,15 @@ struct Document<'a> {
 pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
     let ledger = ledger(session).await?;
     let mut out = out::stdout();
+    if args.reveals {
+        let reveals = ledger.reveals(args.limit).await?;
+        print_reveals(&mut out, &reveals, args.output.output)?;
+        if reveals.is_empty() && args.output.output == Format::Table {
+            out::say("nobody had secrets shown yet");
+        }
+        out.flush()?;
+        return Ok(Code::Done);
+    }
     match &args.run {
         Some(id) => one(&mut out, &ledger.run(&RunId(id.clone())).await?, args.output.output)?,
         None => {
@@ -40,6 +49,64 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
     }
     out.flush()?;
     Ok(Code::Done)
+}
+
+#[derive(Serialize)]
+struct RevealRecord<'a> {
+    at: String,
+    user: &'a str,
+    host: &'a str,
+    ssh_client: Option<&'a str>,
+    source: &'a str,
+    command: &'a str,
+}
+
+impl<'a> From<&'a Reveal> for RevealRecord<'a> {
+    fn from(reveal: &'a Reveal) -> Self {
+        let operator = &reveal.operator;
+        Self {
+            at: reveal.at.to_rfc3339(),
+            user: &operator.user,
+            host: &operator.host,
+            ssh_client: operator.ssh_client.as_deref(),
+            source: &reveal.source,
+            command: &reveal.command,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Reveals<'a> {
+    reveals: Vec<RevealRecord<'a>>,
+}
+
+fn print_reveals(out: &mut impl Write, reveals: &[Reveal], format: Format) -> Result<()> {
+    let records: Vec<RevealRecord<'_>> = reveals.iter().map(RevealRecord::from).collect();
+    match format {
+        Format::Json => out::json(out, &out::Versioned::new(Reveals { reveals: records }))?,
+        Format::Jsonl => {
+            for record in records {
+                out::json_line(out, &out::Versioned::new(record))?;
+            }
+        }
+        Format::Csv => {
+            out::csv(out, ["at", "user", "host", "ssh_client", "source", "command"])?;
+            for r in records {
+                let cells = [&r.at, r.user, r.host, r.ssh_client.unwrap_or_default(), r.source, r.command];
+                out::csv(out, cells.map(Clean::line).iter().map(|cell| &**cell))?;
+            }
+        }
+        Format::Table => {
+            let titles = ["at", "operator", "from", "source", "command"];
+            let mut table = Table::new(titles.map(Column::Text));
+            for (r, at) in records.iter().zip(reveals.iter().map(|r| r.at.to_second())) {
+                let operator = format!("{}@{}", r.user, r.host);
+                table.row([&at, &operator, r.ssh_client.unwrap_or_default(), r.source, r.command]);
+            }
+            table.print(out, terminal_width())?;
+        }
+    }
+    Ok(())
 }
 
 /// The record: with the source's own where one is named or configured and can be reached, else the operator's.

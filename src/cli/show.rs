@@ -8,9 +8,9 @@ use super::args::{Format, ShowArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::out;
+use super::pieces::{backtrace, pretty};
 use super::record::DetailRecord;
 use crate::domain::job::{JobDetail, JobId};
-use crate::domain::json::{Document, Line, Marks, View, decode_double};
 use crate::domain::notation::Notation;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -85,25 +85,4 @@ fn section(out: &mut impl Write, title: &str, body: Option<String>) -> Result<()
         }
     }
     Ok(())
-}
-
-/// Arguments over several lines, numbers untouched; as they stand where they are no JSON.
-fn pretty(text: &Untrusted, notation: &Notation) -> String {
-    let decoded = decode_double(text.exact());
-    let Ok(document) = Document::parse(decoded.as_ref()) else { return text.lines().to_string() };
-    let mut marks = Marks::default();
-    notation.mark(&document, &mut marks);
-    let mut view = View::new(document, marks);
-    view.set_cap(usize::MAX);
-    let indented = |line: Line<'_>| format!("{}{}", "  ".repeat(line.indent.min(40) as usize), line.clean());
-    view.lines(0..view.total_lines()).map(indented).collect::<Vec<_>>().join("\n")
-}
-
-/// A backtrace's lines, out of a JSON array where it is one.
-fn backtrace(text: &Untrusted) -> String {
-    let decoded = decode_double(text.exact());
-    match serde_json::from_str::<Vec<String>>(&decoded) {
-        Ok(lines) => Clean::lines(&lines.join("\n")).to_string(),
-        Err(_) => text.lines().to_string(),
-    }
 }

@@ -6,12 +6,16 @@ use anyhow::{Context, Result};
 
 use super::args::Connect;
 use super::exit::Fault;
-use crate::config::{Config, Paths, Source};
+use crate::config::{Config, ConfigError, Paths, Source, mask_secrets};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
+use crate::domain::time::Timestamp;
+use crate::domain::validator::Validator;
+use crate::ledger::{Ledger, Reveal};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::target::Target;
 use crate::store::{Budget, StoreError};
+use crate::tui::keys::{Keymap, Misbound};
 
 /// What to print when nothing says which database: five lines.
 const NOWHERE: &str = "\
@@ -32,6 +36,17 @@ pub struct Session {
     pub paths: Paths,
     /// What the command line says of the database.
     pub connect: Connect,
+    /// Which keys of the console ask for what.
+    pub keys: Keymap,
+}
+
+fn keymap(config: &Config) -> Result<Keymap, ConfigError> {
+    let wishes = config.keys.iter().map(|keys| (keys.command.as_str(), keys.chords.as_slice()));
+    Keymap::configured(wishes).map_err(|Misbound { name, reason }| {
+        let keys = config.keys.iter().find(|keys| keys.command == name);
+        let (path, line) = keys.map(|keys| (keys.path.clone(), keys.line)).unwrap_or_default();
+        ConfigError::Wrong { path, line, reason: format!("keys.{name}: {reason}") }
+    })
 }
 
 /// A database that a command is for.
@@ -62,7 +77,8 @@ impl Session {
         for warning in &config.warnings {
             super::out::say(&format!("dlq-tui: warning: {warning}"));
         }
-        Ok(Session { config, paths, connect })
+        let keys = keymap(&config)?;
+        Ok(Session { config, paths, connect, keys })
     }
 
     /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, the config's default or only source.
@@ -134,7 +150,26 @@ impl Session {
     pub fn redactor(&self) -> Redactor {
         let redaction = &self.config.redaction;
         let rules = RedactConfig { well_known: true, extra: redaction.extra.clone(), allow: redaction.allow.clone() };
-        Redactor::new(&rules).revealing(redaction.off)
+        Redactor::new(&rules).revealing(redaction.off || self.connect.reveal)
+    }
+
+    /// Writes down that secrets are about to be shown, where that is asked for.
+    ///
+    /// # Errors
+    /// When it cannot be written down: then nothing is shown.
+    pub async fn record_reveal(&self, source: &str) -> Result<()> {
+        if !self.connect.reveal {
+            return Ok(());
+        }
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let reveal = Reveal {
+            at: Timestamp::now(),
+            operator: super::operator::current(""),
+            source: source.to_owned(),
+            command: mask_secrets(&shell_words::join(words.collect::<Vec<_>>())),
+        };
+        let written = async { Ledger::open(&self.paths.ledger()).await?.reveal(&reveal).await };
+        written.await.context("nothing is revealed, because that cannot be kept in the ledger")
     }
 
     /// How long one statement may take on a source.
@@ -156,6 +191,11 @@ impl Session {
 }
 
 impl Origin {
+    /// What the config names to judge jobs before they are replayed.
+    pub fn validate(&self) -> Option<Validator> {
+        self.source.as_ref()?.validate.clone()
+    }
+
     /// Whether the source is marked as production.
     pub fn production(&self) -> bool {
         self.source.as_ref().is_some_and(|s| s.production)

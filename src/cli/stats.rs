@@ -33,7 +33,7 @@ struct Document<'a> {
 pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
     let info = opened.desk.store.info();
     let filter = opened.filter(args.filter.filter.as_deref())?;
-    let histogram = opened.count(args.by, &filter).await?.histogram;
+    let histogram = opened.masked_histogram(opened.count(args.by, &filter).await?.histogram);
     let mut out = out::stdout();
     match args.output.output {
         Format::Table => table(&histogram).print(&mut out, terminal_width())?,

@@ -109,11 +109,17 @@ impl Table {
 
 /// Columns of the terminal that standard output goes to; `None` when it goes elsewhere and nothing need be cut.
 pub fn terminal_width() -> Option<usize> {
-    if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| *c > 0) {
+    asked_columns().or_else(|| if io::stdout().is_terminal() { terminal_columns() } else { None })
+}
+
+fn asked_columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| *c > 0)
+}
+
+/// Columns of the terminal that the program was started from, wherever its output goes.
+pub fn terminal_columns() -> Option<usize> {
+    if let Some(columns) = asked_columns() {
         return Some(columns);
-    }
-    if !io::stdout().is_terminal() {
-        return None;
     }
     crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|c| *c > 0)
 }

@@ -41,6 +41,20 @@ impl<'a> Walk<'a> {
         Ok(Some(self.opened.masked(row)))
     }
 
+    /// The next jobs, as many as are at hand and no more than `most`; none at the end.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn some(&mut self, most: usize) -> Result<Vec<JobRow>> {
+        if self.left == 0 {
+            return Ok(Vec::new());
+        }
+        self.fill().await?;
+        let n = most.min(self.left).min(self.read.len());
+        self.left -= n;
+        Ok(self.read.drain(..n).map(|row| self.opened.masked(row)).collect())
+    }
+
     /// Whether there is a job behind the last one that was given out.
     ///
     /// # Errors

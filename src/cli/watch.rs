@@ -14,9 +14,11 @@ use super::{out, signal};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Histogram, grouped};
+use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::{StoreError, Watermark};
+use crate::store::{Cursor, PageQuery, Sort, StoreError, Watermark};
+use crate::triage::judged::value_of;
 use crate::triage::live::{LiveCounts, Poll, Value};
 
 /// A value of the facet whose number of jobs changed.
@@ -32,7 +34,14 @@ struct Change {
     change: i64,
     /// Jobs now.
     total: u64,
+    /// The queue of the new jobs; `null` where they are of several, are not all told apart, or have none.
+    queue: Option<String>,
+    /// Of how many queues the new jobs are; `null` where that is not known.
+    queues: Option<usize>,
 }
+
+/// The most rows that are read to tell the queues of what is new.
+const NEWEST: u64 = 500;
 
 /// Prints changes until it is told to stop, or its reader has gone.
 ///
@@ -47,7 +56,7 @@ pub async fn run(opened: &Opened, args: &WatchArgs) -> Result<Code> {
     let mut watcher = Watcher::begin(opened, args, filter).await?;
     let mut out = out::stdout();
     if format == Format::Csv {
-        out::csv(&mut out, ["at", args.by.word(), "change", "total"])?;
+        out::csv(&mut out, ["at", args.by.word(), "change", "total", "queue"])?;
     }
     out.flush()?;
     watcher.announce();
@@ -57,11 +66,14 @@ pub async fn run(opened: &Opened, args: &WatchArgs) -> Result<Code> {
         tokio::select! {
             () = &mut stop => return Ok(Code::Done),
             changes = watcher.next() => {
-                let changes = match changes {
+                let mut changes = match changes {
                     // The same signal cancels what the database is asked.
                     Err(StoreError::Cancelled) => return Ok(Code::Done),
                     changes => changes?,
                 };
+                for change in &mut changes {
+                    change.value = change.value.take().map(|v| opened.prose(v.into()).exact().to_owned());
+                }
                 changes.iter().try_for_each(|change| print(&mut out, format, change))?;
                 out.flush()?;
             }
@@ -75,14 +87,28 @@ fn print(out: &mut impl Write, format: Format, change: &Change) -> Result<()> {
         Format::Jsonl | Format::Json => out::json_line(out, &out::Versioned::new(change))?,
         Format::Csv => {
             let (by, total) = (change.change.to_string(), change.total.to_string());
-            out::csv(out, [&*change.at, &*Clean::line(change.value.as_deref().unwrap_or_default()), &by, &total])?;
+            out::csv(
+                out,
+                [&*change.at, &*Clean::line(change.value.as_deref().unwrap_or_default()), &by, &total, &queue(change)],
+            )?;
         }
         Format::Table => {
             let total = grouped(change.total);
-            writeln!(out, "{}  {:>+6} {}  ({total})", change.at, change.change, Clean::line(value))?;
+            let (value, queue) = (Clean::line(value), queue(change));
+            let gap = if queue.is_empty() { "" } else { " " };
+            writeln!(out, "{}  {:>+6} {value}{gap}{queue}  ({total})", change.at, change.change)?;
         }
     }
     Ok(())
+}
+
+/// The queue of the new jobs, or how many they are of.
+fn queue(change: &Change) -> String {
+    match (&change.queue, change.queues) {
+        (Some(queue), _) => Clean::line(queue).to_string(),
+        (None, Some(n)) if n > 1 => format!("({n} queues)"),
+        _ => String::new(),
+    }
 }
 
 /// The counts of one facet, kept up to date.
@@ -136,9 +162,26 @@ impl<'a> Watcher<'a> {
             Err(error) => return Err(error),
         }
         let histogram = self.counts.histogram();
-        let changes = changes(&self.told, &histogram);
+        let mut changes = changes(&self.told, &histogram);
         self.told = numbers(&histogram);
+        self.name_queues(&mut changes).await;
         Ok(changes)
+    }
+
+    /// Says of which queues the new jobs are. Counts know one facet only, so that the newest rows are read once, where
+    /// anything is new: as many as are new, and no more than some hundreds.
+    async fn name_queues(&self, changes: &mut [Change]) {
+        let new: u64 = changes.iter().filter_map(|change| u64::try_from(change.change).ok()).sum();
+        let has_queues = self.opened.desk.store.info().facets.contains(&Facet::Queue);
+        if new == 0 || new > NEWEST || !has_queues || self.facet == Facet::Queue {
+            return;
+        }
+        let limit = usize::try_from(new).unwrap_or_default();
+        let query = PageQuery { filter: self.filter.clone(), sort: Sort::default(), cursor: Cursor::Start, limit };
+        // A line without its queue is better than none.
+        let Ok(page) = self.opened.desk.store.page(query, &self.opened.budget).await else { return };
+        let rows: Vec<JobRow> = page.entries.into_iter().map(|entry| entry.row).collect();
+        changes.iter_mut().for_each(|change| name_queue(change, self.facet, &rows));
     }
 
     async fn look(&mut self) -> Result<Duration, StoreError> {
@@ -154,6 +197,19 @@ impl<'a> Watcher<'a> {
             self.watermark = step.watermark;
         }
         Ok(seen.cost)
+    }
+}
+
+/// Names the queue of a change by the newest rows, where all of its new jobs are among them.
+fn name_queue(change: &mut Change, facet: Facet, newest: &[JobRow]) {
+    let Some(new) = usize::try_from(change.change).ok().filter(|n| *n > 0) else { return };
+    let text = |value: &Option<Untrusted>| value.as_ref().map(|v| v.exact().to_owned());
+    let of_it = newest.iter().filter(|row| text(&value_of(facet, row)) == change.value);
+    let queues: Vec<Option<String>> = of_it.take(new).map(|row| text(&row.queue)).collect();
+    if queues.len() == new {
+        let different: BTreeSet<&Option<String>> = queues.iter().collect();
+        change.queues = Some(different.len());
+        change.queue = queues.first().cloned().flatten().filter(|_| different.len() == 1);
     }
 }
 
@@ -176,6 +232,8 @@ fn changes(told: &HashMap<Value, u64>, histogram: &Histogram) -> Vec<Change> {
             value: value.as_ref().map(|v: &Untrusted| v.exact().to_owned()),
             change: by,
             total: is,
+            queue: None,
+            queues: None,
         }
     };
     let mut changes: Vec<Change> = values.into_iter().map(change).filter(|c| c.change != 0).collect();
@@ -212,5 +270,40 @@ mod tests {
         print(&mut out, Format::Table, &changes(&told, &histogram(&[("Evil\u{1b}[2J", 1_200)]))[0]).expect("a vector");
         let line = String::from_utf8(out).expect("text");
         assert!(line.contains(" +1200 Evil") && line.contains("(1,200)") && !line.contains('\u{1b}'), "{line}");
+    }
+
+    #[test]
+    fn a_queue_is_named_where_every_new_job_is_known_to_be_of_it() {
+        let row = |n: u64, error: &str, queue: Option<&str>| JobRow {
+            id: crate::domain::job::JobId::new(n.to_string()),
+            at: None,
+            state: crate::domain::job::State::Dead,
+            native_state: "dead".into(),
+            error_class: Some(error.into()),
+            message: None,
+            job_class: None,
+            queue: queue.map(Untrusted::from),
+            worker: None,
+            attempts: None,
+            max_attempts: None,
+        };
+        let rows = [
+            row(1, "A", Some("billing\u{7}")),
+            row(2, "B", Some("x")),
+            row(3, "A", Some("billing\u{7}")),
+            row(4, "B", None),
+            row(5, "A", Some("old")),
+        ];
+        let told = numbers(&histogram(&[("A", 1), ("C", 5)]));
+        let mut seen = changes(&told, &histogram(&[("A", 3), ("B", 2), ("C", 9)]));
+        seen.iter_mut().for_each(|change| name_queue(change, Facet::Error, &rows));
+        let mut named: Vec<(Option<&str>, String)> = seen.iter().map(|c| (c.value.as_deref(), queue(c))).collect();
+        named.sort();
+        assert_eq!(named[1..], [(Some("B"), "(2 queues)".to_owned()), (Some("C"), String::new())]);
+        assert!(named[0].1.starts_with("billing") && !named[0].1.contains('\u{7}'), "{named:?}");
+        let mut out = Vec::new();
+        print(&mut out, Format::Table, seen.iter().find(|c| c.value.as_deref() == Some("B")).expect("B"))
+            .expect("a vector");
+        assert!(String::from_utf8(out).expect("text").ends_with("+2 B (2 queues)  (2)\n"));
     }
 }

@@ -26,12 +26,12 @@ pub(super) fn read(path: &Path, must_exist: bool, warnings: &mut Vec<String>) ->
 }
 
 pub(super) fn parse(path: &str, text: &str) -> Result<Raw, ConfigError> {
-    toml::from_str(text).map_err(|e| {
-        let line = e.span().map_or(1, |span| {
-            1 + text.as_bytes()[..span.start.min(text.len())].iter().filter(|b| **b == b'\n').count()
-        });
+    let line = |at: usize| 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count();
+    let raw: Raw = toml::from_str(text).map_err(|e| {
+        let line = e.span().map_or(1, |span| line(span.start));
         ConfigError::Wrong { path: path.to_owned(), line, reason: explain(e.message()) }
-    })
+    })?;
+    Ok(raw.place(path, line))
 }
 
 /// The parser's message without quoted secrets, and with the known key that is nearest to an unknown one.

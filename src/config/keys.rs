@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Address, Config, ConfigError, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, mask_secrets};
+use super::{
+    Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, mask_secrets,
+};
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::domain::time::parse_span;
+use crate::domain::validator::Validator;
 
 /// How long a replay command may take for a batch, unless the config says otherwise.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -22,6 +25,18 @@ pub(super) struct Raw {
     redaction: RawRedaction,
     thresholds: RawThresholds,
     timeouts: RawTimeouts,
+    keys: BTreeMap<String, toml::Spanned<Chords>>,
+    /// [`Raw::keys`] with where they stand.
+    #[serde(skip)]
+    bound: BTreeMap<String, Keys>,
+}
+
+/// Keys of a command of the console: one, or a list.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Chords {
+    One(String),
+    Many(Vec<String>),
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -36,6 +51,7 @@ struct RawSource {
     refresh: Option<Span>,
     statement_timeout: Option<Span>,
     replay: Option<RawReplay>,
+    validate: Option<RawValidate>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,6 +60,19 @@ struct RawReplay {
     table: Option<String>,
     command: Option<Words>,
     timeout: Option<Span>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawValidate {
+    command: Words,
+    timeout: Option<Span>,
+}
+
+impl From<RawValidate> for Validator {
+    fn from(raw: RawValidate) -> Self {
+        Self::new(raw.command.0, raw.timeout.map_or(Validator::TIMEOUT, |s| s.0))
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -129,6 +158,19 @@ impl Raw {
             .any(|url| mask_secrets(url.expose_secret()) != url.expose_secret())
     }
 
+    /// Notes in which line of which file keys are bound.
+    pub(super) fn place(mut self, path: &str, line: impl Fn(usize) -> usize) -> Self {
+        for (command, chords) in std::mem::take(&mut self.keys) {
+            let line = line(chords.span().start);
+            let chords = match chords.into_inner() {
+                Chords::One(chord) => vec![chord],
+                Chords::Many(chords) => chords,
+            };
+            self.bound.insert(command.clone(), Keys { command, chords, path: path.to_owned(), line });
+        }
+        self
+    }
+
     /// This file laid over a lower one: its keys win, one by one.
     pub(super) fn over(self, lower: Raw) -> Raw {
         let mut sources = lower.sources;
@@ -136,7 +178,11 @@ impl Raw {
             let below = sources.remove(&name).unwrap_or_default();
             sources.insert(name, upper.over(below));
         }
+        let mut bound = lower.bound;
+        bound.extend(self.bound);
         Raw {
+            keys: BTreeMap::new(),
+            bound,
             default_source: self.default_source.or(lower.default_source),
             sources,
             ui: RawUi {
@@ -191,6 +237,7 @@ impl Raw {
                 connect: self.timeouts.connect.map_or(timeouts.connect, |s| s.0),
                 statement: self.timeouts.statement.map_or(timeouts.statement, |s| s.0),
             },
+            keys: self.bound.into_values().collect(),
             warnings: Vec::new(),
         };
         config.only_source()?;
@@ -217,6 +264,7 @@ impl RawSource {
             refresh: self.refresh.or(lower.refresh),
             statement_timeout: self.statement_timeout.or(lower.statement_timeout),
             replay: self.replay.or(lower.replay),
+            validate: self.validate.or(lower.validate),
         }
     }
 
@@ -252,6 +300,7 @@ impl RawSource {
             refresh: self.refresh.map(|s| s.0),
             statement_timeout: self.statement_timeout.map(|s| s.0),
             replay,
+            validate: self.validate.map(Validator::from),
         })
     }
 }

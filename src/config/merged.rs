@@ -70,8 +70,8 @@ fn flatten(settings: &mut Layers, prefix: &str, table: &toml::Table, origin: &st
     for (key, value) in table {
         let key = format!("{prefix}{}", bare(key));
         match value {
-            // A replay destination is one value, however it is written.
-            Value::Table(inner) if !key.ends_with(".replay") => {
+            // A replay destination or a validator is one value, however it is written.
+            Value::Table(inner) if !key.ends_with(".replay") && !key.ends_with(".validate") => {
                 flatten(settings, &format!("{key}."), inner, origin);
             }
             value => drop(settings.insert(key, (value.to_string(), origin.to_owned()))),

@@ -41,6 +41,8 @@ pub struct Config {
     pub thresholds: Thresholds,
     /// How long a database may take.
     pub timeouts: Timeouts,
+    /// Keys of the console, as they are written: only the console knows what can be bound to what.
+    pub keys: Vec<Keys>,
     /// What the operator should know of the files themselves, in sentences.
     pub warnings: Vec<String>,
 }
@@ -117,6 +119,19 @@ impl Default for Thresholds {
     fn default() -> Self {
         Self { confirm_count: CONFIRM_COUNT, max_replays: MAX_REPLAYS }
     }
+}
+
+/// Keys for a command of the console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    /// Name of the command.
+    pub command: String,
+    /// The keys.
+    pub chords: Vec<String>,
+    /// The file that says so.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
 }
 
 /// How long a database may take.

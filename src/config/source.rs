@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{ConfigError, mask_secrets};
 use crate::domain::secret::SecretString;
+use crate::domain::validator::Validator;
 
 /// Where the address of a source comes from.
 #[derive(Clone, Debug)]
@@ -50,6 +51,8 @@ pub struct Source {
     pub statement_timeout: Option<Duration>,
     /// Where replayed jobs go, where the layout asks for it.
     pub replay: Option<ReplayTo>,
+    /// What judges jobs before they are replayed.
+    pub validate: Option<Validator>,
 }
 
 impl Source {

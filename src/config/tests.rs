@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::secret::ExposeSecret;
+use crate::domain::validator::Validator;
 
 const FULL: &str = r#"
 default_source = "billing"
@@ -14,6 +15,7 @@ read_only = true
 refresh = "2s"
 statement_timeout = "3s"
 replay = { command = ["bin/replay", "--fast"], timeout = "90s" }
+validate = { command = "bin/check --rule 'a b'", timeout = "30s" }
 
 [sources.other]
 url_command = "pass show 'other db'"
@@ -133,4 +135,16 @@ fn a_password_in_a_file_that_others_can_read_is_warned_of() {
     assert_eq!(Config::load(&paths).expect("valid").warnings.len(), 1);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("closed");
     assert!(Config::load(&paths).expect("valid").warnings.is_empty());
+}
+
+#[test]
+fn a_validator_is_a_command_with_a_patience() {
+    let config = Config::parse(FULL).expect("the text above");
+    let validate = config.source("billing").expect("a source").validate.clone().expect("a validator");
+    assert_eq!(validate.command, ["bin/check", "--rule", "a b"]);
+    assert_eq!(validate.timeout(), Duration::from_secs(30));
+    let usual = Config::parse("[sources.a]\nurl = \"x\"\n[sources.a.validate]\ncommand = [\"x\"]\n").expect("valid");
+    assert_eq!(usual.source("a").expect("a source").validate.as_ref().expect("one").timeout(), Validator::TIMEOUT);
+    let error = Config::parse("[sources.a]\nurl = \"x\"\nvalidate = { comand = \"x\" }\n").expect_err("a typo");
+    assert!(error.to_string().contains("did you mean `command`"), "{error}");
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::job::JobId;
-use super::text::Untrusted;
+use super::text::{Clean, Untrusted};
 
 /// A verb that changes dead jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,12 +72,27 @@ pub enum SkipReason {
     Changed,
     /// Another session holds it.
     Locked,
+    /// The validator did not accept it; the text is what [`SkipReason::not_accepted`] makes of its words.
+    NotAccepted(String),
 }
 
+/// Characters of a validator's reason that are kept: by these reasons are told apart.
+const WORDS: usize = 100;
+
+/// How the reasons of a validator begin in receipts.
+pub const NOT_ACCEPTED: &str = "not accepted";
+
 impl SkipReason {
+    /// Not accepted, for a reason that a command gave: made fit for a screen, and shortened.
+    pub fn not_accepted(reason: &str) -> Self {
+        let reason: String = Clean::line(reason.trim()).chars().take(WORDS).collect();
+        Self::NotAccepted(format!("{NOT_ACCEPTED}: {reason}"))
+    }
+
     /// The word that the ledger keeps and receipts show.
-    pub fn word(&self) -> &'static str {
+    pub fn word(&self) -> &str {
         match self {
+            SkipReason::NotAccepted(text) => text,
             SkipReason::Gone => "gone",
             SkipReason::Changed => "changed meanwhile",
             SkipReason::Locked => "locked by another session",

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::pacing::Pacing;
 use super::text::Clean;
 use super::time::{Timestamp, exact_span};
+use super::validator::Validator;
 
 /// What becomes of the attempts that a replayed job has used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +60,9 @@ pub struct Options {
     /// The instant that this meant when the run was frozen, in microseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untouched_since_us: Option<i64>,
+    /// What judges jobs before they are replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate: Option<Validator>,
 }
 
 impl Options {
@@ -101,6 +105,7 @@ impl fmt::Display for Options {
             Attempts::Once => "one more try".to_owned(),
         }));
         wishes.extend(self.older_than.map(|span| format!("older than {}", exact_span(Duration::from_secs(span)))));
+        wishes.extend(self.validate.as_ref().map(Validator::to_string));
         f.write_str(&wishes.join(", "))
     }
 }

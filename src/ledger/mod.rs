@@ -16,6 +16,7 @@ mod model;
 mod open;
 mod record;
 mod replays;
+mod reveals;
 mod runs;
 mod schema;
 mod tally;
@@ -30,6 +31,7 @@ pub use homes::Homes;
 pub use model::*;
 pub use open::Ledger;
 pub use replays::Known;
+pub use reveals::Reveal;
 pub use schema::Installation;
 pub use witness::LedgerWitness;
 

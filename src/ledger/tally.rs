@@ -3,7 +3,7 @@
 use super::error::{LedgerError, Result};
 use super::home::{Cells, Tx, int};
 use super::model::Tally;
-use crate::domain::action::{JobResult, SkipReason};
+use crate::domain::action::{JobResult, NOT_ACCEPTED, SkipReason};
 use crate::domain::text::Untrusted;
 
 /// Words of the column `outcome`.
@@ -92,6 +92,7 @@ pub(super) fn add(tally: &mut Tally, row: &mut Cells) -> Result<()> {
 /// Sums with all but the most frequent reasons of failures in one.
 pub(super) fn shortened(mut tally: Tally) -> Tally {
     shorten(&mut tally.failed);
+    shorten_skipped(&mut tally.skipped);
     tally
 }
 
@@ -128,10 +129,13 @@ impl Tally {
         self.in_doubt -= 1;
         match result {
             JobResult::Done => self.done += 1,
-            JobResult::Skipped(reason) => match self.skipped.iter_mut().find(|(word, _)| word == reason.word()) {
-                Some((_, n)) => *n += 1,
-                None => self.skipped.push((reason.word().to_owned(), 1)),
-            },
+            JobResult::Skipped(reason) => {
+                match self.skipped.iter_mut().find(|(word, _)| word == reason.word()) {
+                    Some((_, n)) => *n += 1,
+                    None => self.skipped.push((reason.word().to_owned(), 1)),
+                }
+                shorten_skipped(&mut self.skipped);
+            }
             JobResult::Failed(reason) => {
                 let head: String = reason.exact().chars().take(REASON_HEAD).collect();
                 match self.failed.iter_mut().find(|(known, _)| known.exact() == head) {
@@ -141,6 +145,18 @@ impl Tally {
                 shorten(&mut self.failed);
             }
         }
+    }
+}
+
+/// Sums up all but the most frequent reasons of a validator; the others are few.
+fn shorten_skipped(reasons: &mut Vec<(String, u64)>) {
+    if reasons.len() > REASONS {
+        let (mut judged, others): (Vec<_>, Vec<_>) =
+            reasons.drain(..).partition(|(reason, _)| reason.starts_with(NOT_ACCEPTED));
+        judged.sort_by(|(_, a), (_, b)| b.cmp(a));
+        let rest = judged.split_off(judged.len().min(REASONS - others.len().min(REASONS) - 1));
+        *reasons = others.into_iter().chain(judged).collect();
+        reasons.push((format!("{NOT_ACCEPTED}: {OTHER_REASONS}"), rest.iter().map(|(_, n)| n).sum()));
     }
 }
 

@@ -40,6 +40,20 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// What kind of fault it is, in words of our own alone: a server's words may quote what a row holds.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "the database cannot be reached",
+            Self::Timeout(_) => "the database took too long to answer",
+            Self::Cancelled => "cancelled",
+            Self::Locked(_) => "rows or tables are locked by another session",
+            Self::Denied(_) => "the database role lacks a right",
+            Self::Refused { .. } => "the database refused a statement",
+            Self::Layout(_) => "the table does not fit its adapter",
+            Self::Input(_) => "the store cannot be read as it was asked for",
+        }
+    }
+
     /// Whether the same call may succeed later without anybody changing anything.
     pub fn retryable(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Timeout(_) | Self::Locked(_))

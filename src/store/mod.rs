@@ -55,8 +55,13 @@ pub trait Store: Send + Sync {
     /// Light rows of these jobs, for those that still exist; in no order.
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>>;
 
+    /// Everything of these jobs, for those that still exist; in no order. One statement, so no more than some hundreds.
+    fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>>;
+
     /// Everything of one job; `None` when it is gone.
-    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>>;
+    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
+        Box::pin(async move { Ok(self.details(std::slice::from_ref(id), budget).await?.pop()) })
+    }
 
     /// What changed since a look, counted by `facet` under `filter`; cheap when nothing did.
     fn changes<'a>(

@@ -36,21 +36,19 @@ pub struct CommandDestination {
 
 impl Deliver for CommandDestination {
     fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
-        async move {
-            let (lines, twins) = line::told_apart(&batch);
-            let (answers, reason) = match self.run(&lines).await {
-                Ok(done) => done,
-                Err(reason) => (vec![None; lines.len()], reason),
-            };
-            let mut answers = answers.into_iter();
-            let answer = |(message, is_twin): (Message, bool)| match is_twin {
-                true => (message.id, Err(TWIN.to_owned())),
-                false => (message.id, answers.next().flatten().unwrap_or_else(|| Err(reason.clone()))),
-            };
-            batch.into_iter().zip(twins).map(answer).collect()
-        }
-        .boxed()
+        self.ask(batch).map(|answers| answers.into_iter().map(|a| (a.id, a.result)).collect()).boxed()
     }
+}
+
+/// What a command said of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The job.
+    pub id: JobId,
+    /// Accepted, or not and why.
+    pub result: Result<(), String>,
+    /// Whether the command said so; else it gave no answer for this job.
+    pub heard: bool,
 }
 
 /// Why a job was not handed over that no answer could be told to be for.
@@ -60,6 +58,22 @@ const TWIN: &str = "another job of this batch has the same id in its message: re
 type Delivered = (Vec<Option<Result<(), String>>>, String);
 
 impl CommandDestination {
+    /// Starts the command for a batch, and says what it answered for each job.
+    pub async fn ask(&self, batch: Vec<Message>) -> Vec<Answered> {
+        let (lines, twins) = line::told_apart(&batch);
+        let (answers, reason) = match self.run(&lines).await {
+            Ok(done) => done,
+            Err(reason) => (vec![None; lines.len()], reason),
+        };
+        let mut answers = answers.into_iter();
+        let answer = |(message, is_twin): (Message, bool)| {
+            let told = if is_twin { Some(Err(TWIN.to_owned())) } else { answers.next().flatten() };
+            let heard = told.is_some();
+            Answered { id: message.id, result: told.unwrap_or_else(|| Err(reason.clone())), heard }
+        };
+        batch.into_iter().zip(twins).map(answer).collect()
+    }
+
     async fn run(&self, batch: &[Line]) -> Result<Delivered, String> {
         let name = self.argv.first().cloned().unwrap_or_default();
         let mut child = self.start().map_err(|e| format!("cannot start `{name}`: {e}"))?;

@@ -218,8 +218,21 @@ impl Store for Fake {
         })
     }
 
-    fn detail<'a>(&'a self, _: &'a JobId, _: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
-        Box::pin(async { Ok(None) })
+    fn details<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
+        Box::pin(async move {
+            let detail = |row: JobRow| JobDetail {
+                row,
+                message: None,
+                arguments: None,
+                backtrace: None,
+                metadata: Vec::new(),
+                lineage: None,
+            };
+            Ok(self.with(|data| {
+                let found = ids.iter().filter_map(|id| Some((number(id), data.rows.get(&number(id))?.state)));
+                found.map(|(id, state)| detail(row(id, state))).collect()
+            }))
+        })
     }
 
     fn changes<'a>(

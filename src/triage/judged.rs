@@ -115,7 +115,7 @@ fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
 }
 
 /// A light row's value of a facet.
-fn value_of(facet: Facet, row: &JobRow) -> Option<Untrusted> {
+pub fn value_of(facet: Facet, row: &JobRow) -> Option<Untrusted> {
     match facet {
         Facet::Error => row.error_class.clone(),
         Facet::Fingerprint => {
@@ -185,8 +185,8 @@ impl<S: Store> Store for Judged<S> {
         self.store.rows(ids, budget)
     }
 
-    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
-        self.store.detail(id, budget)
+    fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
+        self.store.details(ids, budget)
     }
 
     fn changes<'a>(

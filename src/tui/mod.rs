@@ -55,6 +55,8 @@ pub struct OpenStore {
     pub desk: Desk,
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
+    /// What judges jobs before they are replayed.
+    pub validate: Option<crate::domain::validator::Validator>,
     /// The record of the store's source; looked up when it is first needed. Without, the one of the launch.
     pub record: Option<Homes>,
 }

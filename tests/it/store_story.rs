@@ -414,6 +414,12 @@ async fn a_detail_holds_every_column_and_the_nastiest_day_can_be_read() {
             assert_eq!(detail.row, entry.row);
             assert!(detail.metadata.len() >= 5);
         }
+        let mut ids: Vec<JobId> = all.iter().map(|entry| entry.row.id.clone()).collect();
+        ids.push(JobId::new("no such job"));
+        let mut whole = store.details(&ids, &budget()).await.expect("details");
+        whole.sort_by_key(|detail| ids.iter().position(|id| *id == detail.row.id));
+        assert_eq!(whole.iter().map(|d| &d.row).collect::<Vec<_>>(), all.iter().map(|e| &e.row).collect::<Vec<_>>());
+        assert_eq!(Some(&whole[0]), store.detail(&ids[0], &budget()).await.expect("a detail").as_ref());
         for facet in store.info().facets.clone() {
             let step = histogram(&store, facet, &filter(everything)).await;
             assert_eq!(step.histogram.total.n, rows, "{facet}");

@@ -14,6 +14,7 @@ use crate::domain::job::State;
 use crate::domain::options::Attempts;
 use crate::domain::pacing::parse_rate;
 use crate::domain::time::parse_span;
+use crate::domain::validator::Validator;
 
 /// `demo`.
 #[derive(Args, Debug)]
@@ -175,6 +176,10 @@ pub struct ActArgs {
     /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
     #[arg(long, value_name = "HOW", value_parser = attempts)]
     pub attempts: Option<Attempts>,
+    /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
+    /// each, as a replay command does.
+    #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
+    pub validate: Option<Validator>,
     /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
     #[arg(long, value_name = "N", value_parser = replays)]
     pub max_replays: Option<u64>,
@@ -316,6 +321,9 @@ pub struct RunsArgs {
     /// Runs at the most.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub limit: usize,
+    /// Lists who had secrets shown by `--reveal`, in place of the runs.
+    #[arg(long, conflicts_with = "run")]
+    pub reveals: bool,
     /// The form of the answer.
     #[command(flatten)]
     pub output: OutputArg,
@@ -332,6 +340,9 @@ pub struct ResumeArgs {
     /// Jobs at the most in a time, in place of what the run was planned with.
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub rate: Option<f64>,
+    /// The validator that the run was planned with, where a record that others can write tells of it.
+    #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
+    pub validate: Option<Validator>,
     /// The form of the receipt.
     #[command(flatten)]
     pub output: OutputArg,

@@ -44,6 +44,9 @@ pub struct Connect {
     /// Never writes; the database session enforces it.
     #[arg(long, global = true, help_heading = "Database")]
     pub read_only: bool,
+    /// Shows what is masked otherwise; who did so is kept in the ledger first, and `runs --reveals` lists it.
+    #[arg(long, global = true, help_heading = "Database")]
+    pub reveal: bool,
 }
 
 /// How the console starts.

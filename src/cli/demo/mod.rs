@@ -148,6 +148,7 @@ fn at_home(session: Session, demo: &Demo) -> (Session, Origin) {
         refresh: None,
         statement_timeout: None,
         replay: (demo.layout == Layout::DeadLetterJobs).then(|| ReplayTo::Table("jobs".to_owned())),
+        validate: None,
     };
     let origin = Origin {
         name,

@@ -2,6 +2,7 @@
 
 mod note;
 
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -16,6 +17,11 @@ use super::out;
 use super::record::DetailRecord;
 use super::walk::Walk;
 use crate::domain::filter::Filter;
+use crate::domain::job::{JobDetail, JobId};
+use crate::store::StoreError;
+
+/// Jobs that are read whole by one statement.
+const CHUNK: usize = 100;
 
 /// Writes what the filter selects to standard output, or into a new file.
 ///
@@ -61,24 +67,55 @@ async fn write(opened: &Opened, args: &ExportArgs, filter: Filter, out: &mut imp
         ExportFormat::Csv => Some(Printer::new(Format::Csv, out)?),
         _ => None,
     };
-    let (mut n, mut gone) = (0, 0);
     let mut walk = Walk::new(opened, filter, args.limit);
+    let Some(columns) = columns else { return whole(opened, &mut walk, out).await };
+    let mut n = 0;
     while let Some(row) = walk.next().await? {
-        if let Some(columns) = &columns {
-            columns.row(out, &row)?;
-        } else if let Some(detail) = opened.desk.store.detail(&row.id, &opened.budget).await? {
-            let detail = opened.masked_detail(detail);
-            out::json_line(out, &out::Versioned::new(DetailRecord::from(&detail)))?;
-        } else {
-            gone += 1;
-            continue;
-        }
+        columns.row(out, &row)?;
         n += 1;
+    }
+    Ok(n)
+}
+
+/// Writes jobs with everything, in the order of the walk.
+async fn whole(opened: &Opened, walk: &mut Walk<'_>, out: &mut impl Write) -> Result<u64> {
+    let (mut n, mut gone) = (0, 0);
+    loop {
+        let ids: Vec<JobId> = walk.some(CHUNK).await?.into_iter().map(|row| row.id).collect();
+        if ids.is_empty() {
+            break;
+        }
+        let mut found: HashMap<JobId, JobDetail> = HashMap::new();
+        found.extend(details(opened, &ids).await?.into_iter().map(|detail| (detail.row.id.clone(), detail)));
+        for detail in ids.iter().map(|id| found.remove(id)) {
+            let Some(detail) = detail else {
+                gone += 1;
+                continue;
+            };
+            out::json_line(out, &out::Versioned::new(DetailRecord::from(&opened.masked_detail(detail))))?;
+            n += 1;
+        }
     }
     if gone > 0 {
         out::say(&format!("{gone} jobs were gone before they could be read"));
     }
     Ok(n)
+}
+
+/// Reads jobs whole. What is too much for the deadline of one statement is asked for in halves.
+async fn details(opened: &Opened, ids: &[JobId]) -> Result<Vec<JobDetail>, StoreError> {
+    let (mut found, mut waiting) = (Vec::new(), vec![ids]);
+    while let Some(ids) = waiting.pop() {
+        match opened.desk.store.details(ids, &opened.budget).await {
+            Ok(some) => found.extend(some),
+            Err(StoreError::Timeout(_)) if ids.len() > 1 => {
+                let (left, right) = ids.split_at(ids.len() / 2);
+                waiting.extend([right, left]);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::cli::open::Opened;
+use crate::cli::pieces::{backtrace, pretty};
 use crate::cli::walk::Walk;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Histogram, grouped};
 use crate::domain::job::JobDetail;
+use crate::domain::notation::Notation;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunState};
@@ -37,14 +39,14 @@ pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write
     writeln!(out, "- died: {} to {}", time(errors.first_seen()), time(errors.last_seen()))?;
     bars(out, &errors)?;
     for facet in [Facet::Class, Facet::Queue].into_iter().filter(|facet| info.facets.contains(facet)) {
-        bars(out, &opened.count(facet, filter).await?.histogram)?;
+        bars(out, &opened.masked_histogram(opened.count(facet, filter).await?.histogram))?;
     }
     for bar in errors.bars.iter().take(EXAMPLES) {
         let value = bar.value.as_ref().map(Untrusted::exact);
         let newest = Walk::new(opened, filter.narrow(Facet::Error, &[value])?, 1).next().await?;
         let Some(row) = newest else { continue };
         if let Some(detail) = opened.desk.store.detail(&row.id, &opened.budget).await? {
-            example(out, &opened.masked_detail(detail))?;
+            example(out, &opened.masked_detail(detail), &info.notation)?;
         }
     }
     runs(out, opened).await?;
@@ -66,7 +68,7 @@ fn bars(out: &mut impl Write, histogram: &Histogram) -> Result<()> {
     Ok(())
 }
 
-fn example(out: &mut impl Write, detail: &JobDetail) -> Result<()> {
+fn example(out: &mut impl Write, detail: &JobDetail, notation: &Notation) -> Result<()> {
     let row = &detail.row;
     let line = |text: &Option<Untrusted>| text.as_ref().map_or("(none)".to_owned(), |t| plain(t.exact()));
     writeln!(out, "\n## Example: {}\n", line(&row.error_class))?;
@@ -75,17 +77,21 @@ fn example(out: &mut impl Write, detail: &JobDetail) -> Result<()> {
     for (title, text) in
         [("message", &detail.message), ("arguments", &detail.arguments), ("backtrace", &detail.backtrace)]
     {
-        if let Some(text) = text {
-            writeln!(out, "\n{title}:\n")?;
-            block(out, text)?;
-        }
+        let Some(text) = text else { continue };
+        let text = match title {
+            "arguments" => pretty(text, notation),
+            "backtrace" => backtrace(text),
+            _ => text.lines().to_string(),
+        };
+        writeln!(out, "\n{title}:\n")?;
+        block(out, &text)?;
     }
     Ok(())
 }
 
 /// The first lines of a text, indented: a block that nothing in the text can end.
-fn block(out: &mut impl Write, text: &Untrusted) -> Result<()> {
-    let lines = text.lines();
+fn block(out: &mut impl Write, text: &str) -> Result<()> {
+    let lines = Clean::lines(text);
     let mut rows = lines.rows();
     for row in rows.by_ref().take(LINES) {
         writeln!(out, "    {}", row.truncate(400, "…"))?;

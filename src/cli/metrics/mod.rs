@@ -16,7 +16,6 @@ use super::args::MetricsArgs;
 use super::exit::Code;
 use super::open::Opened;
 use super::{out, signal};
-use crate::domain::text::Clean;
 use crate::triage::live::DUTY;
 
 /// Serves until it is told to stop. A database that fails is told of as `dlq_up 0`, and tried again at the next scrape.
@@ -72,7 +71,7 @@ impl Scrapes {
             }
             "/healthz" => match self.sample().await.fault {
                 None => Answer::text(200, "ok\n"),
-                Some(fault) => Answer::text(503, &format!("{}\n", Clean::line(&fault))),
+                Some(fault) => Answer::text(503, &format!("{fault}\n")),
             },
             _ => Answer::text(404, "there are /metrics and /healthz\n"),
         }

@@ -16,6 +16,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
+use crate::store::StoreError;
 
 /// The window of growth.
 const GROWTH: Duration = Duration::from_secs(300);
@@ -31,7 +32,7 @@ pub(super) struct Sample {
     /// What it cost to take.
     pub(super) cost: Duration,
     /// Why there are no numbers, where there are none.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<&'static str>,
 }
 
 impl Sample {
@@ -42,7 +43,10 @@ impl Sample {
         let cost = began.elapsed();
         match taken {
             Ok(sample) => Sample { cost, ..sample },
-            Err(error) => Sample { cost, fault: Some(error.to_string()), ..Sample::default() },
+            Err(error) => {
+                let kind = error.downcast_ref().map_or("the numbers cannot be read", StoreError::kind);
+                Sample { cost, fault: Some(kind), ..Sample::default() }
+            }
         }
     }
 
@@ -151,7 +155,7 @@ mod tests {
         assert!(text.contains("dlq_up{source=\"billing\",store=\"public.dlq\"} 1"), "{text}");
         let line = text.lines().find(|line| line.starts_with("dlq_dead_jobs_by_error{")).expect("the error");
         assert!(line.contains("error=\"A\\\"b\\\\c") && line.ends_with("} 5"), "{line}");
-        let away = Sample { fault: Some("away".into()), ..Sample::default() }.text("s", "t").expect("text");
+        let away = Sample { fault: Some("away"), ..Sample::default() }.text("s", "t").expect("text");
         assert!(away.contains("dlq_up{source=\"s\",store=\"t\"} 0\n") && !away.contains("dlq_deaths_5m"), "{away}");
     }
 }

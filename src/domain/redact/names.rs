@@ -61,11 +61,20 @@ pub(super) struct Rule(Vec<String>);
 
 impl Rule {
     pub(super) fn new(text: &str) -> Self {
-        Self(text.split('.').map(folded).collect())
+        // `**` and `items[0]` are how other programs write what holds anyway: any depth, and elements without a name.
+        let keys = text.split('.').map(|key| key.split('[').next().unwrap_or_default());
+        let is_named = |key: &&str| !key.is_empty() && *key != "$" && !key.bytes().all(|b| b.is_ascii_digit());
+        let mut keys: Vec<String> = keys.filter(is_named).map(folded).collect();
+        let any_depth = keys.iter().take_while(|key| *key == "**").count();
+        keys.drain(..any_depth.min(keys.len().saturating_sub(1)));
+        Self(keys)
     }
 
     /// Whether the keys on the way to a value, the last first, end in this rule's keys. `keys` are folded.
     pub(super) fn matches<'a>(&self, keys: impl Iterator<Item = &'a str>) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
         let mut keys = keys;
         self.0.iter().rev().all(|pattern| keys.next().is_some_and(|key| glob(pattern, key)))
     }

@@ -100,3 +100,26 @@ fn copying_a_container_never_copies_the_secrets_in_it() {
     assert_eq!(view.value_at(3).as_deref(), Some(r#""password=[redacted] \u00e9""#));
     assert_eq!(view.search("hunter2", 0, 9), []);
 }
+
+#[test]
+fn rules_are_taken_as_other_programs_write_them() {
+    let text = r#"{"card":{"kind":"a","holder":{"n":"b"}},"x":[{"y":{"pin":"c"}},{"pin":"d"}],"pin":"e","items":[{"note":"f"}]}"#;
+    for (rule, hidden) in [
+        ("card.*", "ab"),
+        ("card.**", "ab"),
+        ("**.pin", "cde"),
+        ("x[*].pin", "d"),
+        ("$.items[0].note", "f"),
+        ("items.0.note", "f"),
+        ("customer.email", ""),
+        ("", ""),
+        ("[0]", ""),
+    ] {
+        let redactor = Redactor::new(&RedactConfig { well_known: false, extra: vec![rule.into()], allow: Vec::new() });
+        let shown = redactor.text(text);
+        for value in ["a", "b", "c", "d", "e", "f"] {
+            let is_shown = shown.contains(&format!("\"{value}\""));
+            assert_eq!(is_shown, !hidden.contains(value), "{rule}: {value} in {shown}");
+        }
+    }
+}

@@ -193,6 +193,7 @@ fn migrations() -> Migrator {
         migration(4, "native", include_str!("../../../migrations/ledger/sqlite/0004_native.sql")),
         migration(5, "holders", include_str!("../../../migrations/ledger/sqlite/0005_holders.sql")),
         migration(6, "lineage", include_str!("../../../migrations/ledger/sqlite/0006_lineage.sql")),
+        migration(7, "reveals", include_str!("../../../migrations/ledger/sqlite/0007_reveals.sql")),
     ])
 }
 

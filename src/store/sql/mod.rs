@@ -119,8 +119,8 @@ impl Store for SqlStore {
         Box::pin(self.read_rows(ids, budget))
     }
 
-    fn detail<'a>(&'a self, id: &'a JobId, budget: &'a Budget) -> BoxFuture<'a, Result<Option<JobDetail>>> {
-        Box::pin(self.read_detail(id, budget))
+    fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
+        Box::pin(self.read_details(ids, budget))
     }
 
     fn changes<'a>(

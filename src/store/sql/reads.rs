@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::build::Sql;
+use super::engine::Row;
 use super::judge::{Extras, Judge, is_key};
-use super::layout::Part;
+use super::layout::{Layout, Part};
 use super::row::{Cells, Read, WIDTH, contract, read, select};
 use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
@@ -61,11 +62,11 @@ impl SqlStore {
         rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry)).collect()
     }
 
-    pub(super) async fn read_detail(&self, id: &JobId, budget: &Budget) -> Result<Option<JobDetail>> {
+    pub(super) async fn read_details(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
         let layout = &self.layout;
-        let valid = self.valid(std::slice::from_ref(id));
+        let valid = self.valid(ids);
         if valid.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
         let shown: Vec<&str> = heavy.iter().filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
@@ -83,21 +84,7 @@ impl SqlStore {
         sql.push(&format!(" FROM {} AS t WHERE ", layout.table));
         layout.speech.keys_in(&mut sql, &layout.key.raw, layout.key.kind, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
-        let Some(mut row) = rows.into_iter().next() else { return Ok(None) };
-        let rest = super::engine::Row(row.0.split_off(WIDTH.min(row.0.len())));
-        let light = read(layout, row)?;
-        let mut cells = Cells::new(rest);
-        let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
-        let metadata =
-            others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
-        Ok(Some(JobDetail {
-            message: light.message.map(Untrusted::new),
-            arguments: light.arguments.map(Untrusted::new),
-            backtrace,
-            metadata,
-            lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
-            row: light.entry.row,
-        }))
+        rows.into_iter().map(|row| detail(layout, &others, row)).collect()
     }
 
     pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
@@ -197,6 +184,24 @@ impl SqlStore {
         let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;
         Some(at.and_utc().timestamp_micros())
     }
+}
+
+/// A row of [`SqlStore::read_details`]: the light columns, backtrace and lineage, and those that nothing else shows.
+fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
+    let rest = Row(row.0.split_off(WIDTH.min(row.0.len())));
+    let light = read(layout, row)?;
+    let mut cells = Cells::new(rest);
+    let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
+    let metadata =
+        others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
+    Ok(JobDetail {
+        message: light.message.map(Untrusted::new),
+        arguments: light.arguments.map(Untrusted::new),
+        backtrace,
+        metadata,
+        lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
+        row: light.entry.row,
+    })
 }
 
 fn frozen(read: Read) -> Frozen {

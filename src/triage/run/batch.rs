@@ -98,7 +98,7 @@ impl Engine<'_> {
         if part.doubtful {
             return self.reconcile(part).await;
         }
-        tried(&part.ids, self.apply(&part.ids, &part.standing).await)
+        tried(&part.ids, self.screened(&part.ids, &part.standing).await)
     }
 
     pub(super) async fn apply(&self, ids: &[JobId], standing: &Standing) -> Applied {

@@ -1,6 +1,7 @@
 //! The loop over the batches of a run.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -11,15 +12,18 @@ use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::{Receipt, RunError, RunOptions};
 use crate::domain::action::{Action, SkipReason};
 use crate::domain::job::JobId;
+use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
 use crate::store::{Archive, Availability, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
+use crate::triage::validate::{CommandValidator, Validate};
 
-/// Jobs handed to a destination outside the database at a time.
+/// Jobs handed to a destination outside the database, or shown to a validator, at a time.
 const DELIVERY: usize = 200;
-/// Batches in a row of which a destination accepts nothing before the run is stopped: it is broken, and not the jobs.
+/// Batches in a row of which a destination accepts nothing, or for which a validator answers nothing, before the run is
+/// stopped: it is broken, and not the jobs.
 const REFUSALS: u32 = 2;
 /// Jobs of a batch of the sweep.
 const SWEEP: usize = 200;
@@ -55,10 +59,12 @@ async fn execute_held(
     let began = Instant::now();
     let record = ledger.run(run).await?;
     check(desk, &record)?;
+    let validator = validator(&options, ledger, &record)?;
     prepare(desk, &record, &options).await?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
     let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
+    engine.validator = validator;
     let halted = match engine.work().await {
         Ok(()) => None,
         Err(Halt::Because(reason)) => Some(reason),
@@ -119,6 +125,30 @@ async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), Run
     desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
 }
 
+/// What judges the jobs of a run before they are replayed: other verbs are not judged.
+///
+/// A record that others can write must not say which command runs here: where it is shared, whoever executes the run
+/// names the command.
+///
+/// # Errors
+/// When the run asks for one that nobody has named here.
+fn validator(options: &RunOptions, ledger: &Ledger, run: &Run) -> Result<Option<Arc<dyn Validate>>, RunError> {
+    if run.intent.action != Action::Replay {
+        return Ok(None);
+    }
+    if let (Some(kept), None, None) = (&run.intent.options.validate, &options.validate, ledger.path()) {
+        let command = shell_words::join(&kept.command);
+        return Err(RunError::Disabled(format!(
+            "run {} was planned with the validator `{}`, which nobody has named here: look at it, and name it with \
+             --validate or in the config",
+            run.id,
+            Clean::line(&command)
+        )));
+    }
+    let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
+    Ok(options.validate.clone().or_else(planned))
+}
+
 /// A number from 0 to 1 that nobody can foresee.
 fn jitter() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0
@@ -146,6 +176,9 @@ pub(super) struct Engine<'a> {
     pub(super) control: &'a RunControl,
     pub(super) budget: Budget,
     pub(super) archive: Arc<dyn Archive>,
+    pub(super) validator: Option<Arc<dyn Validate>>,
+    /// Batches in a row for which the validator gave no answer at all.
+    pub(super) silent: AtomicU32,
     /// Where the record is in the source, what writes it along with the effect.
     pub(super) record: Option<Arc<dyn Record>>,
     progress: &'a watch::Sender<RunProgress>,
@@ -170,7 +203,23 @@ impl<'a> Engine<'a> {
         let record = ledger.record(&run.id);
         let budget = Budget::new(options.statement);
         let (state, meter) = (RunState::Running, Meter::new(Instant::now()));
-        Self { desk, ledger, run, options, control, budget, archive, record, progress, state, tally, meter, due: None }
+        Self {
+            desk,
+            ledger,
+            run,
+            options,
+            control,
+            budget,
+            archive,
+            record,
+            validator: None,
+            silent: AtomicU32::new(0),
+            progress,
+            state,
+            tally,
+            meter,
+            due: None,
+        }
     }
 
     async fn work(&mut self) -> Result<(), Halt> {
@@ -196,10 +245,11 @@ impl<'a> Engine<'a> {
         let defers = self.desk.store.info().defers;
         let mut pace = Pace::new(self.rate(spread.filter(|_| !defers)));
         let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
-        let mut size = match self.options.deliver {
-            Some(_) => BatchSize::fixed(most.min(DELIVERY)),
-            None if !self.options.adapts => BatchSize::fixed(most),
-            None => BatchSize::adaptive(most),
+        let outside = self.options.deliver.is_some() || self.validator.is_some();
+        let mut size = match outside {
+            true => BatchSize::fixed(most.min(DELIVERY)),
+            false if !self.options.adapts => BatchSize::fixed(most),
+            false => BatchSize::adaptive(most),
         };
         let spread = spread.filter(|_| defers);
         let mut refusals = 0;
@@ -221,10 +271,14 @@ impl<'a> Engine<'a> {
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
             let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
             let most = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
-            let next = if at_once && self.options.deliver.is_none() { most } else { 0 };
+            let next = if at_once && !outside { most } else { 0 };
             begun = self.record(no, &ids, answer, next).await?;
             refusals = if self.tally.done > done { 0 } else { refusals + 1 };
-            if self.options.deliver.is_some() && refusals >= REFUSALS && self.tally.not_started > 0 {
+            let silent = self.silent.load(Ordering::Relaxed);
+            if silent >= REFUSALS && self.tally.not_started > 0 {
+                return Err(Halt::Because(format!("the validator answered for no job of {silent} batches in a row")));
+            }
+            if self.options.deliver.is_some() && refusals >= REFUSALS && silent == 0 && self.tally.not_started > 0 {
                 return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
             }
         }

@@ -5,6 +5,7 @@ mod control;
 mod doubt;
 mod engine;
 mod pace;
+mod screen;
 mod testimony;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub use engine::{execute, resume};
 
 use crate::ledger::{LedgerError, Run, RunState};
 use crate::store::Deliver;
+use crate::triage::validate::Validate;
 
 /// How a run is executed.
 #[derive(Clone)]
@@ -31,6 +33,8 @@ pub struct RunOptions {
     pub rate: Option<f64>,
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
+    /// What judges jobs before they are replayed, in place of the command that was planned.
+    pub validate: Option<Arc<dyn Validate>>,
     /// Deadline of each statement.
     pub statement: Duration,
     /// How long an unreachable database is waited for before the run is stopped.
@@ -46,6 +50,7 @@ impl Default for RunOptions {
             adapts: true,
             rate: None,
             deliver: None,
+            validate: None,
             statement: Duration::from_secs(10),
             patience: Duration::from_secs(600),
             retry: Duration::from_millis(200),

@@ -1,5 +1,7 @@
 //! The engine over a store in memory and a real ledger: interrupted at every point, it must add up.
 
+mod validated;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -11,6 +11,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Watermark};
 use crate::triage::plan::Scope;
+use crate::tui::keys::Keymap;
 
 /// Identity of a request. A reply whose id was superseded in its slot is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -143,6 +144,8 @@ pub struct Settings {
     pub refresh: Duration,
     /// Deadline of a statement.
     pub statement: Duration,
+    /// Which keys ask for what.
+    pub keys: Keymap,
     /// From where on a cohort asks for the number, and how often a job may have been replayed.
     pub thresholds: Thresholds,
 }
@@ -155,6 +158,7 @@ impl Default for Settings {
             mouse: false,
             refresh: Duration::from_millis(1_500),
             statement: Duration::from_secs(5),
+            keys: Keymap::default(),
             thresholds: Thresholds::default(),
         }
     }

@@ -49,6 +49,8 @@ pub enum Msg {
     Said(Result<String, String>),
     /// The process was continued after a suspend, or the terminal's content was lost.
     Continued,
+    /// Somebody asks from outside that the run pauses after its batch, or goes on.
+    PauseRun(bool),
     /// The system asks the process to end (SIGTERM, SIGHUP, SIGINT from outside).
     Terminate,
 }

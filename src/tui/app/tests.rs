@@ -536,6 +536,19 @@ fn quitting_asks_while_a_run_is_going_and_stops_it_first() {
 }
 
 #[test]
+fn a_run_is_paused_and_let_go_on_from_outside_too() {
+    let mut console = Console::with_jobs(5);
+    console.tell(Msg::PauseRun(true));
+    assert!(console.other.is_empty(), "there is no run");
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("y");
+    console.tell(Msg::PauseRun(true));
+    console.tell(Msg::PauseRun(true));
+    assert!(matches!(console.other.as_slice(), [Effect::PauseRun(true)]) && console.model.runner.paused);
+    console.tell(Msg::PauseRun(false));
+    assert!(matches!(console.other.last(), Some(Effect::PauseRun(false))));
+}
+
+#[test]
 fn esc_never_quits() {
     let mut console = Console::with_jobs(5);
     for _ in 0..10 {
@@ -587,7 +600,7 @@ fn the_command_line_reaches_the_source_as_the_console_did_and_can_be_copied() {
     console.model.filter.set(Filter::parse("msg:\"card declined\"").expect("a filter"), console.now);
     let line = shell_line(&mut console);
     let words = shell_words::split(&line).expect("a line that a shell can read");
-    assert_eq!(words[..6], ["dlq-tui", "list", "--store", "events", "-f", "msg:\"card declined\""]);
+    assert_eq!(words[..6], ["dlq-tui", "list", "-f", "msg:\"card declined\"", "--store", "events"]);
     assert_eq!(words[6..], ["--url", "postgres://ops@db/shop?sslmode=require"]);
     console.keys("y");
     assert!(matches!(console.other.as_slice(), [Effect::Copy(copied)] if *copied == line));
@@ -833,4 +846,31 @@ fn what_may_take_long_is_asked_when_the_bars_have_come_and_not_before_the_rows()
     console.keys("r");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
     assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
+}
+
+#[test]
+fn keys_of_the_config_hold_and_sentences_name_them() {
+    let mut console = Console::with_jobs(5);
+    let keys = ["o".to_owned()];
+    let wishes = [("pause", keys.as_slice()), ("mouse", &[])];
+    console.model.settings.keys = crate::tui::keys::Keymap::configured(wishes).expect("keys");
+    console.keys("p");
+    assert!(!console.model.live.paused);
+    console.keys("o");
+    assert!(console.model.live.paused);
+    let notice = console.model.screen.notice.as_ref().expect("a notice");
+    assert_eq!(notice.sentence, "live watch paused: o continues");
+}
+
+#[test]
+fn a_plan_a_run_and_the_record_tell_the_command_line_that_does_the_same() {
+    let said = |console: &Console| console.model.screen.notice.as_ref().map(|n| n.sentence.clone()).unwrap_or_default();
+    let mut console = Console::with_jobs(5);
+    console.keys("R").plan(2, Confirm::Yes).wait(LONG_ENOUGH).keys("c");
+    assert!(said(&console).starts_with("the same: dlq-tui replay "), "{}", said(&console));
+    assert!(matches!(console.model.overlay, Overlay::Plan(_)), "the question stands");
+    console.keys("y");
+    assert!(matches!(console.model.overlay, Overlay::Run));
+    console.keys("c");
+    assert!(said(&console).starts_with("the same: dlq-tui runs "), "{}", said(&console));
 }

@@ -64,6 +64,16 @@ impl Chord {
         }
     }
 
+    /// Names of keys that are no characters.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|(name, _)| *name)
+    }
+
+    /// Whether it is a lowercase letter by itself.
+    pub fn is_bare_lowercase(self) -> bool {
+        matches!((self.control, self.code), (false, KeyCode::Char(c)) if c.is_lowercase())
+    }
+
     /// The digit, where it is one.
     pub fn digit(self) -> Option<u8> {
         match (self.control, self.code) {

@@ -3,11 +3,13 @@
 //! Moves are free, writes are deliberate: a write is never a bare lowercase letter.
 
 mod chord;
+mod map;
 mod table;
 
 use std::fmt::Write as _;
 
 pub use chord::Chord;
+pub use map::{Bound, Keymap, Misbound};
 pub use table::BINDINGS;
 
 /// What a key asks for. What becomes of it is the model's business.
@@ -111,6 +113,32 @@ pub enum Command {
     Quit,
 }
 
+impl Command {
+    /// Commands that write jobs: no bare lowercase letter asks for one.
+    pub fn writes(self) -> bool {
+        matches!(self, Command::Replay | Command::Ignore | Command::Reopen | Command::Discard)
+    }
+
+    /// Its name in the config: `half-down`. `None` where keys cannot be chosen: what Enter, Esc, `y`, `n` and Ctrl-C mean is
+    /// the same everywhere, and nobody should confirm by a key that was a move elsewhere.
+    pub fn name(self) -> Option<String> {
+        if matches!(
+            self,
+            Command::Open | Command::Back | Command::Yes | Command::No | Command::Interrupt | Command::Nth(_)
+        ) {
+            return None;
+        }
+        let mut name = String::new();
+        for c in format!("{self:?}").chars() {
+            if c.is_ascii_uppercase() && !name.is_empty() {
+                name.push('-');
+            }
+            name.push(c.to_ascii_lowercase());
+        }
+        Some(name)
+    }
+}
+
 /// Where a binding holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
@@ -190,40 +218,19 @@ pub struct Binding {
     pub help: &'static str,
 }
 
-/// The command that a key asks for at `place`, if any.
-pub fn dispatch(place: Place, chord: Chord) -> Option<Command> {
-    let bound = |at: Place| {
-        BINDINGS
-            .iter()
-            .find(|b| b.places.contains(&at) && b.keys.iter().any(|k| Chord::parse(k) == Some(chord)))
-            .map(|b| b.command)
-    };
-    bound(place).or_else(|| if place.inherits() { bound(Place::Anywhere) } else { None })
-}
-
-/// The bindings that hold at `place`, its own first.
-pub fn at(place: Place) -> Vec<&'static Binding> {
-    let own = BINDINGS.iter().filter(move |b| b.places.contains(&place));
-    let shared = BINDINGS.iter().filter(move |b| place.inherits() && b.places.contains(&Place::Anywhere));
-    own.chain(shared).collect()
-}
-
-/// The bindings for the footer at `place`, those to be kept longest first.
-pub fn footer(place: Place) -> Vec<&'static Binding> {
-    let mut hints: Vec<_> = at(place).into_iter().filter(|b| !b.hint.is_empty()).collect();
-    hints.sort_by_key(|b| b.rank);
-    hints
-}
-
 /// The key reference, as Markdown.
 pub fn reference() -> String {
-    let mut out =
-        String::from("# Keys\n\nGenerated from the table of bindings. A write is never a bare lowercase letter.\n");
+    let mut out = String::from(
+        "# Keys\n\nGenerated from the table of bindings. A write is never a bare lowercase letter.\n\nWhat has a name can be \
+             bound to other keys, in the config: `[keys]` with `sort = \"o\"`, or `page-down = [\"PgDn\", \"Ctrl-n\"]`. Keys are \
+             written as below; help and footer follow.\n",
+    );
     for place in Place::ALL {
-        let _ = write!(out, "\n## {}\n\n| keys | |\n|---|---|\n", place.title());
+        let _ = write!(out, "\n## {}\n\n| keys | | name |\n|---|---|---|\n", place.title());
         for binding in BINDINGS.iter().filter(|b| b.places.contains(&place)) {
             let keys: Vec<String> = binding.keys.iter().map(|k| format!("`{}`", k.replace('|', "\\|"))).collect();
-            let _ = writeln!(out, "| {} | {} |", keys.join(" "), binding.help);
+            let name = binding.command.name().map(|name| format!("`{name}`")).unwrap_or_default();
+            let _ = writeln!(out, "| {} | {} | {name} |", keys.join(" "), binding.help);
         }
     }
     out
@@ -259,8 +266,7 @@ mod tests {
 
     #[test]
     fn no_write_is_a_bare_lowercase_letter() {
-        let writes = [Command::Replay, Command::Ignore, Command::Reopen, Command::Discard];
-        for binding in BINDINGS.iter().filter(|b| writes.contains(&b.command)) {
+        for binding in BINDINGS.iter().filter(|b| b.command.writes()) {
             for key in binding.keys {
                 assert!(!(key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase())), "{key} writes");
             }
@@ -269,12 +275,12 @@ mod tests {
 
     #[test]
     fn enter_never_confirms_a_plan() {
-        assert_ne!(dispatch(Place::Plan, Chord::parse("Enter").unwrap()), Some(Command::Yes));
+        assert_ne!(Keymap::default().dispatch(Place::Plan, Chord::parse("Enter").unwrap()), Some(Command::Yes));
     }
 
     #[test]
     fn a_dialog_does_not_answer_to_the_keys_below_it() {
-        assert_eq!(dispatch(Place::Plan, Chord::parse("R").unwrap()), None);
-        assert_eq!(dispatch(Place::List, Chord::parse("R").unwrap()), Some(Command::Replay));
+        assert_eq!(Keymap::default().dispatch(Place::Plan, Chord::parse("R").unwrap()), None);
+        assert_eq!(Keymap::default().dispatch(Place::List, Chord::parse("R").unwrap()), Some(Command::Replay));
     }
 }

@@ -95,6 +95,7 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(&["e"], &[List, Detail], Command::Edit, "editor", 12, "Open the whole text in $VISUAL, $EDITOR or $PAGER."),
     bind(&["c"], &[Anywhere], Command::ShowCommand, "", 0, "Show the command line that gives the same."),
+    bind(&["c"], &[Plan, Run, Page, Runs], Command::ShowCommand, "", 0, "Show the command line that does the same."),
     bind(&["p"], &[Anywhere], Command::Pause, "pause", 14, "Pause or continue the live watch."),
     bind(&["r"], &[Anywhere], Command::Refresh, "refresh", 15, "Read everything anew; the cursor stays on its job."),
     bind(&["L"], &[Anywhere], Command::Runs, "runs", 16, "The runs of the ledger, and the one that is going."),

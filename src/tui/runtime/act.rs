@@ -1,5 +1,6 @@
 //! Acts: freezing, running, dismissing. They end by themselves or by the operator's word, never for a newer request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -9,12 +10,14 @@ use tokio::time::{Instant, sleep};
 use super::session::{Going, Session};
 use super::world::Fact;
 use crate::domain::action::Action;
+use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::triage::freeze::{Ask, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::run::{RunOptions, execute};
+use crate::triage::validate::{CommandValidator, Validate};
 use crate::tui::app::Msg;
 
 /// Progress is told at most this often: more than a screen shows would only be drawn over.
@@ -29,17 +32,25 @@ impl Session {
         reason: Option<String>,
         going: &Going,
     ) -> Result<Plan, String> {
-        let desk = self.store().map_err(|e| e.to_string())?.desk;
-        let ask = Ask { reason, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
+        let open = self.store().map_err(|e| e.to_string())?;
+        let validate = open.validate.filter(|_| action == Action::Replay);
+        let options = Options { validate, ..Options::default() };
+        let ask = Ask { reason, options, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
-        freeze(&desk, &ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
+        let plan = freeze(&open.desk, &ledger, ask, &going.budget, tell).await;
+        let mut plan = plan.map_err(|e| e.to_string())?;
+        plan.sample = plan.sample.into_iter().map(|row| self.masked_row(row)).collect();
+        Ok(plan)
     }
 
     /// Executes a confirmed run and tells how far it has got.
     pub async fn execute(&self, run: RunId, going: &Going) -> Result<Run, String> {
         let open = self.store().map_err(|e| e.to_string())?;
-        let options = RunOptions { deliver: open.deliver, statement: self.statement, ..RunOptions::default() };
+        // The config's, and not what a record says that others can write.
+        let validate = open.validate.as_ref().map(|v| Arc::new(CommandValidator::from(v)) as Arc<dyn Validate>);
+        let options =
+            RunOptions { deliver: open.deliver, validate, statement: self.statement, ..RunOptions::default() };
         let (progress, seen) = watch::channel(nothing_yet(&run));
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
         let work = execute(&open.desk, &ledger, &run, options, &going.control, &progress);

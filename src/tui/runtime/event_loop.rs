@@ -179,6 +179,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
                 // A model that has something to bring to an end may ask for time; it does not get all it wants.
                 self.state.deadline.get_or_insert(Instant::now() + PARTING);
             }
+            Signal::PauseRun(paused) => self.tell(Msg::PauseRun(paused)),
             Signal::Continue => {
                 let entered = self.screen.enter();
                 self.screen.repaint();

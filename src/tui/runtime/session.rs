@@ -11,10 +11,11 @@ use crate::config::Thresholds;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
-use crate::domain::job::JobId;
+use crate::domain::job::{JobId, JobRow};
 use crate::domain::redact::Redactor;
+use crate::domain::text::Untrusted;
 use crate::ledger::{Ledger, LedgerError, Run};
-use crate::store::{Budget, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
+use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Opened, Reply, Request};
 use crate::tui::{Launch, OpenStore, Opener};
@@ -98,7 +99,7 @@ impl Session {
                     Ok(open) => open.desk.store.rows(&ids, budget).await,
                     Err(e) => Err(e),
                 };
-                Reply::Rows(ids, rows)
+                Reply::Rows(ids, rows.map(|rows| self.masked(rows)))
             }
             Request::Estimate(facet) => Reply::Estimate(match self.store() {
                 Ok(open) => open.desk.store.estimate(facet, budget).await,
@@ -145,7 +146,20 @@ impl Session {
     }
 
     async fn page(&self, query: PageQuery, budget: &Budget) -> Result<Page, StoreError> {
-        self.store()?.desk.store.page(query, budget).await
+        let page = self.store()?.desk.store.page(query, budget).await?;
+        Ok(Page { entries: self.masked(page.entries), ..page })
+    }
+
+    /// Rows with what looks like a secret masked in their messages.
+    fn masked(&self, entries: Vec<Entry>) -> Vec<Entry> {
+        let masked = |entry: Entry| Entry { row: self.masked_row(entry.row), ..entry };
+        entries.into_iter().map(masked).collect()
+    }
+
+    /// The same of one row.
+    pub fn masked_row(&self, mut row: JobRow) -> JobRow {
+        row.message = row.message.map(|text| Untrusted::new(self.redactor.prose(text.exact())));
+        row
     }
 
     async fn detail(&self, id: JobId, budget: &Budget) -> Result<Option<Arc<JobDocument>>, StoreError> {

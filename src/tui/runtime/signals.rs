@@ -16,6 +16,8 @@ pub enum Signal {
     Interrupt,
     /// SIGCONT: the process was stopped from outside and goes on; its terminal may have been used meanwhile.
     Continue,
+    /// SIGUSR1, SIGUSR2: the run that goes on is to pause after its batch, or to go on.
+    PauseRun(bool),
 }
 
 /// Listens for signals as long as it lives. Their default effects do not come back with its end.
@@ -35,6 +37,8 @@ impl Listener {
             (SignalKind::interrupt(), Signal::Interrupt),
             (SignalKind::quit(), Signal::Interrupt),
             (continued(), Signal::Continue),
+            (SignalKind::user_defined1(), Signal::PauseRun(true)),
+            (SignalKind::user_defined2(), Signal::PauseRun(false)),
         ];
         let mut tasks = Vec::new();
         for (kind, meaning) in kinds {

@@ -19,6 +19,7 @@ use crate::domain::time::Timestamp;
 use crate::tui::app::JobDocument;
 use crate::tui::app::document::{Ink, Row, Tab};
 use crate::tui::app::model::{Focus, Model, Stale};
+use crate::tui::keys::Command;
 use crate::tui::look::Role;
 
 /// Draws the pane.
@@ -157,7 +158,7 @@ fn place(model: &Model, document: &JobDocument) -> Phrase<'static> {
         phrase = phrase.and(Role::Hit, format!("/{words}")).and(Role::Text, " ");
     }
     if !detail.wrap {
-        phrase = phrase.and(Role::Dim, "cut: ").and(Role::Key, "w").and(Role::Dim, " wraps ");
+        phrase = phrase.and(Role::Dim, "cut: ").and(Role::Key, model.key(Command::Wrap)).and(Role::Dim, " wraps ");
     }
     let lines = document.size(detail.tab).lines;
     phrase.and(Role::Dim, format!("{}/{lines}", (detail.view().line + 1).min(lines)))

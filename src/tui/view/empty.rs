@@ -12,6 +12,7 @@ use super::canvas::{Canvas, columns};
 use crate::domain::histogram::grouped;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Link, Model};
+use crate::tui::keys::Command;
 use crate::tui::look::Role;
 
 /// A reason and a next step; either may be empty.
@@ -26,7 +27,7 @@ pub struct Empty {
 /// The next step where a filter selects nothing.
 const WIDEN: &str = "Esc widens, / edits the filter";
 
-fn empty(reason: impl Into<String>, step: &str) -> Empty {
+fn empty(reason: impl Into<String>, step: impl Into<String>) -> Empty {
     Empty { reason: reason.into(), step: step.into() }
 }
 
@@ -48,7 +49,7 @@ pub fn of_histogram(model: &Model) -> Empty {
         if model.histogram.shown.as_ref().is_none_or(|h| h.progress.is_some()) {
             return empty(
                 if model.asks.is_open(Slot::Histogram) { "counting" } else { "not counted" },
-                "r counts anew",
+                format!("{} counts anew", model.key(Command::Refresh)),
             );
         }
         nothing(model)
@@ -58,7 +59,7 @@ pub fn of_histogram(model: &Model) -> Empty {
 /// Why there are no rows.
 pub fn of_list(model: &Model) -> Empty {
     unreached(model).unwrap_or_else(|| match model.list.scan {
-        _ if model.list.halted => empty("not read to the end", "r reads on"),
+        _ if model.list.halted => empty("not read to the end", format!("{} reads on", model.key(Command::Refresh))),
         Some(_) if !model.list.knows_end() => empty("no hit yet", "Ctrl-C cancels the scan"),
         _ if !model.list.loaded => empty("reading", ""),
         Some(scan) => {
@@ -72,8 +73,13 @@ pub fn of_list(model: &Model) -> Empty {
 
 fn unreached(model: &Model) -> Option<Empty> {
     match &model.live.link {
-        Link::Down { reason, .. } => Some(empty(reason.clone(), "it is tried again by itself; q quits")),
-        Link::Connecting => Some(empty(format!("connecting to {}", model.source.label), "Ctrl-C or q quits")),
+        Link::Down { reason, .. } => {
+            Some(empty(reason.clone(), format!("it is tried again by itself; {} quits", model.key(Command::Quit))))
+        }
+        Link::Connecting => Some(empty(
+            format!("connecting to {}", model.source.label),
+            format!("Ctrl-C or {} quits", model.key(Command::Quit)),
+        )),
         Link::Up if model.source.opened.is_none() => Some(empty("no store is open", ":stores chooses one")),
         Link::Up => None,
     }

@@ -11,6 +11,7 @@ use super::canvas::Canvas;
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::words;
 use crate::tui::app::model::Model;
+use crate::tui::keys::Command;
 use crate::tui::look::Role;
 
 fn is_narrow(area: Rect) -> bool {
@@ -23,7 +24,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let written = model.filter.written.to_string();
     let slash = Phrase::of(Role::Key, "/ ");
     if written.is_empty() {
-        let hint = slash.and(Role::Dim, "all dead jobs: / narrows");
+        let hint = slash.and(Role::Dim, format!("all dead jobs: {} narrows", model.key(Command::Filter)));
         let mut items = vec![Ranked::left(0, hint)];
         // On a narrow screen the header has no line for it.
         let total = model.histogram.shown.as_ref().filter(|_| is_narrow(area));

@@ -11,7 +11,7 @@ use super::canvas::Canvas;
 use super::phrase::{Phrase, Ranked, draw_line};
 use crate::tui::app;
 use crate::tui::app::model::{Model, Notice, Overlay, Purpose};
-use crate::tui::keys::{self, Binding, Place};
+use crate::tui::keys::{Bound, Place};
 use crate::tui::look::Role;
 
 /// Rows that a long sentence may take, upwards.
@@ -58,21 +58,23 @@ fn hints(canvas: &mut Canvas<'_>, area: Rect, hints: Vec<Phrase<'_>>) {
 }
 
 /// The hints of a place, those to be kept longest first. What cannot be used now is dim and in brackets.
-fn of_place(model: &Model, place: Place) -> Vec<Phrase<'static>> {
-    keys::footer(place).into_iter().map(|b| hint(b, app::refusal(model, place, b.command).is_some())).collect()
+fn of_place(model: &Model, place: Place) -> Vec<Phrase<'_>> {
+    let refused = |bound: &Bound| app::refusal(model, place, bound.binding().command).is_some();
+    model.settings.keys.footer(place).into_iter().map(|bound| hint(bound, refused(bound))).collect()
 }
 
 /// A key with what it does.
-pub fn hint(binding: &'static Binding, disabled: bool) -> Phrase<'static> {
-    let key = binding.keys.first().copied().unwrap_or_default();
+pub fn hint(bound: &Bound, disabled: bool) -> Phrase<'_> {
+    let key = bound.keys.first().map(String::as_str).unwrap_or_default();
+    let word = bound.binding().hint;
     if disabled {
-        return Phrase::of(Role::Disabled, format!("({key} {})", binding.hint));
+        return Phrase::of(Role::Disabled, format!("({key} {word})"));
     }
-    key_and(key, binding.hint)
+    key_and(key, word)
 }
 
 /// A key with a word on what it does.
-pub fn key_and(key: &'static str, word: &'static str) -> Phrase<'static> {
+pub fn key_and<'k>(key: &'k str, word: &'static str) -> Phrase<'k> {
     Phrase::of(Role::Key, key).and(Role::Dim, " ").and(Role::Dim, word)
 }
 

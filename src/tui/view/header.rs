@@ -17,6 +17,7 @@ use crate::domain::job::State;
 use crate::domain::time::{Timestamp, short_span};
 use crate::triage::live::Growth;
 use crate::tui::app::model::{Link, Model, Overlay};
+use crate::tui::keys::Command;
 use crate::tui::look::{Look, Role};
 
 /// Columns between items.
@@ -156,7 +157,8 @@ fn activity(model: &Model) -> Vec<Ranked<'_>> {
             _ => "running",
         };
         let share = words::percent(reached, going.tally.planned);
-        let chip = Phrase::of(Role::Warning, format!("{word} {} {share} ", going.run)).and(Role::Key, "L");
+        let chip = Phrase::of(Role::Warning, format!("{word} {} {share} ", going.run))
+            .and(Role::Key, model.key(Command::Runs));
         items.push(Ranked::right(1, chip));
     }
     items

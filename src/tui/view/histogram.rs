@@ -16,6 +16,7 @@ use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
+use crate::tui::keys::Command;
 use crate::tui::look::{Glyphs, Look, Role};
 
 /// Columns of the cursor and the mark.
@@ -85,9 +86,11 @@ fn progress(model: &Model, short: bool) -> Option<Phrase<'static>> {
     Some(if model.asks.is_open(Slot::Histogram) {
         Phrase::of(Role::Warning, format!("counting {share}"))
     } else if short {
-        Phrase::of(Role::Warning, format!("{share}: ")).and(Role::Key, "r")
+        Phrase::of(Role::Warning, format!("{share}: ")).and(Role::Key, model.key(Command::Refresh))
     } else {
-        Phrase::of(Role::Warning, format!("counted {share}: ")).and(Role::Key, "r").and(Role::Warning, " goes on")
+        Phrase::of(Role::Warning, format!("counted {share}: "))
+            .and(Role::Key, model.key(Command::Refresh))
+            .and(Role::Warning, " goes on")
     })
 }
 

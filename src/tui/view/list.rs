@@ -19,6 +19,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Entry, Sort, SortKey};
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Marks, Model, Stale};
+use crate::tui::keys::Command;
 use crate::tui::look::Role;
 
 /// Columns of the cursor and the mark.
@@ -54,12 +55,12 @@ fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     };
     items.extend(marked.map(|text| Ranked::left(1, Phrase::of(Role::Mark, text))));
     if model.list.range.is_some() {
-        items.push(Ranked::left(3, Phrase::of(Role::Mark, "range: v ends it")));
+        items.push(Ranked::left(3, Phrase::of(Role::Mark, format!("range: {} ends it", model.key(Command::Range)))));
     }
     items.extend(scan(model).map(|p| Ranked::right(2, p)));
     if model.list.arrived > 0 {
         let new = Phrase::of(Role::New, format!("{} new: ", words::short_count(model.list.arrived)));
-        items.push(Ranked::right(1, new.and(Role::Key, "g")));
+        items.push(Ranked::right(1, new.and(Role::Key, model.key(Command::First))));
     }
     draw_line(canvas, area, 0, items, 2);
 }
@@ -80,7 +81,9 @@ fn scan(model: &Model) -> Option<Phrase<'static>> {
     let so_far = format!("scanned {}, {}", words::short_count(scan.rows), words::progress(scan.share));
     let phrase = Phrase::of(Role::Warning, so_far);
     match (model.list.halted, model.asks.is_open(Slot::Page)) {
-        (true, _) => Some(phrase.and(Role::Warning, ": ").and(Role::Key, "r").and(Role::Dim, " goes on")),
+        (true, _) => {
+            Some(phrase.and(Role::Warning, ": ").and(Role::Key, model.key(Command::Refresh)).and(Role::Dim, " goes on"))
+        }
         (false, true) => Some(phrase.and(Role::Warning, ": ").and(Role::Key, "Ctrl-C").and(Role::Dim, " cancels")),
         (false, false) => None,
     }

@@ -88,3 +88,33 @@ fn a_misspelt_key_of_the_config_stops_everything() {
     let err = ended.with(2);
     assert!(err.contains("config.toml, line 3: unknown key `prodution`; did you mean `production`?"), "{err}");
 }
+
+#[test]
+fn keys_of_the_console_are_checked_with_their_line_and_printed_with_their_origin() {
+    for (keys, says) in [
+        (
+            "\n\n[keys]\nsort = \"o\"\nreplya = \"X\"\n",
+            "config.toml, line 5: keys.replya: there is no command `replya` to bind; did you mean `replay`?",
+        ),
+        ("[keys]\nreplay = \"x\"\n", "line 2: keys.replay: `x`: a write is never a bare lowercase letter"),
+        (
+            "[keys]\nsort = [\"o\",\n\"w\"]\nrefresh = \"o\"\n",
+            "line 2: keys.sort: `o` would be sort and refresh (job list)",
+        ),
+    ] {
+        let ended = User::new().configured(keys).run(&["config"]);
+        assert!(ended.with(2).contains(says), "{}", ended.err);
+    }
+    let user = User::new().configured("[keys]\nsort = \"o\"\n");
+    let printed = user.run(&["config"]);
+    printed.with(0);
+    assert!(
+        printed.out.lines().any(|l| l.starts_with("keys.sort = \"o\"  # ") && l.ends_with("config.toml")),
+        "{}",
+        printed.out
+    );
+    assert!(printed.out.contains("keys.down = [\"j\", \"Down\"]  # default"), "{}", printed.out);
+    let again = User::new().configured(&printed.out).run(&["config"]);
+    again.with(0);
+    assert_eq!(again.out.lines().filter(|l| l.contains("default")).count(), 0, "{}", again.out);
+}

@@ -3,10 +3,14 @@
 mod acts;
 mod config;
 mod demo;
+mod full;
 mod monitors;
 mod reads;
 mod references;
+mod secrets;
 mod shared;
+mod signals;
+mod validate;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -7,6 +7,8 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use super::{Ended, User};
+use dlq_tui::domain::time::Timestamp;
+
 use crate::fixtures::Layout;
 use crate::harness::{self, process};
 
@@ -86,6 +88,31 @@ async fn a_watch_prints_each_change_and_ends_at_an_interrupt() {
 }
 
 #[tokio::test]
+async fn a_watch_names_the_queue_of_what_is_new() {
+    for db in harness::every_engine("cli watch queues").await {
+        Layout::DeadLetterJobs.seed(&db, 50).await;
+        let user = User::of(&db);
+        let (mut child, _) = started(&user, &["watch", "--interval", "1s", "-o", "jsonl", "-f", "error:Fresh"]);
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut next =
+            move || -> Value { serde_json::from_str(&lines.next().expect("a line").expect("text")).expect("JSON") };
+        let made_fresh = |n: u64, queue: &str| {
+            let now = Timestamp::now().to_rfc3339().replace('T', " ").replace('Z', "");
+            let ids = format!("select id from dead_letter_jobs where status = 'failed' order by id limit {n}");
+            format!(
+                "update dead_letter_jobs set error_class = 'Fresh', queue_name = '{queue}', failed_at = '{now}' \
+                 where id in (select id from ({ids}) as chosen)"
+            )
+        };
+        db.execute(&made_fresh(3, "billing")).await;
+        let change = next();
+        assert_eq!((change["change"].as_i64(), change["queue"].as_str()), (Some(3), Some("billing")), "{change}");
+        process::signal(&[child.id()], "INT");
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    }
+}
+
+#[tokio::test]
 async fn a_scrape_tells_the_numbers_and_a_database_that_is_gone_is_told_of() {
     let db = harness::sqlite("cli metrics").await;
     Layout::JobsDlq.seed(&db, 300).await;
@@ -128,6 +155,9 @@ async fn an_export_holds_every_job_whole_and_hides_what_is_secret() {
         let ids: Vec<Value> =
             jobs.out.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON")["id"].take()).collect();
         assert_eq!(ids.len() as u64, dead, "{layout:?}");
+        let listed = user.run(&["list", "--limit", "0", "-o", "jsonl"]);
+        let listed = listed.out.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON")["id"].take());
+        assert_eq!(ids, listed.collect::<Vec<_>>(), "{layout:?}: the order of the list");
         assert!(jobs.out.lines().all(|line| line.contains("\"backtrace\":")), "{layout:?}");
         let csv = user.run(&["export", "-o", "csv"]);
         assert!(csv.out.starts_with("id,at,state,error"), "{}", csv.out);

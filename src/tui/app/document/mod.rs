@@ -97,6 +97,7 @@ pub struct JobDocument {
     /// What the ledger knows of it, latest first.
     pub history: Vec<HistoryEntry>,
     bodies: [Body; Tab::ALL.len()],
+    redactor: Redactor,
 }
 
 impl JobDocument {
@@ -116,7 +117,7 @@ impl JobDocument {
             Tab::History => build::history(&history),
         });
         highlight::warm_up();
-        JobDocument { detail, history, bodies }
+        JobDocument { detail, history, bodies, redactor: redactor.clone() }
     }
 
     /// How large a tab's text is.
@@ -168,9 +169,11 @@ impl JobDocument {
         self.body(tab).copy()
     }
 
-    /// A file name and the exact text of a tab, for `$EDITOR`. Not masked: the operator asked for the original.
+    /// A file name and the exact text of a tab, for `$EDITOR`. What is masked stays masked.
     pub fn exact(&self, tab: Tab) -> (String, String) {
-        let exact = |text: &Option<Untrusted>| text.as_ref().map(|text| text.exact().to_owned()).unwrap_or_default();
+        let exact = |text: &Option<Untrusted>| {
+            text.as_ref().map(|text| self.redactor.text(text.exact()).into_owned()).unwrap_or_default()
+        };
         let text = match tab {
             Tab::Arguments => exact(&self.detail.arguments),
             Tab::Backtrace => exact(&self.detail.backtrace),

@@ -22,7 +22,7 @@ use super::msg::Opened;
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
 use crate::ledger::Run;
-use crate::tui::keys::Place;
+use crate::tui::keys::{Command, Place};
 
 /// The pane that keys go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -154,6 +154,11 @@ impl Model {
             Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => Place::Page,
             Overlay::Leave => Place::Leave,
         }
+    }
+
+    /// The first key of a command, for a sentence that names it.
+    pub fn key(&self, command: Command) -> String {
+        self.settings.keys.key(command).to_owned()
     }
 
     /// Rows of the list on screen; 0 when it is not.

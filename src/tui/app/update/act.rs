@@ -16,7 +16,7 @@ use crate::triage::progress::RunProgress;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
-use crate::tui::keys::Chord;
+use crate::tui::keys::{Chord, Command};
 
 /// Keys that were typed before a dialog could be read do not confirm it.
 const READ_FIRST: Duration = Duration::from_millis(400);
@@ -215,11 +215,17 @@ pub fn stop(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Pauses or continues between two batches.
 pub fn pause(model: &mut Model) -> Vec<Effect> {
-    if model.runner.going.is_none() {
+    let paused = !model.runner.paused;
+    set_pause(model, paused)
+}
+
+/// Pauses between two batches, or continues.
+pub fn set_pause(model: &mut Model, paused: bool) -> Vec<Effect> {
+    if model.runner.going.is_none() || model.runner.paused == paused {
         return Vec::new();
     }
-    model.runner.paused = !model.runner.paused;
-    vec![Effect::PauseRun(model.runner.paused)]
+    model.runner.paused = paused;
+    vec![Effect::PauseRun(paused)]
 }
 
 /// Takes in the receipt, or why the run broke off.
@@ -228,7 +234,7 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
     let watched = matches!(model.overlay, Overlay::Run | Overlay::Leave);
     match result {
         Ok(run) => {
-            let sentence = summary(&run);
+            let sentence = summary(&run, &model.key(Command::Reopen));
             let small = run.tally.planned == 1 && run.tally.done == 1;
             if watched && !small {
                 model.overlay = Overlay::Receipt(Box::new(run), Reading::default());
@@ -254,7 +260,7 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
 }
 
 /// One sentence for the footer.
-fn summary(run: &Run) -> String {
+fn summary(run: &Run, undo: &str) -> String {
     let done = format!("{} {}", run.intent.action.done_word(), grouped(run.tally.done));
     let mut parts = vec![done];
     for (word, n) in [("skipped", run.tally.skipped_total()), ("failed", run.tally.failed_total())] {
@@ -262,6 +268,6 @@ fn summary(run: &Run) -> String {
             parts.push(format!("{word} {}", grouped(n)));
         }
     }
-    let undo = if run.intent.action == Action::Ignore { " (U undoes)" } else { "" };
+    let undo = if run.intent.action == Action::Ignore { format!(" ({undo} undoes)") } else { String::new() };
     format!("{}{undo}; the ledger has it as {}", parts.join(", "), run.id)
 }

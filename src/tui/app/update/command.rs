@@ -1,6 +1,6 @@
 //! What commands do, and why some cannot be used at the moment.
 
-use super::{act, filter, line, moves};
+use super::{act, filter, line, moves, same};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
@@ -27,7 +27,7 @@ pub fn refusal_of(model: &Model, action: Action) -> Option<String> {
         return Some(reason);
     }
     if model.runner.going.is_some() {
-        return Some("a run is going: L shows it".into());
+        return Some(format!("a run is going: {} shows it", model.key(Command::Runs)));
     }
     if model.live.is_stale() {
         return Some("not connected: nothing can be written".into());
@@ -82,7 +82,7 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         Command::Wrap => wrap(model),
         Command::Copy => copy(model, now),
         Command::Edit => edit(model, now),
-        Command::ShowCommand => show_command(model),
+        Command::ShowCommand => same::show(model, now),
         Command::Runs => runs(model),
         Command::Mouse => take_mouse(model, now),
         Command::Yes => act::yes(model, now),
@@ -97,7 +97,7 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
     }
 }
 
-fn show(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
+pub fn show(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
     model.overlay = overlay;
     Vec::new()
 }
@@ -157,7 +157,7 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match model.filter.widen() {
         Some(wider) => filter::apply(model, wider, now),
         None => {
-            model.say("q quits", now);
+            model.say(format!("{} quits", model.key(Command::Quit)), now);
             Vec::new()
         }
     }
@@ -174,7 +174,7 @@ fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                 model.source.wanted = Some(opened.name.clone());
                 model.overlay = Overlay::None;
             }
-            None => model.say("q quits", now),
+            None => model.say(format!("{} quits", model.key(Command::Quit)), now),
         },
         _ => model.overlay = Overlay::None,
     }
@@ -198,7 +198,7 @@ fn find(model: &mut Model, direction: Direction, now: Timestamp) -> Vec<Effect> 
 fn pause(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.paused = !model.live.paused;
     if model.live.paused {
-        model.say("live watch paused: p continues", now);
+        model.say(format!("live watch paused: {} continues", model.key(Command::Pause)), now);
         return vec![model.asks.cancel(Slot::Look)];
     }
     model.live.next_look = Some(now);
@@ -270,25 +270,6 @@ fn edit(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
 }
 
-/// The command line that gives the same as what is on screen.
-fn show_command(model: &mut Model) -> Vec<Effect> {
-    let filter = model.filter.written.to_string();
-    let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
-    let mut words = match (model.screen.focus, open_job) {
-        (Focus::Detail, Some(id)) => vec!["show", id.as_str()],
-        (Focus::Histogram, _) => vec!["stats", "--by", model.histogram.facet.word()],
-        _ => vec!["list"],
-    };
-    if let Some(opened) = &model.source.opened {
-        words.extend(["--store", &opened.name]);
-    }
-    if !filter.is_empty() && open_job.is_none() {
-        words.extend(["-f", &filter]);
-    }
-    let lines = vec![model.source.shell(&words)];
-    show(model, Overlay::Text { title: "The same, in a shell: y copies".into(), lines, reading: Reading::default() })
-}
-
 fn runs(model: &mut Model) -> Vec<Effect> {
     if model.runner.going.is_some() {
         return show(model, Overlay::Run);
@@ -299,7 +280,10 @@ fn runs(model: &mut Model) -> Vec<Effect> {
 /// Takes or releases the mouse.
 pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.screen.mouse = !model.screen.mouse;
-    let word = if model.screen.mouse { "mouse taken: M gives it back" } else { "mouse left to the terminal" };
+    let word = match model.screen.mouse {
+        true => format!("mouse taken: {} gives it back", model.key(Command::Mouse)),
+        false => "mouse left to the terminal".to_owned(),
+    };
     model.say(word, now);
     vec![Effect::Mouse(model.screen.mouse)]
 }
@@ -319,7 +303,7 @@ fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if counting {
         effects.push(model.asks.cancel(Slot::Histogram));
     }
-    model.say("cancelled: r reads on", now);
+    model.say(format!("cancelled: {} reads on", model.key(Command::Refresh)), now);
     effects
 }
 

@@ -7,6 +7,7 @@ mod line;
 mod mouse;
 mod moves;
 mod reply;
+mod same;
 mod watch;
 mod words;
 
@@ -64,6 +65,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Continued => vec![Effect::Repaint],
+        Msg::PauseRun(paused) => act::set_pause(model, paused),
         Msg::Terminate => terminate(model),
     };
     effects.extend(filter::fill(model));
@@ -90,7 +92,7 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
         }
     }
     let place = model.place();
-    if let Some(command) = keys::dispatch(place, chord) {
+    if let Some(command) = model.settings.keys.dispatch(place, chord) {
         return command::run(model, command, now);
     }
     match chord.digit() {

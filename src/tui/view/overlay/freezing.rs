@@ -10,6 +10,7 @@
 use super::run::{bar, hints};
 use crate::domain::histogram::grouped;
 use crate::triage::progress::FreezeProgress;
+use crate::tui::app::model::Model;
 use crate::tui::look::Role;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::panel;
@@ -19,7 +20,7 @@ use crate::tui::view::words;
 const WIDTH: usize = 64;
 
 /// Draws the gauge.
-pub fn draw(canvas: &mut Canvas<'_>, progress: Option<FreezeProgress>) {
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, progress: Option<FreezeProgress>) {
     let text = match progress {
         Some(p) => format!("{} so far, {} rows looked at", words::jobs(p.frozen), grouped(p.examined)),
         None => "asking the database".into(),
@@ -37,5 +38,5 @@ pub fn draw(canvas: &mut Canvas<'_>, progress: Option<FreezeProgress>) {
     for (n, line) in lines.iter().enumerate() {
         canvas.row(inside, n + 1).phrase(line);
     }
-    panel::caption(canvas, area, &hints(&["stop"]));
+    panel::caption(canvas, area, &hints(model, &["stop"]));
 }

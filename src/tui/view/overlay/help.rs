@@ -10,7 +10,7 @@
 //! ```
 
 use crate::tui::app::model::Reading;
-use crate::tui::keys::{BINDINGS, Place};
+use crate::tui::keys::{Keymap, Place};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::panel;
@@ -22,15 +22,15 @@ const WIDEST: usize = 96;
 const KEYS: usize = 17;
 
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, reading: Reading) {
+pub fn draw(canvas: &mut Canvas<'_>, keys: &Keymap, reading: Reading) {
     let screen = canvas.area();
     let area = panel::centred(screen, WIDEST, usize::from(screen.height).saturating_sub(2));
     let inside = panel::frame(canvas, area, "Keys: q closes", Role::Strong);
-    let lines = lines(usize::from(inside.width), canvas.look);
+    let lines = lines(keys, usize::from(inside.width), canvas.look);
     panel::scroll(canvas, area, inside, &lines, reading.top);
 }
 
-fn lines(width: usize, look: &Look) -> Vec<Phrase<'static>> {
+fn lines(map: &Keymap, width: usize, look: &Look) -> Vec<Phrase<'static>> {
     let keys_width = KEYS.min(width / 3);
     let mut lines = Vec::new();
     for place in Place::ALL {
@@ -38,14 +38,14 @@ fn lines(width: usize, look: &Look) -> Vec<Phrase<'static>> {
             lines.push(Phrase::empty());
         }
         lines.push(Phrase::of(Role::Title, place.title()));
-        for binding in BINDINGS.iter().filter(|b| b.places.contains(&place)) {
-            let keys = format!("  {}", binding.keys.join(" "));
+        for bound in map.own(place).filter(|bound| !bound.keys.is_empty()) {
+            let keys = format!("  {}", bound.keys.join(" "));
             let mut lead = pad(&keys, keys_width, look);
             if columns(&lead, look) > keys_width {
                 lines.push(Phrase::of(Role::Key, std::mem::take(&mut lead)));
                 lead = " ".repeat(keys_width);
             }
-            for row in panel::wrap(binding.help, width.saturating_sub(keys_width), look) {
+            for row in panel::wrap(bound.binding().help, width.saturating_sub(keys_width), look) {
                 let lead = std::mem::replace(&mut lead, " ".repeat(keys_width));
                 lines.push(Phrase::of(Role::Key, lead).and(Role::Text, row));
             }

@@ -30,10 +30,10 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
     }
     match &model.overlay {
         Overlay::None => {}
-        Overlay::Help(reading) => help::draw(canvas, *reading),
+        Overlay::Help(reading) => help::draw(canvas, &model.settings.keys, *reading),
         Overlay::Line(line) => line::draw(canvas, areas, line),
         Overlay::Picker(picker) => picker::draw(canvas, picker, model.source.opened.is_some()),
-        Overlay::Freezing(progress) => freezing::draw(canvas, *progress),
+        Overlay::Freezing(progress) => freezing::draw(canvas, model, *progress),
         Overlay::Plan(dialog) => plan::draw(canvas, model, dialog, now),
         Overlay::Run => run::draw(canvas, model),
         Overlay::Receipt(run, reading) => receipt::draw(canvas, &model.source, run, *reading),

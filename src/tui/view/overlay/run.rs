@@ -15,7 +15,7 @@ use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::Model;
-use crate::tui::keys::{self, Place};
+use crate::tui::keys::{Command, Place};
 use crate::tui::look::Role;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::footer::hint;
@@ -43,7 +43,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     canvas.row(inside, 1).phrase(&speed(going, behind, model.runner.paused));
     canvas.row(inside, 2).phrase(&parts(model, going));
     canvas.row(inside, 4).phrase(&standing(model, going));
-    panel::caption(canvas, area, &hints(&["stop", "pause", "hide"]));
+    panel::caption(canvas, area, &hints(model, &["stop", "pause", "hide"]));
 }
 
 /// A bar over the whole width with its percentage.
@@ -59,8 +59,8 @@ pub fn bar(canvas: &mut Canvas<'_>, inside: Rect, row: usize, share: f32) {
 }
 
 /// Those hints of the run's keys that are wanted here.
-pub fn hints(wanted: &[&str]) -> Phrase<'static> {
-    let bindings = keys::footer(Place::Run).into_iter().filter(|b| wanted.contains(&b.hint));
+pub fn hints<'m>(model: &'m Model, wanted: &[&str]) -> Phrase<'m> {
+    let bindings = model.settings.keys.footer(Place::Run).into_iter().filter(|b| wanted.contains(&b.binding().hint));
     bindings.enumerate().fold(Phrase::empty(), |line, (n, binding)| {
         line.and(Role::Text, if n > 0 { "  " } else { "" }).then(hint(binding, false))
     })
@@ -109,7 +109,10 @@ fn standing<'m>(model: &Model, going: &'m RunProgress) -> Phrase<'m> {
         return Phrase::of(Role::Warning, format!("stopping after the current batch{after}"));
     }
     if model.runner.paused {
-        return Phrase::of(Role::Warning, "paused between two batches: p continues");
+        return Phrase::of(
+            Role::Warning,
+            format!("paused between two batches: {} continues", model.key(Command::PauseRun)),
+        );
     }
     match &going.waiting {
         Some(reason) => Phrase::of(Role::Warning, format!("waits: {reason}")),

@@ -1,0 +1,66 @@
+//! Asking the validator of a run before its jobs are touched: what it does not accept stays as it is.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use super::engine::Engine;
+use crate::domain::action::{JobOutcome, JobResult, SkipReason};
+use crate::domain::job::{JobDetail, JobId};
+use crate::store::{Applied, Broke, Message, Standing, StoreError};
+use crate::triage::validate::message;
+
+impl Engine<'_> {
+    /// Applies the action to jobs that the validator of the run accepts, or to all where it has none.
+    pub(super) async fn screened(&self, ids: &[JobId], standing: &Standing) -> Applied {
+        let Some(validator) = &self.validator else { return self.apply(ids, standing).await };
+        let (asked, mut outcomes) = match self.read(ids, standing).await {
+            Ok(read) => read,
+            Err(error) => return Applied { outcomes: Vec::new(), broke: Some(Broke::from(error)) },
+        };
+        if asked.is_empty() {
+            return Applied { outcomes, broke: None };
+        }
+        let n = asked.len();
+        let answers = validator.validate(asked).await;
+        match n > 0 && !answers.iter().any(|answer| answer.heard) {
+            true => self.silent.fetch_add(1, Ordering::Relaxed),
+            false => self.silent.swap(0, Ordering::Relaxed),
+        };
+        let mut accepted = Vec::new();
+        for answer in answers {
+            match answer.result {
+                Ok(()) => accepted.push(answer.id),
+                Err(reason) => outcomes.push((answer.id, JobResult::Skipped(SkipReason::not_accepted(&reason)))),
+            }
+        }
+        if accepted.is_empty() {
+            return Applied { outcomes, broke: None };
+        }
+        let mut applied = self.apply(&accepted, standing).await;
+        applied.outcomes.extend(outcomes);
+        applied
+    }
+
+    /// What the validator is to read of the jobs that still are as they were chosen, and what is to be said of the others.
+    async fn read(&self, ids: &[JobId], standing: &Standing) -> Result<(Vec<Message>, Vec<JobOutcome>), StoreError> {
+        let details = self.desk.store.details(ids, &self.budget).await?;
+        let mut found: HashMap<&JobId, &JobDetail> = details.iter().map(|detail| (&detail.row.id, detail)).collect();
+        let (mut asked, mut outcomes) = (Vec::new(), Vec::new());
+        for id in ids {
+            let left = |state| standing.state.is_some_and(|chosen| chosen != state);
+            let why = match found.remove(id) {
+                None => SkipReason::Gone,
+                Some(detail) if left(detail.row.state) => SkipReason::Changed,
+                Some(detail) => match message(detail) {
+                    Ok(message) => {
+                        asked.push(message);
+                        continue;
+                    }
+                    Err(why) => SkipReason::not_accepted(&why),
+                },
+            };
+            outcomes.push((id.clone(), JobResult::Skipped(why)));
+        }
+        Ok((asked, outcomes))
+    }
+}

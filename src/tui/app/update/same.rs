@@ -1,0 +1,112 @@
+//! The command line that does what is on screen, for a shell or a script.
+
+use super::command;
+use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
+use crate::ledger::Run;
+use crate::triage::plan::Plan;
+use crate::tui::app::Effect;
+use crate::tui::app::model::{Focus, Marks, Model, Overlay, Reading};
+
+/// Ids that a command line names; more are told by their number.
+const IDS: usize = 20;
+
+/// Shows it: on a page of its own, or in the footer where a page would take the place of a question.
+pub fn show(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    match line(model) {
+        None => model.say("there is no command line for this", now),
+        Some(line) if matches!(model.overlay, Overlay::Plan(_) | Overlay::Run | Overlay::Freezing(_)) => {
+            model.say(format!("the same: {line}"), now);
+        }
+        Some(line) => {
+            let (lines, reading) = (vec![line], Reading::default());
+            return command::show(
+                model,
+                Overlay::Text { title: "The same, in a shell: y copies".into(), lines, reading },
+            );
+        }
+    }
+    Vec::new()
+}
+
+/// The command line for what has the focus.
+fn line(model: &Model) -> Option<String> {
+    match &model.overlay {
+        Overlay::Plan(dialog) => Some(shell(model, &words_of(model, &dialog.plan))),
+        Overlay::Run => {
+            let going = model.runner.going.as_ref()?;
+            Some(shell(model, &["runs".to_owned(), going.run.0.clone()]))
+        }
+        Overlay::Receipt(run, _) => Some(one(model, run)),
+        Overlay::Runs(page) => match &page.receipt {
+            None => Some(shell(model, &["runs".to_owned()])),
+            Some(_) => page.current().map(|run| one(model, run)),
+        },
+        Overlay::None => Some(shell(model, &of_pane(model))),
+        _ => None,
+    }
+}
+
+fn one(model: &Model, run: &Run) -> String {
+    shell(model, &["runs".to_owned(), run.id.0.clone()])
+}
+
+fn of_pane(model: &Model) -> Vec<String> {
+    let open_job = model.detail.job.as_ref().filter(|_| model.screen.focus == Focus::Detail);
+    let mut words: Vec<String> = match (model.screen.focus, open_job) {
+        (Focus::Detail, Some(id)) => vec!["show".into(), id.as_str().into()],
+        (Focus::Histogram, _) => vec!["stats".into(), "--by".into(), model.histogram.facet.word().into()],
+        _ => vec!["list".into()],
+    };
+    let filter = model.filter.written.to_string();
+    if !filter.is_empty() && open_job.is_none() {
+        words.extend(["-f".to_owned(), filter]);
+    }
+    words
+}
+
+/// What plans and acts the same: the filter with its times resolved, or the jobs one by one.
+fn words_of(model: &Model, plan: &Plan) -> Vec<String> {
+    let mut words = vec![plan.action.word().to_owned()];
+    match plan.filter.as_deref() {
+        Some("") => words.push("--all".into()),
+        Some(filter) => words.extend(["-f".to_owned(), filter.to_owned()]),
+        None => words.extend(ids(model, plan)),
+    }
+    let pacing = &plan.options.pacing;
+    words.extend(pacing.rate.into_iter().flat_map(|rate| ["--rate".to_owned(), format!("{rate}/s")]));
+    words.extend(pacing.spread.into_iter().flat_map(|span| ["--spread".to_owned(), format!("{span}s")]));
+    words.extend(pacing.batch.into_iter().flat_map(|batch| ["--batch".to_owned(), batch.to_string()]));
+    if let Some(validate) = &plan.options.validate {
+        words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
+    }
+    words
+}
+
+fn ids(model: &Model, plan: &Plan) -> Vec<String> {
+    let all = |ids: Vec<&JobId>| ids.into_iter().map(|id| id.as_str().to_owned()).collect::<Vec<_>>();
+    let known = match &model.list.marks {
+        Marks::Some(marked) if marked.len() as u64 == plan.count => all(marked.iter().collect()),
+        _ => all(plan.sample.iter().map(|row| &row.id).collect()),
+    };
+    let mut known = known;
+    known.truncate(IDS);
+    let named = known.len() as u64;
+    if named < plan.count {
+        known.push(format!("(and {} more ids)", plan.count - named));
+    }
+    known
+}
+
+/// The words as a command line, with the options that reach this source and store.
+fn shell(model: &Model, words: &[String]) -> String {
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if words.first() == Some(&"runs") {
+        // The record is the operator's: it needs no source.
+        return shell_words::join(["dlq-tui"].into_iter().chain(words));
+    }
+    if let Some(opened) = &model.source.opened {
+        words.extend(["--store", &opened.name]);
+    }
+    model.source.shell(&words)
+}

@@ -1,0 +1,77 @@
+//! A ledger that cannot grow: its disk is full, before a run or in the middle of it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use super::{Ended, User};
+use crate::fixtures::Layout;
+use crate::harness::{self, process};
+
+/// Blocks of 512 bytes, as the shell counts them.
+type Blocks = u64;
+
+/// The command with no file of its own able to grow beyond a size. The signal that comes with that is not wanted: a full
+/// disk sends none.
+fn limited(user: &User, blocks: Blocks, args: &[&str]) -> Command {
+    let whole = user.command(args);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"")])
+        .args(["sh", env!("CARGO_BIN_EXE_dlq-tui")])
+        .args(args)
+        .env_clear();
+    shell.envs(whole.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell
+}
+
+#[tokio::test]
+async fn a_replay_whose_record_cannot_be_kept_touches_nothing() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("full_before").await;
+    Layout::JobsDlq.seed(&db, 5_000).await;
+    for blocks in [0, 1, 64, 600] {
+        let user = User::of(&db);
+        let ended = Ended::from(limited(&user, blocks, &["replay", "--all", "--yes"]).output().expect("it starts"));
+        let said = ended.with(1);
+        assert!(said.contains("ledger") && !said.contains("panicked"), "{blocks}: {said}");
+        assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (0, 5_000), "{blocks}");
+    }
+}
+
+#[tokio::test]
+async fn a_record_that_is_full_in_the_middle_of_a_run_halts_it_and_loses_nothing() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("full_midway").await;
+    Layout::JobsDlq.seed(&db, 3_000).await;
+    let mut blocks: Blocks = 700;
+    let (user, said) = loop {
+        assert!(blocks < 20_000, "it never was full in the middle of the run");
+        let user = User::of(&db);
+        let mut child =
+            limited(&user, blocks, &["replay", "--all", "--yes", "--batch", "20"]).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+        let waits = lines.by_ref().any(|line| line.starts_with("waiting: ") && line.contains("ledger"));
+        if waits {
+            // It would wait for room for minutes.
+            process::signal(&[child.id()], "INT");
+        }
+        let said: Vec<String> = lines.collect();
+        let code = child.wait().expect("it ends").code();
+        if waits {
+            assert_eq!(code, Some(1), "{said:?}");
+            break (user, said.join("\n"));
+        }
+        assert_eq!((code, db.count("jobs").await), (Some(1), 0), "{blocks}: {said:?}");
+        blocks += blocks / 8;
+    };
+    let done = db.count("jobs").await;
+    assert!((1..3_000).contains(&done), "{done}");
+    assert!(said.contains("go on with `dlq-tui resume"), "{said}");
+    let run = user.json(&["runs", "-o", "json"])["runs"][0].clone();
+    assert!(run["in_doubt"].as_u64().is_some_and(|n| n > 0), "{run}");
+    user.json(&["resume", run["run"].as_str().expect("a run"), "--yes", "-o", "json"]);
+    let run = user.json(&["runs", run["run"].as_str().expect("a run"), "-o", "json"]);
+    assert_eq!((run["done"].as_u64(), run["state"].as_str()), (Some(3_000), Some("finished")), "{run}");
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (3_000, 0));
+}
