@@ -16,11 +16,16 @@ pub enum Action {
     Reopen,
     /// Archived whole to the ledger, then deleted.
     Discard,
+    /// Undo of discard: rows that the ledger kept are put back as they were.
+    Restore,
+    /// Undo of replay: taken back out of the live queue, while no worker has taken them.
+    Recall,
 }
 
 impl Action {
-    /// Every action, in the order of menus.
-    pub const ALL: [Action; 4] = [Action::Replay, Action::Ignore, Action::Reopen, Action::Discard];
+    /// Every action, in the order of menus; the last two are had only by undoing a run.
+    pub const ALL: [Action; 6] =
+        [Action::Replay, Action::Ignore, Action::Reopen, Action::Discard, Action::Restore, Action::Recall];
 
     /// The verb, as commands, filters and the ledger write it.
     pub fn word(self) -> &'static str {
@@ -29,6 +34,8 @@ impl Action {
             Action::Ignore => "ignore",
             Action::Reopen => "reopen",
             Action::Discard => "discard",
+            Action::Restore => "restore",
+            Action::Recall => "recall",
         }
     }
 
@@ -39,7 +46,26 @@ impl Action {
             Action::Ignore => "ignored",
             Action::Reopen => "reopened",
             Action::Discard => "discarded",
+            Action::Restore => "restored",
+            Action::Recall => "recalled",
         }
+    }
+
+    /// The action that undoes this one; to undo that is this one again.
+    pub fn undone_by(self) -> Action {
+        match self {
+            Action::Replay => Action::Recall,
+            Action::Ignore => Action::Reopen,
+            Action::Reopen => Action::Ignore,
+            Action::Discard => Action::Restore,
+            Action::Restore => Action::Discard,
+            Action::Recall => Action::Replay,
+        }
+    }
+
+    /// Whether it acts on what the ledger kept of an earlier run.
+    pub fn needs_kept(self) -> bool {
+        matches!(self, Action::Restore | Action::Recall)
     }
 
     /// The action that a word names, if it names one.
@@ -63,6 +89,14 @@ pub enum SkipReason {
     Changed,
     /// Another session holds it.
     Locked,
+    /// It cannot be taken back out of the live queue: it is being worked on.
+    Taken,
+    /// It cannot be taken back out of the live queue: it is not there.
+    NotQueued,
+    /// A row with its key is there.
+    AlreadyThere,
+    /// It was retrying before what is to be undone, and not dead or ignored: there is no way back to that.
+    WasRetrying,
 }
 
 impl SkipReason {
@@ -72,6 +106,10 @@ impl SkipReason {
             SkipReason::Gone => "gone",
             SkipReason::Changed => "changed meanwhile",
             SkipReason::Locked => "locked by another session",
+            SkipReason::Taken => "a worker has taken it",
+            SkipReason::NotQueued => "no longer in the queue",
+            SkipReason::AlreadyThere => "already there",
+            SkipReason::WasRetrying => "it was retrying before",
         }
     }
 }
@@ -105,4 +143,18 @@ pub enum Fate {
     Gone,
     /// The layout cannot tell.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn to_undo_an_undo_is_the_action_again() {
+        for action in Action::ALL {
+            assert_ne!(action.undone_by(), action);
+            assert_eq!(action.undone_by().undone_by(), action);
+            assert_eq!(Action::from_word(action.word()), Some(action));
+        }
+    }
 }

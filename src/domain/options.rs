@@ -13,6 +13,12 @@ pub struct Options {
     /// How fast.
     #[serde(flatten)]
     pub pacing: Pacing,
+    /// The run that is undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<String>,
+    /// Nothing is kept of the rows, and what earlier runs kept of them is erased.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_archive: bool,
 }
 
 impl Options {
@@ -24,7 +30,7 @@ impl Options {
 
 impl From<Pacing> for Options {
     fn from(pacing: Pacing) -> Self {
-        Self { pacing }
+        Self { pacing, ..Self::default() }
     }
 }
 
@@ -34,6 +40,8 @@ impl fmt::Display for Options {
         if !self.pacing.is_free() {
             wishes.push(self.pacing.to_string());
         }
+        wishes.extend(self.undoes.as_ref().map(|run| format!("undoes {run}")));
+        wishes.extend(self.no_archive.then(|| "without a copy".to_owned()));
         f.write_str(&wishes.join(", "))
     }
 }
@@ -49,5 +57,8 @@ mod tests {
         assert_eq!(kept, r#"{"rate":200.0}"#);
         assert_eq!(serde_json::from_str::<Options>(&kept).expect("options"), options);
         assert!(Options::default().is_plain() && !options.is_plain());
+        let undo = Options { undoes: Some("r-7".into()), no_archive: true, ..Options::default() };
+        assert_eq!(serde_json::to_string(&undo).expect("JSON"), r#"{"undoes":"r-7","no_archive":true}"#);
+        assert_eq!(undo.to_string(), "undoes r-7, without a copy");
     }
 }

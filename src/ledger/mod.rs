@@ -14,6 +14,7 @@ mod model;
 mod open;
 mod runs;
 mod tally;
+mod undo;
 mod witness;
 
 pub use archive::LedgerArchive;

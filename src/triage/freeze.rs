@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::Desk;
 use super::plan::{Confirm, Plan, Scope, Share};
 use super::progress::FreezeProgress;
+use super::undo;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
@@ -88,16 +89,32 @@ pub async fn freeze(
         Availability::Ready { notes } => notes,
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
+    let ask = match &ask.scope {
+        Scope::Undo(run, _) => {
+            undo::check(desk, &ledger.run(run).await?, ask.action)?;
+            Ask { options: Options { undoes: Some(run.0.clone()), ..ask.options.clone() }, ..ask }
+        }
+        _ => ask,
+    };
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
         Scope::Filter(filter) => Some(filter.resolve(desk.store.clock())),
-        Scope::Jobs(_) | Scope::Run(..) => None,
+        Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let run = ledger.create_run(&intent(desk, &ask, resolved.clone())).await?;
+    let run = ledger.create_run(&intent(desk, &ask, filter.as_ref())).await?;
     let left = ask.limit.unwrap_or(u64::MAX);
-    let freezer =
-        Freezer { desk, ledger, run: &run, budget, left, gathered: Vec::new(), progress: NOTHING, on_progress };
+    let mut freezer = Freezer {
+        desk,
+        ledger,
+        run: &run,
+        action: ask.action,
+        budget,
+        left,
+        gathered: Vec::new(),
+        progress: NOTHING,
+        on_progress,
+    };
     let planned = async {
         let _hold = ledger.hold(&run)?;
         let missing = freezer.gather(&ask.scope, filter.as_ref()).await?;
@@ -105,7 +122,10 @@ pub async fn freeze(
     }
     .await;
     match planned {
-        Ok(plan) => Ok(Plan { filter: filter.map(|_| resolved), notes, ..plan }),
+        Ok(plan) => {
+            let notes = notes.into_iter().chain(plan.notes).collect();
+            Ok(Plan { filter: filter.map(|_| resolved), notes, ..plan })
+        }
         Err(error) => {
             // What went wrong is the error that the operator must see, and not that the plan could not be dismissed.
             let _ = ledger.dismiss(&run, ask.now).await;
@@ -116,16 +136,21 @@ pub async fn freeze(
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
 
-fn intent(desk: &Desk, ask: &Ask, resolved: String) -> RunIntent {
+fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
+    // The filter of an erasure may hold the very value that is to be erased.
+    let kept = |filter: &Filter| match ask.options.no_archive {
+        true => filter.without_values(),
+        false => filter.to_string(),
+    };
     RunIntent {
         action: ask.action,
         source: desk.source.clone(),
         store: desk.store_name(),
         filter: match &ask.scope {
-            Scope::Filter(filter) => filter.to_string(),
-            Scope::Jobs(_) | Scope::Run(..) => String::new(),
+            Scope::Filter(filter) => kept(filter),
+            Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => String::new(),
         },
-        resolved,
+        resolved: resolved.map(kept).unwrap_or_default(),
         reason: ask.reason.clone(),
         operator: desk.operator.clone(),
         options: ask.options.clone(),
@@ -137,6 +162,7 @@ struct Freezer<'a, F> {
     desk: &'a Desk,
     ledger: &'a Ledger,
     run: &'a RunId,
+    action: Action,
     budget: &'a Budget,
     /// Jobs that may still be added.
     left: u64,
@@ -147,7 +173,7 @@ struct Freezer<'a, F> {
 
 impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     /// Writes the whole scope down and returns how many of the jobs named do not exist.
-    async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<u64, PlanError> {
+    async fn gather(&mut self, scope: &Scope, filter: Option<&Filter>) -> Result<u64, PlanError> {
         let missing = match (scope, filter) {
             (Scope::Jobs(ids), _) => {
                 // A job that is named twice is one job, and not one that is missing.
@@ -156,6 +182,7 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
                 self.named(&once, once.len() as u64).await?
             }
             (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
+            (Scope::Undo(from, ids), _) => self.undone(from, ids).await?,
             (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
             (Scope::Filter(_), None) => 0,
         };
@@ -202,6 +229,21 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             let ids: Vec<JobId> = jobs.into_iter().map(|job| job.id).collect();
             missing += self.named(&ids, of).await?;
         }
+    }
+
+    /// What a run did, as its own record has it: the rows may be gone. Returns how many of those named it did not do.
+    async fn undone(&mut self, from: &RunId, ids: &[JobId]) -> Result<u64, PlanError> {
+        let (mut found, mut after) = (0, 0);
+        loop {
+            self.check()?;
+            let jobs = self.ledger.done_jobs(from, ids, after, GATHER).await?;
+            let Some((last, _)) = jobs.last() else { break };
+            (after, found) = (*last, found + jobs.len());
+            let action = self.action;
+            self.add(jobs.into_iter().map(|(_, job)| undo::as_left(action, job)).collect()).await?;
+        }
+        let named: HashSet<&JobId> = ids.iter().collect();
+        Ok(named.len().saturating_sub(found) as u64)
     }
 
     async fn judge_replays(&self, filter: &Filter, jobs: Vec<Frozen>) -> Result<Vec<Frozen>, PlanError> {
@@ -270,6 +312,12 @@ async fn plan(
     let mut sample: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
     sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     let replayed = if ask.action == Action::Replay { ledger.replayed_before(run).await? } else { 0 };
+    let outlook = match ask.options.undoes {
+        Some(_) => undo::outlook(desk, ledger, run, budget, |_| {}).await?,
+        None => Vec::new(),
+    };
+    let erasing = ask.options.no_archive && ask.action == Action::Discard;
+    let notes = if erasing { what_remains(ledger.kept_elsewhere(run).await?) } else { Vec::new() };
     Ok(Plan {
         run: run.clone(),
         action: ask.action,
@@ -281,7 +329,8 @@ async fn plan(
         sample,
         warnings: warnings(ask, &split, replayed, missing, count),
         options: ask.options.clone(),
-        notes: Vec::new(),
+        notes,
+        outlook,
         confirm: confirm(ask.action, count, ask.type_above, desk.production),
     })
 }
@@ -307,19 +356,42 @@ fn warnings(ask: &Ask, split: &Split, replayed: u64, missing: u64, count: u64) -
     if replayed > 0 {
         warnings.push(format!("{} of them {} replayed before", grouped(replayed), were(replayed)));
     }
-    for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected) {
+    // An undo says of each job whether it can be undone, which is more than how it stood.
+    let odd = |state: &State| *state != expected && ask.options.undoes.is_none();
+    for (state, n) in split.by_state.iter().filter(|(state, _)| odd(state)) {
         warnings.push(format!("{} of them {} {state}, not {expected}", grouped(*n), are(*n)));
     }
-    if missing > 0 {
+    if missing > 0 && ask.options.undoes.is_some() {
+        warnings.push(format!("{} of those that were named are not among what that run did", grouped(missing)));
+    } else if missing > 0 {
         let exist = if missing == 1 { "no longer exists" } else { "no longer exist" };
         warnings.push(format!("{} of those that were named {exist}", grouped(missing)));
     }
     warnings
 }
 
+/// What an erasure leaves behind, and where.
+fn what_remains(kept: u64) -> Vec<String> {
+    let earlier = match kept {
+        0 => "Earlier runs in this ledger kept nothing of these jobs.".to_owned(),
+        1 => "What an earlier run in this ledger kept of one of these jobs is erased too.".to_owned(),
+        n => format!("What earlier runs in this ledger kept of these jobs is erased too: {} rows.", grouped(n)),
+    };
+    [
+        "Deleted without a copy: this cannot be undone.",
+        &earlier,
+        "The ledger keeps their ids, error and job classes, times of death, and your reason; of the filter, the values of \
+         args, msg, id and free words are left out.",
+        "Not reached: rows that were discarded earlier and are in this table no more, ledgers of other operators, the live \
+         queue, exports, backups, replicas, logs, and your shell's history.",
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
 /// What it takes to confirm: in proportion to the reach, and to whether there is a way back.
 fn confirm(action: Action, count: u64, type_above: u64, production: bool) -> Confirm {
-    let undoable = matches!(action, Action::Ignore | Action::Reopen);
+    let undoable = matches!(action, Action::Ignore | Action::Reopen | Action::Restore);
     match count {
         0 | 1 if undoable && !production => Confirm::Key,
         0 | 1 => Confirm::Yes,

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 use super::freeze::replays_pass;
-use crate::domain::action::Fate;
+use crate::domain::action::{Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::fingerprint::Fingerprint;
@@ -221,6 +221,14 @@ impl<S: Store> Store for Judged<S> {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         self.store.apply(batch, budget)
+    }
+
+    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        self.store.look(batch, budget)
+    }
+
+    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        self.store.as_kept(kept, budget)
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {

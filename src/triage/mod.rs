@@ -11,6 +11,7 @@ pub mod plan;
 pub mod progress;
 pub mod run;
 pub mod scan;
+pub mod undo;
 
 #[cfg(test)]
 mod fake;

@@ -154,7 +154,15 @@ fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
         _ => "00000000-0000-0000-0000-000000000000",
     };
     let ids = [id.to_owned()];
-    let row = BatchRow { id: id.to_owned(), new_id: id.to_owned(), message: Some("{}".to_owned()) };
+    let (id_text, json) = (id.to_owned(), Some("{}".to_owned()));
+    let row = BatchRow {
+        new_id: id.to_owned(),
+        message: json.clone(),
+        kept: json,
+        live: Some("0".to_owned()),
+        id: id_text,
+        ..BatchRow::default()
+    };
     let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), ..Fill::of(layout, target) };
     expand(text, &fill)
 }

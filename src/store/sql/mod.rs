@@ -10,6 +10,7 @@
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
+//! | `kept`, `restore`, `recall` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
 
@@ -22,12 +23,15 @@ pub mod engine;
 mod group;
 mod handover;
 mod judge;
+mod kept;
 mod layout;
 mod look;
 mod message;
 mod open;
 mod pace;
 mod reads;
+mod recall;
+mod restore;
 mod row;
 mod scan;
 mod stats;
@@ -50,7 +54,7 @@ use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
     Result, Store, StoreInfo, Watermark,
 };
-use crate::domain::action::Fate;
+use crate::domain::action::{Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -140,6 +144,14 @@ impl Store for SqlStore {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        Box::pin(self.look_at_batch(batch, budget))
+    }
+
+    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        Box::pin(self.read_as_kept(kept, budget))
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {

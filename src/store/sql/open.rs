@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::row::Cells;
 use super::target::Target;
 use super::watch::{Axis, Look};
-use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, destination_misfits, fit, pieces};
+use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, Way, destination_misfits, fit, pieces};
 use crate::domain::action::Action;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
@@ -114,6 +114,15 @@ pub(super) enum Destination {
 }
 
 impl Destination {
+    /// What kind it is.
+    pub(super) fn kind(&self) -> Way {
+        match self {
+            Destination::None | Destination::Unusable(_) => Way::Own,
+            Destination::Table(_) => Way::Table,
+            Destination::Command => Way::Command,
+        }
+    }
+
     /// The live table, where there is one.
     pub(super) fn table(&self) -> Option<&str> {
         match self {

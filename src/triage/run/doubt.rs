@@ -10,6 +10,7 @@ use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::Settled;
 use crate::store::{Broke, Ending, StoreError};
+use crate::triage::undo;
 
 /// Why a job counts as done although the store did not say so.
 const SEEN: &str = "its batch was interrupted; the row shows that it took effect";
@@ -77,6 +78,10 @@ impl Engine<'_> {
         let mut doubtful = Vec::new();
         for id in ids {
             match states.get(id) {
+                // Brought back to the state that it was frozen with: only what was kept tells the two apart.
+                _ if self.run.intent.action.needs_kept() => {
+                    doubtful.push((id.clone(), JobResult::Failed(reason.into())));
+                }
                 Some(state) if *state == untouched => {
                     settled.push((id.clone(), JobResult::Failed(reason.into())).into());
                 }
@@ -114,8 +119,13 @@ impl Engine<'_> {
         let states = self.states(&ids).await?;
         let gone: Vec<JobId> = ids.iter().filter(|id| !states.contains_key(*id)).cloned().collect();
         let testimony = self.testimony(&ids).await?;
-        let evidence =
-            Evidence { fates: self.fates(&gone).await?, archived: self.archived(&gone).await?, states, testimony };
+        let evidence = Evidence {
+            fates: self.fates(&gone).await?,
+            archived: self.archived(&gone).await?,
+            brought_back: self.brought_back(&ids, &states).await?,
+            states,
+            testimony,
+        };
         let action = self.run.intent.action;
         Ok(outcomes.into_iter().map(|outcome| evidence.judge(action, outcome)).collect())
     }
@@ -132,6 +142,24 @@ impl Engine<'_> {
         Ok(self.desk.store.outcome(ids, &self.budget).await?.into_iter().collect())
     }
 
+    /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.
+    async fn brought_back(
+        &self,
+        ids: &[JobId],
+        states: &HashMap<JobId, State>,
+    ) -> Result<Vec<JobId>, StoreError> {
+        let intent = &self.run.intent;
+        if !intent.action.needs_kept() {
+            return Ok(Vec::new());
+        }
+        let undoing = undo::undoing(self.ledger, intent.action, &intent.options, ids).await;
+        let kept = undoing.map_err(|e| StoreError::Input(e.to_string()))?.map(|undo| undo.kept).unwrap_or_default();
+        let mut back = self.desk.store.as_kept(&kept, &self.budget).await?;
+        let bare = ids.iter().filter(|id| !kept.iter().any(|(known, _)| known == *id));
+        back.extend(bare.filter(|id| states.get(*id) == Some(&State::Dead)).cloned());
+        Ok(back)
+    }
+
     async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
         if ids.is_empty() || self.run.intent.action != Action::Discard {
             return Ok(Vec::new());
@@ -146,6 +174,7 @@ struct Evidence {
     states: HashMap<JobId, State>,
     fates: HashMap<JobId, Fate>,
     archived: Vec<JobId>,
+    brought_back: Vec<JobId>,
     testimony: Testimony,
 }
 
@@ -161,6 +190,7 @@ impl Evidence {
             (Action::Replay, Some(State::Resolved | State::Retrying))
             | (Action::Ignore, Some(State::Ignored))
             | (Action::Reopen, Some(State::Dead)) => seen(id),
+            (Action::Restore | Action::Recall, Some(_)) if self.brought_back.contains(&id) => seen(id),
             (Action::Discard, None) if self.archived.contains(&id) => seen(id),
             (Action::Replay, None) => match self.fates.get(&id) {
                 Some(Fate::Queued | Fate::Running | Fate::Succeeded | Fate::DeadAgain(_)) => seen(id),

@@ -202,6 +202,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        outlook: Vec::new(),
         options: Default::default(),
         confirm,
     }

@@ -2,7 +2,7 @@
 //! whole numbers.
 
 use super::postgres::epoch;
-use super::{BatchRow, Speech, WindowShape, literal};
+use super::{BatchColumns, BatchRow, Form, Place, Sort, Speech, WindowShape, batch_json, literal};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -145,14 +145,20 @@ impl Speech for Sqlite {
         format!("strftime('%Y-%m-%dT%H', ({}) / 1000000, 'unixepoch')", self.contract(raw, kind))
     }
 
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>) {
-        let list: Vec<serde_json::Value> =
-            rows.iter().map(|r| serde_json::json!([r.id, r.new_id, r.message])).collect();
-        let place = sql.text(&serde_json::Value::Array(list).to_string());
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>, columns: BatchColumns) {
+        let place = sql.text(&batch_json(rows, columns));
         let id = self.cast("value->>'$[0]'", kind);
-        sql.push(&format!(
-            "(SELECT {id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message FROM json_each({place})) AS b"
-        ));
+        let mut shown = format!("{id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message");
+        if columns.run_after {
+            shown += ", value->>'$[3]' AS run_after";
+        }
+        if columns.kept {
+            shown += ", value->>'$[4]' AS kept";
+        }
+        if let Some(kind) = columns.live {
+            shown += &format!(", {} AS live", self.cast("value->>'$[5]'", kind));
+        }
+        sql.push(&format!("(SELECT {shown} FROM json_each({place})) AS b"));
     }
 
     fn lock_clause(&self) -> &'static str {
@@ -175,13 +181,36 @@ impl Speech for Sqlite {
         }
     }
 
-    fn row_json(&self, columns: &[Column]) -> String {
-        // JSON has no bytes: they stand in hexadecimal.
-        let pair = |c: &Column| {
-            let (name, value) = (c.name.replace('\'', "''"), format!("t.{}", self.quote(&c.name)));
-            format!("'{name}', CASE typeof({value}) WHEN 'blob' THEN hex({value}) ELSE {value} END")
-        };
-        format!("json_object({})", columns.iter().map(pair).collect::<Vec<_>>().join(", "))
+    fn kept(&self, column: &Column) -> (String, Form) {
+        // Types are those of the values. Text may hold anything, and a real is only written out with all its digits
+        // when asked.
+        let v = format!("t.{}", self.quote(&column.name));
+        let real = format!(
+            "CASE WHEN {v} = 9e999 THEN '9e999' WHEN {v} = -9e999 THEN '-9e999' \
+             WHEN CAST(printf('%!.17g', {v}) AS REAL) = {v} THEN printf('%!.17g', {v}) ELSE printf('%!.26g', {v}) END"
+        );
+        let tagged = format!(
+            "CASE typeof({v}) WHEN 'text' THEN 't' || hex({v}) WHEN 'blob' THEN 'b' || hex({v}) \
+             WHEN 'integer' THEN 'i' || {v} WHEN 'real' THEN 'r' || {real} END"
+        );
+        (tagged, Form::Tagged)
+    }
+
+    fn unkept(&self, place: &str, sort: Sort, _data_type: &str) -> String {
+        match sort {
+            Sort::Text => place.to_owned(),
+            Sort::OddText => format!("CAST(unhex({place}) AS TEXT)"),
+            Sort::Bytes => format!("unhex({place})"),
+            Sort::Int => format!("CAST({place} AS INTEGER)"),
+            Sort::Real => format!("CAST({place} AS REAL)"),
+        }
+    }
+
+    fn columns(&self, place: Place<'_>) -> Statement {
+        let mut sql = Sql::new(&Sqlite);
+        sql.push("SELECT c.name, c.type, CASE WHEN c.hidden IN (2, 3) THEN 1 ELSE 0 END FROM pragma_table_xinfo(");
+        sql.push_text(place.table).push(", ").push_text(place.schema).push(") AS c");
+        sql.done()
     }
 
     fn clock(&self) -> &'static str {

@@ -46,7 +46,7 @@ fn command_of(action: Action) -> Command {
     match action {
         Action::Replay => Command::Replay,
         Action::Ignore => Command::Ignore,
-        Action::Reopen => Command::Reopen,
+        Action::Reopen | Action::Restore | Action::Recall => Command::Undo,
         Action::Discard => Command::Discard,
     }
 }

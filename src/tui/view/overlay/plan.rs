@@ -67,6 +67,8 @@ fn title(action: Action) -> &'static str {
         Action::Ignore => "Ignore: out of sight, reversible",
         Action::Reopen => "Reopen: back among the dead",
         Action::Discard => "Discard: kept whole in the ledger, then deleted",
+        Action::Restore => "Undo a discard: the rows come back as they were",
+        Action::Recall => "Undo a replay: out of the queue again, where no worker has taken them",
     }
 }
 

@@ -289,6 +289,7 @@ pub fn plan(confirm: Confirm) -> Plan {
         sample: (0..5).map(|n| row(n, &NIGHT[n], 4 + n as u64 * 70)).collect(),
         warnings: vec!["12 of them were replayed before".into()],
         notes: vec!["A new ActiveJob with executions 0 is put into jobs; the dead row becomes resolved.".into()],
+        outlook: Vec::new(),
         options: Default::default(),
         confirm,
     }
