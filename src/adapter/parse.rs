@@ -233,12 +233,8 @@ fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), Fault> {
     if action != Action::Replay {
         return Err((at, format!("`verbs.{action}` is undone without an `undo`")));
     }
-    match (&undo.when, undo.put_back) {
-        (None, false) => return Err((at, format!("`verbs.{action}.undo` needs `when` or `put_back`"))),
-        (None, true) if undo.live.is_none() => {
-            return Err((at, format!("`verbs.{action}.undo` needs `live`: the dead row is gone")));
-        }
-        _ => {}
+    if undo.when.is_none() && undo.live.is_none() {
+        return Err((at, format!("`verbs.{action}.undo` needs `when`, or `live` where the job stands elsewhere")));
     }
     if undo.put_back && verb.keep != Keep::Whole(true) {
         return Err((at, format!("`verbs.{action}.undo` puts rows back, which needs `keep = true`")));

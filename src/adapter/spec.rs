@@ -335,8 +335,8 @@ impl Default for Keep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// The guard: a condition over `t` that says that the dead row still is as the replay left it. Left out where the
-    /// replay removes the row.
+    /// The guard: a condition over `t` that says that the dead row still is as the replay left it. Left out where there
+    /// is no such row, or `live` finds it.
     #[serde(default)]
     pub when: Option<Spanned<String>>,
     /// Where the replayed job stands, if not in the dead-letter row itself.

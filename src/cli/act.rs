@@ -8,7 +8,7 @@ use super::args::{ActArgs, Format};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord};
-use super::{execute, out};
+use super::{execute, out, undo};
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
@@ -35,8 +35,34 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         type_above: opened.confirm_count,
         now: opened.now,
     };
+    let asking = Asking {
+        dry_run: args.dry_run,
+        yes: args.yes,
+        output: args.output.output,
+        named: !args.ids.is_empty(),
+    };
+    plan_and_go(opened, &ledger, ask, &asking).await
+}
+
+/// How a plan is confirmed and shown.
+pub(super) struct Asking {
+    /// The plan is shown, and nothing touched.
+    pub(super) dry_run: bool,
+    /// Nobody is asked.
+    pub(super) yes: bool,
+    /// The form of plan and receipt.
+    pub(super) output: Format,
+    /// The jobs were named one by one: that there are none is a fault.
+    pub(super) named: bool,
+}
+
+/// Freezes a cohort, asks, and executes its plan.
+///
+/// # Errors
+/// When the action cannot be used here, it is not confirmed, or source or ledger fail.
+pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, asking: &Asking) -> Result<Code> {
     let talk = std::io::stderr().is_terminal();
-    let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
+    let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, |progress| {
         if talk {
             out::hint(&format!("\rfreezing: {} jobs", grouped(progress.frozen)));
         }
@@ -47,7 +73,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
     }
     let plan = match frozen {
         Ok(plan) => plan,
-        Err(PlanError::Empty(action)) if args.ids.is_empty() => {
+        Err(PlanError::Empty(action)) if !asking.named => {
             out::say(&format!("no job matches: there is nothing to {action}"));
             return Ok(Code::Done);
         }
@@ -56,17 +82,25 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
     let decision = match opened.budget.cancel.is_cancelled() {
         // An interrupt that came behind the last step of the freeze.
         true => Decision::Refuse("interrupted: nothing was written".to_owned()),
-        false => decide(&plan, args).await?,
+        false => decide(&plan, asking).await?,
     };
     match decision {
-        Decision::Go => execute::confirmed(opened, &ledger, &plan.run, None, args.output.output).await,
+        Decision::Go => execute::confirmed(opened, ledger, &plan.run, None, asking.output).await,
         Decision::ShowOnly => {
+            let by_job = plan.options.undoes.is_some() && matches!(asking.output, Format::Jsonl | Format::Csv);
+            let shown = match by_job {
+                true => undo::foresee(opened, ledger, &plan, asking.output).await,
+                false => Ok(()),
+            };
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
-            show(&plan, args.output.output)?;
+            shown?;
+            if !by_job {
+                show(&plan, asking.output)?;
+            }
             Ok(Code::Done)
         }
         Decision::Refuse(why) => {
-            dismiss(&ledger, &plan).await;
+            dismiss(ledger, &plan).await;
             Err(Fault::refused(why).into())
         }
     }
@@ -77,7 +111,15 @@ fn options(args: &ActArgs, action: Action) -> Result<Options> {
     if args.spread.is_some() && action != Action::Replay {
         return Err(Fault::usage(format!("--spread is for replay: jobs that one {action}s run at no time")).into());
     }
-    Ok(Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) }.into())
+    if args.no_archive && !matches!(action, Action::Discard | Action::Replay) {
+        return Err(Fault::usage(format!("--no-archive is for discard and replay: to {action} a job keeps no copy")).into());
+    }
+    if args.no_archive && action == Action::Discard && args.reason.is_none() {
+        let message = "--no-archive leaves no way back: say why with --reason";
+        return Err(Fault::usage(message).into());
+    }
+    let pacing = Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) };
+    Ok(Options { no_archive: args.no_archive, ..pacing.into() })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {
@@ -115,13 +157,13 @@ enum Decision {
 }
 
 /// What happens with a plan: shown only, confirmed, or refused.
-async fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
-    if args.dry_run {
+async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
+    if asking.dry_run {
         return Ok(Decision::ShowOnly);
     }
     // A plan that nobody can read is no reason to leave undone what --yes has confirmed.
     let read = receipt::plan(&mut std::io::stderr(), plan);
-    if args.yes {
+    if asking.yes {
         return Ok(Decision::Go);
     }
     read?;

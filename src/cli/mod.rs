@@ -15,6 +15,7 @@ mod console;
 mod execute;
 mod export;
 mod init;
+mod jobs;
 mod list;
 mod manual;
 mod metrics;
@@ -28,6 +29,7 @@ mod signal;
 mod source;
 mod sources;
 mod stats;
+mod undo;
 mod walk;
 mod watch;
 
@@ -79,6 +81,7 @@ async fn run(cli: Cli) -> Result<Code> {
         Command::Reopen(args) => act::run(&open::open(&session).await?, Action::Reopen, args).await,
         Command::Discard(args) => act::run(&open::open(&session).await?, Action::Discard, args).await,
         Command::Runs(args) => runs::run(&session, args).await,
+        Command::Undo(args) => undo::run(&open::open(&session).await?, args).await,
         Command::Resume(args) => execute::resume(&open::open(&session).await?, args).await,
         Command::Init(args) => init::run(&session, args).await,
         Command::Adapters(args) => adapters::run(&session, args).await,

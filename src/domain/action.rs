@@ -91,7 +91,7 @@ pub enum SkipReason {
     Locked,
     /// It cannot be taken back out of the live queue: it is being worked on.
     Taken,
-    /// It cannot be taken back out of the live queue: it is not there.
+    /// It cannot be taken back out of the live queue: it is not there as it was put there.
     NotQueued,
     /// A row with its key is there.
     AlreadyThere,
@@ -107,7 +107,7 @@ impl SkipReason {
             SkipReason::Changed => "changed meanwhile",
             SkipReason::Locked => "locked by another session",
             SkipReason::Taken => "a worker has taken it",
-            SkipReason::NotQueued => "no longer in the queue",
+            SkipReason::NotQueued => "no longer in the queue as it was put there",
             SkipReason::AlreadyThere => "already there",
             SkipReason::WasRetrying => "it was retrying before",
         }

@@ -22,3 +22,4 @@ mod store_odd;
 mod store_story;
 mod store_witness;
 mod terminal;
+mod undo;

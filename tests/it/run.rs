@@ -33,11 +33,11 @@ fn budget() -> Budget {
     Budget::new(Duration::from_secs(30))
 }
 
-async fn desk(url: &str, table: &str) -> Desk {
+pub async fn desk(url: &str, table: &str) -> Desk {
     desk_to(url, table, ReplayDestination::Table("jobs".to_owned())).await
 }
 
-async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk {
+pub async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk {
     let target = Target::from_url(url).expect("a target");
     let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
     let adapters = built_in().expect("adapters");
@@ -50,7 +50,7 @@ async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk
     Desk { store: Arc::new(store), source: "test".into(), production: false, operator: Operator::default() }
 }
 
-async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Plan {
+pub async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Plan {
     let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
     let ask = Ask { reason: Some("the gateway is back".into()), ..Ask::new(scope, action, Timestamp::now()) };
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
@@ -68,11 +68,11 @@ pub fn progress() -> watch::Sender<RunProgress> {
     })
 }
 
-fn options() -> RunOptions {
+pub fn options() -> RunOptions {
     RunOptions { batch: 50, retry: Duration::from_millis(20), ..RunOptions::default() }
 }
 
-async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
+pub async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
     execute(desk, ledger, run, options(), &RunControl::new(), &progress()).await.expect("a receipt")
 }
 
@@ -175,7 +175,7 @@ async fn a_process_that_is_to_be_killed() {
     go(&desk(url, table).await, &ledger, &RunId(run.to_owned())).await;
 }
 
-fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child {
+pub fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child {
     let told = [&db.url, layout.table(), &ledger.path().display().to_string(), &run.0].join("\n");
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--ignored", "--exact", "run::a_process_that_is_to_be_killed"])

@@ -133,6 +133,9 @@ pub struct ActArgs {
     /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
     #[arg(long, value_name = "N", value_parser = batch)]
     pub batch: Option<usize>,
+    /// Keeps no copy of the rows. For discard: erases, also what earlier runs kept of them, and needs a reason.
+    #[arg(long)]
+    pub no_archive: bool,
     /// The form of plan and receipt.
     #[command(flatten)]
     pub output: OutputArg,
@@ -140,6 +143,28 @@ pub struct ActArgs {
 
 fn batch(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "write a number from 1 to 10000".to_owned())
+}
+
+/// `undo`.
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// The run, as `runs` prints it.
+    pub run: String,
+    /// Only these of its jobs.
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Says what can be undone, and touches nothing; with `-o jsonl`, job by job.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// Why, for the ledger.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// The form of plan and receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
 }
 
 /// `check`.
@@ -252,9 +277,34 @@ pub struct RunsArgs {
     /// Runs at the most.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub limit: usize,
+    /// Lists the jobs of the run, with what became of each.
+    #[arg(long, requires = "run")]
+    pub jobs: bool,
+    /// Which of them.
+    #[arg(long, value_enum, default_value_t = PartWord::All, value_name = "PART", requires = "jobs")]
+    pub part: PartWord,
     /// The form of the answer.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+/// A part of a run, by what became of its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartWord {
+    /// Every job.
+    All,
+    /// The verb took effect.
+    Done,
+    /// Left alone, with the reason.
+    Skipped,
+    /// Refused, with the reason.
+    Failed,
+    /// Interrupted, and not known.
+    InDoubt,
+    /// Not reached.
+    NotStarted,
+    /// All but those that are done.
+    Remainder,
 }
 
 /// `resume`.

@@ -16,7 +16,7 @@ use super::kept::Keeping;
 use super::message::{Given, Recipe};
 use super::open::Destination;
 use super::row::Cells;
-use super::steps::{Fill, expand, push};
+use super::steps::{Fill, expand, own_instants, push};
 use crate::adapter::{Command, Keep, Kind, Live, Rows, Step, Undo, Verb};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -146,7 +146,7 @@ impl SqlStore {
         let way = self.way(verb)?;
         let keep = if verb.archive { &Keep::Whole(true) } else { &verb.keep };
         let kept = batch.archive.as_ref().is_some_and(|archive| archive.wants_rows());
-        let own_instant = |step: &Step| step.sql.get_ref().contains("b.run_after");
+        let own_instant = |step: &Step| own_instants(step.sql.get_ref());
         Ok(Work {
             // A verb without a guard is refused when its file is read.
             when: Some(verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())),
@@ -164,7 +164,7 @@ impl SqlStore {
     fn way<'a>(&self, verb: &'a Verb) -> Result<Way<'a>> {
         let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
         match (&self.destination, &verb.into_table, &verb.command) {
-            (Destination::Table(_), Some(table), _) => Ok(Way::Steps(&table.steps)),
+            (Destination::Table(..), Some(table), _) => Ok(Way::Steps(&table.steps)),
             (Destination::Command, _, Some(command)) => Ok(Way::Command(command)),
             _ if !verb.steps.is_empty() => Ok(Way::Steps(&verb.steps)),
             _ => Err(nowhere()),

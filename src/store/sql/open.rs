@@ -11,6 +11,7 @@ use super::layout::Layout;
 use super::message::Recipe;
 use super::pace::Pace;
 use super::row::Cells;
+use super::steps::{Fill, expand, own_instants};
 use super::target::Target;
 use super::watch::{Axis, Look};
 use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, Way, destination_misfits, fit, pieces};
@@ -106,8 +107,8 @@ pub struct OpenOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Destination {
     None,
-    /// The live table, quoted, with its schema.
-    Table(String),
+    /// The live table, quoted, with its schema; and its columns.
+    Table(String, Table),
     Command,
     /// One that was configured and cannot be used, with the reason.
     Unusable(String),
@@ -118,7 +119,7 @@ impl Destination {
     pub(super) fn kind(&self) -> Way {
         match self {
             Destination::None | Destination::Unusable(_) => Way::Own,
-            Destination::Table(_) => Way::Table,
+            Destination::Table(..) => Way::Table,
             Destination::Command => Way::Command,
         }
     }
@@ -126,7 +127,7 @@ impl Destination {
     /// The live table, where there is one.
     pub(super) fn table(&self) -> Option<&str> {
         match self {
-            Destination::Table(table) => Some(table),
+            Destination::Table(table, _) => Some(table),
             _ => None,
         }
     }
@@ -274,7 +275,19 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason.clone()),
         _ => availability(verb, destination),
     };
-    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, available(verbs.get(a)?)))).collect();
+    let mut actions: Vec<(Action, Availability)> =
+        Action::ALL.into_iter().filter_map(|a| Some((a, available(verbs.get(a)?)))).collect();
+    let mut undo = |action: Action, way: &dyn Fn() -> Availability| {
+        let done = actions.iter().find(|(a, _)| *a == action.undone_by()).map(|(_, availability)| availability);
+        let availability = match done {
+            Some(Availability::Ready { .. }) => way(),
+            Some(Availability::Disabled(reason)) => Availability::Disabled(reason.clone()),
+            None => Availability::Disabled(format!("this layout has no {}", action.undone_by())),
+        };
+        actions.push((action, availability));
+    };
+    undo(Action::Restore, &|| restorable(verbs.discard.as_ref()));
+    undo(Action::Recall, &|| recallable(layout, found, destination));
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -291,15 +304,54 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
     }
 }
 
+/// Whether rows that were discarded can be put back.
+fn restorable(discard: Option<&Verb>) -> Availability {
+    match discard {
+        Some(verb) if verb.archive => Availability::Ready {
+            notes: vec!["The rows come back from the ledger as they were, with their ids.".to_owned()],
+        },
+        _ => Availability::Disabled("a discard of this layout keeps no rows that could be put back".to_owned()),
+    }
+}
+
+/// Whether replayed jobs can be taken back.
+fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Availability {
+    let no = |reason: &str| Availability::Disabled(reason.to_owned());
+    let way = destination.kind();
+    let Some(undo) = layout.spec.verbs.replay.as_ref().and_then(|verb| verb.undo_by(way)) else {
+        return no(match way {
+            Way::Command => "replayed jobs were handed to a command: nobody can take them back from there",
+            Way::Own | Way::Table => "the adapter does not say how a replay is undone",
+        });
+    };
+    let Some(live) = &undo.live else { return Availability::Ready { notes: undo.notes.clone() } };
+    let (name, table) = match destination {
+        Destination::Table(name, table) => (name.clone(), Some(table)),
+        _ => {
+            let name = expand(live.table.get_ref(), &Fill::of(layout, None)).sql;
+            let schema = found.seen.catalogue.iter().find(|(schema, _)| *schema == layout.schema);
+            let quoted = |table: &str| format!("{}.{}", layout.speech.quote(&layout.schema), layout.speech.quote(table));
+            let named = |table: &&String| name == quoted(table) || name.ends_with(&format!(".{table}"));
+            let table = schema.and_then(|(_, tables)| Some(&tables[tables.keys().find(named)?]));
+            (name, table)
+        }
+    };
+    match table.map(|table| destination_misfits(&name, table, &live.columns)) {
+        Some(misfits) if misfits.is_empty() => Availability::Ready { notes: undo.notes.clone() },
+        Some(misfits) => no(&format!("whether a worker has taken a job cannot be seen here: {}", misfits.join("; "))),
+        None => no(&format!("there is no table {name} that replayed jobs could be taken back from")),
+    }
+}
+
 /// Whether the statements of a replay say when the job may run.
 fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
     let steps = match (destination, verb) {
         (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
-        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => &table.steps,
+        (Destination::Table(..), Some(Verb { into_table: Some(table), .. })) => &table.steps,
         (_, Some(verb)) => &verb.steps,
     };
     let says_when = |piece: &Piece<'_>| matches!(piece, Piece::Hole("run_after" | "run_after_utc"));
-    steps.iter().any(|step| pieces(step.sql.get_ref()).iter().any(says_when))
+    steps.iter().map(|step| step.sql.get_ref()).any(|sql| own_instants(sql) || pieces(sql).iter().any(says_when))
 }
 
 /// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.
@@ -317,7 +369,7 @@ fn availability(verb: &Verb, destination: &Destination) -> Availability {
     }
     let ready = |more: &[String]| Availability::Ready { notes: verb.notes.iter().chain(more).cloned().collect() };
     match (destination, &verb.into_table, &verb.command) {
-        (Destination::Table(_), Some(table), _) => ready(&table.notes),
+        (Destination::Table(..), Some(table), _) => ready(&table.notes),
         (Destination::Command, _, Some(command)) => ready(&command.notes),
         _ if !verb.steps.is_empty() => ready(&[]),
         (Destination::Unusable(reason), _, _) => Availability::Disabled(reason.clone()),
@@ -350,24 +402,24 @@ async fn check_destination(
     let look = |catalogue: &Catalogue| {
         let (schema, table, found) = places.iter().find_map(|(schema, table)| {
             let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
-            Some((*schema, *table, tables.get(*table)?))
+            Some((*schema, *table, tables.get(*table)?.clone()))
         })?;
-        let misfits = destination_misfits(table, found, columns).into_iter();
-        let reasons: Vec<String> = misfits.chain(without_transactions(table, found)).collect();
-        Some((schema, table, reasons))
+        let misfits = destination_misfits(table, &found, columns).into_iter();
+        let reasons: Vec<String> = misfits.chain(without_transactions(table, &found)).collect();
+        Some((schema, table, found, reasons))
     };
     let quoted = |schema: &str, table: &str| format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table));
     let tables = wanted.table_names(&layout.schema);
     // A table that was not asked for then may be the one that is meant; and one that did not fit may be mended since.
     let asked = tables.iter().all(|table| seen.names.contains(table));
-    let found = match look(&seen.catalogue).filter(|(_, _, reasons)| asked && reasons.is_empty()) {
+    let found = match look(&seen.catalogue).filter(|(_, _, _, reasons)| asked && reasons.is_empty()) {
         Some(found) => Some(found),
         None => look(&read_catalogue(engine, &tables, budget).await?),
     };
     Ok(match found {
         None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
-        Some((schema, table, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table)),
-        Some((schema, table, reasons)) => {
+        Some((schema, table, found, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table), found),
+        Some((schema, table, _, reasons)) => {
             Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
         }
     })

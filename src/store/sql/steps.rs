@@ -30,6 +30,11 @@ impl<'a> Fill<'a> {
     }
 }
 
+/// Whether a statement gives each job an instant of its own at which it may run.
+pub(super) fn own_instants(text: &str) -> bool {
+    text.contains("b.run_after")
+}
+
 /// A statement with its placeholders filled in.
 pub(super) fn expand(text: &str, fill: &Fill<'_>) -> Statement {
     let mut sql = Sql::new(fill.layout.speech);
@@ -51,7 +56,7 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
             Piece::Hole("ids") => speech.keys_in(sql, &layout.key.raw, layout.key.kind, fill.ids),
             Piece::Hole("batch") => {
                 let columns = BatchColumns {
-                    run_after: text.contains("b.run_after"),
+                    run_after: own_instants(text),
                     kept: text.contains("b.kept"),
                     live: fill.live.filter(|_| text.contains("b.live")),
                 };

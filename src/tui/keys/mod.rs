@@ -89,8 +89,8 @@ pub enum Command {
     Replay,
     /// Ignore.
     Ignore,
-    /// Undo an ignore.
-    Reopen,
+    /// Undo: the ignore of these jobs, the last run, or the run at the cursor.
+    Undo,
     /// Discard.
     Discard,
     /// Yes to what is asked.
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn no_write_is_a_bare_lowercase_letter() {
-        let writes = [Command::Replay, Command::Ignore, Command::Reopen, Command::Discard];
+        let writes = [Command::Replay, Command::Ignore, Command::Undo, Command::Discard];
         for binding in BINDINGS.iter().filter(|b| writes.contains(&b.command)) {
             for key in binding.keys {
                 assert!(!(key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase())), "{key} writes");

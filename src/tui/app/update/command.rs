@@ -14,7 +14,6 @@ fn action_of(command: Command) -> Option<Action> {
     match command {
         Command::Replay => Some(Action::Replay),
         Command::Ignore => Some(Action::Ignore),
-        Command::Reopen => Some(Action::Reopen),
         Command::Discard => Some(Action::Discard),
         _ => None,
     }
@@ -27,6 +26,11 @@ pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> 
         if let Availability::Disabled(reason) = opened.info.availability(action) {
             return Some(reason);
         }
+    }
+    if command == Command::Undo && model.source.opened.is_none() {
+        return Some("not connected yet".into());
+    }
+    if command == Command::Undo || action_of(command).is_some() {
         if model.runner.going.is_some() {
             return Some("a run is going: L shows it".into());
         }
@@ -58,6 +62,9 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
     }
     if let Some(action) = action_of(command) {
         return act::begin(model, action, None, now);
+    }
+    if command == Command::Undo {
+        return act::undo(model, now);
     }
     if let Some(effects) = moves::run(model, command, now) {
         return effects;

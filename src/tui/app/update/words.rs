@@ -80,6 +80,9 @@ static WORDS: &[Word] = &[
     word("reopen", "[all] [REASON]", "Undoes an ignore.", all_values, |m, rest, now| {
         verb(m, Action::Reopen, rest, now)
     }),
+    word("undo", "", "Undoes the last run of this console; `U` on the page of runs undoes any.", no_values, |m, _, now| {
+        Ok(act::undo_last(m, now))
+    }),
     word(
         "discard",
         "[all] [REASON]",
@@ -179,9 +182,7 @@ fn verb(model: &mut Model, action: Action, rest: &str, now: Timestamp) -> Outcom
     if all {
         return Ok(act::begin_all(model, action, reason, now));
     }
-    let command = [Command::Replay, Command::Ignore, Command::Reopen, Command::Discard]
-        [Action::ALL.iter().position(|a| *a == action).unwrap_or(0)];
-    match command::refusal(model, model.place(), command) {
+    match act::refusal(model, model.place(), action) {
         Some(sentence) => Err(sentence),
         None => Ok(act::begin(model, action, reason, now)),
     }

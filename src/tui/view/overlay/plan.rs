@@ -22,8 +22,10 @@ use ratatui::layout::Rect;
 use super::digits;
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
+use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::{Confirm, Plan, Share};
+use crate::triage::undo::CAN;
 use crate::tui::app::model::{Model, PlanDialog};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
@@ -85,6 +87,13 @@ fn lines<'p>(
     for warning in &plan.warnings {
         lines.extend(sentence(Role::Danger, "! ", warning, width, look));
     }
+    for (what, n) in &plan.outlook {
+        let (role, what) = match what == CAN {
+            true => (Role::Good, what.clone()),
+            false => (Role::Warning, format!("cannot: {}", Clean::line(what))),
+        };
+        lines.extend(sentence(role, "        ", &format!("{} {what}", grouped(*n)), width, look));
+    }
     lines.extend(cohort(plan, width, look, now));
     for note in &plan.notes {
         lines.extend(sentence(Role::Warning, "note    ", note, width, look));
@@ -133,7 +142,9 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Loo
 
 /// Which jobs these are.
 fn cohort<'p>(plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
+    let undoes = plan.options.undoes.as_ref().map(|run| format!("none: what {run} did"));
     let filter = match plan.filter.as_deref() {
+        _ if undoes.is_some() => undoes.as_deref().unwrap_or_default(),
         Some("") => "none: all dead jobs",
         Some(filter) => filter,
         None if plan.count == 1 => "none: this one job",
