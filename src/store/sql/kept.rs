@@ -75,6 +75,10 @@ fn value(form: Form, cell: String) -> Result<Value> {
         Form::Hex => tagged("bytes", &cell),
         Form::Tagged => {
             let unknown = || StoreError::Layout("a value of an unknown type".to_owned());
+            // Before the tags: infinity begins with one of them.
+            if let Ok(real) = cell.parse::<f64>() {
+                return tagged("real", &format!("{real:?}"));
+            }
             let (tag, rest) = cell.split_at_checked(1).ok_or_else(unknown)?;
             match tag {
                 "t" => match unhex(rest).and_then(|bytes| String::from_utf8(bytes).ok()) {
@@ -83,7 +87,6 @@ fn value(form: Form, cell: String) -> Result<Value> {
                 },
                 "b" => tagged("bytes", rest),
                 "i" => rest.parse::<i64>().map(Value::from).map_err(|_| unknown()),
-                "r" => tagged("real", rest),
                 _ => Err(unknown()),
             }
         }
@@ -159,7 +162,7 @@ mod tests {
         let names = ["t", "odd", "nul", "bin", "n", "r", "null"];
         let keeping =
             Keeping { columns: names.iter().map(|name| (*name, String::new(), Form::Tagged)).collect() };
-        let cells = ["t22C3A9", "t61FF", "t6100", "b00FF", "i9007199254740993", "r0.1"];
+        let cells = ["t22C3A9", "t61FF", "t6100", "b00FF", "i9007199254740993", "0.1"];
         let mut cells: Vec<Cell> = cells.into_iter().map(|c| Cell::Text(c.to_owned())).collect();
         cells.push(Cell::Null);
         let text = keeping.read(&mut Cells::new(Row(cells)), Some(Timestamp(7))).expect("a text");

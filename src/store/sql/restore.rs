@@ -149,9 +149,7 @@ impl SqlStore {
                 None => drop(sql.push("NULL")),
                 Some((sort, text)) => {
                     let data_type = targets.get(name).map_or("", |target| target.data_type.as_str());
-                    let place = sql.text(&text);
-                    let value = sql.speech().unkept(&place, sort, data_type);
-                    sql.push(&value);
+                    sql.speech().unkept(sql, sort, &text, data_type);
                 }
             });
             sql.push(")");

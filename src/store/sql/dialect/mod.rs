@@ -51,7 +51,8 @@ pub(super) enum Form {
     Text,
     /// As bytes in hexadecimal.
     Hex,
-    /// Led by a letter for the value's own type: `t` text and `b` bytes in hexadecimal, `i` a whole number, `r` a real.
+    /// Led by a letter for the value's own type: `t` text and `b` bytes in hexadecimal, `i` a whole number; a real is
+    /// itself.
     Tagged,
 }
 
@@ -185,8 +186,8 @@ pub(super) trait Speech: Sync {
     /// The value of a column of `t` as a contract column from which it can be had back exactly.
     fn kept(&self, column: &Column) -> (String, Form);
 
-    /// A text placeholder as the value of a column of this type.
-    fn unkept(&self, place: &str, sort: Sort, data_type: &str) -> String;
+    /// Binds the text of a kept value and pushes it as the value of a column of this type.
+    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str);
 
     /// The columns of a table: name, type as [`Speech::unkept`] takes it, and whether the database makes the value (0 or 1).
     fn columns(&self, place: Place<'_>) -> Statement;

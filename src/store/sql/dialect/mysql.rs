@@ -245,12 +245,12 @@ impl Speech for Mysql {
         }
     }
 
-    fn unkept(&self, place: &str, sort: Sort, data_type: &str) -> String {
+    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {
         match (sort, base_type(data_type).as_str()) {
-            (Sort::Bytes, _) => format!("UNHEX({place})"),
-            (_, "bit") => format!("CAST({place} AS UNSIGNED)"),
-            _ => place.to_owned(),
-        }
+            (Sort::Bytes, _) => sql.push("UNHEX(").push_text(text).push(")"),
+            (_, "bit") => sql.push("CAST(").push_text(text).push(" AS UNSIGNED)"),
+            _ => sql.push_text(text),
+        };
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {

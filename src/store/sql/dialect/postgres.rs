@@ -229,8 +229,8 @@ impl Speech for Postgres {
         (self.contract(&format!("t.{}", self.quote(&column.name)), Kind::Text), Form::Text)
     }
 
-    fn unkept(&self, place: &str, _sort: Sort, data_type: &str) -> String {
-        format!("CAST({place}::text AS {data_type})")
+    fn unkept(&self, sql: &mut Sql, _sort: Sort, text: &str, data_type: &str) {
+        sql.push("CAST(").push_text(text).push(&format!("::text AS {data_type})"));
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {

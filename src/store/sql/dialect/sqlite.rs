@@ -23,6 +23,28 @@ fn micros(raw: &str) -> String {
     format!("(CAST(strftime('%s', substr({raw}, 1, 19) || {zone}) AS INTEGER) * 1000000 + {fraction})")
 }
 
+/// A real from whole numbers and powers of two, which are exact: SQLite's reading of decimals is not, at the ends of the
+/// range.
+fn real(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "9e999" } else { "-9e999" }.to_owned();
+    }
+    let bits = value.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let mut text = format!("CAST({sign}{mantissa} AS REAL)");
+    let power = exponent.max(1) - 1075;
+    let op = if power < 0 { '/' } else { '*' };
+    let mut left = power.unsigned_abs();
+    while left > 0 {
+        let step = left.min(62);
+        text.push_str(&format!(" {op} CAST(1 << {step} AS REAL)"));
+        left -= step;
+    }
+    text
+}
+
 fn escape_glob(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -182,28 +204,23 @@ impl Speech for Sqlite {
     }
 
     fn kept(&self, column: &Column) -> (String, Form) {
-        // Types are those of the values. Text may hold anything, and a real is only written out with all its digits
-        // when asked.
+        // Types are those of the values. Text may hold anything, and a real loses digits where SQLite writes it out.
         let v = format!("t.{}", self.quote(&column.name));
-        let real = format!(
-            "CASE WHEN {v} = 9e999 THEN '9e999' WHEN {v} = -9e999 THEN '-9e999' \
-             WHEN CAST(printf('%!.17g', {v}) AS REAL) = {v} THEN printf('%!.17g', {v}) ELSE printf('%!.26g', {v}) END"
-        );
         let tagged = format!(
             "CASE typeof({v}) WHEN 'text' THEN 't' || hex({v}) WHEN 'blob' THEN 'b' || hex({v}) \
-             WHEN 'integer' THEN 'i' || {v} WHEN 'real' THEN 'r' || {real} END"
+             WHEN 'integer' THEN 'i' || {v} WHEN 'real' THEN {v} END"
         );
         (tagged, Form::Tagged)
     }
 
-    fn unkept(&self, place: &str, sort: Sort, _data_type: &str) -> String {
+    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, _data_type: &str) {
         match sort {
-            Sort::Text => place.to_owned(),
-            Sort::OddText => format!("CAST(unhex({place}) AS TEXT)"),
-            Sort::Bytes => format!("unhex({place})"),
-            Sort::Int => format!("CAST({place} AS INTEGER)"),
-            Sort::Real => format!("CAST({place} AS REAL)"),
-        }
+            Sort::Text => sql.push_text(text),
+            Sort::OddText => sql.push("CAST(unhex(").push_text(text).push(") AS TEXT)"),
+            Sort::Bytes => sql.push("unhex(").push_text(text).push(")"),
+            Sort::Int => sql.push("CAST(").push_text(text).push(" AS INTEGER)"),
+            Sort::Real => sql.push(&real(text.parse().unwrap_or_default())),
+        };
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {
