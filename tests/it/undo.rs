@@ -200,3 +200,294 @@ async fn a_nasty_day_comes_back_in_every_layout() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_replay_is_undone_where_no_worker_has_taken_the_job_and_the_dead_rows_stand_as_before() {
+    for layout in Layout::ALL {
+        for db in every_engine("recall").await {
+            layout.seed(&db, 60).await;
+            let before = content(&db, layout.table()).await;
+            let dead = layout.count_dead(&db).await;
+            let bench = Bench::new(&db, layout).await;
+            let (run, tally) = bench.act("state:dead", Action::Replay).await;
+            assert_eq!(tally.done, dead, "{layout:?} on {:?}", db.engine);
+            // A worker has taken two of them, and one has run; in a queue of its own the row is removed then.
+            let three = match layout {
+                Layout::DlqEvents => {
+                    db.column("select cast(id as char(20)) from dlq_events where retry_after is not null order by id limit 3")
+                        .await
+                }
+                _ => db.column("select cast(id as char(20)) from jobs order by id limit 3").await,
+            };
+            match layout {
+                Layout::DlqEvents => {
+                    let [a, b, c] = &three[..] else { panic!("{three:?}") };
+                    db.execute(&format!("update dlq_events set status = 'PROCESSING' where id in ({a}, {b})")).await;
+                    db.execute(&format!("update dlq_events set status = 'SUCCEEDED' where id = {c}")).await;
+                }
+                _ => {
+                    let [a, b, c] = &three[..] else { panic!("{three:?}") };
+                    db.execute(&format!("update jobs set locked_at = run_after where id in ({a}, {b})")).await;
+                    db.execute(&format!("delete from jobs where id = {c}")).await;
+                }
+            }
+            let (taken, gone) = if layout == Layout::DlqEvents { (3, 0) } else { (2, 1) };
+            let plan = bench.plan_undo(&run, &[]).await.expect("a plan");
+            let foreseen: Vec<u64> = plan.outlook.iter().map(|(_, n)| *n).collect();
+            let wanted: Vec<u64> = [dead - 3, taken, gone].into_iter().filter(|n| *n > 0).collect();
+            assert_eq!(foreseen, wanted, "{layout:?} on {:?}: {:?}", db.engine, plan.outlook);
+            let (_, tally) = bench.undo(&run).await;
+            let told = format!("{layout:?} on {:?}: {tally:?}", db.engine);
+            assert_eq!((tally.done, skipped(&tally, "a worker has taken it")), (dead - 3, taken), "{told}");
+            assert_eq!(skipped(&tally, "no longer in the queue as it was put there"), gone, "{told}");
+            let after = content(&db, layout.table()).await;
+            let same = after.iter().filter(|row| before.contains(row)).count() as u64;
+            let others = before.len() as u64 - dead;
+            assert_eq!(same, dead - 3 + others, "{told}");
+            if layout != Layout::DlqEvents {
+                assert_eq!(db.count("jobs").await, 2, "{told}");
+            }
+            // A second undo finds nothing more to do; what was taken back can be replayed, and that be undone again.
+            assert_eq!(bench.undo(&run).await.1.done, 0, "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_holds_a_job_without_having_committed_keeps_it() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("recall_held").await;
+    Layout::JobsDlq.seed(&db, 20).await;
+    let bench = Bench::new(&db, Layout::JobsDlq).await;
+    let (run, _) = bench.act("state:dead", Action::Replay).await;
+    let worker = bench_engine(&db).await;
+    let mut tx = worker.begin(&budget()).await.expect("a transaction");
+    let sql = "select id from jobs order by id limit 4 for update".to_owned();
+    let held = tx.fetch(&dlq_tui::store::sql::engine::Statement { sql, binds: Vec::new() }).await.expect("rows");
+    let (_, tally) = bench.undo(&run).await;
+    tx.rollback().await;
+    assert_eq!((held.len(), tally.done, skipped(&tally, "locked by another session")), (4, 16, 4), "{tally:?}");
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (4, 16));
+}
+
+async fn bench_engine(db: &TestDb) -> std::sync::Arc<dlq_tui::store::sql::engine::Engine> {
+    crate::store_desk::engine(db).await
+}
+
+#[tokio::test]
+async fn jobs_that_look_the_same_are_told_apart() {
+    for db in every_engine("twins").await {
+        Layout::JobsDlq.install(&db).await;
+        for n in 1..=6 {
+            db.execute(&format!(
+                "insert into jobs_dlq (payload, attempts, error_class, failed_at) values ('{{\"job\": \"Sweep\"}}', {n}, 'E{n}', '2026-11-18 09:00:00')"
+            ))
+            .await;
+        }
+        let before = content(&db, "jobs_dlq").await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        let (run, _) = bench.act("state:dead", Action::Replay).await;
+        // The application enqueues the like by itself.
+        db.execute("insert into jobs (payload, attempts, run_after) select payload, 0, run_after from (select * from jobs limit 0) q").await;
+        let at = if db.engine == Engine::Postgres { "now()" } else { "'2026-11-18 09:00:00.000000'" };
+        db.execute(&format!("insert into jobs (payload, attempts, run_after) values ('{{\"job\": \"Sweep\"}}', 0, {at})")).await;
+        let (_, tally) = bench.undo(&run).await;
+        assert_eq!((tally.done, db.count("jobs").await), (6, 1), "{:?}: {tally:?}", db.engine);
+        assert_eq!(content(&db, "jobs_dlq").await, before, "{:?}", db.engine);
+    }
+}
+
+#[tokio::test]
+async fn what_stands_there_again_is_left_alone_and_a_row_that_is_refused_costs_nobody_else() {
+    for db in every_engine("restore conflict").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 40).await;
+        let bench = Bench::new(&db, layout).await;
+        let dead = layout.count_dead(&db).await;
+        let ids = db.column("select id from dead_letter_jobs where status = 'failed' order by id limit 2").await;
+        let job = db.scalar(&format!("select job_id from dead_letter_jobs where id = '{}'", ids[1])).await;
+        let (run, _) = bench.act("state:dead", Action::Discard).await;
+        let columns = "id, job_class, job_id, error_class, failed_at, created_at, updated_at";
+        let at = "'2026-11-18 09:00:00'";
+        let other = "99999999-9999-4999-8999-999999999999";
+        for (id, job) in [(ids[0].as_str(), "another"), (other, job.as_str())] {
+            db.execute(&format!(
+                "insert into dead_letter_jobs ({columns}) values ('{id}', 'New', '{job}', 'E', {at}, {at}, {at})"
+            ))
+            .await;
+        }
+        let (_, tally) = bench.undo(&run).await;
+        let told = format!("{:?}: {tally:?}", db.engine);
+        assert_eq!((tally.done, skipped(&tally, "already there"), tally.failed_total()), (dead - 2, 1, 1), "{told}");
+        assert!(tally.failed[0].0.exact().to_lowercase().contains("unique") || tally.failed[0].0.exact().contains("Duplicate"), "{told}");
+        assert_eq!(db.scalar(&format!("select job_class from dead_letter_jobs where id = '{}'", ids[0])).await, "New");
+    }
+}
+
+#[tokio::test]
+async fn a_column_that_is_gone_is_named_and_one_that_is_new_gets_its_default() {
+    for db in every_engine("restore columns").await {
+        Layout::JobsDlq.install(&db).await;
+        let text = if db.engine == Engine::Mysql { "varchar(20)" } else { "text" };
+        db.execute(&format!("alter table jobs_dlq add column tenant {text}")).await;
+        let insert = "insert into jobs_dlq (payload, attempts, failed_at, tenant) values";
+        db.execute(&format!("{insert} ('{{}}', 1, '2026-11-18 09:00:00', 'a')")).await;
+        db.execute(&format!("{insert} ('{{}}', 2, '2026-11-18 09:00:00', null)")).await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        let (run, _) = bench.act("", Action::Discard).await;
+        db.execute("alter table jobs_dlq drop column tenant").await;
+        db.execute(&format!("alter table jobs_dlq add column region {text} not null default 'eu'")).await;
+        let (_, tally) = bench.undo(&run).await;
+        let told = format!("{:?}: {tally:?}", db.engine);
+        assert_eq!((tally.done, tally.failed_total()), (1, 1), "{told}");
+        assert!(tally.failed[0].0.exact().contains("no column tenant"), "{told}");
+        assert_eq!(db.scalar("select region from jobs_dlq where attempts = 2").await, "eu");
+    }
+}
+
+#[tokio::test]
+async fn two_undos_at_once_bring_each_job_back_once() {
+    for (layout, action) in [(Layout::JobsDlq, Action::Discard), (Layout::JobsDlq, Action::Replay), (Layout::DeadLetterJobs, Action::Replay)] {
+        for db in every_engine("two undos").await {
+            layout.seed(&db, 400).await;
+            let before = content(&db, layout.table()).await;
+            let bench = Bench::new(&db, layout).await;
+            let (run, tally) = bench.act("state:dead", action).await;
+            let (one, two) = (bench.plan_undo(&run, &[]).await.expect("a plan"), bench.plan_undo(&run, &[]).await.expect("a plan"));
+            let second = desk(&db.url, layout.table()).await;
+            let (a, b) = tokio::join!(go(&bench.desk, &bench.ledger, &one.run), go(&second, &bench.ledger, &two.run));
+            let (a, b) = (a.run.tally, b.run.tally);
+            let told = format!("{layout:?} {action} on {:?}: {a:?} {b:?}", db.engine);
+            assert_eq!((a.done + b.done, a.failed_total() + b.failed_total()), (tally.done, 0), "{told}");
+            assert_eq!(content(&db, layout.table()).await, before, "{told}");
+            assert_eq!(db.count("jobs").await, 0, "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_undo_that_is_killed_again_and_again_brings_each_job_back_once() {
+    for (layout, action) in [(Layout::JobsDlq, Action::Discard), (Layout::JobsDlq, Action::Replay), (Layout::DeadLetterJobs, Action::Replay)] {
+        for db in every_engine("undo killed").await {
+            layout.seed(&db, 2_000).await;
+            let before = content(&db, layout.table()).await;
+            let bench = Bench::new(&db, layout).await;
+            let (run, tally) = bench.act("state:dead", action).await;
+            let undo = bench.plan_undo(&run, &[]).await.expect("a plan").run;
+            let mut kills = 0;
+            for wait in [0, 4, 11, 23] {
+                let at = bench.ledger.tally(&undo).await.expect("a tally").not_started;
+                let mut child = start(&db, layout, &bench.ledger, &undo);
+                while bench.ledger.tally(&undo).await.expect("a tally").not_started == at {
+                    if child.try_wait().expect("a state").is_some() {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+                // Spread over what a batch takes.
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                let _ = child.kill();
+                child.wait().expect("an end");
+                let state = bench.ledger.run(&undo).await.expect("a run").state;
+                kills += u32::from(state == RunState::Running);
+                if state == RunState::Finished {
+                    break;
+                }
+            }
+            assert!(kills > 0, "it was never killed at work");
+            let mut last = bench.ledger.run(&undo).await.expect("a run");
+            while last.state != RunState::Finished {
+                let receipt = resume(&bench.desk, &bench.ledger, &undo, options(), &RunControl::new(), &progress()).await;
+                last = receipt.expect("a receipt").run;
+            }
+            let told = format!("{layout:?} {action} on {:?}: {:?}", db.engine, last.tally);
+            assert_eq!((last.tally.done, last.tally.planned), (tally.done, tally.done), "{told}");
+            assert_eq!(content(&db, layout.table()).await, before, "{told}");
+            assert_eq!(db.count("jobs").await, 0, "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn ignore_and_reopen_are_undone_only_where_nobody_has_acted_since() {
+    for db in every_engine("undo ignore").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 100).await;
+        let bench = Bench::new(&db, layout).await;
+        let (run, tally) = bench.act("state:dead", Action::Ignore).await;
+        let one = db.scalar("select id from dead_letter_jobs where status = 'ignored' order by failed_at desc limit 1").await;
+        db.execute(&format!("update dead_letter_jobs set status = 'retrying' where id = '{one}'")).await;
+        let (reopened, undone) = bench.undo(&run).await;
+        let told = format!("{:?}: {undone:?}", db.engine);
+        assert_eq!((undone.done, skipped(&undone, "changed meanwhile")), (tally.done - 1, 1), "{told}");
+        assert_eq!(db.scalar(&format!("select status from dead_letter_jobs where id = '{one}'")).await, "retrying");
+        assert_eq!(bench.undo(&reopened).await.1.done, tally.done - 1, "{told}");
+        // A job that stood retrying when it was reopened has no way back to that.
+        let (run, both) = bench.act("state:retrying state:ignored", Action::Reopen).await;
+        let (_, undone) = bench.undo(&run).await;
+        let told = format!("{:?}: {both:?} {undone:?}", db.engine);
+        assert_eq!((undone.done, skipped(&undone, "it was retrying before")), (both.done - 1, 1), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_jobs_that_are_named_are_brought_back() {
+    let db = harness::sqlite("undo named").await;
+    Layout::JobsDlq.seed(&db, 10).await;
+    let bench = Bench::new(&db, Layout::JobsDlq).await;
+    let (run, _) = bench.act("", Action::Discard).await;
+    let plan = bench.plan_undo(&run, &["3", "5", "77"]).await.expect("a plan");
+    assert_eq!((plan.count, plan.warnings.len()), (2, 1), "{:?}", plan.warnings);
+    assert!(plan.warnings[0].contains("not among what that run did"), "{:?}", plan.warnings);
+    go(&bench.desk, &bench.ledger, &plan.run).await;
+    assert_eq!(db.column("select id from jobs_dlq order by id").await, ["3", "5"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_undone_is_refused_with_the_reason() {
+    let db = harness::sqlite("undo refused").await;
+    Layout::DeadLetterJobs.seed(&db, 10).await;
+    let bench = Bench::new(&db, Layout::DeadLetterJobs).await;
+    let why = |refused: Result<Plan, PlanError>| match refused {
+        Err(PlanError::Disabled(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let planned = plan(&bench.desk, &bench.ledger, "state:dead", Action::Ignore).await.run;
+    assert!(why(bench.plan_undo(&planned, &[]).await).contains("did nothing"));
+    let (run, _) = bench.act("state:dead", Action::Replay).await;
+    let to_command = desk_to(&db.url, "dead_letter_jobs", ReplayDestination::Command).await;
+    let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
+    let refused = freeze(&to_command, &bench.ledger, ask, &budget(), |_| {}).await;
+    assert!(why(refused).contains("handed to a command"));
+    let elsewhere = Desk { source: "elsewhere".into(), ..bench.desk.clone() };
+    let ask = Ask::new(Scope::Undo(run, Vec::new()), Action::Recall, Timestamp::now());
+    assert!(why(freeze(&elsewhere, &bench.ledger, ask, &budget(), |_| {}).await).contains("is for test"));
+}
+
+#[tokio::test]
+async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
+    for db in every_engine("erasure").await {
+        Layout::JobsDlq.seed(&db, 20).await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        let (first, _) = bench.act("state:dead", Action::Discard).await;
+        bench.undo(&first).await;
+        let filter = dlq_tui::domain::filter::Filter::parse("args.order:7").expect("a filter");
+        let ask = Ask {
+            options: Options { no_archive: true, ..Options::default() },
+            reason: Some("erasure request 118".into()),
+            ..Ask::new(Scope::Filter(filter), Action::Discard, Timestamp::now())
+        };
+        let plan = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan");
+        assert_eq!(plan.count, 1);
+        assert!(plan.notes.iter().any(|note| note.contains("an earlier run in this ledger kept")), "{:?}", plan.notes);
+        let run = go(&bench.desk, &bench.ledger, &plan.run).await.run;
+        assert_eq!((run.tally.done, db.count("jobs_dlq").await), (1, 19), "{:?}", db.engine);
+        assert_eq!((run.intent.filter.as_str(), run.intent.resolved.as_str()), ("args.order:…", "args.order:…"));
+        let id = db.column("select cast(id as char(20)) from jobs_dlq").await;
+        let erased = (1..=20).map(|n| n.to_string()).find(|n| !id.iter().any(|id| id.trim() == n)).expect("one");
+        let kept = async |run: &RunId| bench.ledger.archived(run, &[JobId::new(erased.clone())]).await.expect("rows");
+        assert!(kept(&first).await.is_empty(), "{:?}", db.engine);
+        assert!(kept(&plan.run).await.iter().all(|(_, row)| row.is_empty()));
+        assert!(matches!(bench.plan_undo(&plan.run, &[]).await, Err(PlanError::Disabled(why)) if why.contains("--no-archive")));
+    }
+}
