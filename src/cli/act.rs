@@ -35,12 +35,8 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         type_above: opened.confirm_count,
         now: opened.now,
     };
-    let asking = Asking {
-        dry_run: args.dry_run,
-        yes: args.yes,
-        output: args.output.output,
-        named: !args.ids.is_empty(),
-    };
+    let asking =
+        Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named: !args.ids.is_empty() };
     plan_and_go(opened, &ledger, ask, &asking).await
 }
 
@@ -112,7 +108,9 @@ fn options(args: &ActArgs, action: Action) -> Result<Options> {
         return Err(Fault::usage(format!("--spread is for replay: jobs that one {action}s run at no time")).into());
     }
     if args.no_archive && !matches!(action, Action::Discard | Action::Replay) {
-        return Err(Fault::usage(format!("--no-archive is for discard and replay: to {action} a job keeps no copy")).into());
+        return Err(
+            Fault::usage(format!("--no-archive is for discard and replay: to {action} a job keeps no copy")).into()
+        );
     }
     if args.no_archive && action == Action::Discard && args.reason.is_none() {
         let message = "--no-archive leaves no way back: say why with --reason";

@@ -42,7 +42,8 @@ impl<'a, W: Write> Printer<'a, W> {
     /// # Errors
     /// When it cannot be written.
     pub fn new(out: &'a mut W, format: Format, run: &'a RunId) -> io::Result<Self> {
-        let columns = [Column::Whole("id"), Column::Whole("outcome"), Column::Text("error class"), Column::Text("reason")];
+        let columns =
+            [Column::Whole("id"), Column::Whole("outcome"), Column::Text("error class"), Column::Text("reason")];
         match format {
             Format::Csv => out::csv(out, ["run", "id", "outcome", "error_class", "reason"])?,
             Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", out::JSON_VERSION)?,

@@ -15,7 +15,9 @@ pub mod sql;
 
 use futures_util::future::BoxFuture;
 
-pub use batch::{Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Standing, Undoing, Witness};
+pub use batch::{
+    Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Standing, Undoing, Witness,
+};
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};
 pub use info::{Availability, Budget, StoreInfo};

@@ -214,8 +214,10 @@ async fn a_replay_is_undone_where_no_worker_has_taken_the_job_and_the_dead_rows_
             // A worker has taken two of them, and one has run; in a queue of its own the row is removed then.
             let three = match layout {
                 Layout::DlqEvents => {
-                    db.column("select cast(id as char(20)) from dlq_events where retry_after is not null order by id limit 3")
-                        .await
+                    db.column(
+                        "select cast(id as char(20)) from dlq_events where retry_after is not null order by id limit 3",
+                    )
+                    .await
                 }
                 _ => db.column("select cast(id as char(20)) from jobs order by id limit 3").await,
             };
@@ -290,7 +292,10 @@ async fn jobs_that_look_the_same_are_told_apart() {
         // The application enqueues the like by itself.
         db.execute("insert into jobs (payload, attempts, run_after) select payload, 0, run_after from (select * from jobs limit 0) q").await;
         let at = if db.engine == Engine::Postgres { "now()" } else { "'2026-11-18 09:00:00.000000'" };
-        db.execute(&format!("insert into jobs (payload, attempts, run_after) values ('{{\"job\": \"Sweep\"}}', 0, {at})")).await;
+        db.execute(&format!(
+            "insert into jobs (payload, attempts, run_after) values ('{{\"job\": \"Sweep\"}}', 0, {at})"
+        ))
+        .await;
         let (_, tally) = bench.undo(&run).await;
         assert_eq!((tally.done, db.count("jobs").await), (6, 1), "{:?}: {tally:?}", db.engine);
         assert_eq!(content(&db, "jobs_dlq").await, before, "{:?}", db.engine);
@@ -319,7 +324,11 @@ async fn what_stands_there_again_is_left_alone_and_a_row_that_is_refused_costs_n
         let (_, tally) = bench.undo(&run).await;
         let told = format!("{:?}: {tally:?}", db.engine);
         assert_eq!((tally.done, skipped(&tally, "already there"), tally.failed_total()), (dead - 2, 1, 1), "{told}");
-        assert!(tally.failed[0].0.exact().to_lowercase().contains("unique") || tally.failed[0].0.exact().contains("Duplicate"), "{told}");
+        assert!(
+            tally.failed[0].0.exact().to_lowercase().contains("unique")
+                || tally.failed[0].0.exact().contains("Duplicate"),
+            "{told}"
+        );
         assert_eq!(db.scalar(&format!("select job_class from dead_letter_jobs where id = '{}'", ids[0])).await, "New");
     }
 }
@@ -347,13 +356,18 @@ async fn a_column_that_is_gone_is_named_and_one_that_is_new_gets_its_default() {
 
 #[tokio::test]
 async fn two_undos_at_once_bring_each_job_back_once() {
-    for (layout, action) in [(Layout::JobsDlq, Action::Discard), (Layout::JobsDlq, Action::Replay), (Layout::DeadLetterJobs, Action::Replay)] {
+    for (layout, action) in [
+        (Layout::JobsDlq, Action::Discard),
+        (Layout::JobsDlq, Action::Replay),
+        (Layout::DeadLetterJobs, Action::Replay),
+    ] {
         for db in every_engine("two undos").await {
             layout.seed(&db, 400).await;
             let before = content(&db, layout.table()).await;
             let bench = Bench::new(&db, layout).await;
             let (run, tally) = bench.act("state:dead", action).await;
-            let (one, two) = (bench.plan_undo(&run, &[]).await.expect("a plan"), bench.plan_undo(&run, &[]).await.expect("a plan"));
+            let (one, two) =
+                (bench.plan_undo(&run, &[]).await.expect("a plan"), bench.plan_undo(&run, &[]).await.expect("a plan"));
             let second = desk(&db.url, layout.table()).await;
             let (a, b) = tokio::join!(go(&bench.desk, &bench.ledger, &one.run), go(&second, &bench.ledger, &two.run));
             let (a, b) = (a.run.tally, b.run.tally);
@@ -367,7 +381,11 @@ async fn two_undos_at_once_bring_each_job_back_once() {
 
 #[tokio::test]
 async fn an_undo_that_is_killed_again_and_again_brings_each_job_back_once() {
-    for (layout, action) in [(Layout::JobsDlq, Action::Discard), (Layout::JobsDlq, Action::Replay), (Layout::DeadLetterJobs, Action::Replay)] {
+    for (layout, action) in [
+        (Layout::JobsDlq, Action::Discard),
+        (Layout::JobsDlq, Action::Replay),
+        (Layout::DeadLetterJobs, Action::Replay),
+    ] {
         for db in every_engine("undo killed").await {
             layout.seed(&db, 2_000).await;
             let before = content(&db, layout.table()).await;
@@ -397,7 +415,8 @@ async fn an_undo_that_is_killed_again_and_again_brings_each_job_back_once() {
             assert!(kills > 0, "it was never killed at work");
             let mut last = bench.ledger.run(&undo).await.expect("a run");
             while last.state != RunState::Finished {
-                let receipt = resume(&bench.desk, &bench.ledger, &undo, options(), &RunControl::new(), &progress()).await;
+                let receipt =
+                    resume(&bench.desk, &bench.ledger, &undo, options(), &RunControl::new(), &progress()).await;
                 last = receipt.expect("a receipt").run;
             }
             let told = format!("{layout:?} {action} on {:?}: {:?}", db.engine, last.tally);
@@ -415,7 +434,8 @@ async fn ignore_and_reopen_are_undone_only_where_nobody_has_acted_since() {
         layout.seed(&db, 100).await;
         let bench = Bench::new(&db, layout).await;
         let (run, tally) = bench.act("state:dead", Action::Ignore).await;
-        let one = db.scalar("select id from dead_letter_jobs where status = 'ignored' order by failed_at desc limit 1").await;
+        let one =
+            db.scalar("select id from dead_letter_jobs where status = 'ignored' order by failed_at desc limit 1").await;
         db.execute(&format!("update dead_letter_jobs set status = 'retrying' where id = '{one}'")).await;
         let (reopened, undone) = bench.undo(&run).await;
         let told = format!("{:?}: {undone:?}", db.engine);
@@ -488,6 +508,8 @@ async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
         let kept = async |run: &RunId| bench.ledger.archived(run, &[JobId::new(erased.clone())]).await.expect("rows");
         assert!(kept(&first).await.is_empty(), "{:?}", db.engine);
         assert!(kept(&plan.run).await.iter().all(|(_, row)| row.is_empty()));
-        assert!(matches!(bench.plan_undo(&plan.run, &[]).await, Err(PlanError::Disabled(why)) if why.contains("--no-archive")));
+        assert!(
+            matches!(bench.plan_undo(&plan.run, &[]).await, Err(PlanError::Disabled(why)) if why.contains("--no-archive"))
+        );
     }
 }

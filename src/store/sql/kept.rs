@@ -20,6 +20,7 @@ const RUN_AFTER: &str = "@run_after";
 #[derive(Default)]
 pub(super) struct Keeping<'a> {
     columns: Vec<(&'a str, String, Form)>,
+    nulls: Option<String>,
 }
 
 impl<'a> Keeping<'a> {
@@ -33,7 +34,9 @@ impl<'a> Keeping<'a> {
             let (expr, form) = speech.kept(column);
             (column.name.as_str(), expr, form)
         };
-        Self { columns: columns.iter().filter(wanted).map(read).collect() }
+        let columns: Vec<&Column> = columns.iter().filter(wanted).collect();
+        let nulls = if columns.is_empty() { None } else { speech.nulls(&columns) };
+        Self { columns: columns.into_iter().map(read).collect(), nulls }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -42,7 +45,7 @@ impl<'a> Keeping<'a> {
 
     /// The contract columns to be selected, in the order in which [`Keeping::read`] takes them.
     pub(super) fn expressions(&self) -> impl Iterator<Item = String> + '_ {
-        self.columns.iter().map(|(_, expr, _)| expr.clone())
+        self.columns.iter().map(|(_, expr, _)| expr).chain(&self.nulls).cloned()
     }
 
     /// Reads a row's values and writes them down.
@@ -56,9 +59,15 @@ impl<'a> Keeping<'a> {
             out.push(':');
             out.push_str(&value.to_string());
         };
+        let mut null = String::new();
         for (name, _, form) in &self.columns {
-            let value = cells.text()?.map_or(Ok(Value::Null), |cell| value(*form, cell))?;
-            member(name, value);
+            let cell = cells.text()?;
+            null.push(if cell.is_none() { '1' } else { '0' });
+            member(name, cell.map_or(Ok(Value::Null), |cell| value(*form, cell))?);
+        }
+        if self.nulls.is_some() && cells.text()?.as_deref() != Some(null.as_str()) {
+            let message = "the row is too large to be kept whole".to_owned();
+            return Err(StoreError::Refused { message, code: None });
         }
         if let Some(at) = run_after {
             member(RUN_AFTER, Value::from(at.0));
@@ -161,7 +170,7 @@ mod tests {
     fn values_are_kept_so_that_each_says_what_it_is() {
         let names = ["t", "odd", "nul", "bin", "n", "r", "null"];
         let keeping =
-            Keeping { columns: names.iter().map(|name| (*name, String::new(), Form::Tagged)).collect() };
+            Keeping { columns: names.iter().map(|name| (*name, String::new(), Form::Tagged)).collect(), nulls: None };
         let cells = ["t22C3A9", "t61FF", "t6100", "b00FF", "i9007199254740993", "0.1"];
         let mut cells: Vec<Cell> = cells.into_iter().map(|c| Cell::Text(c.to_owned())).collect();
         cells.push(Cell::Null);

@@ -10,7 +10,8 @@
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
-//! | `kept`, `restore`, `recall` | rows as the ledger keeps them, and what undoes a discard or a replay |
+//! | `work` | what a batch asks for, put together from what the adapter says |
+//! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
 
@@ -37,8 +38,10 @@ mod scan;
 mod stats;
 mod steps;
 pub mod target;
+mod undoable;
 mod watch;
 mod witness;
+mod work;
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;

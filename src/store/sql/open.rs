@@ -11,8 +11,9 @@ use super::layout::Layout;
 use super::message::Recipe;
 use super::pace::Pace;
 use super::row::Cells;
-use super::steps::{Fill, expand, own_instants};
+use super::steps::own_instants;
 use super::target::Target;
+use super::undoable::undoable;
 use super::watch::{Axis, Look};
 use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, Way, destination_misfits, fit, pieces};
 use crate::domain::action::Action;
@@ -40,6 +41,11 @@ impl Found {
     /// The table's columns.
     pub(super) fn columns(&self) -> Table {
         self.columns.clone()
+    }
+
+    /// The tables that were seen in its schema.
+    pub(super) fn neighbours(&self) -> Option<&BTreeMap<String, Table>> {
+        self.seen.catalogue.iter().find(|(schema, _)| *schema == self.schema).map(|(_, tables)| tables)
     }
 
     /// Schema and table, as `--store` takes them and pickers show them.
@@ -277,17 +283,7 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
     };
     let mut actions: Vec<(Action, Availability)> =
         Action::ALL.into_iter().filter_map(|a| Some((a, available(verbs.get(a)?)))).collect();
-    let mut undo = |action: Action, way: &dyn Fn() -> Availability| {
-        let done = actions.iter().find(|(a, _)| *a == action.undone_by()).map(|(_, availability)| availability);
-        let availability = match done {
-            Some(Availability::Ready { .. }) => way(),
-            Some(Availability::Disabled(reason)) => Availability::Disabled(reason.clone()),
-            None => Availability::Disabled(format!("this layout has no {}", action.undone_by())),
-        };
-        actions.push((action, availability));
-    };
-    undo(Action::Restore, &|| restorable(verbs.discard.as_ref()));
-    undo(Action::Recall, &|| recallable(layout, found, destination));
+    actions.extend(undoable(layout, found, destination, &actions));
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -301,45 +297,6 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         defers: defers(verbs.replay.as_ref(), destination),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
-    }
-}
-
-/// Whether rows that were discarded can be put back.
-fn restorable(discard: Option<&Verb>) -> Availability {
-    match discard {
-        Some(verb) if verb.archive => Availability::Ready {
-            notes: vec!["The rows come back from the ledger as they were, with their ids.".to_owned()],
-        },
-        _ => Availability::Disabled("a discard of this layout keeps no rows that could be put back".to_owned()),
-    }
-}
-
-/// Whether replayed jobs can be taken back.
-fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Availability {
-    let no = |reason: &str| Availability::Disabled(reason.to_owned());
-    let way = destination.kind();
-    let Some(undo) = layout.spec.verbs.replay.as_ref().and_then(|verb| verb.undo_by(way)) else {
-        return no(match way {
-            Way::Command => "replayed jobs were handed to a command: nobody can take them back from there",
-            Way::Own | Way::Table => "the adapter does not say how a replay is undone",
-        });
-    };
-    let Some(live) = &undo.live else { return Availability::Ready { notes: undo.notes.clone() } };
-    let (name, table) = match destination {
-        Destination::Table(name, table) => (name.clone(), Some(table)),
-        _ => {
-            let name = expand(live.table.get_ref(), &Fill::of(layout, None)).sql;
-            let schema = found.seen.catalogue.iter().find(|(schema, _)| *schema == layout.schema);
-            let quoted = |table: &str| format!("{}.{}", layout.speech.quote(&layout.schema), layout.speech.quote(table));
-            let named = |table: &&String| name == quoted(table) || name.ends_with(&format!(".{table}"));
-            let table = schema.and_then(|(_, tables)| Some(&tables[tables.keys().find(named)?]));
-            (name, table)
-        }
-    };
-    match table.map(|table| destination_misfits(&name, table, &live.columns)) {
-        Some(misfits) if misfits.is_empty() => Availability::Ready { notes: undo.notes.clone() },
-        Some(misfits) => no(&format!("whether a worker has taken a job cannot be seen here: {}", misfits.join("; "))),
-        None => no(&format!("there is no table {name} that replayed jobs could be taken back from")),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::SqlStore;
-use super::apply::{Asker, Attempt, Held, Work, failed, undo, with_all};
+use super::apply::{Asker, Attempt, Held, failed, undo, with_all};
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Statement;
@@ -14,6 +14,7 @@ use super::kept::Kept;
 use super::restore::{kept_of, row_of};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
+use super::work::Work;
 use crate::adapter::{Keep, Kind, Live, Undo};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -92,13 +93,7 @@ impl SqlStore {
     }
 
     /// The jobs whose dead row stands as the replay left it, or that have none.
-    async fn as_left(
-        &self,
-        asker: &mut Asker<'_, '_>,
-        work: &Work<'_>,
-        way: &Undo,
-        ids: &[String],
-    ) -> Result<Found> {
+    async fn as_left(&self, asker: &mut Asker<'_, '_>, work: &Work<'_>, way: &Undo, ids: &[String]) -> Result<Found> {
         let bare = |id: &str| BatchRow { id: id.to_owned(), ..BatchRow::default() };
         if way.when.is_none() {
             return Ok(Found { rows: ids.iter().map(|id| bare(id)).collect(), settled: Vec::new() });

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::SqlStore;
-use super::apply::{Asker, Attempt, Work, failed, undo, with_all};
+use super::apply::{Asker, Attempt, failed, undo, with_all};
 use super::build::Sql;
 use super::dialect::{BatchRow, Place};
 use super::kept::{Keeping, Kept};
 use super::row::Cells;
 use super::steps::{Fill, push};
+use super::work::Work;
 use crate::adapter::{Keep, Kind};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -115,7 +116,8 @@ impl SqlStore {
             let kept = row.kept.as_deref().and_then(Kept::parse).unwrap_or_default();
             let gone: Vec<&str> = kept.names().filter(|name| !targets.contains_key(*name) && kept.has(name)).collect();
             if let [first, ..] = gone[..] {
-                let columns = if gone.len() == 1 { format!("column {first}") } else { format!("columns {}", gone.join(", ")) };
+                let columns =
+                    if gone.len() == 1 { format!("column {first}") } else { format!("columns {}", gone.join(", ")) };
                 let reason = format!("the table has no {columns} any more, and this row has a value there");
                 lost.push((JobId::new(&row.id), failed(&reason)));
                 continue;

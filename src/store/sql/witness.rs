@@ -4,11 +4,11 @@
 //! the batch notes its own before it commits, and an interrupted one is asked about later instead of guessed at.
 
 use super::SqlStore;
-use super::apply::Work;
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Tx;
 use super::row::Cells;
+use super::work::Work;
 use crate::adapter::Step;
 use crate::domain::job::JobId;
 use crate::store::{Budget, Ending, Result, StoreError};

@@ -143,11 +143,7 @@ impl Engine<'_> {
     }
 
     /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.
-    async fn brought_back(
-        &self,
-        ids: &[JobId],
-        states: &HashMap<JobId, State>,
-    ) -> Result<Vec<JobId>, StoreError> {
+    async fn brought_back(&self, ids: &[JobId], states: &HashMap<JobId, State>) -> Result<Vec<JobId>, StoreError> {
         let intent = &self.run.intent;
         if !intent.action.needs_kept() {
             return Ok(Vec::new());

@@ -186,6 +186,12 @@ pub(super) trait Speech: Sync {
     /// The value of a column of `t` as a contract column from which it can be had back exactly.
     fn kept(&self, column: &Column) -> (String, Form);
 
+    /// Which of these columns of `t` are NULL, as a text of 0 and 1; `None` where a value that cannot be written out is an
+    /// error, and not NULL.
+    fn nulls(&self, _columns: &[&Column]) -> Option<String> {
+        None
+    }
+
     /// Binds the text of a kept value and pushes it as the value of a column of this type.
     fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str);
 

@@ -2,9 +2,7 @@
 //! as bytes, beside a comparison that an index serves.
 
 use super::postgres::epoch;
-use super::{
-    BatchColumns, BatchRow, Form, Place, Sort, Speech, WindowShape, batch_json, like, literal, order_by,
-};
+use super::{BatchColumns, BatchRow, Form, Place, Sort, Speech, WindowShape, batch_json, like, literal, order_by};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -194,9 +192,7 @@ impl Speech for Mysql {
             _ => ("VARCHAR(255)", "j.id".to_owned()),
         };
         let mut shown = format!("{id} AS id, j.new_id, j.message");
-        let mut read = format!(
-            "id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]'"
-        );
+        let mut read = format!("id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]'");
         if columns.run_after {
             shown += ", CAST(j.run_after AS DATETIME(6)) AS run_after";
             read += ", run_after VARCHAR(40) PATH '$[3]'";
@@ -243,6 +239,12 @@ impl Speech for Mysql {
             "float" | "double" | "real" => (format!("CONVERT({value} + 0e0 USING utf8mb4)"), Form::Text),
             _ => (format!("CONVERT({value} USING utf8mb4)"), Form::Text),
         }
+    }
+
+    fn nulls(&self, columns: &[&Column]) -> Option<String> {
+        // What does not fit max_allowed_packet is answered with NULL and a warning that nobody hears.
+        let is_null = |column: &&Column| format!("t.{} IS NULL", self.quote(&column.name));
+        Some(format!("CONCAT({})", columns.iter().map(is_null).collect::<Vec<_>>().join(", ")))
     }
 
     fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {

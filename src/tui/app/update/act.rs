@@ -80,7 +80,10 @@ pub fn undo_last(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match model.runner.last.clone() {
         Some((run, action)) => undo_run(model, run, action, now),
         None => {
-            model.complain("nothing was done yet in this console: on the page of runs (L), U undoes an earlier run", now);
+            model.complain(
+                "nothing was done yet in this console: on the page of runs (L), U undoes an earlier run",
+                now,
+            );
             Vec::new()
         }
     }

@@ -80,9 +80,13 @@ static WORDS: &[Word] = &[
     word("reopen", "[all] [REASON]", "Undoes an ignore.", all_values, |m, rest, now| {
         verb(m, Action::Reopen, rest, now)
     }),
-    word("undo", "", "Undoes the last run of this console; `U` on the page of runs undoes any.", no_values, |m, _, now| {
-        Ok(act::undo_last(m, now))
-    }),
+    word(
+        "undo",
+        "",
+        "Undoes the last run of this console; `U` on the page of runs undoes any.",
+        no_values,
+        |m, _, now| Ok(act::undo_last(m, now)),
+    ),
     word(
         "discard",
         "[all] [REASON]",

@@ -39,7 +39,7 @@ pub fn draw(canvas: &mut Canvas<'_>, page: &RunsPage, now: Timestamp) {
     let width = WIDTH.min(usize::from(screen.width));
     let height = (runs.len().max(1) + 3).min(usize::from(screen.height).saturating_sub(1));
     let area = panel::centred(screen, width, height);
-    let mut inside = panel::frame(canvas, area, "Runs: Enter shows the receipt, U undoes", Role::Strong);
+    let mut inside = panel::frame(canvas, area, "Runs: Enter shows the receipt", Role::Strong);
     if runs.is_empty() {
         canvas.row(inside, 0).put(Role::Text, "the ledger has no runs yet");
         return;
