@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dlq_tui::domain::action::{Fate, JobOutcome};
+use dlq_tui::domain::action::{Action, Fate, JobOutcome};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Histogram};
@@ -118,6 +118,16 @@ impl Store for Stopwatch {
 
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         self.store.as_kept(kept, budget)
+    }
+
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        self.store.traced(action, run, ids, budget)
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {

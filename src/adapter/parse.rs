@@ -206,6 +206,7 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
         return Err((None, format!("`verbs.{action}` needs `when`, the condition that a job must still meet")));
     };
     holes(when)?;
+    verb.trace.as_ref().map_or(Ok(()), holes)?;
     if verb.steps.is_empty() && verb.into_table.is_none() && verb.command.is_none() {
         let message = format!("`verbs.{action}` has no `steps`, `into_table` or `command`");
         return Err((Some(when.span().start), message));

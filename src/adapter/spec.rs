@@ -228,6 +228,9 @@ pub struct Verb {
     /// The guard: a condition over `t` that a job must still meet.
     #[serde(default)]
     pub when: Option<Spanned<String>>,
+    /// A condition over `t` that holds once the verb took effect by the run that `{run}` names, where a row shows that.
+    #[serde(default)]
+    pub trace: Option<Spanned<String>>,
     /// Sentences for the plan.
     #[serde(default)]
     pub notes: Vec<String>,

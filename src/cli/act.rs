@@ -9,6 +9,7 @@ use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord};
 use super::{execute, out, undo};
+use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
@@ -32,7 +33,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
         reason: args.reason.clone(),
         options: options(args, action)?,
         limit: args.limit,
-        type_above: opened.confirm_count,
+        thresholds: thresholds(opened, args, action)?,
         now: opened.now,
     };
     let asking =
@@ -118,6 +119,15 @@ fn options(args: &ActArgs, action: Action) -> Result<Options> {
     }
     let pacing = Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) };
     Ok(Options { no_archive: args.no_archive, ..pacing.into() })
+}
+
+/// The thresholds of the config, where the command line does not know better.
+fn thresholds(opened: &Opened, args: &ActArgs, action: Action) -> Result<Thresholds> {
+    if args.max_replays.is_some() && action != Action::Replay {
+        return Err(Fault::usage(format!("--max-replays is for replay: {action} starts no job")).into());
+    }
+    let max_replays = args.max_replays.unwrap_or(opened.thresholds.max_replays);
+    Ok(Thresholds { max_replays, ..opened.thresholds })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

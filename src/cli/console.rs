@@ -65,7 +65,7 @@ fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings 
         mouse: ui.mouse || args.mouse,
         refresh: origin.source.as_ref().and_then(|s| s.refresh).unwrap_or(ui.refresh),
         statement: session.statement_timeout(origin),
-        confirm_count: session.config.thresholds.confirm_count,
+        thresholds: session.config.thresholds,
     }
 }
 

@@ -9,7 +9,7 @@ use super::exit::Fault;
 use super::operator;
 use super::source::{Origin, Session};
 use crate::adapter::Library;
-use crate::config::{ReplayTo, Source};
+use crate::config::{ReplayTo, Source, Thresholds};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobRow};
@@ -36,8 +36,8 @@ pub struct Opened {
     pub now: Timestamp,
     /// The same instant by the source's clock: relative times of filters are resolved against it.
     clock: Timestamp,
-    /// Jobs above which the number must be typed.
-    pub confirm_count: u64,
+    /// From where on a cohort asks for the number, and how often a job may have been replayed.
+    pub thresholds: Thresholds,
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
     redactor: Redactor,
@@ -188,7 +188,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
         desk,
         budget,
         now: Timestamp::now(),
-        confirm_count: session.config.thresholds.confirm_count,
+        thresholds: session.config.thresholds,
         redactor: session.redactor(),
         ledger: session.paths.ledger(),
     })

@@ -27,7 +27,7 @@ pub async fn run(opened: &Opened, args: &UndoArgs) -> Result<Code> {
     let ids = args.ids.iter().cloned().map(JobId::new).collect();
     let ask = Ask {
         reason: args.reason.clone(),
-        type_above: opened.confirm_count,
+        thresholds: opened.thresholds,
         ..Ask::new(Scope::Undo(undone, ids), action, opened.now)
     };
     let asking = Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named: true };

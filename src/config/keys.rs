@@ -67,6 +67,7 @@ struct RawRedaction {
 #[serde(deny_unknown_fields, default)]
 struct RawThresholds {
     confirm_count: Option<u64>,
+    max_replays: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -151,6 +152,7 @@ impl Raw {
             },
             thresholds: RawThresholds {
                 confirm_count: self.thresholds.confirm_count.or(lower.thresholds.confirm_count),
+                max_replays: self.thresholds.max_replays.or(lower.thresholds.max_replays),
             },
             timeouts: RawTimeouts {
                 connect: self.timeouts.connect.or(lower.timeouts.connect),
@@ -181,7 +183,10 @@ impl Raw {
                 allow: self.redaction.allow.unwrap_or_default(),
                 off: self.redaction.off.unwrap_or_default(),
             },
-            thresholds: Thresholds { confirm_count: self.thresholds.confirm_count.unwrap_or(super::CONFIRM_COUNT) },
+            thresholds: Thresholds {
+                confirm_count: self.thresholds.confirm_count.unwrap_or(super::CONFIRM_COUNT),
+                max_replays: self.thresholds.max_replays.unwrap_or(super::MAX_REPLAYS),
+            },
             timeouts: Timeouts {
                 connect: self.timeouts.connect.map_or(timeouts.connect, |s| s.0),
                 statement: self.timeouts.statement.map_or(timeouts.statement, |s| s.0),

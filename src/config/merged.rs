@@ -50,6 +50,7 @@ fn defaults() -> Layers {
         ("redaction.allow", "[]".to_owned()),
         ("redaction.off", "false".to_owned()),
         ("thresholds.confirm_count", thresholds.confirm_count.to_string()),
+        ("thresholds.max_replays", thresholds.max_replays.to_string()),
         ("timeouts.connect", text(timeouts.connect)),
         ("timeouts.statement", text(timeouts.statement)),
     ];

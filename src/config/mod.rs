@@ -23,6 +23,8 @@ use keys::Raw;
 
 /// Jobs above which an action asks for the number to be typed, unless the config says otherwise.
 pub const CONFIRM_COUNT: u64 = 100;
+/// Replays from which on a job is left out of further ones, unless the config or the command line says otherwise.
+pub const MAX_REPLAYS: u64 = 3;
 
 /// Everything that was configured, merged and checked.
 #[derive(Clone, Debug, Default)]
@@ -102,16 +104,18 @@ pub struct Redaction {
     pub off: bool,
 }
 
-/// From where on an action is a big one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// From where on an action is a big one, or one too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// Jobs above which the number must be typed.
     pub confirm_count: u64,
+    /// Replays that a job may have behind it: one that came back so often is left out of a replay.
+    pub max_replays: u64,
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { confirm_count: CONFIRM_COUNT }
+        Self { confirm_count: CONFIRM_COUNT, max_replays: MAX_REPLAYS }
     }
 }
 

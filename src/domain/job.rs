@@ -129,7 +129,8 @@ pub struct JobDetail {
     pub backtrace: Option<Untrusted>,
     /// All other columns, in the layout's order, as text.
     pub metadata: Vec<(String, Option<Untrusted>)>,
-    /// Key by which the same job is known across deaths (the framework's job id, the original id), where there is one.
+    /// By what the same job is known across deaths (the framework's job id, what it says), where there is such a thing;
+    /// as [`super::lineage::kept`].
     pub lineage: Option<Untrusted>,
 }
 

@@ -9,6 +9,7 @@ pub mod fingerprint;
 pub mod histogram;
 pub mod job;
 pub mod json;
+pub mod lineage;
 pub mod notation;
 pub mod options;
 pub mod pacing;

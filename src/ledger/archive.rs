@@ -2,11 +2,15 @@
 
 use futures_util::future::BoxFuture;
 
-use super::error::Result;
+use super::error::{LedgerError, Result};
+use super::home::{Cells, int, rows, text, texts};
 use super::model::RunId;
 use super::open::Ledger;
 use crate::domain::job::JobId;
 use crate::store::Archive;
+
+/// Bytes of rows that go into one statement.
+const AT_ONCE: usize = 1 << 20;
 
 /// The archive of one run, as a store takes it.
 #[derive(Clone, Debug)]
@@ -43,27 +47,23 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be kept: then the rows must not be deleted.
-    pub async fn keep_archive(&self, run: &RunId, rows: &[(JobId, String)]) -> Result<()> {
-        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
-        let seq: i64 = sqlx::query_scalar("SELECT seq FROM runs WHERE id = ?")
-            .bind(&run.0)
-            .fetch_optional(&mut *tx)
-            .await
-            .map_err(|e| self.fault(e))?
-            .ok_or_else(|| super::LedgerError::NoSuchRun(run.0.clone()))?;
-        for (id, row) in rows {
-            sqlx::query(
-                "INSERT INTO archive (run, job_id, row) VALUES (?, ?, ?) \
-                 ON CONFLICT (run, job_id) DO UPDATE SET row = excluded.row",
+    pub async fn keep_archive(&self, run: &RunId, kept: &[(JobId, String)]) -> Result<()> {
+        let mut tx = self.home.begin().await?;
+        let seq = tx.first("SELECT seq FROM {runs} WHERE id = ?1", [text(&run.0)]).await?;
+        let seq = seq.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?.int()?;
+        let mut rest = kept;
+        while !rest.is_empty() {
+            let (chunk, others) = rest.split_at(at_once(rest));
+            let told: Vec<_> = chunk.iter().map(|(id, row)| (id.as_str(), row)).collect();
+            tx.execute(
+                "INSERT INTO {archive} (run, job_id, {row}) SELECT ?1, told.c0, told.c1 FROM {told ?2} WHERE 1 = 1 \
+                 {or_replace_row}",
+                [int(seq), rows(&told)?],
             )
-            .bind(seq)
-            .bind(id.as_str())
-            .bind(row)
-            .execute(&mut *tx)
-            .await
-            .map_err(|e| self.fault(e))?;
+            .await?;
+            rest = others;
         }
-        tx.commit().await.map_err(|e| self.fault(e))
+        tx.commit().await
     }
 
     /// The rows that a run kept of these jobs, each as one JSON text.
@@ -71,15 +71,25 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn archived(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(JobId, String)>> {
-        let rows: Vec<(String, String)> = sqlx::query_as(
-            "SELECT job_id, row FROM archive WHERE run = (SELECT seq FROM runs WHERE id = ?1) \
-             AND job_id IN (SELECT value FROM json_each(?2))",
-        )
-        .bind(&run.0)
-        .bind(super::batches::ids_json(ids))
-        .fetch_all(&self.pool)
-        .await
-        .map_err(|e| self.fault(e))?;
-        Ok(rows.into_iter().map(|(id, row)| (JobId::new(id), row)).collect())
+        let rows = self.home.fetch(
+            "SELECT job_id, {row} FROM {archive} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
+             AND job_id IN (SELECT value FROM {asked ?2})",
+            [text(&run.0), texts(ids.iter().map(JobId::as_str))],
+        );
+        let pair = |row| {
+            let mut row = Cells::of(row);
+            Ok((JobId::new(row.text()?), row.text()?))
+        };
+        rows.await?.into_iter().map(pair).collect()
     }
+}
+
+/// How many of these rows go into one statement: at least one.
+fn at_once(rows: &[(JobId, String)]) -> usize {
+    let mut bytes = 0;
+    let fits = rows.iter().take_while(|(_, row)| {
+        bytes += row.len();
+        bytes <= AT_ONCE
+    });
+    fits.count().max(1)
 }

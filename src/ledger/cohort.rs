@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use super::error::{LedgerError, Result};
+use super::home::{Cells, int, maybe, rows, text};
 use super::id;
 use super::model::{RunId, RunIntent, RunState};
 use super::open::Ledger;
+use super::runs::in_state;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
+use crate::store::sql::engine::Bind;
 
 /// Jobs that go into one statement while freezing.
 const FREEZE_CHUNK: usize = 10_000;
@@ -30,29 +33,29 @@ impl Ledger {
         let options = serde_json::to_string(&intent.options).map_err(|e| LedgerError::Refused(e.to_string()))?;
         for nth in 0..ID_TRIES {
             let id = id::candidate(intent.frozen_at, nth);
-            let made = sqlx::query(
-                "INSERT INTO runs (id, action, state, source, store, filter, resolved, reason, os_user, \
-                 database_user, host, ssh_client, frozen_at, options) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-                 ON CONFLICT (id) DO NOTHING",
-            )
-            .bind(&id)
-            .bind(intent.action.word())
-            .bind(RunState::Freezing.word())
-            .bind(&intent.source)
-            .bind(&intent.store)
-            .bind(&intent.filter)
-            .bind(&intent.resolved)
-            .bind(&intent.reason)
-            .bind(&operator.user)
-            .bind(&operator.database_user)
-            .bind(&operator.host)
-            .bind(&operator.ssh_client)
-            .bind(intent.frozen_at.0)
-            .bind(&options)
-            .execute(&self.pool)
-            .await
-            .map_err(|e| self.fault(e))?;
-            if made.rows_affected() == 1 {
+            let binds = [
+                text(&id),
+                text(intent.action.word()),
+                text(RunState::Freezing.word()),
+                text(&intent.source),
+                text(&intent.store),
+                text(&intent.filter),
+                text(&intent.resolved),
+                maybe(intent.reason.as_deref()),
+                text(&operator.user),
+                text(&operator.database_user),
+                text(&operator.host),
+                maybe(operator.ssh_client.as_deref()),
+                int(intent.frozen_at.0),
+                text(&options),
+            ];
+            let made = self.home.execute(
+                "{insert_new} INTO {runs} (id, action, state, source, store, filter, resolved, reason, os_user, \
+                 database_user, host, ssh_client, frozen_at, options) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) {unless_known}",
+                binds,
+            );
+            if made.await? == 1 {
                 return Ok(RunId(id));
             }
         }
@@ -64,21 +67,20 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::create_run`]; [`LedgerError::WrongState`] once the run is sealed.
     pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<()> {
-        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
-        let seq = self.in_state(&mut tx, run, &[RunState::Freezing], "added to").await?;
+        let mut tx = self.home.begin().await?;
+        let seq = in_state(&mut tx, run, &[RunState::Freezing], "added to").await?;
+        let mut last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
         for chunk in jobs.chunks(FREEZE_CHUNK) {
-            sqlx::query(
-                "INSERT INTO run_jobs (run, ord, job_id, error_class, job_class, died_at, state, native) \
-                 SELECT ?1, key + 1 + (SELECT coalesce(max(ord), 0) FROM run_jobs WHERE run = ?1), value ->> 0, \
-                 value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?2)",
+            tx.execute(
+                "INSERT INTO {run_jobs} (run, ord, job_id, error_class, job_class, died_at, state, native, lineage, \
+                 successor, replays) SELECT ?1, ?3 + told.nth, told.c0, told.c1, told.c2, CAST(told.c3 AS {bigint}), \
+                 told.c4, told.c5, told.c6, told.c7, CAST(told.c8 AS {bigint}) FROM {told ?2}",
+                [int(seq), frozen_rows(chunk)?, int(last)],
             )
-            .bind(seq)
-            .bind(frozen_json(chunk))
-            .execute(&mut *tx)
-            .await
-            .map_err(|e| self.fault(e))?;
+            .await?;
+            last += chunk.len() as i64;
         }
-        tx.commit().await.map_err(|e| self.fault(e))
+        tx.commit().await
     }
 
     /// Closes the cohort: each job is in it once, and it is `planned` from here on. Returns how many jobs it has.
@@ -86,26 +88,22 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::freeze_jobs`].
     pub async fn seal(&self, run: &RunId) -> Result<u64> {
-        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
-        let seq = self.in_state(&mut tx, run, &[RunState::Freezing], "sealed").await?;
-        sqlx::query(
-            "DELETE FROM run_jobs WHERE run = ?1 AND ord IN (SELECT ord FROM (SELECT ord, \
-             row_number() OVER (PARTITION BY job_id ORDER BY ord) AS nth FROM run_jobs WHERE run = ?1) WHERE nth > 1)",
+        let mut tx = self.home.begin().await?;
+        let seq = in_state(&mut tx, run, &[RunState::Freezing], "sealed").await?;
+        tx.execute(
+            "DELETE FROM {run_jobs} WHERE run = ?1 AND ord IN (SELECT ord FROM (SELECT ord, \
+             row_number() OVER (PARTITION BY job_id ORDER BY ord) AS nth FROM {run_jobs} WHERE run = ?1) AS counted \
+             WHERE nth > 1)",
+            [int(seq)],
         )
-        .bind(seq)
-        .execute(&mut *tx)
-        .await
-        .map_err(|e| self.fault(e))?;
-        let planned: i64 = sqlx::query_scalar(
-            "UPDATE runs SET state = ?2, planned = (SELECT count(*) FROM run_jobs WHERE run = ?1) \
-             WHERE seq = ?1 RETURNING planned",
+        .await?;
+        let planned = tx.number("SELECT count(*) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
+        tx.execute(
+            "UPDATE {runs} SET state = ?2, planned = ?3 WHERE seq = ?1",
+            [int(seq), text(RunState::Planned.word()), int(planned)],
         )
-        .bind(seq)
-        .bind(RunState::Planned.word())
-        .fetch_one(&mut *tx)
-        .await
-        .map_err(|e| self.fault(e))?;
-        tx.commit().await.map_err(|e| self.fault(e))?;
+        .await?;
+        tx.commit().await?;
         Ok(u64::try_from(planned).unwrap_or_default())
     }
 
@@ -114,29 +112,22 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::freeze_jobs`]; [`LedgerError::WrongState`] once it was started.
     pub async fn dismiss(&self, run: &RunId, now: Timestamp) -> Result<()> {
-        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let mut tx = self.home.begin().await?;
         let open = [RunState::Freezing, RunState::Planned, RunState::Dismissed];
-        let seq = self.in_state(&mut tx, run, &open, "dismissed").await?;
-        sqlx::query("UPDATE runs SET state = ?2, ended_at = ?3 WHERE seq = ?1")
-            .bind(seq)
-            .bind(RunState::Dismissed.word())
-            .bind(now.0)
-            .execute(&mut *tx)
-            .await
-            .map_err(|e| self.fault(e))?;
-        tx.commit().await.map_err(|e| self.fault(e))?;
+        let seq = in_state(&mut tx, run, &open, "dismissed").await?;
+        tx.execute(
+            "UPDATE {runs} SET state = ?2, ended_at = ?3 WHERE seq = ?1",
+            [int(seq), text(RunState::Dismissed.word()), int(now.0)],
+        )
+        .await?;
+        tx.commit().await?;
         loop {
-            let gone = sqlx::query(
-                "DELETE FROM run_jobs WHERE run = ?1 AND ord < ?2 + (SELECT min(ord) FROM run_jobs WHERE run = ?1)",
-            )
-            .bind(seq)
-            .bind(FORGET_CHUNK)
-            .execute(&self.pool)
-            .await
-            .map_err(|e| self.fault(e))?;
-            if gone.rows_affected() == 0 {
-                return Ok(());
-            }
+            let mut tx = self.home.begin().await?;
+            let first = tx.first("SELECT min(ord) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
+            let Some(first) = first.map(|mut row| row.maybe_int()).transpose()?.flatten() else { return Ok(()) };
+            let beyond = int(first + FORGET_CHUNK);
+            tx.execute("DELETE FROM {run_jobs} WHERE run = ?1 AND ord < ?2", [int(seq), beyond]).await?;
+            tx.commit().await?;
         }
     }
 
@@ -145,14 +136,13 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be kept.
     pub async fn dismiss_abandoned(&self, now: Timestamp) -> Result<()> {
-        let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM runs WHERE state = ? AND frozen_at < ?")
-            .bind(RunState::Freezing.word())
-            .bind(now.before(ABANDONED).0)
-            .fetch_all(&self.pool)
-            .await
-            .map_err(|e| self.fault(e))?;
-        for run in ids.into_iter().map(RunId) {
-            if !self.is_held(&run) {
+        let rows = self.home.fetch(
+            "SELECT id FROM {runs} WHERE state = ?1 AND frozen_at < ?2",
+            [text(RunState::Freezing.word()), int(now.before(ABANDONED).0)],
+        );
+        for row in rows.await? {
+            let run = RunId(Cells::of(row).text()?);
+            if !self.is_held(&run).await? {
                 self.dismiss(&run, now).await?;
             }
         }
@@ -160,10 +150,10 @@ impl Ledger {
     }
 }
 
-/// Jobs as one bound value: an array of `[id, error class, job class, time of death, state, native word]`.
-fn frozen_json(jobs: &[Frozen]) -> String {
+/// Jobs as one value, in the order of the columns that [`Ledger::freeze_jobs`] writes.
+fn frozen_rows(jobs: &[Frozen]) -> Result<Bind> {
     let head = |text: &str| text.chars().take(CLASS_HEAD).collect::<String>();
-    let rows: Vec<_> = jobs
+    let told: Vec<_> = jobs
         .iter()
         .map(|job| {
             (
@@ -173,8 +163,11 @@ fn frozen_json(jobs: &[Frozen]) -> String {
                 job.at.map(|at| at.0),
                 job.state.word(),
                 job.native.as_ref().map(|word| word.exact()),
+                job.lineage.as_deref(),
+                job.successor.as_deref(),
+                job.replays,
             )
         })
         .collect();
-    serde_json::to_string(&rows).unwrap_or_default()
+    rows(&told)
 }

@@ -33,14 +33,30 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError::Held`] while another process (or another task of this one) executes it.
-    pub fn hold(&self, run: &RunId) -> Result<Hold> {
+    pub async fn hold(&self, run: &RunId) -> Result<Hold> {
+        self.hold_file(run)
+    }
+
+    /// Whether some process executes the run at this moment. A run in state `running` that nobody holds was left by a
+    /// crash.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn is_held(&self, run: &RunId) -> Result<bool> {
+        let looked = self.lock_path(run).map(|path| File::open(path).map(|file| file.try_lock_shared()));
+        Ok(matches!(looked, Some(Ok(Err(TryLockError::WouldBlock)))))
+    }
+
+    fn hold_file(&self, run: &RunId) -> Result<Hold> {
         let unusable = |path: &Path, e: &io::Error| LedgerError::Unusable {
             place: path.display().to_string(),
             reason: e.to_string(),
         };
-        let folder = self.holds();
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| unusable(&folder, &e))?;
-        let path = self.hold_file(run);
+        let nowhere = || LedgerError::Refused("this record is in no file".into());
+        let path = self.lock_path(run).ok_or_else(nowhere)?;
+        if let Some(folder) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| unusable(folder, &e))?;
+        }
         for _ in 0..LOOKS {
             match lock(&path) {
                 Ok(Some(locked)) => return Ok(Hold { path, _locked: locked }),
@@ -51,16 +67,9 @@ impl Ledger {
         Err(LedgerError::Held(run.0.clone()))
     }
 
-    /// Whether some process executes the run at this moment. A run in state `running` that nobody holds was left by a
-    /// crash.
-    pub fn is_held(&self, run: &RunId) -> bool {
-        let looked = File::open(self.hold_file(run)).map(|file| file.try_lock_shared());
-        matches!(looked, Ok(Err(TryLockError::WouldBlock)))
-    }
-
-    fn hold_file(&self, run: &RunId) -> PathBuf {
+    fn lock_path(&self, run: &RunId) -> Option<PathBuf> {
         let name: String = run.0.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        self.holds().join(name)
+        Some(self.holds()?.join(name))
     }
 }
 

@@ -8,12 +8,15 @@ mod batches;
 mod cohort;
 mod error;
 mod hold;
+mod home;
 mod id;
 mod jobs;
 mod model;
 mod open;
+mod replays;
 mod runs;
 mod tally;
+mod text;
 mod undo;
 mod witness;
 
@@ -23,6 +26,7 @@ pub use error::{LedgerError, Result};
 pub use hold::Hold;
 pub use model::*;
 pub use open::Ledger;
+pub use replays::Known;
 pub use witness::LedgerWitness;
 
 #[cfg(test)]

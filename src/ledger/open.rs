@@ -1,187 +1,46 @@
-//! Opening the file: folder and file private to the operator, schema brought up to date, faults as sentences.
+//! The record as everything above sees it, wherever it is kept.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
-use sqlx::SqlSafeStr;
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use super::error::Result;
+use super::home::Home;
 
-use super::error::{LedgerError, Result};
-
-/// How long a statement waits for another process that is writing.
-const BUSY: Duration = Duration::from_secs(10);
-/// Page cache of a connection in KiB: enough that freezing a million ids does not read its index back.
-const CACHE_KIB: &str = "-65536";
-/// Times that bringing the schema up to date is tried: two processes may find the file new at the same moment.
-const MIGRATION_TRIES: u32 = 10;
-
-/// The record of runs in a local SQLite file; cheap to clone, shared by every process of the operator.
+/// The record of runs; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    pub(super) pool: SqlitePool,
-    path: Arc<Path>,
+    pub(super) home: Home,
 }
 
 impl Ledger {
     /// Opens the file at `path`, and makes it and its folder (mode 0600 and 0700) where they are missing.
     ///
     /// # Errors
-    /// [`LedgerError::Unusable`] when the file cannot be made, read, written, or is no ledger.
+    /// [`super::LedgerError::Unusable`] when the file cannot be made, read, written, or is no ledger.
     pub async fn open(path: &Path) -> Result<Self> {
-        let unusable = |reason: String| LedgerError::Unusable { place: path.display().to_string(), reason };
-        if !path.exists() {
-            // Where this fails, what follows makes the file in its place or says why it cannot.
-            drop(make_new(path).await);
-        }
-        make_private(path).map_err(|e| unusable(e.to_string()))?;
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(false)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY)
-            .pragma("cache_size", CACHE_KIB);
-        let pool = SqlitePoolOptions::new()
-            .max_connections(3)
-            .acquire_timeout(BUSY)
-            .connect_with(options)
-            .await
-            .map_err(|e| unusable(sentence(&e)))?;
-        migrate(&pool).await.map_err(unusable)?;
-        Ok(Self { pool, path: path.into() })
+        Ok(Self { home: Home::file(path).await? })
     }
 
-    /// Where the file is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Where the file is, where the record is in one.
+    pub fn path(&self) -> Option<&Path> {
+        self.home.path()
     }
 
-    /// Closes the file once running calls have ended.
+    /// Closes the record once running calls have ended.
     pub async fn close(&self) {
-        self.pool.close().await;
+        self.home.close().await;
     }
 
     /// Lets the file grow no further than `pages`, or than it is: a disk that is full.
     #[cfg(test)]
     pub(crate) async fn limit_pages(&self, pages: u32) {
-        // Each connection has a limit of its own.
-        let mut held = Vec::new();
-        for _ in 0..self.pool.options().get_max_connections() {
-            let mut connection = self.pool.acquire().await.unwrap();
-            let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
-            sqlx::query(limit).execute(&mut *connection).await.unwrap();
-            held.push(connection);
-        }
+        self.home.as_file().limit_pages(pages).await;
     }
 
-    /// The folder in which processes hold the runs that they execute.
-    pub(super) fn holds(&self) -> PathBuf {
-        let mut name = self.path.file_name().unwrap_or_default().to_os_string();
+    /// The folder in which processes hold the runs of a file that they execute.
+    pub(super) fn holds(&self) -> Option<PathBuf> {
+        let path = self.path()?;
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(".holds");
-        self.path.with_file_name(name)
-    }
-
-    /// The sentence for a failed statement: whether the file as a whole can no longer be used, or only this was refused.
-    pub(super) fn fault(&self, error: sqlx::Error) -> LedgerError {
-        if unusable_code(&error) {
-            return LedgerError::Unusable { place: self.path.display().to_string(), reason: sentence(&error) };
-        }
-        LedgerError::Refused(sentence(&error))
-    }
-}
-
-/// Makes the file beside its place, and puts it there when it is whole: SQLite by itself waits for the disk eight times
-/// over a file that has nothing in it yet, while somebody waits for the console.
-async fn make_new(path: &Path) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let folder = make_folder(path)?.unwrap_or(Path::new("."));
-    // Private from the start.
-    let file = tempfile::Builder::new().prefix(".ledger-").tempfile_in(folder)?;
-    let options = SqliteConnectOptions::new()
-        .filename(file.path())
-        .journal_mode(SqliteJournalMode::Memory)
-        .synchronous(SqliteSynchronous::Off);
-    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
-    let made = async {
-        migrations().run(&pool).await?;
-        sqlx::query("PRAGMA journal_mode = WAL").execute(&pool).await?;
-        Ok::<_, sqlx::Error>(())
-    }
-    .await;
-    // Takes the log along.
-    pool.close().await;
-    made?;
-    file.as_file().sync_all()?;
-    // Whoever was quicker has made the same.
-    file.persist_noclobber(path)?;
-    std::fs::File::open(folder)?.sync_all()?;
-    Ok(())
-}
-
-/// Makes the folder that a file is to be in, private to the operator.
-fn make_folder(path: &Path) -> io::Result<Option<&Path>> {
-    let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
-    if let Some(folder) = folder {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    Ok(folder)
-}
-
-/// Makes the file so that SQLite, which gives its side files the mode of the main one, keeps all of them private.
-pub(super) fn make_private(path: &Path) -> io::Result<()> {
-    make_folder(path)?;
-    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
-    if file.metadata()?.permissions().mode() & 0o077 != 0 {
-        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    }
-    Ok(())
-}
-
-fn migrations() -> Migrator {
-    let migration = |no, name: &'static str, sql: &'static str| {
-        Migration::new(no, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    };
-    Migrator::with_migrations(vec![
-        migration(1, "runs", include_str!("../../migrations/ledger/sqlite/0001_runs.sql")),
-        migration(2, "transactions", include_str!("../../migrations/ledger/sqlite/0002_transactions.sql")),
-        migration(3, "options", include_str!("../../migrations/ledger/sqlite/0003_options.sql")),
-        migration(4, "native", include_str!("../../migrations/ledger/sqlite/0004_native.sql")),
-    ])
-}
-
-async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
-    let migrations = migrations();
-    let mut tried = 0;
-    loop {
-        let Err(error) = migrations.run(pool).await else { return Ok(()) };
-        tried += 1;
-        if tried >= MIGRATION_TRIES {
-            return Err(error.to_string());
-        }
-        tokio::time::sleep(Duration::from_millis(20 * u64::from(tried))).await;
-    }
-}
-
-/// Whether SQLite says that the file or its disk is at fault, and not the statement.
-fn unusable_code(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(e) => {
-            let extended: i32 = e.code().and_then(|c| c.parse().ok()).unwrap_or_default();
-            // PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
-            matches!(extended & 0xff, 3 | 5 | 8 | 10 | 11 | 13 | 14 | 26)
-        }
-        _ => false,
-    }
-}
-
-fn sentence(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(e) => e.message().to_owned(),
-        other => other.to_string(),
+        Some(path.with_file_name(name))
     }
 }

@@ -1,15 +1,24 @@
 //! Runs: led from state to state, and read back.
 
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use std::collections::HashMap;
 
 use super::error::{LedgerError, Result};
+use super::home::{Cells, Tx, int, limit, text};
 use super::model::{Operator, Run, RunId, RunIntent, RunState, Tally};
 use super::open::Ledger;
 use super::tally;
 use crate::domain::action::Action;
 use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
+use crate::store::sql::engine::Bind;
+
+/// What is read of a run, in the order of [`Head::decode`].
+const HEAD: &str = "r.seq, r.id, r.action, r.source, r.store, r.filter, r.resolved, r.reason, r.os_user, r.database_user, \
+                    r.host, r.ssh_client, r.options, r.frozen_at, r.state, r.started_at, r.ended_at, r.planned";
+/// The run of an id.
+const ONE: &str = "SELECT seq FROM {runs} WHERE id = ?1";
+/// The latest runs.
+const LATEST: &str = "SELECT seq FROM {runs} ORDER BY seq DESC LIMIT ?1";
 
 impl Ledger {
     /// Marks a confirmed, stopped or crashed run as running. The caller has the [`super::Hold`] of it.
@@ -17,20 +26,16 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::freeze_jobs`]; [`LedgerError::WrongState`] for a run that ended or was dismissed.
     pub async fn start(&self, run: &RunId, now: Timestamp) -> Result<()> {
-        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let mut tx = self.home.begin().await?;
         let open = [RunState::Planned, RunState::Stopped, RunState::Running];
-        let seq = self.in_state(&mut tx, run, &open, "started").await?;
-        sqlx::query(
-            "UPDATE runs SET state = ?2, started_at = coalesce(started_at, ?3), ended_at = NULL WHERE seq = ?1",
+        let seq = in_state(&mut tx, run, &open, "started").await?;
+        tx.execute(
+            "UPDATE {runs} SET state = ?2, started_at = coalesce(started_at, ?3), ended_at = NULL WHERE seq = ?1",
+            [int(seq), text(RunState::Running.word()), int(now.0)],
         )
-        .bind(seq)
-        .bind(RunState::Running.word())
-        .bind(now.0)
-        .execute(&mut *tx)
-        .await
-        .map_err(|e| self.fault(e))?;
-        tally::forget(&mut tx, seq).await.map_err(|e| self.fault(e))?;
-        tx.commit().await.map_err(|e| self.fault(e))
+        .await?;
+        tally::forget(&mut tx, seq).await?;
+        tx.commit().await
     }
 
     /// Ends an execution: `finished` when every planned job has an outcome, otherwise `stopped`, to be resumed.
@@ -38,20 +43,18 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::freeze_jobs`].
     pub async fn end(&self, run: &RunId, now: Timestamp) -> Result<Run> {
-        let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
-        let seq = self.in_state(&mut tx, run, &[RunState::Running], "ended").await?;
-        let tally = tally::count(&mut tx, seq).await.map_err(|e| self.fault(e))?;
+        let mut tx = self.home.begin().await?;
+        let seq = in_state(&mut tx, run, &[RunState::Running], "ended").await?;
+        let tally = tally::count(&mut tx, seq).await?;
         let open = tally.not_started + tally.in_doubt > 0;
         let state = if open { RunState::Stopped } else { RunState::Finished };
-        tally::keep(&mut tx, seq).await.map_err(|e| self.fault(e))?;
-        sqlx::query("UPDATE runs SET state = ?2, ended_at = ?3 WHERE seq = ?1")
-            .bind(seq)
-            .bind(state.word())
-            .bind(now.0)
-            .execute(&mut *tx)
-            .await
-            .map_err(|e| self.fault(e))?;
-        tx.commit().await.map_err(|e| self.fault(e))?;
+        tally::keep(&mut tx, seq).await?;
+        tx.execute(
+            "UPDATE {runs} SET state = ?2, ended_at = ?3 WHERE seq = ?1",
+            [int(seq), text(state.word()), int(now.0)],
+        )
+        .await?;
+        tx.commit().await?;
         self.run(run).await
     }
 
@@ -60,32 +63,16 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::NoSuchRun`], or when the record cannot be read.
     pub async fn run(&self, run: &RunId) -> Result<Run> {
-        let mut tx = self.pool.begin().await.map_err(|e| self.fault(e))?;
-        let row = sqlx::query("SELECT * FROM runs WHERE id = ?")
-            .bind(&run.0)
-            .fetch_optional(&mut *tx)
-            .await
-            .map_err(|e| self.fault(e))?
-            .ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
-        self.read(&mut tx, &row).await
+        let found = self.selected(ONE, text(&run.0)).await?.pop();
+        found.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))
     }
 
     /// The latest runs, newest first.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn runs(&self, limit: usize) -> Result<Vec<Run>> {
-        let mut tx = self.pool.begin().await.map_err(|e| self.fault(e))?;
-        let rows = sqlx::query("SELECT * FROM runs ORDER BY seq DESC LIMIT ?")
-            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-            .fetch_all(&mut *tx)
-            .await
-            .map_err(|e| self.fault(e))?;
-        let mut runs = Vec::with_capacity(rows.len());
-        for row in &rows {
-            runs.push(self.read(&mut tx, row).await?);
-        }
-        Ok(runs)
+    pub async fn runs(&self, n: usize) -> Result<Vec<Run>> {
+        self.selected(LATEST, limit(n)).await
     }
 
     /// What became of a run's jobs so far; the parts add up to what was planned.
@@ -96,39 +83,33 @@ impl Ledger {
         Ok(self.run(run).await?.tally)
     }
 
-    /// The run's key, if its state is one of `allowed`.
-    pub(super) async fn in_state(
-        &self,
-        tx: &mut SqliteConnection,
-        run: &RunId,
-        allowed: &[RunState],
-        asked: &'static str,
-    ) -> Result<i64> {
-        let row = sqlx::query("SELECT seq, state FROM runs WHERE id = ?")
-            .bind(&run.0)
-            .fetch_optional(tx)
-            .await
-            .map_err(|e| self.fault(e))?
-            .ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
-        let word: String = row.try_get("state").map_err(|e| self.fault(e))?;
-        if !allowed.iter().any(|state| state.word() == word) {
-            return Err(LedgerError::WrongState { run: run.0.clone(), state: word, asked });
+    /// Runs that a statement selects by their key, newest first, with their sums, as of one moment.
+    async fn selected(&self, which: &str, value: Bind) -> Result<Vec<Run>> {
+        let say = |sql: String| self.home.say(&sql, [value.clone()]);
+        let heads = format!(
+            "SELECT {HEAD} FROM ({which}) AS chosen {{join}} {{runs}} AS r ON r.seq = chosen.seq ORDER BY r.seq DESC"
+        );
+        let statements = [say(heads), say(tally::kept_of(which)), say(tally::counted_of(which))];
+        let mut results = self.home.read(&statements).await?.into_iter();
+        let heads = results.next().unwrap_or_default();
+        let mut sums: HashMap<i64, Tally> = HashMap::new();
+        for row in results.flatten() {
+            let mut cells = Cells::of(row);
+            tally::add(sums.entry(cells.int()?).or_default(), &mut cells)?;
         }
-        row.try_get("seq").map_err(|e| self.fault(e))
+        heads.into_iter().map(|row| Head::decode(&mut Cells::of(row)).map(|head| head.with(&mut sums))).collect()
     }
+}
 
-    async fn read(&self, tx: &mut SqliteConnection, row: &SqliteRow) -> Result<Run> {
-        let head = Head::decode(row).map_err(|e| self.fault(e))?;
-        let tally = tally::of(tx, head.seq, head.state, head.planned).await.map_err(|e| self.fault(e))?;
-        Ok(Run {
-            id: head.id,
-            intent: head.intent,
-            state: head.state,
-            started_at: head.started_at,
-            ended_at: head.ended_at,
-            tally,
-        })
+/// The run's key, if its state is one of `allowed`.
+pub(super) async fn in_state(tx: &mut Tx<'_>, run: &RunId, allowed: &[RunState], asked: &'static str) -> Result<i64> {
+    let row = tx.first("SELECT seq, state FROM {runs} WHERE id = ?1{lock}", [text(&run.0)]).await?;
+    let mut row = row.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
+    let (seq, word) = (row.int()?, row.text()?);
+    if !allowed.iter().any(|state| state.word() == word) {
+        return Err(LedgerError::WrongState { run: run.0.clone(), state: word, asked });
     }
+    Ok(seq)
 }
 
 /// A row of `runs`.
@@ -143,46 +124,51 @@ struct Head {
 }
 
 impl Head {
-    fn decode(row: &SqliteRow) -> sqlx::Result<Self> {
-        let action: String = row.try_get("action")?;
-        let state: String = row.try_get("state")?;
-        let unknown = |word: &str| sqlx::Error::Decode(format!("`{word}` is of a later version").into());
+    fn decode(row: &mut Cells) -> Result<Self> {
+        let unknown = |word: &str| LedgerError::Refused(format!("`{word}` is of a later version"));
+        let (seq, id, action) = (row.int()?, RunId(row.text()?), row.text()?);
+        let intent = RunIntent {
+            action: Action::from_word(&action).ok_or_else(|| unknown(&action))?,
+            source: row.text()?,
+            store: row.text()?,
+            filter: row.text()?,
+            resolved: row.text()?,
+            reason: row.maybe_text()?,
+            operator: operator(row)?,
+            options: options(row.maybe_text()?)?,
+            frozen_at: Timestamp(row.int()?),
+        };
+        let state = row.text()?;
         Ok(Self {
-            seq: row.try_get("seq")?,
-            id: RunId(row.try_get("id")?),
-            intent: RunIntent {
-                action: Action::from_word(&action).ok_or_else(|| unknown(&action))?,
-                source: row.try_get("source")?,
-                store: row.try_get("store")?,
-                filter: row.try_get("filter")?,
-                resolved: row.try_get("resolved")?,
-                reason: row.try_get("reason")?,
-                operator: operator(row)?,
-                options: options(row.try_get("options")?)?,
-                frozen_at: Timestamp(row.try_get("frozen_at")?),
-            },
+            seq,
+            id,
+            intent,
             state: RunState::from_word(&state).ok_or_else(|| unknown(&state))?,
-            started_at: row.try_get::<Option<i64>, _>("started_at")?.map(Timestamp),
-            ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(Timestamp),
-            planned: u64::try_from(row.try_get::<i64, _>("planned")?).unwrap_or_default(),
+            started_at: row.maybe_int()?.map(Timestamp),
+            ended_at: row.maybe_int()?.map(Timestamp),
+            planned: row.count()?,
         })
+    }
+
+    fn with(self, sums: &mut HashMap<i64, Tally>) -> Run {
+        let Self { seq, id, intent, state, started_at, ended_at, planned } = self;
+        let tally = match state {
+            RunState::Planned | RunState::Dismissed => Tally { planned, not_started: planned, ..Tally::default() },
+            _ => sums.remove(&seq).map(tally::shortened).unwrap_or_default(),
+        };
+        Run { id, intent, state, started_at, ended_at, tally }
     }
 }
 
 /// The options of a run as they are kept; runs of earlier versions have none.
-fn options(kept: Option<String>) -> sqlx::Result<Options> {
+fn options(kept: Option<String>) -> Result<Options> {
     match kept {
-        Some(text) => serde_json::from_str(&text).map_err(|e| sqlx::Error::Decode(Box::new(e))),
+        Some(text) => serde_json::from_str(&text).map_err(|e| LedgerError::Refused(e.to_string())),
         None => Ok(Options::default()),
     }
 }
 
-/// Who acted, out of a row that has the columns of `runs`.
-pub(super) fn operator(row: &SqliteRow) -> sqlx::Result<Operator> {
-    Ok(Operator {
-        user: row.try_get("os_user")?,
-        database_user: row.try_get("database_user")?,
-        host: row.try_get("host")?,
-        ssh_client: row.try_get("ssh_client")?,
-    })
+/// Who acted: the four columns of `runs`, in this order.
+pub(super) fn operator(row: &mut Cells) -> Result<Operator> {
+    Ok(Operator { user: row.text()?, database_user: row.text()?, host: row.text()?, ssh_client: row.maybe_text()? })
 }

@@ -1,9 +1,8 @@
 //! The sums of a run, read so that they cannot fail to add up: `planned` is made of the parts, never beside them.
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
-use super::model::{RunState, Tally};
+use super::error::{LedgerError, Result};
+use super::home::{Cells, Tx, int};
+use super::model::Tally;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::text::Untrusted;
 
@@ -22,73 +21,78 @@ const REASON_HEAD: usize = 120;
 /// What the rest of the reasons is called.
 const OTHER_REASONS: &str = "other reasons";
 
-/// The sums of a run, counted or as they were kept when its execution ended.
-pub(super) async fn of(tx: &mut SqliteConnection, run: i64, state: RunState, planned: u64) -> sqlx::Result<Tally> {
-    match state {
-        RunState::Planned | RunState::Dismissed => Ok(Tally { planned, not_started: planned, ..Tally::default() }),
-        RunState::Freezing | RunState::Running => count(tx, run).await,
-        RunState::Stopped | RunState::Finished => {
-            sum(tx, "SELECT outcome, reason, n FROM run_tallies WHERE run = ? ORDER BY n DESC, reason", run).await
-        }
-    }
-}
-
 /// Counts the jobs of a run.
-pub(super) async fn count(tx: &mut SqliteConnection, run: i64) -> sqlx::Result<Tally> {
-    sum(tx, COUNT, run).await
+pub(super) async fn count(tx: &mut Tx<'_>, run: i64) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for row in tx.fetch(&format!("{} ORDER BY 3 DESC, 2", counted("WHERE j.run = ?1", "")), [int(run)]).await? {
+        add(&mut tally, &mut Cells::of(row))?;
+    }
+    Ok(shortened(tally))
 }
 
 /// Keeps the sums of a run whose execution ends.
-pub(super) async fn keep(tx: &mut SqliteConnection, run: i64) -> sqlx::Result<()> {
+pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<()> {
     forget(tx, run).await?;
-    sqlx::query(KEEP).bind(run).execute(tx).await?;
-    Ok(())
+    let counted = counted("WHERE j.run = ?1", "");
+    let keep = format!(
+        "INSERT INTO {{run_tallies}} (run, outcome, reason, n) \
+         SELECT ?1, s.outcome, s.reason, s.n FROM ({counted}) AS s"
+    );
+    tx.execute(&keep, [int(run)]).await.map(drop)
 }
 
 /// Drops the kept sums of a run that is executed again.
-pub(super) async fn forget(tx: &mut SqliteConnection, run: i64) -> sqlx::Result<()> {
-    sqlx::query("DELETE FROM run_tallies WHERE run = ?").bind(run).execute(tx).await?;
-    Ok(())
+pub(super) async fn forget(tx: &mut Tx<'_>, run: i64) -> Result<()> {
+    tx.execute("DELETE FROM {run_tallies} WHERE run = ?1", [int(run)]).await.map(drop)
+}
+
+/// The kept sums of the runs that `which` selects by their key, each led by that.
+pub(super) fn kept_of(which: &str) -> String {
+    format!(
+        "SELECT t.run, t.outcome, t.reason, t.n FROM ({which}) AS chosen {{join}} {{runs}} AS r ON r.seq = chosen.seq \
+         AND r.state IN ('stopped', 'finished') {{join}} {{run_tallies}} AS t ON t.run = r.seq ORDER BY t.n DESC, t.reason"
+    )
+}
+
+/// The jobs, counted, of those runs that `which` selects by their key and that are not at rest, each led by that.
+pub(super) fn counted_of(which: &str) -> String {
+    let open = format!(
+        "FROM ({which}) AS chosen {{join}} {{runs}} AS r ON r.seq = chosen.seq AND r.state IN ('freezing', 'running') \
+         {{join}} {{run_jobs}} AS j ON j.run = r.seq"
+    );
+    format!("{} ORDER BY 4 DESC, 3", counted(&open, "j.run, "))
 }
 
 /// Failures are told apart by the first words of their reason; how a done job was found done is no part of the sums.
-macro_rules! counted {
-    ($run:literal) => {
-        concat!(
-            "SELECT CASE WHEN batch IS NULL THEN 'not started' ELSE coalesce(outcome, 'in doubt') END AS outcome, ",
-            "CASE WHEN outcome IN ('skipped', 'failed') THEN substr(coalesce(reason, ''), 1, 120) ELSE '' END AS reason, ",
-            "count(*) AS n FROM run_jobs WHERE run = ",
-            $run,
-            " GROUP BY 1, 2"
-        )
-    };
+fn counted(which: &str, lead: &str) -> String {
+    let from = if lead.is_empty() { "FROM {run_jobs} AS j " } else { "" };
+    let by = if lead.is_empty() { "1, 2" } else { "1, 2, 3" };
+    format!(
+        "SELECT {lead}CASE WHEN j.batch IS NULL THEN 'not started' ELSE coalesce(j.outcome, 'in doubt') END AS outcome, \
+         CASE WHEN j.outcome IN ('skipped', 'failed') THEN substr(coalesce(j.reason, ''), 1, 120) ELSE '' END AS reason, \
+         count(*) AS n {from}{which} GROUP BY {by}"
+    )
 }
 
-const COUNT: &str = concat!(counted!("?"), " ORDER BY 3 DESC, 2");
-const KEEP: &str = concat!(
-    "INSERT INTO run_tallies (run, outcome, reason, n) SELECT ?1, outcome, reason, n FROM (",
-    counted!("?1"),
-    ")"
-);
-
-async fn sum(tx: &mut SqliteConnection, sql: &'static str, run: i64) -> sqlx::Result<Tally> {
-    let mut tally = Tally::default();
-    for row in sqlx::query(sql).bind(run).fetch_all(tx).await? {
-        let outcome: String = row.try_get("outcome")?;
-        let reason: String = row.try_get("reason")?;
-        let n = u64::try_from(row.try_get::<i64, _>("n")?).unwrap_or_default();
-        tally.planned += n;
-        match outcome.as_str() {
-            DONE => tally.done += n,
-            SKIPPED => tally.skipped.push((reason, n)),
-            FAILED => tally.failed.push((Untrusted::new(reason), n)),
-            NOT_STARTED => tally.not_started += n,
-            IN_DOUBT => tally.in_doubt += n,
-            other => return Err(sqlx::Error::Decode(format!("`{other}` is of a later version").into())),
-        }
+/// Adds a row of outcome, reason and number.
+pub(super) fn add(tally: &mut Tally, row: &mut Cells) -> Result<()> {
+    let (outcome, reason, n) = (row.text()?, row.text()?, row.count()?);
+    tally.planned += n;
+    match outcome.as_str() {
+        DONE => tally.done += n,
+        SKIPPED => tally.skipped.push((reason, n)),
+        FAILED => tally.failed.push((Untrusted::new(reason), n)),
+        NOT_STARTED => tally.not_started += n,
+        IN_DOUBT => tally.in_doubt += n,
+        other => return Err(LedgerError::Refused(format!("`{other}` is of a later version"))),
     }
+    Ok(())
+}
+
+/// Sums with all but the most frequent reasons of failures in one.
+pub(super) fn shortened(mut tally: Tally) -> Tally {
     shorten(&mut tally.failed);
-    Ok(tally)
+    tally
 }
 
 impl Tally {

@@ -35,6 +35,9 @@ fn frozen(n: usize) -> Frozen {
         at: Some(Timestamp(T.0 + n as i64)),
         state: State::Dead,
         native: None,
+        lineage: None,
+        successor: None,
+        replays: 0,
     }
 }
 
@@ -77,7 +80,7 @@ async fn a_new_file_comes_whole_and_leaves_nothing_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/ledger.sqlite3");
     let ledger = Ledger::open(&path).await.unwrap();
-    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&ledger.pool).await.unwrap();
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&ledger.home.as_file().pool).await.unwrap();
     assert_eq!(mode, "wal");
     ledger.close().await;
     let left: Vec<_> =
@@ -235,18 +238,45 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
         ledger.end(&run, T).await.unwrap();
     }
     let store = "events public.events";
-    let history = ledger.history("main", store, &JobId::new("1")).await.unwrap();
+    let history = ledger.history("main", store, &(JobId::new("1"), None)).await.unwrap();
     assert_eq!(history.len(), 2);
     assert!(history[0].run > history[1].run);
     assert_eq!((history[0].outcome.exact(), history[0].at), ("done", Timestamp(T.0 + 9)));
-    assert!(ledger.history("main", store, &JobId::new("2")).await.unwrap().is_empty(), "was not reached");
-    assert!(ledger.history("other", store, &JobId::new("1")).await.unwrap().is_empty());
+    assert!(ledger.history("main", store, &(JobId::new("2"), None)).await.unwrap().is_empty(), "was not reached");
+    assert!(ledger.history("other", store, &(JobId::new("1"), None)).await.unwrap().is_empty());
 
-    let ids: Vec<JobId> = ["0", "1", "2"].map(JobId::new).into();
-    let counts = ledger.replayed_counts("main", store, &ids).await.unwrap();
-    assert_eq!((counts.get(&ids[0]), counts.get(&ids[2])), (Some(&2), None));
-    let next = planned(&ledger, 3).await;
-    assert_eq!(ledger.replayed_before(&next).await.unwrap(), 2);
+    let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
+    let counts = ledger.replayed_counts("main", store, &known).await.unwrap();
+    assert_eq!((counts.get(&known[0].0), counts.get(&known[2].0)), (Some(&1), None), "none of these runs counted");
+}
+
+#[tokio::test]
+async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
+    let (_folder, ledger) = open().await;
+    let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
+    let with = |n: usize, lineage: &str, successor: Option<&str>, replays| Frozen {
+        lineage: Some(lineage.into()),
+        successor: successor.map(Into::into),
+        replays,
+        ..frozen(n)
+    };
+    let jobs = [with(0, "a", Some("a2"), 0), with(1, "b", None, 2), with(2, "c", None, 0)];
+    ledger.freeze_jobs(&run, &jobs).await.unwrap();
+    ledger.seal(&run).await.unwrap();
+    assert_eq!(ledger.replays(&run).await.unwrap(), [(0, 2), (2, 1)]);
+    assert!(!ledger.has_replays("main", "events public.events").await.unwrap(), "only planned");
+    ledger.start(&run, T).await.unwrap();
+    assert!(ledger.has_replays("main", "events public.events").await.unwrap());
+    let (batch, ids) = begin(&ledger, &run, 2).await;
+    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    let asked = [("7", "a"), ("8", "a2"), ("9", "b"), ("10", "c"), ("0", "x")];
+    let asked = asked.map(|(id, lineage)| (JobId::new(id), Some(lineage.to_owned())));
+    let counts = ledger.replayed_counts("main", "events public.events", &asked).await.unwrap();
+    let counts = asked.map(|(id, _)| counts.get(&id).copied());
+    assert_eq!(counts, [Some(1), Some(1), Some(3), None, Some(1)]);
+    let again = (JobId::new("8"), Some("a2".to_owned()));
+    assert_eq!(ledger.history("main", "events public.events", &again).await.unwrap().len(), 1);
+    assert!(ledger.replayed_counts("other", "events public.events", &[]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -264,13 +294,13 @@ async fn archived_rows_come_back_exactly() {
 async fn one_run_is_executed_by_one_holder_at_a_time() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 1).await;
-    assert!(!ledger.is_held(&run));
-    let hold = ledger.hold(&run).unwrap();
-    assert!(ledger.is_held(&run));
-    assert!(matches!(ledger.hold(&run), Err(LedgerError::Held(_))));
+    assert!(!ledger.is_held(&run).await.unwrap());
+    let hold = ledger.hold(&run).await.unwrap();
+    assert!(ledger.is_held(&run).await.unwrap());
+    assert!(matches!(ledger.hold(&run).await, Err(LedgerError::Held(_))));
     drop(hold);
-    assert!(!ledger.is_held(&run));
-    ledger.hold(&run).unwrap();
+    assert!(!ledger.is_held(&run).await.unwrap());
+    ledger.hold(&run).await.unwrap();
 }
 
 #[tokio::test]
@@ -315,7 +345,7 @@ async fn a_process_that_is_to_be_killed() {
     let Some(path) = std::env::var_os("DLQ_TEST_LEDGER_TO_KILL") else { return };
     let ledger = Ledger::open(path.as_ref()).await.unwrap();
     let run = planned(&ledger, 20_000).await;
-    let _hold = ledger.hold(&run).unwrap();
+    let _hold = ledger.hold(&run).await.unwrap();
     ledger.start(&run, T).await.unwrap();
     while let Some((batch, ids)) = ledger.begin_batch(&run, 50, T).await.unwrap() {
         ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
@@ -328,7 +358,7 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
     for round in 0..5 {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "ledger::tests::a_process_that_is_to_be_killed"])
-            .env("DLQ_TEST_LEDGER_TO_KILL", ledger.path())
+            .env("DLQ_TEST_LEDGER_TO_KILL", ledger.path().unwrap())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .spawn()
@@ -339,12 +369,12 @@ async fn a_process_that_is_killed_leaves_one_batch_in_doubt_at_the_most_and_no_h
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         let run = ledger.runs(1).await.unwrap().remove(0).id;
-        assert!(ledger.is_held(&run));
+        assert!(ledger.is_held(&run).await.unwrap());
         tokio::time::sleep(std::time::Duration::from_millis(7 * round)).await;
         child.kill().unwrap();
         child.wait().unwrap();
 
-        let hold = ledger.hold(&run).unwrap();
+        let hold = ledger.hold(&run).await.unwrap();
         let tally = ledger.tally(&run).await.unwrap();
         assert!(tally.adds_up() && tally.planned == 20_000 && tally.in_doubt <= 50, "{tally:?}");
         assert_eq!(tally.done % 50, 0);
@@ -374,7 +404,7 @@ async fn a_million_ids_freeze_in_seconds() {
     println!("sealed {:?}", begun.elapsed());
     ledger.split(&run, 8).await.unwrap();
     println!("split {:?}", begun.elapsed());
-    println!("before {:?} {:?}", ledger.replayed_before(&run).await.unwrap(), begun.elapsed());
+    println!("replays {:?} {:?}", ledger.replays(&run).await.unwrap(), begun.elapsed());
     ledger.start(&run, T).await.unwrap();
     let begun = Instant::now();
     for _ in 0..100 {
@@ -384,7 +414,7 @@ async fn a_million_ids_freeze_in_seconds() {
     println!("100 batches of 500 {:?}", begun.elapsed());
     let begun = Instant::now();
     assert!(ledger.tally(&run).await.unwrap().adds_up());
-    println!("tally {:?}, file {:?}", begun.elapsed(), std::fs::metadata(ledger.path()).unwrap().len());
+    println!("tally {:?}, file {:?}", begun.elapsed(), std::fs::metadata(ledger.path().unwrap()).unwrap().len());
     let begun = Instant::now();
     ledger.end(&run, T).await.unwrap();
     println!("end {:?}", begun.elapsed());

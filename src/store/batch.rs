@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Cursor, Result, Scanned, StoreError};
+use super::{Cursor, Entry, Result, Scanned, StoreError};
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::text::Untrusted;
@@ -25,14 +25,20 @@ pub struct Frozen {
     pub state: State,
     /// The layout's own word for it, where that tells more: of two jobs that are retrying one may wait and one may run.
     pub native: Option<Untrusted>,
+    /// By what the job is known across its deaths, as [`crate::domain::lineage::kept`].
+    pub lineage: Option<String>,
+    /// The new id under which a replay will put it back, where the layout gives one.
+    pub successor: Option<String>,
+    /// How often it was replayed before, as far as is on record.
+    pub replays: u64,
 }
 
 impl Frozen {
     /// What is kept of a light row.
-    pub fn of(row: JobRow) -> Self {
-        let JobRow { id, error_class, job_class, at, state, native_state, .. } = row;
+    pub fn of(entry: Entry) -> Self {
+        let Entry { row: JobRow { id, error_class, job_class, at, state, native_state, .. }, lineage, .. } = entry;
         let native = (state == State::Retrying).then_some(native_state);
-        Self { id, error_class, job_class, at, state, native }
+        Self { id, error_class, job_class, at, state, native, lineage, successor: None, replays: 0 }
     }
 }
 

@@ -31,6 +31,11 @@ pub struct StoreInfo {
     pub actions: Vec<(Action, Availability)>,
     /// Whether a replayed job can be told when to run; where not, only the moment of its replay can be chosen.
     pub defers: bool,
+    /// Whether a replayed job gets a new id, [`crate::domain::lineage::successor`], by which it is known from then on.
+    pub renames: bool,
+    /// Whether the database remembers how transactions ended: then each is noted with [`super::Batch::witness`] before it
+    /// commits, unless a destination outside the database has part in it.
+    pub remembers: bool,
     /// How payloads of this layout are read by a human.
     pub notation: Arc<Notation>,
     /// Why nothing can be written, where that is so.

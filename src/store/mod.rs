@@ -24,7 +24,7 @@ pub use info::{Availability, Budget, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey};
 
-use crate::domain::action::{Fate, JobOutcome};
+use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -85,6 +85,16 @@ pub trait Store: Send + Sync {
 
     /// Which of these jobs have a row in which everything that was kept of it stands as it was kept.
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>>;
+
+    /// Which of these jobs show that `action` took effect on them by this run, and not by another; `None` where the layout
+    /// keeps no such trace.
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>>;
 
     /// How a transaction ended that [`Batch::witness`] was told of.
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;

@@ -69,6 +69,8 @@ pub struct Entry {
     pub row: JobRow,
     /// Its place.
     pub position: Position,
+    /// By what the job is known across its deaths, as [`crate::domain::lineage::kept`]; pages leave it out.
+    pub lineage: Option<String>,
 }
 
 /// The rows that one bounded step found, in the order of the list whichever way it was read.

@@ -54,6 +54,8 @@ pub(crate) struct Data {
     pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
+    /// The jobs that show that they were replayed by the run at hand, where rows show such a thing.
+    pub(crate) traces: Option<Vec<u64>>,
     /// Transactions and whether they were committed, where the database remembers that.
     pub(crate) endings: Option<Vec<bool>>,
 }
@@ -76,6 +78,8 @@ impl Fake {
             sorts: vec![SortKey::Time],
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
             defers: false,
+            renames: false,
+            remembers: false,
             notation: Arc::default(),
             read_only: None,
         };
@@ -95,6 +99,14 @@ impl Fake {
 
 fn number(id: &JobId) -> u64 {
     id.as_str().parse().unwrap_or(u64::MAX)
+}
+
+fn position(id: &u64) -> Position {
+    Position { key: None, id: JobId::new(id.to_string()) }
+}
+
+fn entry(id: u64, state: State) -> Entry {
+    Entry { row: row(id, state), position: position(&id), lineage: None }
 }
 
 fn row(id: u64, state: State) -> JobRow {
@@ -186,13 +198,8 @@ impl Store for Fake {
                 Cursor::Before(place) => (at(place).saturating_sub(2), at(place)),
             };
             let window = &ids[from.min(ids.len())..to.min(ids.len())];
-            let position = |id: &u64| Position { key: None, id: JobId::new(id.to_string()) };
-            let entries: Vec<Entry> = window
-                .iter()
-                .filter(|id| *id % 4 < 2)
-                .map(|id| Entry { row: row(*id, State::Dead), position: position(id) })
-                .take(query.limit)
-                .collect();
+            let entries: Vec<Entry> =
+                window.iter().filter(|id| *id % 4 < 2).map(|id| entry(*id, State::Dead)).take(query.limit).collect();
             let next = match backwards {
                 true => window.first().filter(|_| from > 0).map(|id| Cursor::Before(position(id))),
                 false => window.last().filter(|_| to < ids.len()).map(|id| Cursor::After(position(id))),
@@ -206,8 +213,7 @@ impl Store for Fake {
         Box::pin(async move {
             Ok(self.with(|data| {
                 let found = ids.iter().filter_map(|id| Some((number(id), data.rows.get(&number(id))?.state)));
-                let position = |id: u64| Position { key: None, id: JobId::new(id.to_string()) };
-                found.map(|(id, state)| Entry { row: row(id, state), position: position(id) }).collect()
+                found.map(|(id, state)| entry(id, state)).collect()
             }))
         })
     }
@@ -241,7 +247,7 @@ impl Store for Fake {
                 .filter(|(id, _)| *id > 0)
                 .map(|(id, _)| Cursor::After(Position { key: None, id: JobId::new(id.to_string()) }));
             let scanned = Scanned { rows: found.len() as u64, share: 0.5 };
-            let jobs = found.into_iter().map(|(id, state)| Frozen::of(row(id, state)));
+            let jobs = found.into_iter().map(|(id, state)| Frozen::of(entry(id, state)));
             Ok(FreezeStep { jobs: jobs.collect(), next, scanned })
         })
     }
@@ -331,6 +337,17 @@ impl Store for Fake {
             None => Ending::Unknown,
         };
         Box::pin(async move { Ok(ending) })
+    }
+
+    fn traced<'a>(
+        &'a self,
+        _: Action,
+        _: &'a str,
+        _: &'a [JobId],
+        _: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        let traces = self.with(|data| data.traces.clone());
+        Box::pin(async { Ok(traces.map(|ids| ids.iter().map(|id| JobId::new(id.to_string())).collect())) })
     }
 
     fn outcome<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {

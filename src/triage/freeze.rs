@@ -5,21 +5,21 @@ use std::collections::HashSet;
 use thiserror::Error;
 
 use super::Desk;
+use super::guard::{self, Guard, times};
 use super::plan::{Confirm, Plan, Scope, Share};
 use super::progress::FreezeProgress;
 use super::undo;
+use crate::config::Thresholds;
 use crate::domain::action::Action;
-use crate::domain::filter::{Filter, Key, Test};
+use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
-use crate::store::{Availability, Budget, Cursor, Entry, Frozen, StoreError};
+use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
 
-/// Jobs above which the number must be typed.
-pub const TYPE_ABOVE: u64 = 100;
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;
 /// Jobs shown as an example.
@@ -42,8 +42,8 @@ pub struct Ask {
     pub options: Options,
     /// Jobs at the most, the newest first; the rest is left out of the plan.
     pub limit: Option<u64>,
-    /// Number of jobs above which the number must be typed; [`TYPE_ABOVE`] unless the config says otherwise.
-    pub type_above: u64,
+    /// From where on the number must be typed, and how often a job may have been replayed.
+    pub thresholds: Thresholds,
     /// The present instant by our clock, for the record; a filter's times count from the source's.
     pub now: Timestamp,
 }
@@ -51,7 +51,15 @@ pub struct Ask {
 impl Ask {
     /// Asks for an action on all of a scope, at no special pace and without a reason.
     pub fn new(scope: Scope, action: Action, now: Timestamp) -> Ask {
-        Ask { scope, action, reason: None, options: Options::default(), limit: None, type_above: TYPE_ABOVE, now }
+        Ask {
+            scope,
+            action,
+            reason: None,
+            options: Options::default(),
+            limit: None,
+            thresholds: Thresholds::default(),
+            now,
+        }
     }
 }
 
@@ -64,6 +72,18 @@ pub enum PlanError {
     /// No job is in the scope.
     #[error("no job matches: there is nothing to {0}")]
     Empty(Action),
+    /// Every job that is in the scope was replayed too often before.
+    #[error(
+        "nothing to replay: {} that would be meant {} replayed {} or more before and died again; fix what kills them, or \
+         let them through with --max-replays",
+        grouped(*.jobs), if *.jobs == 1 { "was" } else { "were" }, times(*.max)
+    )]
+    Barred {
+        /// The jobs.
+        jobs: u64,
+        /// Replays that a job may have behind it.
+        max: u64,
+    },
     /// The source failed or the caller cancelled.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -104,6 +124,7 @@ pub async fn freeze(
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
     let run = ledger.create_run(&intent(desk, &ask, filter.as_ref())).await?;
     let left = ask.limit.unwrap_or(u64::MAX);
+    let guard = Guard::new(desk, ledger, &run, ask.action, ask.thresholds.max_replays);
     let mut freezer = Freezer {
         desk,
         ledger,
@@ -113,12 +134,13 @@ pub async fn freeze(
         left,
         gathered: Vec::new(),
         progress: NOTHING,
+        guard,
         on_progress,
     };
     let planned = async {
-        let _hold = ledger.hold(&run)?;
-        let missing = freezer.gather(&ask.scope, filter.as_ref()).await?;
-        plan(desk, ledger, &ask, &run, budget, missing).await
+        let _hold = ledger.hold(&run).await?;
+        let left_out = freezer.gather(&ask.scope, filter.as_ref()).await?;
+        plan(desk, ledger, &ask, &run, budget, left_out).await
     }
     .await;
     match planned {
@@ -168,12 +190,22 @@ struct Freezer<'a, F> {
     left: u64,
     gathered: Vec<Frozen>,
     progress: FreezeProgress,
+    guard: Guard<'a>,
     on_progress: F,
 }
 
+/// Jobs of a scope that are not in the cohort.
+#[derive(Clone, Copy)]
+struct LeftOut {
+    /// Named, and not there.
+    missing: u64,
+    /// Replayed too often before.
+    barred: u64,
+}
+
 impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
-    /// Writes the whole scope down and returns how many of the jobs named do not exist.
-    async fn gather(&mut self, scope: &Scope, filter: Option<&Filter>) -> Result<u64, PlanError> {
+    /// Writes the whole scope down and says what was left out of it.
+    async fn gather(&mut self, scope: &Scope, filter: Option<&Filter>) -> Result<LeftOut, PlanError> {
         let missing = match (scope, filter) {
             (Scope::Jobs(ids), _) => {
                 // A job that is named twice is one job, and not one that is missing.
@@ -187,7 +219,7 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             (Scope::Filter(_), None) => 0,
         };
         self.write(0).await?;
-        Ok(missing)
+        Ok(LeftOut { missing, barred: self.guard.barred })
     }
 
     async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
@@ -197,7 +229,7 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
         while let Some(from) = cursor {
             self.check()?;
             let step = self.desk.store.freeze(&asked, from, self.budget).await?;
-            let jobs = self.judge_replays(filter, step.jobs).await?;
+            let jobs = self.guard.pass(Some(filter), step.jobs).await?;
             self.progress.examined += step.scanned.rows;
             self.progress.share = step.scanned.share;
             self.add(jobs).await?;
@@ -214,7 +246,8 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             missing += chunk.len().saturating_sub(found.len()) as u64;
             self.progress.examined += chunk.len() as u64;
             self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
-            self.add(found.into_iter().map(frozen).collect()).await?;
+            let jobs = self.guard.pass(None, found.into_iter().map(Frozen::of).collect()).await?;
+            self.add(jobs).await?;
         }
         Ok(missing)
     }
@@ -240,20 +273,13 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             let Some((last, _)) = jobs.last() else { break };
             (after, found) = (*last, found + jobs.len());
             let action = self.action;
-            self.add(jobs.into_iter().map(|(_, job)| undo::as_left(action, job)).collect()).await?;
+            let jobs = jobs.into_iter().map(|(_, job)| undo::as_left(action, job)).collect();
+            // What is put back again is known by its replays, and bound by their number, as any other replay.
+            let jobs = if action == Action::Replay { self.guard.pass(None, jobs).await? } else { jobs };
+            self.add(jobs).await?;
         }
         let named: HashSet<&JobId> = ids.iter().collect();
         Ok(named.len().saturating_sub(found) as u64)
-    }
-
-    async fn judge_replays(&self, filter: &Filter, jobs: Vec<Frozen>) -> Result<Vec<Frozen>, PlanError> {
-        if jobs.is_empty() || !filter.clauses().iter().any(|c| c.key == Key::Replayed) {
-            return Ok(jobs);
-        }
-        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-        let counts = self.ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &ids).await?;
-        let passes = |job: &Frozen| replays_pass(filter, counts.get(&job.id).copied().unwrap_or(0));
-        Ok(jobs.into_iter().filter(passes).collect())
     }
 
     async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
@@ -280,29 +306,18 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     }
 }
 
-/// Whether a job that was replayed `times` passes the `replayed:` terms of a filter.
-pub fn replays_pass(filter: &Filter, times: u64) -> bool {
-    let times = i64::try_from(times).unwrap_or(i64::MAX);
-    let holds = |test: &Test| match test {
-        Test::Number { min, max } => min.is_none_or(|min| times >= min) && max.is_none_or(|max| times <= max),
-        _ => false,
-    };
-    filter.clauses().iter().filter(|c| c.key == Key::Replayed).all(|c| c.any.iter().any(holds) != c.negated)
-}
-
-fn frozen(entry: Entry) -> Frozen {
-    Frozen::of(entry.row)
-}
-
 async fn plan(
     desk: &Desk,
     ledger: &Ledger,
     ask: &Ask,
     run: &RunId,
     budget: &Budget,
-    missing: u64,
+    left_out: LeftOut,
 ) -> Result<Plan, PlanError> {
     let count = ledger.seal(run).await?;
+    if count == 0 && left_out.barred > 0 {
+        return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
+    }
     if count == 0 {
         return Err(PlanError::Empty(ask.action));
     }
@@ -311,7 +326,9 @@ async fn plan(
     let ids: Vec<JobId> = first.into_iter().map(|job| job.id).collect();
     let mut sample: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
     sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
-    let replayed = if ask.action == Action::Replay { ledger.replayed_before(run).await? } else { 0 };
+    let replays = if ask.action == Action::Replay { ledger.replays(run).await? } else { Vec::new() };
+    let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
+    told.extend(warnings(ask, &split, left_out.missing, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::outlook(desk, ledger, run, budget, |_| {}).await?,
         None => Vec::new(),
@@ -327,11 +344,11 @@ async fn plan(
         by_class: shares(&split.by_class, count),
         span: split.span,
         sample,
-        warnings: warnings(ask, &split, replayed, missing, count),
+        warnings: told,
         options: ask.options.clone(),
         notes,
         outlook,
-        confirm: confirm(ask.action, count, ask.type_above, desk.production),
+        confirm: confirm(ask.action, count, ask.thresholds.confirm_count, desk.production),
     })
 }
 
@@ -345,16 +362,12 @@ fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<Share> {
     shares
 }
 
-fn warnings(ask: &Ask, split: &Split, replayed: u64, missing: u64, count: u64) -> Vec<String> {
-    let were = |n: u64| if n == 1 { "was" } else { "were" };
+fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
     let are = |n: u64| if n == 1 { "is" } else { "are" };
     let expected = if ask.action == Action::Reopen { State::Ignored } else { State::Dead };
     let mut warnings = Vec::new();
     if let Some(limit) = ask.limit.filter(|limit| count >= *limit) {
         warnings.push(format!("limited to {}, the newest first: more may match", grouped(limit)));
-    }
-    if replayed > 0 {
-        warnings.push(format!("{} of them {} replayed before", grouped(replayed), were(replayed)));
     }
     // An undo says of each job whether it can be undone, which is more than how it stood.
     let odd = |state: &State| *state != expected && ask.options.undoes.is_none();
@@ -413,14 +426,5 @@ mod tests {
         assert_eq!(confirm(Action::Replay, 100, 100, false), Confirm::Yes);
         assert_eq!(confirm(Action::Replay, 101, 100, false), Confirm::TypeCount);
         assert_eq!(confirm(Action::Ignore, 2, 100, true), Confirm::TypeCount);
-    }
-
-    #[test]
-    fn replay_terms_combine_as_other_terms_do() {
-        let pass = |text: &str, n| replays_pass(&Filter::parse(text).unwrap(), n);
-        assert!(pass("error:Boom", 3));
-        assert!(pass("replayed:>0", 1) && !pass("replayed:>0", 0));
-        assert!(pass("-replayed:2", 1) && !pass("-replayed:2", 2));
-        assert!(pass("replayed:1 replayed:3", 3) && !pass("replayed:1 replayed:3", 2));
     }
 }

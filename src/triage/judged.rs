@@ -10,8 +10,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
-use super::freeze::replays_pass;
-use crate::domain::action::{Fate, JobOutcome};
+use super::guard::{asks, replays_pass};
+use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::fingerprint::Fingerprint;
@@ -19,7 +19,7 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{Known, Ledger, LedgerError};
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
     PageQuery, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
@@ -42,14 +42,20 @@ impl<S: Store> Judged<S> {
         Self { store, source, ledger, open: OnceCell::new() }
     }
 
-    async fn judge(&self, filter: &Filter, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+    async fn judge(&self, filter: &Filter, entries: Vec<Entry>, budget: &Budget) -> Result<Vec<Entry>> {
         if entries.is_empty() {
             return Ok(entries);
         }
         let ids: Vec<JobId> = entries.iter().map(|e| e.row.id.clone()).collect();
+        // Pages leave the lineage out.
+        let mut lineages: HashMap<JobId, String> = HashMap::new();
+        for entry in self.store.rows(&ids, budget).await? {
+            lineages.extend(entry.lineage.map(|lineage| (entry.row.id, lineage)));
+        }
+        let jobs: Vec<Known> = ids.into_iter().map(|id| (id.clone(), lineages.remove(&id))).collect();
         let ledger = self.open.get_or_try_init(|| Ledger::open(&self.ledger)).await.map_err(input)?;
         let name = super::store_name(self.store.info());
-        let counts = ledger.replayed_counts(&self.source, &name, &ids).await.map_err(input)?;
+        let counts = ledger.replayed_counts(&self.source, &name, &jobs).await.map_err(input)?;
         let passes = |e: &Entry| replays_pass(filter, counts.get(&e.row.id).copied().unwrap_or(0));
         Ok(entries.into_iter().filter(passes).collect())
     }
@@ -62,7 +68,7 @@ impl<S: Store> Judged<S> {
         let page = self.store.page(asked, budget).await?;
         let read = page.entries.len() as u64;
         let backwards = matches!(query.cursor, Cursor::End | Cursor::Before(_));
-        let mut entries = self.judge(&filter, page.entries).await?;
+        let mut entries = self.judge(&filter, page.entries, budget).await?;
         let mut next = page.next;
         if entries.len() > query.limit {
             // What was read beyond the limit is read again, from the last row that is handed out.
@@ -98,11 +104,6 @@ impl<S: Store> Judged<S> {
         let resume = (!finished).then(|| Resume::from_listed(state));
         Ok(HistogramStep { histogram, resume, watermark: None, recent: Vec::new() })
     }
-}
-
-/// Whether a filter has a term that the ledger judges.
-fn needs_ledger(filter: &Filter) -> bool {
-    filter.clauses().iter().any(|c| c.key == Key::Replayed)
 }
 
 fn input(error: LedgerError) -> StoreError {
@@ -166,7 +167,7 @@ impl<S: Store> Store for Judged<S> {
     }
 
     fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        if needs_ledger(&query.filter) {
+        if asks(&query.filter) {
             return self.judged_count(query, budget).boxed();
         }
         self.store.histogram(query, budget)
@@ -177,7 +178,7 @@ impl<S: Store> Store for Judged<S> {
     }
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        if needs_ledger(&query.filter) {
+        if asks(&query.filter) {
             return self.judged_page(query, budget).boxed();
         }
         self.store.page(query, budget)
@@ -200,7 +201,7 @@ impl<S: Store> Store for Judged<S> {
     ) -> BoxFuture<'a, Result<Changes>> {
         async move {
             let mut changes = self.store.changes(since, facet, filter, budget).await?;
-            if needs_ledger(filter) {
+            if asks(filter) {
                 // Cells cannot be judged: what they count is more than what passes. A recount settles it.
                 changes.cells.clear();
                 changes.changed = false;
@@ -229,6 +230,16 @@ impl<S: Store> Store for Judged<S> {
 
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         self.store.as_kept(kept, budget)
+    }
+
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        self.store.traced(action, run, ids, budget)
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {

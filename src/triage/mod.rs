@@ -5,6 +5,7 @@
 pub mod deliver;
 pub mod fates;
 pub mod freeze;
+pub mod guard;
 pub mod judged;
 pub mod live;
 pub mod plan;

@@ -23,3 +23,4 @@ mod store_story;
 mod store_witness;
 mod terminal;
 mod undo;
+mod workers;

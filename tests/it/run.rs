@@ -27,7 +27,7 @@ use crate::fixtures::Layout;
 use crate::harness::{Engine as Database, TestDb, every_engine};
 
 /// Layouts whose replay adds a row to a live table, where a job that was replayed twice can be seen.
-const MOVING: [Layout; 2] = [Layout::DeadLetterJobs, Layout::JobsDlq];
+pub const MOVING: [Layout; 2] = [Layout::DeadLetterJobs, Layout::JobsDlq];
 
 fn budget() -> Budget {
     Budget::new(Duration::from_secs(30))
@@ -176,7 +176,7 @@ async fn a_process_that_is_to_be_killed() {
 }
 
 pub fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child {
-    let told = [&db.url, layout.table(), &ledger.path().display().to_string(), &run.0].join("\n");
+    let told = [&db.url, layout.table(), &ledger.path().expect("a file").display().to_string(), &run.0].join("\n");
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--ignored", "--exact", "run::a_process_that_is_to_be_killed"])
         .env("DLQ_TEST_RUN_TO_KILL", told)
@@ -184,6 +184,20 @@ pub fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child
         .stderr(Stdio::null())
         .spawn()
         .expect("a process")
+}
+
+/// Goes on with a run, as often as it takes.
+pub async fn resume_to_the_end(desk: &Desk, ledger: &Ledger, run: &RunId) {
+    let mut state = ledger.run(run).await.expect("a run").state;
+    while state != RunState::Finished {
+        let (control, progress) = (RunControl::new(), progress());
+        let receipt = match state {
+            // Killed before it had begun.
+            RunState::Planned => execute(desk, ledger, run, options(), &control, &progress).await,
+            _ => resume(desk, ledger, run, options(), &control, &progress).await,
+        };
+        state = receipt.expect("a receipt").run.state;
+    }
 }
 
 #[tokio::test]
@@ -218,12 +232,7 @@ async fn a_run_that_is_killed_again_and_again_replays_each_job_once() {
                 }
             }
             assert!(kills > 0, "it was never killed at work");
-            let mut state = ledger.run(&run).await.expect("a run").state;
-            while state != RunState::Finished {
-                let (control, progress) = (RunControl::new(), progress());
-                let receipt = resume(&desk, &ledger, &run, options(), &control, &progress).await;
-                state = receipt.expect("a receipt").run.state;
-            }
+            resume_to_the_end(&desk, &ledger, &run).await;
             let tally = ledger.tally(&run).await.expect("a tally");
             let told = format!("{layout:?} on {:?}: {tally:?}", db.engine);
             assert!(tally.adds_up() && tally.planned == before, "{told}");

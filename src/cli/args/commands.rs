@@ -136,9 +136,20 @@ pub struct ActArgs {
     /// Keeps no copy of the rows. For discard: erases, also what earlier runs kept of them, and needs a reason.
     #[arg(long)]
     pub no_archive: bool,
+    /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
+    #[arg(long, value_name = "N", value_parser = replays)]
+    pub max_replays: Option<u64>,
     /// The form of plan and receipt.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+/// A number of replays, or `any`.
+fn replays(text: &str) -> Result<u64, String> {
+    match text {
+        "any" => Ok(u64::MAX),
+        _ => text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a number from 1, or `any`".to_owned()),
+    }
 }
 
 fn batch(text: &str) -> Result<usize, String> {

@@ -19,6 +19,7 @@ use super::work::{Way, Work};
 use crate::adapter::{Kind, Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
+use crate::domain::lineage::successor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
@@ -167,7 +168,7 @@ impl SqlStore {
             let mut cells = Cells::new(row);
             // A collation may find a key that is written otherwise than it was named: that is another key.
             let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) else { continue };
-            let new_id = uuid::Uuid::new_v4().to_string();
+            let new_id = successor(&work.batch.run, &JobId::new(&id));
             let message = match &work.recipe {
                 None => None,
                 Some(recipe) => {

@@ -114,11 +114,13 @@ fn field_piece(layout: &Layout, what: String, field: &Field) -> Piece {
 
 fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str>) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    if let Some(when) = &verb.when {
+    for (name, condition) in [("when", &verb.when), ("trace", &verb.trace)] {
+        let Some(condition) = condition else { continue };
         let mut sql = Sql::new(layout.speech);
         sql.push(&format!("SELECT 1 FROM {} AS t WHERE ", layout.table));
-        push(&mut sql, when.get_ref(), &Fill::of(layout, target));
-        pieces.push(Piece { what: format!("verbs.{action}.when"), offset: when.span().start, statement: sql.done() });
+        push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
+        let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
+        pieces.push(Piece { what, offset, statement: sql.done() });
     }
     if let Some(message) = &verb.message {
         for (name, field) in &message.values {

@@ -15,6 +15,8 @@ use crate::domain::time::Timestamp;
 pub(super) struct Extras {
     pub(super) message: bool,
     pub(super) arguments: bool,
+    /// By what the job is known across its deaths.
+    pub(super) lineage: bool,
     /// Of the light ones only what the frozen record keeps: the others cost more than finding the row.
     pub(super) record_only: bool,
 }

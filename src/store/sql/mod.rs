@@ -57,7 +57,7 @@ use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
     Result, Store, StoreInfo, Watermark,
 };
-use crate::domain::action::{Fate, JobOutcome};
+use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -155,6 +155,16 @@ impl Store for SqlStore {
 
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         Box::pin(self.read_as_kept(kept, budget))
+    }
+
+    fn traced<'a>(
+        &'a self,
+        action: Action,
+        run: &'a str,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
+        Box::pin(self.read_traces(action, run, ids, budget))
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {

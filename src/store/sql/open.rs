@@ -295,6 +295,8 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         sorts,
         actions,
         defers: defers(verbs.replay.as_ref(), destination),
+        renames: verbs.replay.as_ref().is_some_and(renames),
+        remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
     }
@@ -309,6 +311,11 @@ fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
     };
     let says_when = |piece: &Piece<'_>| matches!(piece, Piece::Hole("run_after" | "run_after_utc"));
     steps.iter().map(|step| step.sql.get_ref()).any(|sql| own_instants(sql) || pieces(sql).iter().any(says_when))
+}
+
+/// Whether what is put back has a new id.
+fn renames(verb: &Verb) -> bool {
+    verb.message.as_ref().is_some_and(|message| message.template.get_ref().contains("{new_id}"))
 }
 
 /// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.

@@ -14,6 +14,7 @@ use crate::adapter::Kind;
 use crate::domain::action::Fate;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobId};
+use crate::domain::lineage;
 use crate::domain::text::Untrusted;
 use crate::store::{
     Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
@@ -53,7 +54,7 @@ impl SqlStore {
         }
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
-        select(&mut sql, &self.layout, order, Extras::default());
+        select(&mut sql, &self.layout, order, Extras { lineage: true, ..Extras::default() });
         sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
         self.layout.speech.keys_in(&mut sql, &self.layout.key.raw, self.layout.key.kind, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
@@ -73,7 +74,7 @@ impl SqlStore {
         let order = layout.order(SortKey::Time).unwrap_or(&layout.key);
         let mut sql = Sql::new(layout.speech);
         sql.push("SELECT ");
-        select(&mut sql, layout, order, Extras { message: true, arguments: true, record_only: false });
+        select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
         let backtrace = contract(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
         for name in &others {
@@ -86,7 +87,7 @@ impl SqlStore {
         let rest = super::engine::Row(row.0.split_off(WIDTH.min(row.0.len())));
         let light = read(layout, row)?;
         let mut cells = Cells::new(rest);
-        let (backtrace, lineage) = (cells.untrusted()?, cells.untrusted()?);
+        let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
         let metadata =
             others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
         Ok(Some(JobDetail {
@@ -94,7 +95,7 @@ impl SqlStore {
             arguments: light.arguments.map(Untrusted::new),
             backtrace,
             metadata,
-            lineage,
+            lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
             row: light.entry.row,
         }))
     }
@@ -103,6 +104,7 @@ impl SqlStore {
         let mut judge = Judge::new(&self.layout, filter, self.server_now());
         // What is judged in memory is judged by all the light columns.
         judge.extras.record_only = judge.rest.is_none();
+        judge.extras.lineage = true;
         let sort = Sort::default();
         let step = self.scan(&judge, sort, budget).step(&cursor, FREEZE).await?;
         let next = step.last.clone().map(Cursor::After);
@@ -198,7 +200,7 @@ impl SqlStore {
 }
 
 fn frozen(read: Read) -> Frozen {
-    Frozen::of(read.entry.row)
+    Frozen::of(read.entry)
 }
 
 fn fate(word: &str, error: Option<Untrusted>) -> Result<Fate> {

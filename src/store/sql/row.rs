@@ -11,6 +11,7 @@ use crate::domain::filter::{Key, Subject};
 use crate::domain::fingerprint::Fingerprint;
 use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
 use crate::domain::json;
+use crate::domain::lineage;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Entry, Position, Result, StoreError};
@@ -28,7 +29,7 @@ pub(super) struct Read {
 }
 
 /// How many columns [`select`] writes.
-pub(super) const WIDTH: usize = 14;
+pub(super) const WIDTH: usize = 15;
 
 /// Writes the light columns, followed by those that `extras` asks for (NULL for what is not asked for).
 pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
@@ -53,6 +54,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         shown(Part::Reason),
         whole(extras.message, Part::Message),
         whole(extras.arguments, Part::Arguments),
+        whole(extras.lineage, Part::Lineage),
     ];
     for (i, column) in columns.iter().enumerate() {
         if i > 0 {
@@ -90,11 +92,13 @@ pub(super) fn read(layout: &Layout, row: Row) -> Result<Read> {
         attempts: cells.int()?,
         max_attempts: cells.int()?,
     };
+    let (reason, message, arguments) = (cells.text()?, cells.text()?, cells.text()?);
+    let lineage = cells.text()?.map(|lineage| lineage::kept(&lineage));
     Ok(Read {
-        entry: Entry { row, position },
-        reason: cells.text()?,
-        message: cells.text()?,
-        arguments: cells.text()?,
+        entry: Entry { row, position, lineage },
+        reason,
+        message,
+        arguments,
         hit: cells.int().ok().flatten().is_none_or(|n| n != 0),
         number: cells.int().ok().flatten().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
     })

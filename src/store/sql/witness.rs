@@ -8,8 +8,10 @@ use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Tx;
 use super::row::Cells;
+use super::steps::{Fill, push};
 use super::work::Work;
 use crate::adapter::Step;
+use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::{Budget, Ending, Result, StoreError};
 
@@ -35,6 +37,27 @@ impl SqlStore {
         let (noted, done) = tokio::join!(witness.note(&name, &ids), self.run_steps(tx, work, steps, rows));
         done?;
         noted.map_err(|e| StoreError::Input(format!("the transaction could not be noted: {e}")))
+    }
+
+    pub(super) async fn read_traces(
+        &self,
+        action: Action,
+        run: &str,
+        ids: &[JobId],
+        budget: &Budget,
+    ) -> Result<Option<Vec<JobId>>> {
+        let layout = &self.layout;
+        let Some(trace) = layout.spec.verbs.get(action).and_then(|verb| verb.trace.as_ref()) else { return Ok(None) };
+        let valid = self.valid(ids);
+        if valid.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let fill = Fill { ids: &valid, run, ..Fill::of(layout, self.destination.table()) };
+        let mut sql = Sql::new(layout.speech);
+        push(&mut sql, &format!("SELECT {{key}} FROM {{table}} AS t WHERE {{ids}} AND ({})", trace.get_ref()), &fill);
+        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        let ids = rows.into_iter().map(|row| Cells::new(row).text()).collect::<Result<Vec<_>>>()?;
+        Ok(Some(ids.into_iter().flatten().map(JobId::new).collect()))
     }
 
     pub(super) async fn read_ending(&self, transaction: &str, budget: &Budget) -> Result<Ending> {

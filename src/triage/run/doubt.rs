@@ -1,14 +1,14 @@
 //! Jobs in doubt: their batch was interrupted, and what became of them is found out by looking at the rows, and for
 //! those that changed by asking the database how our transaction ended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::batch::{Part, Tried, tried};
 use super::engine::Engine;
 use super::testimony::Testimony;
 use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
-use crate::ledger::Settled;
+use crate::ledger::{Run, Settled};
 use crate::store::{Broke, Ending, StoreError};
 use crate::triage::undo;
 
@@ -30,7 +30,7 @@ impl Engine<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
     pub(super) async fn reconcile(&self, part: &Part) -> Tried {
         let ids = &part.ids;
-        let outside = self.options.deliver.is_some() && self.run.intent.action == Action::Replay;
+        let outside = self.goes_outside();
         let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
             (true, _) => self.not_handed(ids).await,
@@ -96,10 +96,14 @@ impl Engine<'_> {
     /// Sorts out the jobs that can be handed to the destination: those that are still dead.
     async fn not_handed(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<Settled>), StoreError> {
         let states = self.states(ids).await?;
+        let traces = self.traces(ids).await?;
         let (mut open, mut settled) = (Vec::new(), Vec::new());
         for id in ids {
             let settle = |result, note| Settled { outcome: (id.clone(), result), note };
             match states.get(id) {
+                Some(State::Resolved | State::Retrying) if traces.of(id) == Some(false) => {
+                    settled.push(settle(JobResult::Skipped(SkipReason::Changed), None));
+                }
                 Some(State::Dead) => open.push(id.clone()),
                 Some(State::Resolved) => settled.push(settle(JobResult::Done, Some(SEEN))),
                 Some(State::Retrying) => settled.push(settle(JobResult::Failed(HANDED.into()), None)),
@@ -118,13 +122,13 @@ impl Engine<'_> {
         let ids: Vec<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
         let states = self.states(&ids).await?;
         let gone: Vec<JobId> = ids.iter().filter(|id| !states.contains_key(*id)).cloned().collect();
-        let testimony = self.testimony(&ids).await?;
         let evidence = Evidence {
             fates: self.fates(&gone).await?,
             archived: self.archived(&gone).await?,
+            testimony: self.testimony(&ids).await?,
+            traces: self.traces(&ids).await?,
             brought_back: self.brought_back(&ids, &states).await?,
             states,
-            testimony,
         };
         let action = self.run.intent.action;
         Ok(outcomes.into_iter().map(|outcome| evidence.judge(action, outcome)).collect())
@@ -133,6 +137,17 @@ impl Engine<'_> {
     async fn states(&self, ids: &[JobId]) -> Result<HashMap<JobId, State>, StoreError> {
         let rows = self.desk.store.rows(ids, &self.budget).await?;
         Ok(rows.into_iter().map(|entry| (entry.row.id, entry.row.state)).collect())
+    }
+
+    /// Whether the jobs go to a destination outside the database.
+    pub(super) fn goes_outside(&self) -> bool {
+        self.options.deliver.is_some() && self.run.intent.action == Action::Replay
+    }
+
+    async fn traces(&self, ids: &[JobId]) -> Result<Traces, StoreError> {
+        let Run { id, intent, .. } = self.run;
+        let traced = self.desk.store.traced(intent.action, &id.0, ids, &self.budget).await?;
+        Ok(Traces(traced.map(HashSet::from_iter)))
     }
 
     async fn fates(&self, ids: &[JobId]) -> Result<HashMap<JobId, Fate>, StoreError> {
@@ -172,6 +187,17 @@ struct Evidence {
     archived: Vec<JobId>,
     brought_back: Vec<JobId>,
     testimony: Testimony,
+    traces: Traces,
+}
+
+/// The jobs that show our run's hand, where the layout keeps such a trace.
+struct Traces(Option<HashSet<JobId>>);
+
+impl Traces {
+    /// Whether it was us; `None` where that cannot be seen.
+    fn of(&self, id: &JobId) -> Option<bool> {
+        self.0.as_ref().map(|ours| ours.contains(id))
+    }
 }
 
 impl Evidence {
@@ -183,6 +209,7 @@ impl Evidence {
         }
         let seen = |id| Settled { outcome: (id, JobResult::Done), note: Some(SEEN) };
         match (action, self.states.get(&id)) {
+            (_, Some(_)) if self.traces.of(&id) == Some(false) => (id, result).into(),
             (Action::Replay, Some(State::Resolved | State::Retrying))
             | (Action::Ignore, Some(State::Ignored))
             | (Action::Reopen, Some(State::Dead)) => seen(id),

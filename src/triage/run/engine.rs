@@ -39,7 +39,7 @@ pub async fn execute(
     progress: &watch::Sender<RunProgress>,
 ) -> Result<Receipt, RunError> {
     let began = Instant::now();
-    let _hold = ledger.hold(run)?;
+    let _hold = ledger.hold(run).await?;
     let record = ledger.run(run).await?;
     check(desk, &record)?;
     ledger.start(run, Timestamp::now()).await?;

@@ -10,18 +10,21 @@ use crate::domain::job::JobId;
 use crate::store::{Ending, StoreError};
 
 /// How our transactions on each job ended.
-#[derive(Default)]
-pub(super) struct Testimony(HashMap<JobId, Ending>);
+pub(super) struct Testimony {
+    known: HashMap<JobId, Ending>,
+    /// Of jobs that no transaction was noted for.
+    others: Ending,
+}
 
 impl Testimony {
     /// Whether one of them took effect. A transaction is noted before it commits, so where all that were noted were
     /// undone, nothing was committed.
     pub(super) fn of(&self, id: &JobId) -> Ending {
-        self.0.get(id).copied().unwrap_or(Ending::Unknown)
+        self.known.get(id).copied().unwrap_or(self.others)
     }
 
     fn add(&mut self, id: JobId, ending: Ending) {
-        let known = self.0.entry(id).or_insert(ending);
+        let known = self.known.entry(id).or_insert(ending);
         *known = match (*known, ending) {
             (Ending::Committed, _) | (_, Ending::Committed) => Ending::Committed,
             (Ending::Unknown, _) | (_, Ending::Unknown) => Ending::Unknown,
@@ -34,7 +37,10 @@ impl Engine<'_> {
     pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<Testimony, StoreError> {
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| StoreError::Input(e.to_string()))?;
-        let mut testimony = Testimony::default();
+        // No transaction commits before it was noted: where none was, nothing happened.
+        let noted = self.desk.store.info().remembers && !self.goes_outside();
+        let others = if noted { Ending::Undone } else { Ending::Unknown };
+        let mut testimony = Testimony { known: HashMap::new(), others };
         for (name, mut jobs) in notes {
             jobs.retain(|id| wanted.contains(id));
             if jobs.is_empty() {

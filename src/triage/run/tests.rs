@@ -15,7 +15,7 @@ use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
-use crate::triage::fake::{Fake, Fault};
+use crate::triage::fake::{Fake, Fault, Row};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::RunProgress;
@@ -124,7 +124,7 @@ async fn a_run_left_by_a_crash_after_its_effect_is_resumed_without_a_second_repl
     assert!(tokio::time::timeout(Duration::from_millis(700), crash).await.is_err());
     let left = bench.ledger.run(&run).await.unwrap();
     assert_eq!((left.state, left.tally.in_doubt, left.tally.not_started), (RunState::Running, 10, 15));
-    assert!(!bench.ledger.is_held(&run));
+    assert!(!bench.ledger.is_held(&run).await.unwrap());
     let receipt = resume(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await.unwrap();
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
@@ -185,6 +185,21 @@ async fn a_row_that_somebody_else_removed_while_it_was_in_doubt_is_not_claimed()
     assert_eq!(bench.live().len(), 9);
 }
 
+#[tokio::test]
+async fn what_another_run_did_while_a_batch_was_in_doubt_is_not_claimed() {
+    let bench = Bench::new(10).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        data.rows.insert(3, Row { state: State::Resolved, locked: 0, refuses: None });
+        data.traces = Some((0..10).filter(|id| *id != 3).collect());
+        data.faults.push_back(Fault::Before(dropped()));
+    });
+    let receipt = bench.execute(&run, small()).await;
+    let changed = vec![("changed meanwhile".to_owned(), 1)];
+    assert_eq!((receipt.run.tally.done, receipt.run.tally.skipped.clone()), (9, changed));
+    assert_eq!(bench.live().len(), 9);
+}
+
 struct Count(std::sync::Mutex<Vec<String>>);
 
 impl crate::store::Deliver for Count {
@@ -232,7 +247,7 @@ async fn a_destination_that_accepts_nothing_stops_the_run_before_every_job_is_tr
 
 /// How often the ledger has waited for the disk since its file was made: frames of its log that end a transaction.
 fn commits(ledger: &Ledger) -> usize {
-    let mut log = ledger.path().as_os_str().to_owned();
+    let mut log = ledger.path().unwrap().as_os_str().to_owned();
     log.push("-wal");
     let log = std::fs::read(log).unwrap();
     let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
@@ -469,7 +484,7 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
     let bench = Bench::new(3).await;
     let run = bench.all(Action::Replay).await;
     let mut desk = bench.fake.desk();
-    let hold = bench.ledger.hold(&run).unwrap();
+    let hold = bench.ledger.hold(&run).await.unwrap();
     let held = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
     assert!(matches!(held, Err(RunError::Ledger(crate::ledger::LedgerError::Held(_)))), "{held:?}");
     drop(hold);

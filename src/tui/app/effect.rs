@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -140,8 +141,8 @@ pub struct Settings {
     pub refresh: Duration,
     /// Deadline of a statement.
     pub statement: Duration,
-    /// Cohorts above this ask for the number.
-    pub confirm_count: u64,
+    /// From where on a cohort asks for the number, and how often a job may have been replayed.
+    pub thresholds: Thresholds,
 }
 
 impl Default for Settings {
@@ -152,7 +153,7 @@ impl Default for Settings {
             mouse: false,
             refresh: Duration::from_millis(1_500),
             statement: Duration::from_secs(5),
-            confirm_count: 100,
+            thresholds: Thresholds::default(),
         }
     }
 }

@@ -162,6 +162,8 @@ fn opened() -> Opened {
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
         defers: true,
+        renames: false,
+        remembers: true,
         notation: Arc::default(),
         read_only: None,
     };
@@ -183,7 +185,7 @@ fn entry(n: usize) -> Entry {
         attempts: None,
         max_attempts: None,
     };
-    Entry { row, position: Position { key: Some(n.to_string()), id } }
+    Entry { row, position: Position { key: Some(n.to_string()), id }, lineage: None }
 }
 
 fn page(rows: std::ops::Range<usize>, next: Option<Cursor>) -> Page {

@@ -30,7 +30,7 @@ impl Session {
         going: &Going,
     ) -> Result<Plan, String> {
         let desk = self.store().map_err(|e| e.to_string())?.desk;
-        let ask = Ask { reason, type_above: self.confirm_count, ..Ask::new(scope, action, Timestamp::now()) };
+        let ask = Ask { reason, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
         freeze(&desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
     }

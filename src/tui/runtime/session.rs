@@ -7,6 +7,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use super::world::Fact;
+use crate::config::Thresholds;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
@@ -41,8 +42,8 @@ pub struct Session {
     pub redactor: Arc<Redactor>,
     /// Deadline of a statement.
     pub statement: Duration,
-    /// Cohorts above this ask for the number.
-    pub confirm_count: u64,
+    /// From where on a cohort asks for the number, and how often a job may have been replayed.
+    pub thresholds: Thresholds,
     open: Mutex<Option<OpenStore>>,
 }
 
@@ -54,7 +55,7 @@ impl Session {
             ledger: launch.ledger.clone(),
             redactor: Arc::clone(&launch.redaction),
             statement: launch.settings.statement,
-            confirm_count: launch.settings.confirm_count,
+            thresholds: launch.settings.thresholds,
             open: Mutex::new(None),
         }
     }
@@ -135,7 +136,8 @@ impl Session {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
-        let history = self.ledger.history(&desk.source, &desk.store_name(), &id).await.unwrap_or_default();
+        let known = (id, detail.lineage.as_ref().map(|lineage| lineage.exact().to_owned()));
+        let history = self.ledger.history(&desk.source, &desk.store_name(), &known).await.unwrap_or_default();
         let notation = Arc::clone(&desk.store.info().notation);
         let redactor = Arc::clone(&self.redactor);
         let built = tokio::task::spawn_blocking(move || JobDocument::build(detail, history, &notation, &redactor));

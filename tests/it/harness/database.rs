@@ -108,6 +108,11 @@ impl TestDb {
         run(self.engine, &self.url, sql).await;
     }
 
+    /// The same, for statements that other sessions may get in the way of.
+    pub async fn try_execute(&self, sql: &str) -> Result<(), sqlx::Error> {
+        on_connection!(self.engine, self.url.as_str(), |connection| raw(sql).execute(&mut connection).await.map(drop))
+    }
+
     /// The first column of the first row as text; `NULL` where it is null.
     pub async fn scalar(&self, sql: &str) -> String {
         self.column(sql).await.into_iter().next().unwrap_or_else(|| panic!("no row from: {sql}"))

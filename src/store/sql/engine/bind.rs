@@ -61,7 +61,7 @@ fn remembers_failure(sql: &str) -> bool {
     ["JSON_OBJECT", "JSON_ARRAY"].iter().any(|function| sql.contains(function))
 }
 
-pub(super) fn sqlite(statement: &Statement) -> Query<'static, Sqlite, SqliteArguments> {
+pub(crate) fn sqlite(statement: &Statement) -> Query<'static, Sqlite, SqliteArguments> {
     let query = sqlx::query(trusted(statement));
     statement.binds.iter().fold(query, |query, bind| match bind {
         Bind::Text(value) => query.bind(value.clone()),

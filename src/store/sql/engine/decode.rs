@@ -103,7 +103,7 @@ fn decimal(bytes: &[u8]) -> Value {
     }
 }
 
-pub(super) fn sqlite(row: &SqliteRow) -> Result<Row> {
+pub(crate) fn sqlite(row: &SqliteRow) -> Result<Row> {
     let values = row.columns().iter().enumerate().map(|(at, column)| {
         let value = row.try_get_raw(at).map_err(|e| unreadable(column, &e))?;
         if value.is_null() {

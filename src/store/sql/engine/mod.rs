@@ -15,6 +15,12 @@ mod sqlite;
 mod step;
 mod tx;
 
+/// SQLite's values and rows, for a file that is not a source.
+pub(crate) mod lite {
+    pub(crate) use super::bind::sqlite as bind;
+    pub(crate) use super::decode::sqlite as decode;
+}
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -109,7 +109,7 @@ fn row(n: usize, kind: &Kind, seconds: u64) -> JobRow {
 
 fn entry(row: JobRow) -> Entry {
     let position = Position { key: row.at.map(|at| at.0.to_string()), id: row.id.clone() };
-    Entry { row, position }
+    Entry { row, position, lineage: None }
 }
 
 fn opened() -> Opened {
@@ -126,6 +126,8 @@ fn opened() -> Opened {
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions,
         defers: true,
+        renames: false,
+        remembers: true,
         notation: Arc::default(),
         read_only: None,
     };

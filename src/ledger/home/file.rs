@@ -1,0 +1,230 @@
+//! The operator's own file: folder and file private, schema brought up to date, faults as sentences.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+};
+use sqlx::{SqlSafeStr, Sqlite, Transaction};
+
+use crate::ledger::error::{LedgerError, Result};
+use crate::store::StoreError;
+use crate::store::sql::engine::{Row, Statement, lite};
+
+/// How long a statement waits for another process that is writing.
+const BUSY: Duration = Duration::from_secs(10);
+/// Page cache of a connection in KiB: enough that freezing a million ids does not read its index back.
+const CACHE_KIB: &str = "-65536";
+/// Times that bringing the schema up to date is tried: two processes may find the file new at the same moment.
+const MIGRATION_TRIES: u32 = 10;
+
+/// An SQLite file, shared by every process of the operator.
+#[derive(Clone, Debug)]
+pub(in crate::ledger) struct File {
+    pub(in crate::ledger) pool: SqlitePool,
+    path: Arc<Path>,
+}
+
+impl File {
+    /// Opens the file at `path`, and makes it and its folder (mode 0600 and 0700) where they are missing.
+    pub(super) async fn open(path: &Path) -> Result<Self> {
+        let unusable = |reason: String| LedgerError::Unusable { place: path.display().to_string(), reason };
+        if !path.exists() {
+            // Where this fails, what follows makes the file in its place or says why it cannot.
+            drop(make_new(path).await);
+        }
+        make_private(path).map_err(|e| unusable(e.to_string()))?;
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(false)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY)
+            .pragma("cache_size", CACHE_KIB);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(3)
+            .acquire_timeout(BUSY)
+            .connect_with(options)
+            .await
+            .map_err(|e| unusable(sentence(&e)))?;
+        migrate(&pool).await.map_err(unusable)?;
+        Ok(Self { pool, path: path.into() })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Closes it once running calls have ended.
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Lets the file grow no further than `pages`, or than it is: a disk that is full.
+    #[cfg(test)]
+    pub(in crate::ledger) async fn limit_pages(&self, pages: u32) {
+        // Each connection has a limit of its own.
+        let mut held = Vec::new();
+        for _ in 0..self.pool.options().get_max_connections() {
+            let mut connection = self.pool.acquire().await.unwrap();
+            let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+            sqlx::query(limit).execute(&mut *connection).await.unwrap();
+            held.push(connection);
+        }
+    }
+
+    pub(super) async fn read(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+        if let [statement] = statements {
+            let rows = lite::bind(statement).fetch_all(&self.pool).await.map_err(|e| self.fault(e))?;
+            return Ok(vec![decode(&rows)?]);
+        }
+        let mut tx = self.pool.begin().await.map_err(|e| self.fault(e))?;
+        let mut results = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let rows = lite::bind(statement).fetch_all(&mut *tx).await.map_err(|e| self.fault(e))?;
+            results.push(decode(&rows)?);
+        }
+        Ok(results)
+    }
+
+    /// The write lock is taken at once: one that is taken later can fail without waiting.
+    pub(super) async fn begin(&self) -> Result<Tx<'_>> {
+        let tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        Ok(Tx { file: self, tx })
+    }
+
+    /// The sentence for a failed statement: whether the file as a whole can no longer be used, or only this was refused.
+    fn fault(&self, error: sqlx::Error) -> LedgerError {
+        if unusable_code(&error) {
+            return LedgerError::Unusable { place: self.path.display().to_string(), reason: sentence(&error) };
+        }
+        LedgerError::Refused(sentence(&error))
+    }
+}
+
+/// An open writing transaction.
+pub(super) struct Tx<'a> {
+    file: &'a File,
+    tx: Transaction<'static, Sqlite>,
+}
+
+impl Tx<'_> {
+    pub(super) async fn fetch(&mut self, statement: &Statement) -> Result<Vec<Row>> {
+        let rows = lite::bind(statement).fetch_all(&mut *self.tx).await.map_err(|e| self.file.fault(e))?;
+        decode(&rows)
+    }
+
+    pub(super) async fn execute(&mut self, statement: &Statement) -> Result<u64> {
+        let done = lite::bind(statement).execute(&mut *self.tx).await.map_err(|e| self.file.fault(e))?;
+        Ok(done.rows_affected())
+    }
+
+    pub(super) async fn commit(self) -> Result<()> {
+        self.tx.commit().await.map_err(|e| self.file.fault(e))
+    }
+}
+
+fn decode(rows: &[SqliteRow]) -> Result<Vec<Row>> {
+    let odd = |e: StoreError| LedgerError::Refused(e.to_string());
+    rows.iter().map(|row| lite::decode(row).map_err(odd)).collect()
+}
+
+/// Makes the file beside its place, and puts it there when it is whole: SQLite by itself waits for the disk eight times
+/// over a file that has nothing in it yet, while somebody waits for the console.
+async fn make_new(path: &Path) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let folder = make_folder(path)?.unwrap_or(Path::new("."));
+    // Private from the start.
+    let file = tempfile::Builder::new().prefix(".ledger-").tempfile_in(folder)?;
+    let options = SqliteConnectOptions::new()
+        .filename(file.path())
+        .journal_mode(SqliteJournalMode::Memory)
+        .synchronous(SqliteSynchronous::Off);
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
+    let made = async {
+        migrations().run(&pool).await?;
+        sqlx::query("PRAGMA journal_mode = WAL").execute(&pool).await?;
+        Ok::<_, sqlx::Error>(())
+    }
+    .await;
+    // Takes the log along.
+    pool.close().await;
+    made?;
+    file.as_file().sync_all()?;
+    // Whoever was quicker has made the same.
+    file.persist_noclobber(path)?;
+    std::fs::File::open(folder)?.sync_all()?;
+    Ok(())
+}
+
+/// Makes the folder that a file is to be in, private to the operator.
+fn make_folder(path: &Path) -> io::Result<Option<&Path>> {
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    Ok(folder)
+}
+
+/// Makes the file so that SQLite, which gives its side files the mode of the main one, keeps all of them private.
+fn make_private(path: &Path) -> io::Result<()> {
+    make_folder(path)?;
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+fn migrations() -> Migrator {
+    let migration = |no, name: &'static str, sql: &'static str| {
+        Migration::new(no, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(vec![
+        migration(1, "runs", include_str!("../../../migrations/ledger/sqlite/0001_runs.sql")),
+        migration(2, "transactions", include_str!("../../../migrations/ledger/sqlite/0002_transactions.sql")),
+        migration(3, "options", include_str!("../../../migrations/ledger/sqlite/0003_options.sql")),
+        migration(4, "native", include_str!("../../../migrations/ledger/sqlite/0004_native.sql")),
+        migration(5, "holders", include_str!("../../../migrations/ledger/sqlite/0005_holders.sql")),
+        migration(6, "lineage", include_str!("../../../migrations/ledger/sqlite/0006_lineage.sql")),
+    ])
+}
+
+async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
+    let migrations = migrations();
+    let mut tried = 0;
+    loop {
+        let Err(error) = migrations.run(pool).await else { return Ok(()) };
+        tried += 1;
+        if tried >= MIGRATION_TRIES {
+            return Err(error.to_string());
+        }
+        tokio::time::sleep(Duration::from_millis(20 * u64::from(tried))).await;
+    }
+}
+
+/// Whether SQLite says that the file or its disk is at fault, and not the statement.
+fn unusable_code(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(e) => {
+            let extended: i32 = e.code().and_then(|c| c.parse().ok()).unwrap_or_default();
+            // PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
+            matches!(extended & 0xff, 3 | 5 | 8 | 10 | 11 | 13 | 14 | 26)
+        }
+        _ => false,
+    }
+}
+
+fn sentence(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(e) => e.message().to_owned(),
+        other => other.to_string(),
+    }
+}

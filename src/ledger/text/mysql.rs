@@ -1,0 +1,46 @@
+//! MySQL's and MariaDB's words. There are no partial indexes: what has no outcome stands together in one over all jobs.
+//! An `UPDATE` that looks for its rows with `IN (SELECT …)` would read every row, so it joins.
+
+use super::Text;
+
+pub(super) const TEXT: Text = Text {
+    place: None,
+    words: &[
+        ("lock", " FOR UPDATE"),
+        ("bigint", "SIGNED"),
+        ("insert_new", "INSERT IGNORE"),
+        ("unless_known", ""),
+        ("row", "`row`"),
+        ("or_replace_row", "ON DUPLICATE KEY UPDATE `row` = VALUES(`row`)"),
+        ("or_replace_note", "ON DUPLICATE KEY UPDATE job_ids = VALUES(job_ids)"),
+        // The order of the tables is the order in which they are read.
+        ("join", "STRAIGHT_JOIN"),
+        ("materialized", ""),
+        (
+            "asked",
+            "JSON_TABLE(@, '$[*]' COLUMNS (value VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$')) \
+             AS asked",
+        ),
+        (
+            "told",
+            "JSON_TABLE(@, '$[*]' COLUMNS (nth FOR ORDINALITY, \
+             c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', c1 LONGTEXT PATH '$[1]', \
+             c2 LONGTEXT PATH '$[2]', c3 LONGTEXT PATH '$[3]', c4 LONGTEXT PATH '$[4]', c5 LONGTEXT PATH '$[5]', \
+             c6 LONGTEXT PATH '$[6]', c7 LONGTEXT PATH '$[7]', c8 LONGTEXT PATH '$[8]')) AS told",
+        ),
+        ("by_job", ""),
+        ("by_not_started", "FORCE INDEX (run_jobs_open)"),
+        ("by_in_doubt", "FORCE INDEX (run_jobs_open)"),
+        ("not_started", "batch IS NULL AND outcome IS NULL"),
+        (
+            "settle",
+            "UPDATE {told ?3} STRAIGHT_JOIN {run_jobs} AS j ON j.run = ?1 AND j.batch = ?2 AND j.job_id = told.c0 \
+             SET j.outcome = told.c1, j.reason = told.c2 WHERE j.outcome IS NULL",
+        ),
+        (
+            "name_again",
+            "UPDATE {asked ?3} STRAIGHT_JOIN {run_jobs} AS j ON j.run = ?1 AND j.ord = CAST(asked.value AS SIGNED) \
+             SET j.batch = ?2, j.outcome = NULL, j.reason = NULL WHERE j.outcome = 'skipped'",
+        ),
+    ],
+};

@@ -1,0 +1,39 @@
+//! PostgreSQL's words.
+
+use super::Text;
+
+pub(super) const TEXT: Text = Text {
+    place: Some('$'),
+    words: &[
+        ("lock", " FOR UPDATE"),
+        ("bigint", "BIGINT"),
+        ("insert_new", "INSERT"),
+        ("unless_known", "ON CONFLICT (id) DO NOTHING"),
+        ("row", "\"row\""),
+        ("or_replace_row", "ON CONFLICT (run, job_id) DO UPDATE SET \"row\" = excluded.\"row\""),
+        ("or_replace_note", "ON CONFLICT (run, name) DO UPDATE SET job_ids = excluded.job_ids"),
+        ("join", "JOIN"),
+        ("materialized", "MATERIALIZED"),
+        ("asked", "unnest(@::text[]) AS asked(value)"),
+        (
+            "told",
+            "(SELECT nth, value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2, value ->> 3 AS c3, value ->> 4 AS c4, \
+             value ->> 5 AS c5, value ->> 6 AS c6, value ->> 7 AS c7, value ->> 8 AS c8 \
+             FROM jsonb_array_elements(@::text::jsonb) WITH ORDINALITY AS told(value, nth)) AS told",
+        ),
+        ("by_job", ""),
+        ("by_not_started", ""),
+        ("by_in_doubt", ""),
+        ("not_started", "batch IS NULL"),
+        (
+            "settle",
+            "UPDATE {run_jobs} AS j SET outcome = told.c1, reason = told.c2 FROM {told ?3} \
+             WHERE j.run = ?1 AND j.batch = ?2 AND j.job_id = told.c0 AND j.outcome IS NULL",
+        ),
+        (
+            "name_again",
+            "UPDATE {run_jobs} SET batch = ?2, outcome = NULL, reason = NULL WHERE run = ?1 \
+             AND ord IN (SELECT CAST(value AS BIGINT) FROM {asked ?3}) AND outcome = 'skipped'",
+        ),
+    ],
+};
