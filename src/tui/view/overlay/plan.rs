@@ -92,7 +92,7 @@ fn lines<'p>(
             true => (Role::Good, what.clone()),
             false => (Role::Warning, format!("cannot: {}", Clean::line(what))),
         };
-        lines.extend(sentence(role, "        ", &format!("{} {what}", grouped(*n)), width, look));
+        lines.extend(sentence(role, "now     ", &format!("{} {what}", grouped(*n)), width, look));
     }
     lines.extend(cohort(plan, width, look, now));
     for note in &plan.notes {
