@@ -147,7 +147,8 @@ impl Opener for Way {
             let found = surveyed.matching().into_iter().find(|f| f.label() == name);
             let found = found.ok_or_else(|| StoreError::Input(format!("there is no store `{name}` any more")))?;
             let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
-            Ok(OpenStore { desk, deliver: open::deliver(&self.origin) })
+            let record = Some(surveyed.homes.clone());
+            Ok(OpenStore { desk, deliver: open::deliver(&self.origin), record })
         }
         .boxed()
     }

@@ -59,6 +59,7 @@ pub async fn confirmed(
 pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let id = RunId(args.run.clone());
+    let ledger = ledger.of(&id).await?;
     let run = ledger.run(&id).await?;
     if !matches!(run.state, RunState::Stopped | RunState::Running) {
         let message = format!("run {id} is {}: there is nothing to go on with", run.state.word());

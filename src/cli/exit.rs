@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::config::{ConfigError, mask_secrets};
 use crate::domain::filter::ParseError;
+use crate::ledger::LedgerError;
 use crate::store::StoreError;
 use crate::triage::freeze::PlanError;
 use crate::triage::run::RunError;
@@ -83,7 +84,11 @@ fn code_of(error: &anyhow::Error) -> Code {
             }
             let disabled = matches!(cause.downcast_ref(), Some(PlanError::Disabled(_)))
                 || matches!(cause.downcast_ref(), Some(RunError::Disabled(_)));
-            if disabled {
+            let ledger = match (cause.downcast_ref(), cause.downcast_ref()) {
+                (Some(PlanError::Ledger(error)), _) | (_, Some(RunError::Ledger(error))) => Some(error),
+                _ => cause.downcast_ref::<LedgerError>(),
+            };
+            if disabled || matches!(ledger, Some(LedgerError::NoRight { .. })) {
                 return Some(Code::Refused);
             }
             match cause.downcast_ref::<StoreError>() {

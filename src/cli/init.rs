@@ -8,6 +8,8 @@ use super::args::InitArgs;
 use super::exit::{Code, Fault};
 use super::out;
 use super::source::Session;
+use crate::ledger::Installation;
+use crate::store::StoreError;
 use crate::store::install::Preset;
 
 /// Looks what is missing, asks, and creates it.
@@ -15,6 +17,9 @@ use crate::store::install::Preset;
 /// # Errors
 /// When the preset is not known, it is not confirmed, or the database fails.
 pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
+    if args.ledger {
+        return ledger(session, args).await;
+    }
     let preset = Preset::named(&args.preset)?;
     let origin = session.origin()?;
     let budget = session.budget(&origin);
@@ -35,15 +40,67 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
         return Ok(Code::Done);
     }
     let tables = plan.created.join(", ");
-    if !args.yes {
-        if !out::somebody_is_there() {
-            return Err(Fault::refused("nothing was created: without a terminal to confirm on, --yes is needed").into());
-        }
-        if !out::confirm(&format!("create {tables} in {}?", origin.name)).await? {
-            return Err(Fault::refused("not confirmed: nothing was created").into());
-        }
-    }
+    confirmed(args, &format!("create {tables} in {}?", origin.name)).await?;
     preset.install(&engine, &budget).await?;
     out::say(&format!("created {tables} in {}", origin.name));
     Ok(Code::Done)
+}
+
+/// Installs the ledger that operators of a source share, or brings it up to date.
+async fn ledger(session: &Session, args: &InitArgs) -> Result<Code> {
+    let origin = session.origin()?;
+    let budget = session.budget(&origin);
+    let engine = origin.connect(session, &budget).await?;
+    let plan = Installation::plan(&engine, &budget).await?;
+    if plan.ddl.is_empty() {
+        out::say(&format!("{} has a ledger already; nothing is missing", origin.name));
+        say_grants(&plan);
+        return Ok(Code::Done);
+    }
+    let mut out = out::stdout();
+    write!(out, "{}", plan.ddl)?;
+    out.flush()?;
+    drop(out);
+    if args.dry_run {
+        say_grants(&plan);
+        return Ok(Code::Done);
+    }
+    let verb = if plan.update { "bring the ledger up to date" } else { "create a ledger" };
+    confirmed(args, &format!("{verb} in {}?", origin.name)).await?;
+    plan.install(&engine, &budget).await.map_err(|error| match error {
+        StoreError::Denied(why) => Fault::refused(format!(
+            "this role may not create tables in {}: {why}; somebody who may can run the statements above",
+            origin.name
+        ))
+        .into(),
+        other => anyhow::Error::from(other),
+    })?;
+    out::say(&format!("{} has a ledger now: runs on it are recorded there, and every operator sees them", origin.name));
+    say_grants(&plan);
+    Ok(Code::Done)
+}
+
+/// What other operators need.
+fn say_grants(plan: &Installation) {
+    if !plan.grants.is_empty() {
+        out::say("each operator's role needs, beside its rights to the jobs:");
+        plan.grants.iter().for_each(|grant| out::say(&format!("  {grant}")));
+    }
+}
+
+/// Asks, unless the answer is on the command line.
+///
+/// # Errors
+/// When it is not confirmed, or there is nobody to confirm.
+async fn confirmed(args: &InitArgs, question: &str) -> Result<()> {
+    if args.yes {
+        return Ok(());
+    }
+    if !out::somebody_is_there() {
+        return Err(Fault::refused("nothing was created: without a terminal to confirm on, --yes is needed").into());
+    }
+    match out::confirm(question).await? {
+        true => Ok(()),
+        false => Err(Fault::refused("not confirmed: nothing was created").into()),
+    }
 }

@@ -16,7 +16,7 @@ use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::Ledger;
+use crate::ledger::{Homes, Ledger};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
@@ -41,7 +41,7 @@ pub struct Opened {
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
     redactor: Redactor,
-    ledger: std::path::PathBuf,
+    homes: Homes,
 }
 
 /// A database with the layouts that were found in it.
@@ -54,8 +54,8 @@ pub struct Surveyed {
     pub library: Library,
     /// What was found.
     pub detection: Detection,
-    /// The ledger's file.
-    ledger: std::path::PathBuf,
+    /// The way to the ledger.
+    pub homes: Homes,
     /// Nothing was opened yet: what the survey heard is fresh.
     is_fresh: AtomicBool,
 }
@@ -83,8 +83,9 @@ pub async fn survey_with(
     let destination = destination(origin.source.as_ref());
     let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
     let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
-    let (ledger, is_fresh) = (session.paths.ledger(), AtomicBool::new(true));
-    Ok(Surveyed { origin, engine, library, detection, ledger, is_fresh })
+    let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
+    let is_fresh = AtomicBool::new(true);
+    Ok(Surveyed { origin, engine, library, detection, homes, is_fresh })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -154,7 +155,7 @@ impl Surveyed {
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),
-            store: Arc::new(Judged::new(store, self.origin.name.clone(), self.ledger.clone())),
+            store: Arc::new(Judged::new(store, self.origin.name.clone(), self.homes.clone())),
             source: self.origin.name.clone(),
             production: self.origin.production(),
         })
@@ -190,7 +191,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
         now: Timestamp::now(),
         thresholds: session.config.thresholds,
         redactor: session.redactor(),
-        ledger: session.paths.ledger(),
+        homes: surveyed.homes.clone(),
     })
 }
 
@@ -203,12 +204,16 @@ pub fn deliver(origin: &Origin) -> Option<Arc<dyn Deliver>> {
 }
 
 impl Opened {
-    /// Opens the ledger.
+    /// Opens the ledger: the one in the source, where it holds one, beside the operator's own.
     ///
     /// # Errors
-    /// When its file or folder cannot be used.
+    /// When it cannot be used.
     pub async fn ledger(&self) -> Result<Ledger> {
-        Ok(Ledger::open(&self.ledger).await?)
+        let ledger = self.homes.ledger().await?;
+        if let Some(remark) = ledger.remark() {
+            super::out::say(&format!("dlq-tui: {remark}"));
+        }
+        Ok(ledger)
     }
 
     /// Reads a filter and resolves its times; without a text every dead job passes.

@@ -71,6 +71,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
 #[derive(Serialize)]
 pub struct RunRecord<'a> {
     run: &'a str,
+    home: &'static str,
     action: &'static str,
     state: &'static str,
     source: &'a str,
@@ -111,6 +112,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
         let operator = &intent.operator;
         Self {
             run: &run.id.0,
+            home: run.place.word(),
             action: intent.action.word(),
             state: run.state.word(),
             source: &intent.source,
@@ -195,7 +197,11 @@ pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
     }
     let operator = &intent.operator;
     let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();
-    writeln!(out, "  operator     {}@{}{from}", Clean::line(&operator.user), Clean::line(&operator.host))?;
+    let role = match operator.database_user.as_str() {
+        "" => String::new(),
+        role => format!(", database user {}", Clean::line(role)),
+    };
+    writeln!(out, "  operator     {}@{}{from}{role}", Clean::line(&operator.user), Clean::line(&operator.host))?;
     tally(out, &run.tally, intent.action.done_word())
 }
 

@@ -1,6 +1,7 @@
 //! `dlq-tui runs`: the ledger.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -11,8 +12,9 @@ use super::receipt::{self, RunRecord};
 use super::source::Session;
 use super::table::{Column, Table, terminal_width};
 use super::{jobs, out};
+use crate::config::mask_secrets;
 use crate::domain::text::Clean;
-use crate::ledger::{Ledger, Run, RunId};
+use crate::ledger::{Homes, Ledger, Run, RunId};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -24,7 +26,7 @@ struct Document<'a> {
 /// # Errors
 /// When the ledger cannot be read, or there is no such run.
 pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
-    let ledger = Ledger::open(&session.paths.ledger()).await?;
+    let ledger = ledger(session).await?;
     let mut out = out::stdout();
     match &args.run {
         Some(id) if args.jobs => {
@@ -44,6 +46,36 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
     }
     out.flush()?;
     Ok(Code::Done)
+}
+
+/// The record: with the source's own where one is named or configured and can be reached, else the operator's.
+async fn ledger(session: &Session) -> Result<Ledger> {
+    let path = session.paths.ledger();
+    let is_named = session.connect.url.is_some() || session.connect.source.is_some();
+    let origin = match session.origin() {
+        Ok(origin) => origin,
+        Err(error) if is_named => return Err(error),
+        Err(_) => return Ok(Ledger::open(&path).await?),
+    };
+    let budget = session.budget(&origin);
+    let ledger = match origin.connect(session, &budget).await {
+        Ok(engine) => Homes::new(path.clone(), Some(Arc::new(engine))).ledger().await.map_err(anyhow::Error::from),
+        Err(error) => Err(error),
+    };
+    match ledger {
+        Ok(ledger) => {
+            if let Some(remark) = ledger.remark() {
+                out::say(&format!("dlq-tui: {remark}"));
+            }
+            Ok(ledger)
+        }
+        Err(error) => {
+            let why = mask_secrets(&format!("{error:#}"));
+            let only = "only runs that are kept on this machine are known";
+            out::say(&format!("dlq-tui: {}: {}; {only}", Clean::line(&origin.name), Clean::line(&why)));
+            Ok(Ledger::open(&path).await?)
+        }
+    }
 }
 
 fn one(out: &mut impl Write, run: &Run, format: Format) -> Result<()> {
@@ -68,8 +100,19 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
             }
         }
         Format::Csv => {
-            let names =
-                ["run", "frozen_at", "action", "state", "planned", "done", "skipped", "failed", "source", "filter"];
+            let names = [
+                "run",
+                "frozen_at",
+                "action",
+                "state",
+                "planned",
+                "done",
+                "skipped",
+                "failed",
+                "source",
+                "filter",
+                "home",
+            ];
             out::csv(out, names)?;
             for run in runs {
                 let t = &run.tally;
@@ -77,7 +120,7 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
                 let at = run.intent.frozen_at.to_rfc3339();
                 let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&run.intent.filter));
                 let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
-                let tail = [&*source, &*filter];
+                let tail = [&*source, &*filter, run.place.word()];
                 out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
             }
         }
@@ -87,7 +130,9 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
 }
 
 fn table(runs: &[Run]) -> Table {
-    let mut table = Table::new([
+    // Said only where it tells runs apart.
+    let homes = runs.iter().any(|run| run.place != runs[0].place);
+    let mut columns = vec![
         Column::Whole("run"),
         Column::Whole("frozen"),
         Column::Whole("action"),
@@ -98,11 +143,13 @@ fn table(runs: &[Run]) -> Table {
         Column::Number("failed"),
         Column::Text("operator"),
         Column::Text("filter"),
-    ]);
+    ];
+    columns.extend(homes.then_some(Column::Whole("home")));
+    let mut table = Table::new(columns);
     for run in runs {
         let t = &run.tally;
         let operator = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);
-        table.row([
+        let cells = [
             run.id.0.as_str(),
             &run.intent.frozen_at.to_second(),
             run.intent.action.word(),
@@ -113,7 +160,8 @@ fn table(runs: &[Run]) -> Table {
             &t.failed_total().to_string(),
             &operator,
             &run.intent.filter,
-        ]);
+        ];
+        table.row(cells.into_iter().chain(homes.then_some(run.place.word())));
     }
     table
 }

@@ -3,11 +3,12 @@
 use futures_util::future::BoxFuture;
 
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, rows, text, texts};
+use super::home::{Cells, Home, int, rows, text, texts};
 use super::model::RunId;
 use super::open::Ledger;
 use crate::domain::job::JobId;
 use crate::store::Archive;
+use crate::store::sql::engine::Statement;
 
 /// Bytes of rows that go into one statement.
 const AT_ONCE: usize = 1 << 20;
@@ -51,17 +52,8 @@ impl Ledger {
         let mut tx = self.home.begin().await?;
         let seq = tx.first("SELECT seq FROM {runs} WHERE id = ?1", [text(&run.0)]).await?;
         let seq = seq.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?.int()?;
-        let mut rest = kept;
-        while !rest.is_empty() {
-            let (chunk, others) = rest.split_at(at_once(rest));
-            let told: Vec<_> = chunk.iter().map(|(id, row)| (id.as_str(), row)).collect();
-            tx.execute(
-                "INSERT INTO {archive} (run, job_id, {row}) SELECT ?1, told.c0, told.c1 FROM {told ?2} WHERE 1 = 1 \
-                 {or_replace_row}",
-                [int(seq), rows(&told)?],
-            )
-            .await?;
-            rest = others;
+        for statement in statements(&self.home, seq, kept)? {
+            tx.run(&statement).await?;
         }
         tx.commit().await
     }
@@ -82,6 +74,23 @@ impl Ledger {
         };
         rows.await?.into_iter().map(pair).collect()
     }
+}
+
+/// The statements that keep whole rows under a run.
+pub(super) fn statements(home: &Home, run: i64, kept: &[(JobId, String)]) -> Result<Vec<Statement>> {
+    let mut statements = Vec::new();
+    let mut rest = kept;
+    while !rest.is_empty() {
+        let (chunk, others) = rest.split_at(at_once(rest));
+        let told: Vec<_> = chunk.iter().map(|(id, row)| (id.as_str(), row)).collect();
+        statements.push(home.say(
+            "INSERT INTO {archive} (run, job_id, {row}) SELECT ?1, told.c0, told.c1 FROM {told ?2} WHERE 1 = 1 \
+             {or_replace_row}",
+            [int(run), rows(&told)?],
+        ));
+        rest = others;
+    }
+    Ok(statements)
 }
 
 /// How many of these rows go into one statement: at least one.

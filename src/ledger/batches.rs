@@ -6,7 +6,7 @@ use super::error::{LedgerError, Result};
 use super::home::{Cells, Tx, int, limit, rows, text, texts};
 use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::open::Ledger;
-use super::runs::in_state;
+use super::runs::at_work;
 use super::tally::{DONE, FAILED, SKIPPED};
 use super::witness::drop_notes;
 use crate::domain::action::{JobOutcome, JobResult};
@@ -42,7 +42,7 @@ impl Ledger {
     /// When the record cannot be kept or the run is not running: then nothing may be touched.
     pub async fn begin_batch(&self, run: &RunId, n: usize, now: Timestamp) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.home.begin().await?;
-        let seq = in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         let begun = name_next(&mut tx, seq, n, now).await?;
         if begun.is_some() {
             tx.commit().await?;
@@ -56,7 +56,7 @@ impl Ledger {
     /// As [`Ledger::begin_batch`]; also when one of the jobs was not skipped: then none is named.
     pub async fn begin_again(&self, run: &RunId, jobs: &[RunJob], now: Timestamp) -> Result<BatchNo> {
         let mut tx = self.home.begin().await?;
-        let seq = in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         let no = new_batch(&mut tx, seq, now).await?;
         let ords = texts(jobs.iter().map(|job| job.ord.to_string()));
         if tx.execute("{name_again}", [int(seq), int(no.0), ords]).await? != jobs.len() as u64 {
@@ -88,7 +88,7 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.home.begin().await?;
-        let seq = in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         tx.execute("{settle}", [int(seq), int(batch.0), told(outcomes)?]).await?;
         tx.execute(
             "UPDATE {batches} SET ended_at = ?3 WHERE run = ?1 AND no = ?2",
@@ -108,7 +108,7 @@ impl Ledger {
     /// As [`Ledger::finish_batch`].
     pub async fn release_batch(&self, run: &RunId, batch: BatchNo) -> Result<()> {
         let mut tx = self.home.begin().await?;
-        let seq = in_state(&mut tx, run, &[RunState::Running], "worked on").await?;
+        let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
         tx.execute(
             "UPDATE {run_jobs} {by_in_doubt} SET batch = NULL \
              WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",

@@ -7,7 +7,7 @@ use super::home::{Cells, int, maybe, rows, text};
 use super::id;
 use super::model::{RunId, RunIntent, RunState};
 use super::open::Ledger;
-use super::runs::in_state;
+use super::runs::{at_work, in_state};
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 use crate::store::sql::engine::Bind;
@@ -68,7 +68,7 @@ impl Ledger {
     /// As [`Ledger::create_run`]; [`LedgerError::WrongState`] once the run is sealed.
     pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<()> {
         let mut tx = self.home.begin().await?;
-        let seq = in_state(&mut tx, run, &[RunState::Freezing], "added to").await?;
+        let seq = at_work(&mut tx, run, &[RunState::Freezing], "added to").await?;
         let mut last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
         for chunk in jobs.chunks(FREEZE_CHUNK) {
             tx.execute(
@@ -89,7 +89,7 @@ impl Ledger {
     /// As [`Ledger::freeze_jobs`].
     pub async fn seal(&self, run: &RunId) -> Result<u64> {
         let mut tx = self.home.begin().await?;
-        let seq = in_state(&mut tx, run, &[RunState::Freezing], "sealed").await?;
+        let seq = at_work(&mut tx, run, &[RunState::Freezing], "sealed").await?;
         tx.execute(
             "DELETE FROM {run_jobs} WHERE run = ?1 AND ord IN (SELECT ord FROM (SELECT ord, \
              row_number() OVER (PARTITION BY job_id ORDER BY ord) AS nth FROM {run_jobs} WHERE run = ?1) AS counted \
@@ -112,6 +112,10 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::freeze_jobs`]; [`LedgerError::WrongState`] once it was started.
     pub async fn dismiss(&self, run: &RunId, now: Timestamp) -> Result<()> {
+        self.of(run).await?.dismiss_here(run, now).await
+    }
+
+    async fn dismiss_here(&self, run: &RunId, now: Timestamp) -> Result<()> {
         let mut tx = self.home.begin().await?;
         let open = [RunState::Freezing, RunState::Planned, RunState::Dismissed];
         let seq = in_state(&mut tx, run, &open, "dismissed").await?;

@@ -35,4 +35,39 @@ pub enum LedgerError {
     /// Another process executes the run.
     #[error("run {0} is being executed by another process")]
     Held(String),
+    /// The record in the source may not be read or written by this role.
+    #[error("{place} may not be used by this role ({reason}); whoever may grant it can say: {}", .needed.join(" "))]
+    NoRight {
+        /// Which record.
+        place: String,
+        /// What the database says.
+        reason: String,
+        /// The statements that grant what is missing.
+        needed: Vec<String>,
+    },
+    /// The record in the source is of another version than this program.
+    #[error("the ledger in {place} cannot be used: {reason}")]
+    Version {
+        /// Which database.
+        place: String,
+        /// What is to be done about it.
+        reason: String,
+    },
+    /// Somebody else executes the run since this process was last heard of.
+    #[error(
+        "run {0} was taken over by another client, as nothing was heard of this one for a while; nothing was done since"
+    )]
+    TakenOver(String),
+    /// Another client executes the run, or did until a moment ago.
+    #[error(
+        "run {run} is being executed by another client ({holder}); if that one is gone, the run is free in {seconds} s"
+    )]
+    HeldBy {
+        /// The run.
+        run: String,
+        /// Host and process.
+        holder: String,
+        /// Seconds until its hold ends unless it is renewed.
+        seconds: i64,
+    },
 }

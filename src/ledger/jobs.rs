@@ -34,16 +34,26 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn history(&self, source: &str, store: &str, (id, lineage): &Known) -> Result<Vec<HistoryEntry>> {
+    pub async fn history(&self, source: &str, store: &str, job: &Known) -> Result<Vec<HistoryEntry>> {
+        let mut history = self.history_here(source, store, job).await?;
+        if let Some(other) = self.other() {
+            history.extend(other.history_here(source, store, job).await?);
+            history.sort_by(|a, b| b.run.cmp(&a.run));
+        }
+        Ok(history)
+    }
+
+    async fn history_here(&self, source: &str, store: &str, (id, lineage): &Known) -> Result<Vec<HistoryEntry>> {
         let past = |condition: &str| format!("SELECT run, batch, outcome, reason FROM {{run_jobs}} WHERE {condition}");
         let sql = format!(
             "SELECT r.id, r.action, coalesce(b.ended_at, b.begun_at), r.os_user, r.database_user, r.host, r.ssh_client, \
              r.reason, j.outcome, j.reason FROM ({} UNION {} UNION {}) AS j JOIN {{runs}} AS r ON r.seq = j.run \
              JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch \
-             WHERE r.source = ?2 AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
+             WHERE {} AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
             past("job_id = ?1 AND batch IS NOT NULL"),
             past("lineage = ?5 AND lineage IS NOT NULL AND outcome = 'done'"),
             past("successor = ?5 AND successor IS NOT NULL AND outcome = 'done'"),
+            self.of_source("r.source", "?2"),
         );
         let binds = [text(id.as_str()), text(source), text(store), int(HISTORY), maybe(lineage.as_deref())];
         let rows = self.home.fetch(&sql, binds);
@@ -81,6 +91,13 @@ impl Ledger {
             by_state: states.into_iter().filter_map(|(state, n)| Some((state?, n))).collect(),
             span: span.and_then(|(oldest, newest)| Some((Timestamp(oldest?), Timestamp(newest?)))),
         })
+    }
+}
+
+impl Ledger {
+    /// Whether a run is of a source. In a record that the source itself holds every one is, whatever its operators call it.
+    pub(super) fn of_source(&self, column: &str, name: &str) -> String {
+        if self.is_shared() { "1 = 1".to_owned() } else { format!("{column} = {name}") }
     }
 }
 

@@ -9,12 +9,15 @@ mod cohort;
 mod error;
 mod hold;
 mod home;
+mod homes;
 mod id;
 mod jobs;
 mod model;
 mod open;
+mod record;
 mod replays;
 mod runs;
+mod schema;
 mod tally;
 mod text;
 mod undo;
@@ -24,9 +27,11 @@ pub use archive::LedgerArchive;
 pub use batches::Settled;
 pub use error::{LedgerError, Result};
 pub use hold::Hold;
+pub use homes::Homes;
 pub use model::*;
 pub use open::Ledger;
 pub use replays::Known;
+pub use schema::Installation;
 pub use witness::LedgerWitness;
 
 #[cfg(test)]

@@ -134,11 +134,33 @@ impl Tally {
     }
 }
 
+/// Where a run is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In the operator's own file.
+    #[default]
+    Local,
+    /// In the source, for all its operators.
+    Source,
+}
+
+impl Place {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Place::Local => "local",
+            Place::Source => "source",
+        }
+    }
+}
+
 /// A run as the record has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// Identity.
     pub id: RunId,
+    /// Which record has it.
+    pub place: Place,
     /// What it was to do.
     pub intent: RunIntent,
     /// Where it stands.

@@ -1,14 +1,21 @@
 //! The record as everything above sees it, wherever it is kept.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::error::Result;
-use super::home::Home;
+use super::error::{LedgerError, Result};
+use super::home::{Home, text};
+use super::model::RunId;
+use crate::store::sql::engine::Engine;
 
 /// The record of runs; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Ledger {
+    /// Where new runs go.
     pub(super) home: Home,
+    /// Where others are found too.
+    pub(super) beside: Option<Home>,
+    remark: Option<Arc<str>>,
 }
 
 impl Ledger {
@@ -17,7 +24,54 @@ impl Ledger {
     /// # Errors
     /// [`super::LedgerError::Unusable`] when the file cannot be made, read, written, or is no ledger.
     pub async fn open(path: &Path) -> Result<Self> {
-        Ok(Self { home: Home::file(path).await? })
+        Ok(Self::alone(Home::file(path).await?))
+    }
+
+    /// The record in the source that `engine` is connected to, which is known to hold one, and no other.
+    pub fn shared(engine: Arc<Engine>) -> Self {
+        Self::alone(Home::source(engine))
+    }
+
+    pub(super) fn alone(home: Home) -> Self {
+        Self { home, beside: None, remark: None }
+    }
+
+    pub(super) fn both(home: Home, beside: Home) -> Self {
+        Self { home, beside: Some(beside), remark: None }
+    }
+
+    pub(super) fn remarking(self, remark: String) -> Self {
+        Self { remark: Some(remark.into()), ..self }
+    }
+
+    /// What the operator should know of where the record is kept; a sentence.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
+    /// Whether new runs go into the source, where every operator of it sees them, and where an effect and its record are
+    /// one transaction.
+    pub fn is_shared(&self) -> bool {
+        self.home.shared().is_some()
+    }
+
+    /// The record that has this run, in which it is gone on with.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoSuchRun`], or when a record cannot be read.
+    pub async fn of(&self, run: &RunId) -> Result<Ledger> {
+        let Some(beside) = &self.beside else { return Ok(self.clone()) };
+        for (home, other) in [(&self.home, beside), (beside, &self.home)] {
+            if !home.fetch("SELECT 1 FROM {runs} WHERE id = ?1", [text(&run.0)]).await?.is_empty() {
+                return Ok(Ledger::both(home.clone(), other.clone()));
+            }
+        }
+        Err(LedgerError::NoSuchRun(run.0.clone()))
+    }
+
+    /// The other record, by itself.
+    pub(super) fn other(&self) -> Option<Ledger> {
+        self.beside.clone().map(Ledger::alone)
     }
 
     /// Where the file is, where the record is in one.
@@ -28,6 +82,9 @@ impl Ledger {
     /// Closes the record once running calls have ended.
     pub async fn close(&self) {
         self.home.close().await;
+        if let Some(beside) = &self.beside {
+            beside.close().await;
+        }
     }
 
     /// Lets the file grow no further than `pages`, or than it is: a disk that is full.

@@ -17,11 +17,19 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn has_replays(&self, source: &str, store: &str) -> Result<bool> {
-        let rows = self.home.fetch(
-            "SELECT 1 FROM {runs} WHERE action = 'replay' AND source = ?1 AND store = ?2 AND started_at IS NOT NULL LIMIT 1",
-            [text(source), text(store)],
+        let here = self.has_replays_here(source, store).await?;
+        match self.other().filter(|_| !here) {
+            Some(other) => other.has_replays_here(source, store).await,
+            None => Ok(here),
+        }
+    }
+
+    async fn has_replays_here(&self, source: &str, store: &str) -> Result<bool> {
+        let sql = format!(
+            "SELECT 1 FROM {{runs}} WHERE action = 'replay' AND {} AND store = ?2 AND started_at IS NOT NULL LIMIT 1",
+            self.of_source("source", "?1")
         );
-        Ok(!rows.await?.is_empty())
+        Ok(!self.home.fetch(&sql, [text(source), text(store)]).await?.is_empty())
     }
 
     /// How often each of these jobs of a store was replayed; jobs that never were are left out.
@@ -32,6 +40,18 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn replayed_counts(&self, source: &str, store: &str, jobs: &[Known]) -> Result<HashMap<JobId, u64>> {
+        let mut counts = self.replayed_counts_here(source, store, jobs).await?;
+        if let Some(other) = self.other() {
+            // What either record knows of a job counts the replays of both before it.
+            for (id, n) in other.replayed_counts_here(source, store, jobs).await? {
+                let known = counts.entry(id).or_default();
+                *known = n.max(*known);
+            }
+        }
+        Ok(counts)
+    }
+
+    async fn replayed_counts_here(&self, source: &str, store: &str, jobs: &[Known]) -> Result<HashMap<JobId, u64>> {
         let asked: Vec<(&str, Option<&str>)> =
             jobs.iter().map(|(id, lineage)| (id.as_str(), lineage.as_deref())).collect();
         let past = |column: &str, asked: &str| {
@@ -44,10 +64,11 @@ impl Ledger {
         let own = past("job_id", "c0") + " AND past.batch IS NOT NULL";
         let sql = format!(
             "SELECT found.id, max(found.n) FROM ({own} UNION ALL {} UNION ALL {}) AS found \
-             {{join}} {{runs}} AS r ON r.seq = found.run WHERE r.action = 'replay' AND r.source = ?1 AND r.store = ?2 \
+             {{join}} {{runs}} AS r ON r.seq = found.run WHERE r.action = 'replay' AND {} AND r.store = ?2 \
              GROUP BY found.id",
             past("lineage", "c1"),
-            past("successor", "c1")
+            past("successor", "c1"),
+            self.of_source("r.source", "?1")
         );
         let found = self.home.fetch(&sql, [text(source), text(store), rows(&asked)?]).await?;
         let count = |row| {

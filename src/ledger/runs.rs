@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::error::{LedgerError, Result};
+use super::hold::renew;
 use super::home::{Cells, Tx, int, limit, text};
-use super::model::{Operator, Run, RunId, RunIntent, RunState, Tally};
+use super::model::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
 use super::open::Ledger;
 use super::tally;
 use crate::domain::action::Action;
@@ -28,7 +29,7 @@ impl Ledger {
     pub async fn start(&self, run: &RunId, now: Timestamp) -> Result<()> {
         let mut tx = self.home.begin().await?;
         let open = [RunState::Planned, RunState::Stopped, RunState::Running];
-        let seq = in_state(&mut tx, run, &open, "started").await?;
+        let seq = at_work(&mut tx, run, &open, "started").await?;
         tx.execute(
             "UPDATE {runs} SET state = ?2, started_at = coalesce(started_at, ?3), ended_at = NULL WHERE seq = ?1",
             [int(seq), text(RunState::Running.word()), int(now.0)],
@@ -44,7 +45,7 @@ impl Ledger {
     /// As [`Ledger::freeze_jobs`].
     pub async fn end(&self, run: &RunId, now: Timestamp) -> Result<Run> {
         let mut tx = self.home.begin().await?;
-        let seq = in_state(&mut tx, run, &[RunState::Running], "ended").await?;
+        let seq = at_work(&mut tx, run, &[RunState::Running], "ended").await?;
         let tally = tally::count(&mut tx, seq).await?;
         let open = tally.not_started + tally.in_doubt > 0;
         let state = if open { RunState::Stopped } else { RunState::Finished };
@@ -63,7 +64,13 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::NoSuchRun`], or when the record cannot be read.
     pub async fn run(&self, run: &RunId) -> Result<Run> {
-        let found = self.selected(ONE, text(&run.0)).await?.pop();
+        let found = match self.selected(ONE, text(&run.0)).await?.pop() {
+            Some(found) => Some(found),
+            None => match self.other() {
+                Some(other) => other.selected(ONE, text(&run.0)).await?.pop(),
+                None => None,
+            },
+        };
         found.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))
     }
 
@@ -72,7 +79,13 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn runs(&self, n: usize) -> Result<Vec<Run>> {
-        self.selected(LATEST, limit(n)).await
+        let mut runs = self.selected(LATEST, limit(n)).await?;
+        if let Some(other) = self.other() {
+            runs.extend(other.selected(LATEST, limit(n)).await?);
+            runs.sort_by(|a, b| (b.intent.frozen_at, &b.id).cmp(&(a.intent.frozen_at, &a.id)));
+            runs.truncate(n);
+        }
+        Ok(runs)
     }
 
     /// What became of a run's jobs so far; the parts add up to what was planned.
@@ -86,8 +99,13 @@ impl Ledger {
     /// Runs that a statement selects by their key, newest first, with their sums, as of one moment.
     async fn selected(&self, which: &str, value: Bind) -> Result<Vec<Run>> {
         let say = |sql: String| self.home.say(&sql, [value.clone()]);
+        // Who executed it is gone: whoever wants can go on with it.
+        let left = match self.home.shared() {
+            Some(_) => "r.state = 'running' AND (r.held_until IS NULL OR r.held_until < {now})",
+            None => "1 = 0",
+        };
         let heads = format!(
-            "SELECT {HEAD} FROM ({which}) AS chosen {{join}} {{runs}} AS r ON r.seq = chosen.seq ORDER BY r.seq DESC"
+            "SELECT {HEAD}, CASE WHEN {left} THEN 1 ELSE 0 END FROM ({which}) AS chosen {{join}} {{runs}} AS r ON r.seq = chosen.seq ORDER BY r.seq DESC"
         );
         let statements = [say(heads), say(tally::kept_of(which)), say(tally::counted_of(which))];
         let mut results = self.home.read(&statements).await?.into_iter();
@@ -97,8 +115,17 @@ impl Ledger {
             let mut cells = Cells::of(row);
             tally::add(sums.entry(cells.int()?).or_default(), &mut cells)?;
         }
-        heads.into_iter().map(|row| Head::decode(&mut Cells::of(row)).map(|head| head.with(&mut sums))).collect()
+        let place = if self.is_shared() { Place::Source } else { Place::Local };
+        let run = |row| Head::decode(&mut Cells::of(row)).map(|head| head.with(&mut sums, place));
+        heads.into_iter().map(run).collect()
     }
+}
+
+/// As [`in_state`], for whoever holds the run and goes on with it.
+pub(super) async fn at_work(tx: &mut Tx<'_>, run: &RunId, allowed: &[RunState], asked: &'static str) -> Result<i64> {
+    let seq = in_state(tx, run, allowed, asked).await?;
+    renew(tx, run).await?;
+    Ok(seq)
 }
 
 /// The run's key, if its state is one of `allowed`.
@@ -121,6 +148,8 @@ struct Head {
     started_at: Option<Timestamp>,
     ended_at: Option<Timestamp>,
     planned: u64,
+    /// Running, and nobody executes it.
+    is_left: bool,
 }
 
 impl Head {
@@ -147,16 +176,18 @@ impl Head {
             started_at: row.maybe_int()?.map(Timestamp),
             ended_at: row.maybe_int()?.map(Timestamp),
             planned: row.count()?,
+            is_left: row.int()? == 1,
         })
     }
 
-    fn with(self, sums: &mut HashMap<i64, Tally>) -> Run {
-        let Self { seq, id, intent, state, started_at, ended_at, planned } = self;
+    fn with(self, sums: &mut HashMap<i64, Tally>, place: Place) -> Run {
+        let Self { seq, id, intent, state, started_at, ended_at, planned, is_left } = self;
         let tally = match state {
             RunState::Planned | RunState::Dismissed => Tally { planned, not_started: planned, ..Tally::default() },
             _ => sums.remove(&seq).map(tally::shortened).unwrap_or_default(),
         };
-        Run { id, intent, state, started_at, ended_at, tally }
+        let state = if is_left { RunState::Stopped } else { state };
+        Run { id, place, intent, state, started_at, ended_at, tally }
     }
 }
 

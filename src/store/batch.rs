@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use super::sql::engine::Statement;
 use super::{Cursor, Entry, Result, Scanned, StoreError};
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
@@ -111,6 +112,25 @@ pub trait Witness: Send + Sync {
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), String>>;
 }
 
+/// Keeps the record of a batch in the source itself, where its statements run in the batch's own transaction: what took
+/// effect is recorded, and what is not recorded took none.
+pub trait Record: Send + Sync {
+    /// What keeps whole rows before they are deleted, each as one JSON text.
+    fn keep(&self, rows: &[(JobId, String)]) -> Vec<Statement>;
+
+    /// What records these jobs as done.
+    fn done(&self, ids: &[JobId]) -> Recorded;
+}
+
+/// A statement that records jobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// The statement.
+    pub statement: Statement,
+    /// How many rows it touches. Where it touches fewer, somebody else acts on these jobs, and nothing may take effect.
+    pub rows: u64,
+}
+
 /// How a transaction ended, as far as the database remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -143,6 +163,8 @@ pub struct Batch {
     pub undo: Option<Undoing>,
     /// Remembers the transactions, where the database can tell later how they ended.
     pub witness: Option<Arc<dyn Witness>>,
+    /// Keeps the record in the batch's own transaction, in place of `archive` and `witness`.
+    pub record: Option<Arc<dyn Record>>,
 }
 
 /// How far a batch has got.

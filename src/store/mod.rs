@@ -16,7 +16,8 @@ pub mod sql;
 use futures_util::future::BoxFuture;
 
 pub use batch::{
-    Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Standing, Undoing, Witness,
+    Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Record, Recorded, Standing, Undoing,
+    Witness,
 };
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};

@@ -64,6 +64,7 @@ pub async fn fates(
     budget: &Budget,
     mut on_step: impl FnMut(&Board) + Send,
 ) -> Result<Board, PlanError> {
+    let ledger = &ledger.of(run).await?;
     let (mut board, mut after) = (Board::default(), 0);
     loop {
         let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(board.asked));

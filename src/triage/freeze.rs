@@ -138,9 +138,14 @@ pub async fn freeze(
         on_progress,
     };
     let planned = async {
-        let _hold = ledger.hold(&run).await?;
-        let left_out = freezer.gather(&ask.scope, filter.as_ref()).await?;
-        plan(desk, ledger, &ask, &run, budget, left_out).await
+        let hold = ledger.hold(&run).await?;
+        let planned = async {
+            let left_out = freezer.gather(&ask.scope, filter.as_ref()).await?;
+            plan(desk, ledger, &ask, &run, budget, left_out).await
+        }
+        .await;
+        hold.release().await;
+        planned
     }
     .await;
     match planned {
@@ -254,9 +259,10 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
 
     async fn of_run(&mut self, from: &RunId, part: Part) -> Result<u64, PlanError> {
         let (mut missing, mut after) = (0, 0);
-        let of = self.ledger.tally(from).await?.planned;
+        let ledger = self.ledger.of(from).await?;
+        let of = ledger.tally(from).await?.planned;
         loop {
-            let jobs = self.ledger.jobs(from, part, after, LOOKUP).await?;
+            let jobs = ledger.jobs(from, part, after, LOOKUP).await?;
             let Some(last) = jobs.last() else { return Ok(missing) };
             after = last.ord;
             let ids: Vec<JobId> = jobs.into_iter().map(|job| job.id).collect();

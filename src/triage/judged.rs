@@ -4,11 +4,9 @@
 //! ledger, a page at a time: lists keep their order and their steps, counts become windowed counts.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::OnceCell;
 
 use super::guard::{asks, replays_pass};
 use crate::domain::action::{Action, Fate, JobOutcome};
@@ -19,7 +17,7 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Known, Ledger, LedgerError};
+use crate::ledger::{Homes, Known, LedgerError};
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
     PageQuery, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
@@ -32,14 +30,13 @@ const STEP: usize = 2_000;
 pub struct Judged<S> {
     store: S,
     source: String,
-    ledger: PathBuf,
-    open: OnceCell<Ledger>,
+    ledger: Homes,
 }
 
 impl<S: Store> Judged<S> {
-    /// Wraps a store of a source; the ledger's file is opened when a filter first needs it.
-    pub fn new(store: S, source: String, ledger: PathBuf) -> Self {
-        Self { store, source, ledger, open: OnceCell::new() }
+    /// Wraps a store of a source; the ledger is looked up when a filter first needs it.
+    pub fn new(store: S, source: String, ledger: Homes) -> Self {
+        Self { store, source, ledger }
     }
 
     async fn judge(&self, filter: &Filter, entries: Vec<Entry>, budget: &Budget) -> Result<Vec<Entry>> {
@@ -53,7 +50,7 @@ impl<S: Store> Judged<S> {
             lineages.extend(entry.lineage.map(|lineage| (entry.row.id, lineage)));
         }
         let jobs: Vec<Known> = ids.into_iter().map(|id| (id.clone(), lineages.remove(&id))).collect();
-        let ledger = self.open.get_or_try_init(|| Ledger::open(&self.ledger)).await.map_err(input)?;
+        let ledger = self.ledger.ledger().await.map_err(input)?;
         let name = super::store_name(self.store.info());
         let counts = ledger.replayed_counts(&self.source, &name, &jobs).await.map_err(input)?;
         let passes = |e: &Entry| replays_pass(filter, counts.get(&e.row.id).copied().unwrap_or(0));

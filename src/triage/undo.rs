@@ -114,6 +114,7 @@ pub async fn outlook(
                 archive: None,
                 undo,
                 witness: None,
+                record: None,
             };
             outcomes.extend(desk.store.look(&batch, budget).await?);
         }

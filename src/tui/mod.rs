@@ -12,7 +12,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::domain::redact::Redactor;
-use crate::ledger::Ledger;
+use crate::ledger::{Homes, Ledger};
 use crate::store::{Deliver, StoreError};
 use crate::triage::Desk;
 
@@ -55,13 +55,15 @@ pub struct OpenStore {
     pub desk: Desk,
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
+    /// The record of the store's source; looked up when it is first needed. Without, the one of the launch.
+    pub record: Option<Homes>,
 }
 
 /// What the console is started with.
 pub struct Launch {
     /// The way to the source.
     pub opener: Arc<dyn Opener>,
-    /// The record; nothing is acted on without it.
+    /// The operator's own record; nothing is acted on without one.
     pub ledger: Ledger,
     /// The store to open without asking (`--store`).
     pub store: Option<String>,

@@ -14,6 +14,7 @@ mod pgbouncer;
 mod pty;
 mod run;
 mod screenshot;
+mod shared;
 mod store_careful;
 mod store_desk;
 mod store_destinations;

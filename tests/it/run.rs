@@ -29,7 +29,7 @@ use crate::harness::{Engine as Database, TestDb, every_engine};
 /// Layouts whose replay adds a row to a live table, where a job that was replayed twice can be seen.
 pub const MOVING: [Layout; 2] = [Layout::DeadLetterJobs, Layout::JobsDlq];
 
-fn budget() -> Budget {
+pub fn budget() -> Budget {
     Budget::new(Duration::from_secs(30))
 }
 
@@ -40,6 +40,10 @@ pub async fn desk(url: &str, table: &str) -> Desk {
 pub async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk {
     let target = Target::from_url(url).expect("a target");
     let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
+    desk_on(engine, table, destination).await
+}
+
+pub async fn desk_on(engine: Arc<Engine>, table: &str, destination: ReplayDestination) -> Desk {
     let adapters = built_in().expect("adapters");
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == table).expect("the layout");
@@ -77,7 +81,7 @@ pub async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
 }
 
 /// Dead jobs that are left: those of the layout's own condition.
-async fn dead(db: &TestDb, layout: Layout) -> u64 {
+pub async fn dead(db: &TestDb, layout: Layout) -> u64 {
     layout.count_dead(db).await
 }
 

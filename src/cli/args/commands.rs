@@ -338,8 +338,11 @@ pub struct ResumeArgs {
 #[derive(Args, Debug)]
 pub struct InitArgs {
     /// The layout to create.
-    #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME")]
+    #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME", conflicts_with = "ledger")]
     pub preset: String,
+    /// Creates the tables of a ledger that all operators of the database share, apart from its own tables.
+    #[arg(long)]
+    pub ledger: bool,
     /// Prints the statements and runs none.
     #[arg(long)]
     pub dry_run: bool,

@@ -2,21 +2,26 @@
 
 mod cells;
 mod file;
+mod source;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub(super) use cells::Cells;
 use file::File;
+pub(super) use source::{Source, Token};
 
 use super::error::{LedgerError, Result};
 use super::text::Text;
-use crate::store::sql::engine::{Bind, Dialect, Row, Statement};
+use crate::store::sql::engine::{self, Bind, Dialect, Engine, Row, Statement};
 
 /// A place that holds the record.
 #[derive(Clone, Debug)]
 pub(super) enum Home {
     /// A file of the operator's own.
     File(File),
+    /// The database of the source itself.
+    Source(Arc<Source>),
 }
 
 impl Home {
@@ -25,10 +30,24 @@ impl Home {
         File::open(path).await.map(Self::File)
     }
 
+    /// The record in a source, which is known to be there.
+    pub(super) fn source(engine: Arc<Engine>) -> Self {
+        Self::Source(Arc::new(Source::new(engine)))
+    }
+
+    /// The record in a source, where it is one.
+    pub(super) fn shared(&self) -> Option<&Arc<Source>> {
+        match self {
+            Home::File(_) => None,
+            Home::Source(source) => Some(source),
+        }
+    }
+
     /// The file's path, where the record is in one.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Home::File(file) => Some(file.path()),
+            Home::Source(_) => None,
         }
     }
 
@@ -36,6 +55,8 @@ impl Home {
     pub(super) async fn close(&self) {
         match self {
             Home::File(file) => file.close().await,
+            // The connection belongs to the store.
+            Home::Source(_) => {}
         }
     }
 
@@ -43,6 +64,7 @@ impl Home {
     pub(super) fn as_file(&self) -> &File {
         match self {
             Home::File(file) => file,
+            Home::Source(_) => panic!("no file"),
         }
     }
 
@@ -50,6 +72,7 @@ impl Home {
     pub(super) fn say(&self, sql: &str, binds: impl Into<Vec<Bind>>) -> Statement {
         let (dialect, prefix) = match self {
             Home::File(_) => (Dialect::Sqlite, ""),
+            Home::Source(source) => (source.dialect(), source.prefix()),
         };
         Text::of(dialect).statement(prefix, sql, binds.into())
     }
@@ -64,6 +87,7 @@ impl Home {
     pub(super) async fn read(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         match self {
             Home::File(file) => file.read(statements).await,
+            Home::Source(source) => source.read(statements).await,
         }
     }
 
@@ -71,6 +95,7 @@ impl Home {
     pub(super) async fn begin(&self) -> Result<Tx<'_>> {
         match self {
             Home::File(file) => Ok(Tx { home: self, open: Open::File(file.begin().await?) }),
+            Home::Source(source) => Ok(Tx { home: self, open: Open::Source(source, source.begin().await?) }),
         }
     }
 
@@ -91,14 +116,21 @@ pub(super) struct Tx<'a> {
 
 enum Open<'a> {
     File(file::Tx<'a>),
+    Source(&'a Source, engine::Tx<'a>),
 }
 
-impl Tx<'_> {
+impl<'a> Tx<'a> {
+    /// The home that is written to.
+    pub(super) fn home(&self) -> &'a Home {
+        self.home
+    }
+
     /// The rows of a statement.
     pub(super) async fn fetch(&mut self, sql: &str, binds: impl Into<Vec<Bind>>) -> Result<Vec<Row>> {
         let statement = self.home.say(sql, binds);
         match &mut self.open {
             Open::File(tx) => tx.fetch(&statement).await,
+            Open::Source(source, tx) => tx.fetch(&statement).await.map_err(|e| source.fault(e)),
         }
     }
 
@@ -118,8 +150,14 @@ impl Tx<'_> {
     /// Runs a statement, and returns how many rows it changed.
     pub(super) async fn execute(&mut self, sql: &str, binds: impl Into<Vec<Bind>>) -> Result<u64> {
         let statement = self.home.say(sql, binds);
+        self.run(&statement).await
+    }
+
+    /// The same, for a statement that is in the home's words already.
+    pub(super) async fn run(&mut self, statement: &Statement) -> Result<u64> {
         match &mut self.open {
-            Open::File(tx) => tx.execute(&statement).await,
+            Open::File(tx) => tx.execute(statement).await,
+            Open::Source(source, tx) => tx.execute(statement).await.map_err(|e| source.fault(e)),
         }
     }
 
@@ -127,6 +165,7 @@ impl Tx<'_> {
     pub(super) async fn commit(self) -> Result<()> {
         match self.open {
             Open::File(tx) => tx.commit().await,
+            Open::Source(source, tx) => tx.commit().await.map_err(|e| source.fault(e)),
         }
     }
 }

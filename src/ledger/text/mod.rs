@@ -10,7 +10,8 @@ mod sqlite;
 use crate::store::sql::engine::{Bind, Dialect, Statement};
 
 /// The tables of the record.
-pub(super) const TABLES: [&str; 6] = ["runs", "run_jobs", "batches", "run_tallies", "archive", "transactions"];
+pub(super) const TABLES: [&str; 7] =
+    ["ledger", "runs", "run_jobs", "batches", "run_tallies", "archive", "transactions"];
 
 /// What one engine says in its own way.
 pub(super) struct Text {

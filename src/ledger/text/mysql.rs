@@ -24,7 +24,7 @@ pub(super) const TEXT: Text = Text {
         (
             "told",
             "JSON_TABLE(@, '$[*]' COLUMNS (nth FOR ORDINALITY, \
-             c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', c1 LONGTEXT PATH '$[1]', \
+             c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', c1 LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[1]', \
              c2 LONGTEXT PATH '$[2]', c3 LONGTEXT PATH '$[3]', c4 LONGTEXT PATH '$[4]', c5 LONGTEXT PATH '$[5]', \
              c6 LONGTEXT PATH '$[6]', c7 LONGTEXT PATH '$[7]', c8 LONGTEXT PATH '$[8]')) AS told",
         ),
@@ -41,6 +41,14 @@ pub(super) const TEXT: Text = Text {
             "name_again",
             "UPDATE {asked ?3} STRAIGHT_JOIN {run_jobs} AS j ON j.run = ?1 AND j.ord = CAST(asked.value AS SIGNED) \
              SET j.batch = ?2, j.outcome = NULL, j.reason = NULL WHERE j.outcome = 'skipped'",
+        ),
+        ("now", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"),
+        ("look", "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{ledger}'"),
+        (
+            "record_done",
+            "UPDATE {asked ?3} STRAIGHT_JOIN {run_jobs} AS j ON j.job_id = asked.value AND j.run = ?1 \
+             SET j.outcome = 'done' WHERE j.batch IS NOT NULL AND j.outcome IS NULL \
+             AND EXISTS (SELECT 1 FROM {runs} AS r WHERE r.seq = ?1 AND r.holder = ?2)",
         ),
     ],
 };

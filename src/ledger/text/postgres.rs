@@ -35,5 +35,17 @@ pub(super) const TEXT: Text = Text {
             "UPDATE {run_jobs} SET batch = ?2, outcome = NULL, reason = NULL WHERE run = ?1 \
              AND ord IN (SELECT CAST(value AS BIGINT) FROM {asked ?3}) AND outcome = 'skipped'",
         ),
+        ("now", "CAST(round(extract(epoch FROM clock_timestamp()) * 1000000) AS BIGINT)"),
+        (
+            "look",
+            "SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+             WHERE n.nspname = 'dlq_tui' AND c.relname = 'ledger'",
+        ),
+        (
+            "record_done",
+            "UPDATE {run_jobs} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \
+             AND job_id IN (SELECT value FROM {asked ?3}) \
+             AND EXISTS (SELECT 1 FROM {runs} WHERE seq = ?1 AND holder = ?2)",
+        ),
     ],
 };

@@ -35,5 +35,13 @@ pub(super) const TEXT: Text = Text {
             "UPDATE {run_jobs} SET batch = ?2, outcome = NULL, reason = NULL WHERE run = ?1 \
              AND ord IN (SELECT CAST(value AS BIGINT) FROM {asked ?3}) AND outcome = 'skipped'",
         ),
+        ("now", "CAST(round((julianday('now') - 2440587.5) * 86400000000) AS INTEGER)"),
+        ("look", "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{ledger}'"),
+        (
+            "record_done",
+            "UPDATE {run_jobs} {by_job} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \
+             AND job_id IN (SELECT value FROM {asked ?3}) \
+             AND EXISTS (SELECT 1 FROM {runs} WHERE seq = ?1 AND holder = ?2)",
+        ),
     ],
 };

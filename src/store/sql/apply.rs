@@ -22,10 +22,13 @@ use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
+use crate::store::{Applied, Batch, Broke, Budget, Recorded, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
+
+/// Why a batch was undone whose record was not its own any more.
+const TAKEN_OVER: &str = "another client has taken this run over, as nothing was heard of this one for a while";
 
 /// Who runs the statements of an attempt: the transaction that acts, or nobody who holds anything.
 pub(super) enum Asker<'a, 'tx> {
@@ -149,9 +152,22 @@ impl SqlStore {
             tx.rollback().await;
             return Ok(held.settled);
         }
-        // Both must be durable before the commit; neither needs the other.
-        let (kept, ran) = tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, steps, &held.rows));
-        if let Err(error) = ran.and(kept) {
+        // Both must be durable before the commit; neither needs the other, unless they share the transaction.
+        let apart = work.batch.record.is_none();
+        let done = if apart {
+            let (kept, ran) =
+                tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, steps, &held.rows));
+            ran.and(kept)
+        } else {
+            match record_kept(&mut tx, work, &held).await {
+                Ok(()) => self.run_witnessed(&mut tx, work, steps, &held.rows).await,
+                Err(error) => Err(error),
+            }
+        };
+        if let Err(error) = done {
+            return undo(tx, error.into()).await;
+        }
+        if let Err(error) = record_done(&mut tx, work, &held.rows).await {
             return undo(tx, error.into()).await;
         }
         tx.commit().await.map_err(Broke::at_commit)?;
@@ -338,6 +354,36 @@ fn stamp(at: &mut Option<Timestamp>, now: Option<i64>, jobs: usize) -> Option<Ti
     };
     *at = Some(Timestamp(first.0.saturating_add(1)));
     Some(first)
+}
+
+/// Keeps rows in the batch's own transaction, where the record is in this database.
+async fn record_kept(tx: &mut Tx<'_>, work: &Work<'_>, held: &Held) -> Result<()> {
+    let Some(record) = &work.batch.record else { return Ok(()) };
+    let keys = || held.rows.iter().map(|row| (JobId::new(&row.id), String::new())).collect();
+    let rows = if work.archives && held.archive.is_empty() { keys() } else { held.archive.clone() };
+    let mut kept = 0;
+    for statement in record.keep(&rows) {
+        kept += tx.execute(&statement).await?;
+    }
+    if kept < rows.len() as u64 {
+        return Err(StoreError::Input("the record did not keep every row".to_owned()));
+    }
+    Ok(())
+}
+
+/// Records a batch as done in its own transaction, where the record is in this database.
+pub(super) async fn record_done(tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchRow]) -> Result<()> {
+    let Some(recorded) = recorded(work, rows) else { return Ok(()) };
+    if tx.execute(&recorded.statement).await? == recorded.rows {
+        return Ok(());
+    }
+    Err(StoreError::Input(TAKEN_OVER.to_owned()))
+}
+
+/// What records these rows as done, where the record is in this database.
+pub(super) fn recorded(work: &Work<'_>, rows: &[BatchRow]) -> Option<Recorded> {
+    let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
+    Some(work.batch.record.as_ref()?.done(&ids))
 }
 
 pub(super) fn failed(reason: &str) -> JobResult {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::SqlStore;
-use super::apply::{Attempt, again, failed, undo, with_all};
+use super::apply::{Attempt, again, failed, recorded, undo, with_all};
 use super::dialect::BatchRow;
 use super::work::Work;
 use crate::adapter::{Command, Step};
@@ -53,21 +53,28 @@ impl SqlStore {
         let answers: HashMap<JobId, std::result::Result<(), String>> = answers.into_iter().collect();
         let accepted = |row: &BatchRow| answers.get(&JobId::new(&row.id)).is_some_and(|a| a.is_ok());
         let (taken, left): (Vec<BatchRow>, Vec<BatchRow>) = held.rows.iter().cloned().partition(accepted);
-        let unmarked = self.settle(work, &command.accepted, taken, budget).await;
-        let kept = self.settle(work, &command.refused, left, budget).await;
+        let unmarked = self.settle(work, &command.accepted, taken, true, budget).await;
+        let kept = self.settle(work, &command.refused, left, false, budget).await;
         Ok(with_all(held.settled, &held.rows, |id| told(id, answers.get(id), &unmarked, &kept)))
     }
 
     /// Marks jobs that were accepted, or gives back those that were not; where a row is refused, the others go on
     /// without it. What cannot be settled stays claimed, with the run's id beside it.
-    async fn settle(&self, work: &Work<'_>, steps: &[Step], rows: Vec<BatchRow>, budget: &Budget) -> Unsettled {
+    async fn settle(
+        &self,
+        work: &Work<'_>,
+        steps: &[Step],
+        rows: Vec<BatchRow>,
+        is_done: bool,
+        budget: &Budget,
+    ) -> Unsettled {
         // Cancelling must not come between a delivery and its record.
         let budget = Budget::new(budget.statement);
         let mut unsettled = Unsettled::new();
         let mut waiting = vec![rows];
         let (mut tries, mut pause) = (1, FIRST_PAUSE);
         while let Some(rows) = waiting.pop().filter(|rows| !rows.is_empty()) {
-            match self.settle_once(work, steps, &rows, &budget).await {
+            match self.settle_once(work, steps, &rows, is_done, &budget).await {
                 Ok(()) => {}
                 Err(error) if tries < TRIES && (again(&error) || error.retryable()) => {
                     tries += 1;
@@ -85,13 +92,26 @@ impl SqlStore {
         unsettled
     }
 
-    async fn settle_once(&self, work: &Work<'_>, steps: &[Step], rows: &[BatchRow], budget: &Budget) -> Result<()> {
+    async fn settle_once(
+        &self,
+        work: &Work<'_>,
+        steps: &[Step],
+        rows: &[BatchRow],
+        is_done: bool,
+        budget: &Budget,
+    ) -> Result<()> {
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
         let mut tx = self.engine.begin(budget).await?;
         for step in steps {
             if let Err(error) = tx.execute(&self.filled(work, step, rows, &ids)).await {
                 return undo(tx, error).await;
             }
+        }
+        // The command has had them, whoever executes the run by now: their rows are marked in any case.
+        if let Some(recorded) = recorded(work, rows).filter(|_| is_done)
+            && let Err(error) = tx.execute(&recorded.statement).await
+        {
+            return undo(tx, error).await;
         }
         tx.commit().await
     }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::SqlStore;
-use super::apply::{Asker, Attempt, Held, failed, undo, with_all};
+use super::apply::{Asker, Attempt, Held, failed, record_done, undo, with_all};
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Statement;
@@ -61,6 +61,9 @@ impl SqlStore {
                 return Ok(outcomes);
             }
             Err(error) => return undo(tx, error.into()).await,
+        }
+        if let Err(error) = record_done(&mut tx, work, &rows).await {
+            return undo(tx, error.into()).await;
         }
         tx.commit().await.map_err(Broke::at_commit)?;
         Ok(with_all(settled, &rows, |_| JobResult::Done))

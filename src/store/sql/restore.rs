@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::SqlStore;
-use super::apply::{Asker, Attempt, failed, undo, with_all};
+use super::apply::{Asker, Attempt, failed, record_done, undo, with_all};
 use super::build::Sql;
 use super::dialect::{BatchRow, Place};
 use super::kept::{Keeping, Kept};
@@ -57,8 +57,11 @@ impl SqlStore {
             Ok(lost) => lost,
             Err(error) => return undo(tx, error.into()).await,
         };
-        tx.commit().await.map_err(Broke::at_commit)?;
         rows.retain(|row| !lost.iter().any(|(id, _)| id.as_str() == row.id));
+        if let Err(error) = record_done(&mut tx, work, &rows).await {
+            return undo(tx, error.into()).await;
+        }
+        tx.commit().await.map_err(Broke::at_commit)?;
         settled.extend(lost);
         Ok(with_all(settled, &rows, |_| JobResult::Done))
     }

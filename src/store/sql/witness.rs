@@ -24,7 +24,8 @@ impl SqlStore {
         steps: &[Step],
         rows: &[BatchRow],
     ) -> Result<()> {
-        let (Some(witness), Some(transaction)) = (&work.batch.witness, self.layout.speech.transaction()) else {
+        let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
+        let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
             return self.run_steps(tx, work, steps, rows).await;
         };
         let mut sql = Sql::new(self.layout.speech);

@@ -121,6 +121,7 @@ impl Engine<'_> {
             archive: self.archive.clone(),
             undo,
             witness: Some(Arc::new(LedgerWitness::new(self.ledger.clone(), self.run.id.clone()))),
+            record: self.record.clone(),
         };
         self.desk.store.apply(batch, &self.budget).await
     }

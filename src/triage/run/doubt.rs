@@ -33,6 +33,7 @@ impl Engine<'_> {
         let outside = self.goes_outside();
         let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
         let sorted = match (outside, same) {
+            _ if self.record.is_some() => self.not_recorded(ids).await,
             (true, _) => self.not_handed(ids).await,
             (false, true) => self.look(part, SAME).await.map(|settled| (Vec::new(), settled)),
             (false, false) => Ok((ids.clone(), Vec::new())),
@@ -91,6 +92,19 @@ impl Engine<'_> {
         }
         settled.extend(self.judge(doubtful).await?);
         Ok(settled)
+    }
+
+    /// Sorts out the jobs that were not acted on, where the record was written along with the effect.
+    async fn not_recorded(&self, ids: &[JobId]) -> Result<(Vec<JobId>, Vec<Settled>), StoreError> {
+        let done: HashSet<JobId> = self.recorded(ids).await?.into_iter().collect();
+        let (done, open): (Vec<JobId>, Vec<JobId>) = ids.iter().cloned().partition(|id| done.contains(id));
+        let settle = |id| Settled { outcome: (id, JobResult::Done), note: Some(COMMITTED) };
+        let done = done.into_iter().map(settle);
+        if !self.goes_outside() {
+            return Ok((open, done.collect()));
+        }
+        let (open, settled) = self.not_handed(&open).await?;
+        Ok((open, settled.into_iter().chain(done).collect()))
     }
 
     /// Sorts out the jobs that can be handed to the destination: those that are still dead.

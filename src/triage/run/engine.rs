@@ -12,8 +12,8 @@ use super::{Receipt, RunError, RunOptions};
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
-use crate::store::{Archive, Availability, Budget, Standing};
+use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Place, Run, RunId, RunState, Settled, Tally};
+use crate::store::{Archive, Availability, Budget, Record, Standing};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
 use crate::triage::undo;
@@ -38,8 +38,22 @@ pub async fn execute(
     control: &RunControl,
     progress: &watch::Sender<RunProgress>,
 ) -> Result<Receipt, RunError> {
+    let ledger = &ledger.of(run).await?;
+    let hold = ledger.hold(run).await?;
+    let receipt = execute_held(desk, ledger, run, options, control, progress).await;
+    hold.release().await;
+    receipt
+}
+
+async fn execute_held(
+    desk: &Desk,
+    ledger: &Ledger,
+    run: &RunId,
+    options: RunOptions,
+    control: &RunControl,
+    progress: &watch::Sender<RunProgress>,
+) -> Result<Receipt, RunError> {
     let began = Instant::now();
-    let _hold = ledger.hold(run).await?;
     let record = ledger.run(run).await?;
     check(desk, &record)?;
     ledger.start(run, Timestamp::now()).await?;
@@ -83,7 +97,9 @@ const STOPPED: &str = "stopped by the operator";
 
 fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
     let intent = &run.intent;
-    if intent.source != desk.source || intent.store != desk.store_name() {
+    // What the source itself records is of this source, whatever the operator who planned it calls it.
+    let is_here = run.place == Place::Source || intent.source == desk.source;
+    if !is_here || intent.store != desk.store_name() {
         return Err(RunError::OtherStore {
             run: run.id.0.clone(),
             planned: format!("{} ({})", intent.source, intent.store),
@@ -123,6 +139,8 @@ pub(super) struct Engine<'a> {
     pub(super) control: &'a RunControl,
     pub(super) budget: Budget,
     pub(super) archive: Option<Arc<dyn Archive>>,
+    /// Where the record is in the source, what writes it along with the effect.
+    pub(super) record: Option<Arc<dyn Record>>,
     progress: &'a watch::Sender<RunProgress>,
     state: RunState,
     tally: Tally,
@@ -146,18 +164,27 @@ impl<'a> Engine<'a> {
             (true, Action::Discard) => Some(Arc::new(LedgerArchive::of_keys(ledger.clone(), run.id.clone()))),
             (true, _) => None,
         };
+        let record = ledger.record(&run.id);
         let budget = Budget::new(options.statement);
         let (state, meter) = (RunState::Running, Meter::new(Instant::now()));
-        Self { desk, ledger, run, options, control, budget, archive, progress, state, tally, meter, due: None }
+        Self { desk, ledger, run, options, control, budget, archive, record, progress, state, tally, meter, due: None }
     }
 
     async fn work(&mut self) -> Result<(), Halt> {
         self.tell(None);
-        for (no, ids) in self.ledger.in_doubt(&self.run.id).await? {
+        self.settle_doubts().await?;
+        self.pass().await?;
+        self.sweep().await?;
+        // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.
+        if self.record.is_some() { self.settle_doubts().await } else { Ok(()) }
+    }
+
+    /// The jobs of batches whose result is not known.
+    async fn settle_doubts(&mut self) -> Result<(), Halt> {
+        for (no, ids) in self.kept(false, || self.ledger.in_doubt(&self.run.id)).await? {
             self.settle(no, &ids, true).await?;
         }
-        self.pass().await?;
-        self.sweep().await
+        Ok(())
     }
 
     /// Every job that no batch has named yet.
@@ -178,7 +205,7 @@ impl<'a> Engine<'a> {
                 self.control.rest(pace.wait(Instant::now())).await;
                 self.allowed().await?;
                 let n = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
-                begun = self.ledger.begin_batch(&self.run.id, n, Timestamp::now()).await?;
+                begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, n, Timestamp::now())).await?;
             }
             let Some((no, ids)) = begun.take() else { break };
             self.due = spread.map(|spread| spread.due(self.tally.planned - self.tally.not_started, jitter()));
@@ -221,7 +248,7 @@ impl<'a> Engine<'a> {
         let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
-            let locked = self.ledger.jobs(&self.run.id, Part::Locked, after, most).await?;
+            let locked = self.kept(false, || self.ledger.jobs(&self.run.id, Part::Locked, after, most)).await?;
             let Some(last) = locked.last() else { return Ok(()) };
             if after == 0 {
                 // Time for the sessions that held rows to let go of them.
@@ -231,7 +258,7 @@ impl<'a> Engine<'a> {
             self.control.rest(pace.wait(Instant::now())).await;
             self.allowed().await?;
             pace.started(locked.len(), Instant::now());
-            let no = self.ledger.begin_again(&self.run.id, &locked, Timestamp::now()).await?;
+            let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
             self.tally.begin_again(&SkipReason::Locked, locked.len() as u64);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
             self.settle(no, &ids, false).await?;
@@ -257,7 +284,7 @@ impl<'a> Engine<'a> {
 
     /// Applies the action to jobs that the ledger has named.
     async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
-        let named = self.ledger.frozen_standings(&self.run.id, ids).await?;
+        let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
         let intent = &self.run.intent;
         let hopeless = |standing: &Standing| undo::hopeless(intent.action, &intent.options, standing);
         let (never, named): (Vec<_>, Vec<_>) =
@@ -303,10 +330,12 @@ impl<'a> Engine<'a> {
         let next = if answer.halt.is_none() { next } else { 0 };
         let mut begun = None;
         if answer.untouched {
-            self.ledger.release_batch(&self.run.id, no).await?;
+            self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
             self.tally.release(ids.len() as u64);
         } else {
-            begun = self.put_down(no, &answer.settled, next).await?;
+            let settled = &answer.settled;
+            begun =
+                self.kept(true, || self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now())).await?;
             for Settled { outcome: (_, result), .. } in &answer.settled {
                 self.tally.settle(result);
             }
@@ -319,24 +348,23 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Writes results into the record, and that the `next` jobs are about to be touched. The record may be full or locked
-    /// for a while: until results stand there nobody else knows of them, and some layouts keep no trace by which they
-    /// could be found out.
-    async fn put_down(
-        &self,
-        no: BatchNo,
-        settled: &[Settled],
-        next: usize,
-    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+    /// An entry of the record, tried again while that is full, locked or away: until `results` stand there nobody else knows
+    /// of them, and some layouts keep no trace by which they could be found out; and a record in the source is away
+    /// whenever the source is.
+    async fn kept<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, Halt>
+    where
+        F: Future<Output = Result<T, LedgerError>>,
+    {
         let (began, mut tries) = (Instant::now(), 0);
         loop {
-            let error = match self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now()).await {
-                Ok(begun) => return Ok(begun),
+            let error = match entry().await {
+                Ok(kept) => return Ok(kept),
                 Err(error) => error,
             };
             tries += 1;
             let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
-            if enough || !matches!(error, LedgerError::Unusable { .. }) {
+            let hopeless = !results && self.record.is_none();
+            if enough || hopeless || !matches!(error, LedgerError::Unusable { .. }) {
                 return Err(error.into());
             }
             self.tell(Some(format!("{error}; trying again")));

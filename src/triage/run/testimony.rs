@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::engine::Engine;
 use crate::domain::job::JobId;
+use crate::ledger::LedgerError;
 use crate::store::{Ending, StoreError};
 
 /// How our transactions on each job ended.
@@ -23,6 +24,11 @@ impl Testimony {
         self.known.get(id).copied().unwrap_or(self.others)
     }
 
+    /// What a record says that is written along with the effect: these were done, and of the `others` it says the same.
+    fn recorded(done: Vec<JobId>, others: Ending) -> Self {
+        Self { known: done.into_iter().map(|id| (id, Ending::Committed)).collect(), others }
+    }
+
     fn add(&mut self, id: JobId, ending: Ending) {
         let known = self.known.entry(id).or_insert(ending);
         *known = match (*known, ending) {
@@ -34,7 +40,21 @@ impl Testimony {
 }
 
 impl Engine<'_> {
+    /// Those of these jobs that were recorded as done along with the effect, where the record is in the source.
+    pub(super) async fn recorded(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+        let done = self.ledger.recorded_done(&self.run.id, ids).await;
+        done.map_err(|e| match e {
+            LedgerError::Unusable { .. } => StoreError::Unreachable(e.to_string()),
+            other => StoreError::Input(other.to_string()),
+        })
+    }
+
     pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<Testimony, StoreError> {
+        if self.record.is_some() {
+            // What is not there did not happen, but for what a command may have had before it could be written down.
+            let others = if self.goes_outside() { Ending::Unknown } else { Ending::Undone };
+            return Ok(Testimony::recorded(self.recorded(ids).await?, others));
+        }
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| StoreError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.

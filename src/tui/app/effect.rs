@@ -87,6 +87,8 @@ pub enum Request {
     Dismiss(RunId),
     /// The latest runs of the ledger.
     Runs,
+    /// The same, for a page of runs that is open.
+    RunsAgain,
 }
 
 /// What the runtime is to do.

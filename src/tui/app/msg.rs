@@ -95,4 +95,6 @@ pub enum Reply {
     Dismissed(Result<(), String>),
     /// To `Runs`.
     Runs(Result<Vec<Run>, String>),
+    /// To `RunsAgain`.
+    RunsAgain(Result<Vec<Run>, String>),
 }

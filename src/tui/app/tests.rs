@@ -15,7 +15,7 @@ use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Operator, Run, RunId, RunIntent, RunState, Tally};
+use crate::ledger::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{
     Availability, Cell, Changes, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreError, StoreInfo,
     Watermark,
@@ -223,7 +223,15 @@ fn run(id: &str) -> Run {
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
-    Run { id: RunId(id.into()), intent, state: RunState::Finished, started_at: None, ended_at: None, tally }
+    Run {
+        id: RunId(id.into()),
+        place: Place::default(),
+        intent,
+        state: RunState::Finished,
+        started_at: None,
+        ended_at: None,
+        tally,
+    }
 }
 
 fn document(id: &str) -> Arc<JobDocument> {
@@ -616,6 +624,23 @@ fn a_page_that_was_scrolled_beyond_its_end_goes_back_at_the_first_key() {
     console.model.overlay.hold(40);
     console.keys("k");
     assert!(matches!(console.model.overlay, Overlay::Help(reading) if reading.top == 39));
+}
+
+#[test]
+fn an_open_page_of_runs_follows_what_other_operators_do() {
+    let mut console = Console::with_jobs(1);
+    console.keys("L");
+    console.answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-2"), run("r-1")])));
+    console.keys("j");
+    console.wait(Duration::from_secs(10));
+    assert!(matches!(console.request(Slot::Runs), Some(Request::RunsAgain)));
+    console.answer(Slot::Runs, Reply::RunsAgain(Ok(vec![run("r-3"), run("r-2"), run("r-1")])));
+    let Overlay::Runs(page) = &console.model.overlay else { panic!("no runs") };
+    assert_eq!((page.runs.len(), page.current().map(|run| run.id.0.as_str())), (3, Some("r-1")));
+    console.wait(Duration::from_secs(10));
+    console.keys("Esc");
+    console.answer(Slot::Runs, Reply::RunsAgain(Ok(vec![run("r-3")])));
+    assert!(matches!(console.model.overlay, Overlay::None), "a late answer opens no page");
 }
 
 #[test]

@@ -32,7 +32,8 @@ impl Session {
         let desk = self.store().map_err(|e| e.to_string())?.desk;
         let ask = Ask { reason, thresholds: self.thresholds, ..Ask::new(scope, action, Timestamp::now()) };
         let tell = paced(going.facts.clone());
-        freeze(&desk, &self.ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
+        let ledger = self.ledger().await.map_err(|e| e.to_string())?;
+        freeze(&desk, &ledger, ask, &going.budget, tell).await.map_err(|e| e.to_string())
     }
 
     /// Executes a confirmed run and tells how far it has got.
@@ -40,7 +41,8 @@ impl Session {
         let open = self.store().map_err(|e| e.to_string())?;
         let options = RunOptions { deliver: open.deliver, statement: self.statement, ..RunOptions::default() };
         let (progress, seen) = watch::channel(nothing_yet(&run));
-        let work = execute(&open.desk, &self.ledger, &run, options, &going.control, &progress);
+        let ledger = self.ledger().await.map_err(|e| e.to_string())?;
+        let work = execute(&open.desk, &ledger, &run, options, &going.control, &progress);
         let receipt = tokio::select! {
             receipt = work => receipt.map_err(|e| e.to_string())?,
             // Never ends: the sender lives as long as this future.
@@ -55,7 +57,8 @@ impl Session {
 
     /// Dismisses a plan.
     pub async fn dismiss(&self, run: RunId) -> Result<(), String> {
-        self.ledger.dismiss(&run, Timestamp::now()).await.map_err(|e| e.to_string())
+        let ledger = self.ledger().await.map_err(|e| e.to_string())?;
+        ledger.dismiss(&run, Timestamp::now()).await.map_err(|e| e.to_string())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::redact::Redactor;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, LedgerError, Run};
 use crate::store::{Budget, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Opened, Reply, Request};
@@ -38,7 +38,7 @@ pub struct Going {
 /// One console's way to its source. Shared by everything that is under way.
 pub struct Session {
     pub opener: Arc<dyn Opener>,
-    pub ledger: Ledger,
+    ledger: Ledger,
     pub redactor: Arc<Redactor>,
     /// Deadline of a statement.
     pub statement: Duration,
@@ -67,6 +67,21 @@ impl Session {
     pub fn store(&self) -> Result<OpenStore, StoreError> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(|| StoreError::Unreachable("no store is open".into()))
+    }
+
+    /// The record of the open store, or the operator's own while none is open.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub async fn ledger(&self) -> Result<Ledger, LedgerError> {
+        match self.store().ok().and_then(|open| open.record) {
+            Some(homes) => homes.ledger().await,
+            None => Ok(self.ledger.clone()),
+        }
+    }
+
+    async fn runs(&self) -> Result<Vec<Run>, LedgerError> {
+        self.ledger().await?.runs(RUNS).await
     }
 
     /// Answers a request. Can be dropped at any time, but for acts.
@@ -103,7 +118,8 @@ impl Session {
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
-            Request::Runs => Reply::Runs(self.ledger.runs(RUNS).await.map_err(|e| e.to_string())),
+            Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
+            Request::RunsAgain => Reply::RunsAgain(self.runs().await.map_err(|e| e.to_string())),
         }
     }
 
@@ -137,7 +153,10 @@ impl Session {
         let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
         let known = (id, detail.lineage.as_ref().map(|lineage| lineage.exact().to_owned()));
-        let history = self.ledger.history(&desk.source, &desk.store_name(), &known).await.unwrap_or_default();
+        let history = match self.ledger().await {
+            Ok(ledger) => ledger.history(&desk.source, &desk.store_name(), &known).await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
         let notation = Arc::clone(&desk.store.info().notation);
         let redactor = Arc::clone(&self.redactor);
         let built = tokio::task::spawn_blocking(move || JobDocument::build(detail, history, &notation, &redactor));
@@ -170,5 +189,6 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
         Request::Execute(_) => Reply::Executed(Box::new(Err(error.to_string()))),
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
         Request::Runs => Reply::Runs(Err(error.to_string())),
+        Request::RunsAgain => Reply::RunsAgain(Err(error.to_string())),
     }
 }

@@ -6,6 +6,7 @@ mod demo;
 mod monitors;
 mod reads;
 mod references;
+mod shared;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

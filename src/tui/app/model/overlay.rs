@@ -1,11 +1,13 @@
 //! What lies over the panes: at most one thing at a time.
 
+use std::time::Duration;
+
 use tui_input::Input;
 
 use crate::domain::action::Action;
 use crate::domain::histogram::Histogram;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Run, RunId};
+use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::tui::StoreChoice;
@@ -105,12 +107,35 @@ pub struct RunsPage {
     pub at: usize,
     /// The receipt of the run at the cursor, while it is read.
     pub receipt: Option<Reading>,
+    /// When they are asked for again: other operators may be at work.
+    pub next: Option<Timestamp>,
 }
+
+/// How often runs are asked for again while their page is open: while one is executed, and otherwise.
+const RUNS_LIVE: Duration = Duration::from_secs(1);
+const RUNS_QUIET: Duration = Duration::from_secs(5);
 
 impl RunsPage {
     /// A page with the cursor on the latest run.
     pub fn new(runs: Vec<Run>) -> Self {
         Self { runs, ..Self::default() }
+    }
+
+    /// Says when the runs are asked for again.
+    pub fn heard(&mut self, now: Timestamp) {
+        let live = self.runs.iter().any(|run| matches!(run.state, RunState::Running | RunState::Freezing));
+        self.next = Some(now.after(if live { RUNS_LIVE } else { RUNS_QUIET }));
+    }
+
+    /// Takes in how the runs are now; the cursor stays on its run.
+    pub fn refresh(&mut self, runs: Vec<Run>) {
+        let here = self.current().map(|run| run.id.clone());
+        let at = here.and_then(|id| runs.iter().position(|run| run.id == id));
+        if at.is_none() {
+            self.receipt = None;
+        }
+        self.at = at.unwrap_or(self.at.min(runs.len().saturating_sub(1)));
+        self.runs = runs;
     }
 
     /// The run at the cursor.

@@ -68,7 +68,19 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Vec::new()
         }
         Reply::Runs(Ok(runs)) => {
-            model.overlay = Overlay::Runs(RunsPage::new(runs));
+            let mut page = RunsPage::new(runs);
+            page.heard(now);
+            model.overlay = Overlay::Runs(page);
+            Vec::new()
+        }
+        Reply::RunsAgain(result) => {
+            if let Overlay::Runs(page) = &mut model.overlay {
+                // What cannot be read again now stays as it was.
+                if let Ok(runs) = result {
+                    page.refresh(runs);
+                }
+                page.heard(now);
+            }
             Vec::new()
         }
         Reply::Runs(Err(sentence)) => {

@@ -17,6 +17,12 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.screen.notice.as_ref().is_some_and(|n| n.until <= now) {
         model.screen.notice = None;
     }
+    if let Overlay::Runs(page) = &model.overlay
+        && is_due(page.next, now)
+        && !model.asks.is_open(Slot::Runs)
+    {
+        effects.push(model.asks.ask(Slot::Runs, Request::RunsAgain));
+    }
     match model.live.link {
         Link::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
         Link::Up => {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
-use crate::ledger::Run;
+use crate::ledger::{Place, Run};
 use crate::tui::app::model::RunsPage;
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
@@ -91,12 +91,17 @@ fn line(run: &Run, here: bool, id: usize, room: Room, now: Timestamp, look: &Loo
             .and(Role::Good, format!(" {:>9}", grouped(tally.done)));
     }
     if room == Room::Wide {
+        let operator = &run.intent.operator;
+        let by = match run.place {
+            Place::Local => operator.user.clone(),
+            Place::Source => format!("{}@{}", operator.user, operator.host),
+        };
         let role = |n, role| if n > 0 { role } else { Role::Dim };
         let (skipped, failed) = (tally.skipped_total(), tally.failed_total());
         phrase = phrase
             .and(role(skipped, Role::Warning), format!(" {:>9}", grouped(skipped)))
             .and(role(failed, Role::Danger), format!(" {:>9}", grouped(failed)))
-            .and(Role::Dim, format!("  {} {}", run.intent.operator.user, run.intent.filter));
+            .and(Role::Dim, format!("  {} {}", by, run.intent.filter));
     }
     phrase
 }

@@ -1,0 +1,99 @@
+//! Which homes the record of a source has: looked up when the record is first needed, never before.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+
+use super::error::{LedgerError, Result};
+use super::home::{Home, Source};
+use super::open::Ledger;
+use super::schema::{self, Found};
+use crate::store::sql::engine::Engine;
+use crate::store::{Budget, StoreError};
+
+/// How long looking into the source may take.
+const LOOK: Duration = Duration::from_secs(10);
+/// How long it counts as known that a source holds no record: somebody may install one meanwhile.
+const NOTHING: Duration = Duration::from_secs(30);
+
+/// The way to the record of a source; cheap to clone.
+#[derive(Clone)]
+pub struct Homes {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    local: Local,
+    engine: Option<Arc<Engine>>,
+    known: Mutex<Option<Known>>,
+}
+
+/// The operator's own record.
+enum Local {
+    File(PathBuf),
+    Open(Ledger),
+}
+
+struct Known {
+    ledger: Ledger,
+    at: Instant,
+}
+
+impl Homes {
+    /// The record in the source that `engine` is connected to, where it holds one, beside the operator's own file.
+    pub fn new(local: PathBuf, engine: Option<Arc<Engine>>) -> Self {
+        Self::of(Local::File(local), engine)
+    }
+
+    /// A record that is known already.
+    pub fn known(ledger: Ledger) -> Self {
+        Self::of(Local::Open(ledger), None)
+    }
+
+    fn of(local: Local, engine: Option<Arc<Engine>>) -> Self {
+        Self { inner: Arc::new(Inner { local, engine, known: Mutex::new(None) }) }
+    }
+
+    /// The record: new runs go where the source holds one, else into the file; those of both are found.
+    ///
+    /// # Errors
+    /// When neither can be used; when the one in the source is of another version, or the source cannot be reached.
+    pub async fn ledger(&self) -> Result<Ledger> {
+        let mut known = self.inner.known.lock().await;
+        if let Some(known) = known.as_ref().filter(|k| k.ledger.is_shared() || k.at.elapsed() < NOTHING) {
+            return Ok(known.ledger.clone());
+        }
+        let before = known.take().map(|known| known.ledger);
+        let ledger = self.look(before).await?;
+        *known = Some(Known { ledger: ledger.clone(), at: Instant::now() });
+        Ok(ledger)
+    }
+
+    async fn look(&self, before: Option<Ledger>) -> Result<Ledger> {
+        let local = match (before, &self.inner.local) {
+            (Some(ledger), _) => Ok(ledger),
+            (None, Local::Open(ledger)) => Ok(ledger.clone()),
+            (None, Local::File(path)) => Ledger::open(path).await,
+        };
+        let Some(engine) = &self.inner.engine else { return local };
+        let version = match schema::look(engine, &Budget::new(LOOK)).await {
+            Ok(Found::Nothing) => return local,
+            Ok(Found::Version(version)) => version,
+            Err(error @ StoreError::Denied(_)) => {
+                let error = Source::new(Arc::clone(engine)).fault(error);
+                let remark = format!("{error}; until then only runs of this machine are known, and kept here");
+                return Ok(local?.remarking(remark));
+            }
+            Err(error) => return Err(Source::new(Arc::clone(engine)).fault(error)),
+        };
+        let place = || engine.database().to_owned();
+        schema::fits(version).map_err(|reason| LedgerError::Version { place: place(), reason })?;
+        let shared = Home::source(Arc::clone(engine));
+        Ok(match local {
+            Ok(local) => Ledger::both(shared, local.home),
+            Err(error) => Ledger::alone(shared).remarking(format!("{error}; only runs of {} are known", place())),
+        })
+    }
+}

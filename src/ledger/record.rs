@@ -1,0 +1,53 @@
+//! The record of a batch whose effect is in the same database: written in the batch's own transaction.
+
+use std::sync::Arc;
+
+use super::archive;
+use super::error::Result;
+use super::home::{Cells, Home, Token, int, text, texts};
+use super::model::RunId;
+use super::open::Ledger;
+use crate::domain::job::JobId;
+use crate::store::sql::engine::Statement;
+use crate::store::{Record, Recorded};
+
+/// The record of one run, as a store takes it.
+struct SourceRecord {
+    home: Home,
+    token: Token,
+}
+
+impl Record for SourceRecord {
+    fn keep(&self, rows: &[(JobId, String)]) -> Vec<Statement> {
+        // What cannot be said is not kept, and then the number of rows tells.
+        archive::statements(&self.home, self.token.seq, rows).unwrap_or_default()
+    }
+
+    fn done(&self, ids: &[JobId]) -> Recorded {
+        let binds = [int(self.token.seq), text(&self.token.holder), texts(ids.iter().map(JobId::as_str))];
+        Recorded { statement: self.home.say("{record_done}", binds), rows: ids.len() as u64 }
+    }
+}
+
+impl Ledger {
+    /// What records the batches of a run along with their effect, where the record is in the source and the run is held
+    /// by this process.
+    pub fn record(&self, run: &RunId) -> Option<Arc<dyn Record>> {
+        let token = self.home.shared()?.token(run)?;
+        Some(Arc::new(SourceRecord { home: self.home.clone(), token }))
+    }
+
+    /// Those of these jobs of a run whose effect is recorded. Where [`Ledger::is_shared`], that is all of those on which
+    /// the run took effect.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn recorded_done(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<JobId>> {
+        let rows = self.home.fetch(
+            "SELECT job_id FROM {run_jobs} {by_job} WHERE batch IS NOT NULL AND outcome = 'done' \
+             AND job_id IN (SELECT value FROM {asked ?2}) AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
+            [text(&run.0), texts(ids.iter().map(JobId::as_str))],
+        );
+        rows.await?.into_iter().map(|row| Cells::of(row).text().map(JobId::new)).collect()
+    }
+}

@@ -1,0 +1,228 @@
+//! The tables of a record inside a source: what they are made of, whether they are there, and installing them.
+//!
+//! They stand apart from the application's: in a schema of their own where there are schemas, else under a prefix.
+
+use crate::store::sql::engine::{Bind, Dialect, Engine, Row, Statement, Value};
+use crate::store::{Budget, Result, StoreError};
+
+use super::text::{TABLES, Text};
+
+/// A step of the schema.
+struct Migration {
+    no: i64,
+    postgres: &'static str,
+    mysql: &'static str,
+    sqlite: &'static str,
+}
+
+macro_rules! migration {
+    ($no:literal, $name:literal) => {
+        Migration {
+            no: $no,
+            postgres: include_str!(concat!("../../migrations/ledger/postgres/", $name, ".sql")),
+            mysql: include_str!(concat!("../../migrations/ledger/mysql/", $name, ".sql")),
+            sqlite: include_str!(concat!("../../migrations/ledger/sqlite/", $name, ".sql")),
+        }
+    };
+    ($no:literal, sqlite $name:literal) => {
+        Migration {
+            no: $no,
+            postgres: "",
+            mysql: "",
+            sqlite: include_str!(concat!("../../migrations/ledger/sqlite/", $name, ".sql")),
+        }
+    };
+}
+
+/// The steps, in order. The operator's own file has them too; it knew the first ones before there were other homes, whose
+/// first step has all of those.
+const MIGRATIONS: &[Migration] = &[
+    migration!(1, "0001_runs"),
+    migration!(2, sqlite "0002_transactions"),
+    migration!(3, sqlite "0003_options"),
+    migration!(4, sqlite "0004_native"),
+    migration!(5, sqlite "0005_holders"),
+    migration!(6, "0006_lineage"),
+];
+
+/// The table of versions; the operator's own file keeps them elsewhere.
+const VERSIONS: &str =
+    "-- How far this record is brought up to date.\nCREATE TABLE ledger (\n    version BIGINT PRIMARY KEY\n);\n";
+
+/// What leads the name of each table.
+pub(super) fn prefix(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "dlq_tui.",
+        Dialect::Mysql | Dialect::Sqlite => "dlq_tui_",
+    }
+}
+
+impl Migration {
+    fn ddl(&self, dialect: Dialect) -> String {
+        match dialect {
+            Dialect::Postgres => self.postgres.to_owned(),
+            Dialect::Mysql => self.mysql.to_owned(),
+            Dialect::Sqlite if self.no == 1 => prefixed(&format!("{VERSIONS}\n{}", self.sqlite)),
+            Dialect::Sqlite => prefixed(self.sqlite),
+        }
+    }
+}
+
+/// The file's own statements with our prefix before each name of a table or an index.
+fn prefixed(ddl: &str) -> String {
+    let lead = prefix(Dialect::Sqlite);
+    let with = |line: &str| {
+        if line.starts_with("--") {
+            return line.to_owned();
+        }
+        ["TABLE ", "INDEX ", " ON "].iter().fold(line.to_owned(), |l, word| l.replace(word, &format!("{word}{lead}")))
+    };
+    ddl.lines().map(with).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// The latest version that this program knows.
+fn latest() -> i64 {
+    MIGRATIONS.last().map_or(0, |m| m.no)
+}
+
+/// Whether a source holds a record, and how far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// There is none.
+    Nothing,
+    /// There is one of this version.
+    Version(i64),
+}
+
+/// Looks for a record, without changing anything.
+pub(super) async fn look(engine: &Engine, budget: &Budget) -> Result<Found> {
+    let text = Text::of(engine.dialect());
+    let say = |sql: &str| text.statement(prefix(engine.dialect()), sql, Vec::<Bind>::new());
+    let there = engine.read(&[say("{look}")], budget).await?;
+    if there.into_iter().flatten().next().is_none() {
+        return Ok(Found::Nothing);
+    }
+    let rows = engine.read(&[say("SELECT max(version) FROM {ledger}")], budget).await?;
+    match rows.into_iter().flatten().next() {
+        Some(Row(values)) => match values.first() {
+            Some(Value::Int(version)) => Ok(Found::Version(*version)),
+            _ => Ok(Found::Version(0)),
+        },
+        None => Ok(Found::Version(0)),
+    }
+}
+
+/// Whether this program can use a record of that version, or what has to be done about it.
+pub(super) fn fits(version: i64) -> std::result::Result<(), String> {
+    match version.cmp(&latest()) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Less => {
+            Err("it is of an earlier version: `dlq-tui init --ledger` brings it up to date".to_owned())
+        }
+        std::cmp::Ordering::Greater => Err("it is of a later version of dlq-tui".to_owned()),
+    }
+}
+
+/// What an operator needs to use a record in a database, as statements for whoever may grant it; empty where rights are
+/// those of the file.
+pub(super) fn grants(dialect: Dialect, database: &str, user: &str) -> Vec<String> {
+    match dialect {
+        Dialect::Postgres => {
+            let role =
+                if user.is_empty() { "OPERATOR".to_owned() } else { format!("\"{}\"", user.replace('"', "\"\"")) };
+            vec![
+                format!("GRANT USAGE ON SCHEMA dlq_tui TO {role};"),
+                format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dlq_tui TO {role};"),
+            ]
+        }
+        Dialect::Mysql => {
+            let user = match user.rsplit_once('@') {
+                Some((name, host)) => format!("'{}'@'{}'", name.replace('\'', "''"), host.replace('\'', "''")),
+                None => "OPERATOR".to_owned(),
+            };
+            let database = database.replace('`', "``");
+            let grant = |table: &&str| {
+                format!("GRANT SELECT, INSERT, UPDATE, DELETE ON `{database}`.dlq_tui_{table} TO {user};")
+            };
+            TABLES.iter().map(grant).collect()
+        }
+        Dialect::Sqlite => Vec::new(),
+    }
+}
+
+/// What installing a record in a source does, or did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// The statements that are missing, as they can be given to the database's own client; empty where none is.
+    pub ddl: String,
+    /// What other operators need, as statements; empty where the engine has no rights of its own.
+    pub grants: Vec<String>,
+    /// Whether there is a record already, which is only brought up to date.
+    pub update: bool,
+    statements: Vec<String>,
+}
+
+impl Installation {
+    /// Looks what is missing, and changes nothing.
+    ///
+    /// # Errors
+    /// As [`StoreError`] says; also when the record there is of a later version of this program.
+    pub async fn plan(engine: &Engine, budget: &Budget) -> Result<Self> {
+        let dialect = engine.dialect();
+        let from = match look(engine, budget).await? {
+            Found::Nothing => 0,
+            Found::Version(version) => version,
+        };
+        if from > latest() {
+            return Err(StoreError::Input("the ledger there is of a later version of dlq-tui".to_owned()));
+        }
+        let steps: Vec<String> = MIGRATIONS.iter().filter(|m| m.no > from).map(|m| m.ddl(dialect)).collect();
+        let mut ddl = steps.iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n\n");
+        if from < latest() {
+            ddl = format!("{ddl}\n\nINSERT INTO {}ledger (version) VALUES ({});\n", prefix(dialect), latest());
+        }
+        let statements = ddl.split(";\n").map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
+        let grants = grants(dialect, engine.database(), "");
+        Ok(Self { ddl, grants, update: from > 0, statements })
+    }
+
+    /// Runs the missing statements, all of them or none where the database can undo DDL.
+    ///
+    /// # Errors
+    /// As [`StoreError`] says; a role without the right to create is `Denied`.
+    pub async fn install(&self, engine: &Engine, budget: &Budget) -> Result<()> {
+        if self.statements.is_empty() {
+            return Ok(());
+        }
+        let mut tx = engine.begin(budget).await?;
+        for sql in &self.statements {
+            tx.execute(&Statement { sql: sql.clone(), binds: Vec::new() }).await?;
+        }
+        tx.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_gets_every_table_under_a_name_of_our_own() {
+        for dialect in [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite] {
+            let ddl: String = MIGRATIONS.iter().map(|m| m.ddl(dialect)).collect();
+            for table in TABLES {
+                assert!(ddl.contains(&format!("CREATE TABLE {}{table} (", prefix(dialect))), "{dialect:?} {table}");
+            }
+            for line in ddl.lines().filter(|line| line.starts_with("CREATE") || line.starts_with("ALTER")) {
+                assert!(line.contains("dlq_tui"), "{dialect:?}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grant_names_who_needs_it() {
+        assert!(grants(Dialect::Postgres, "shop", "ada")[0].ends_with("TO \"ada\";"));
+        assert!(grants(Dialect::Mysql, "shop", "ada@%")[0].contains("`shop`.dlq_tui_ledger TO 'ada'@'%';"));
+        assert!(grants(Dialect::Sqlite, "shop.db", "").is_empty());
+    }
+}
