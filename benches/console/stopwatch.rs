@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dlq_tui::domain::action::{Action, Fate};
+use dlq_tui::domain::action::{Action, Fate, JobOutcome};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Histogram};
@@ -110,6 +110,14 @@ impl Store for Stopwatch {
             }
             applied
         })
+    }
+
+    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        self.store.look(batch, budget)
+    }
+
+    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        self.store.as_kept(kept, budget)
     }
 
     fn traced<'a>(

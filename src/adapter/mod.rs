@@ -19,7 +19,8 @@ pub use error::AdapterError;
 pub use fit::{Column, Family, Table, destination_misfits, fit};
 pub use library::{Library, built_in};
 pub use spec::{
-    Command, Detect, Field, Fields, IntoTable, Kind, Message, Order, Rows, Spec, StateWords, Step, Verb, Verbs,
+    Command, Detect, Field, Fields, IntoTable, Keep, Kind, Live, Message, Order, Rows, Spec, StateWords, Step, Undo,
+    Verb, Verbs, Way,
 };
 pub use text::{PLACEHOLDERS, Piece, pieces};
 

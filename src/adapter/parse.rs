@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue, Deserializer, Error};
 
 use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
-use super::spec::{Field, Kind, Message, Spec, Step, Verb};
+use super::spec::{Field, Keep, Kind, Message, Spec, Step, Undo, Verb};
 use super::text::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS};
 use crate::domain::action::Action;
@@ -232,7 +232,31 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
         }
     }
     all.into_iter().try_for_each(|s| holes(&s.sql))?;
-    verb.message.as_ref().map_or(Ok(()), message)
+    verb.message.as_ref().map_or(Ok(()), message)?;
+    let undos = [&verb.undo, &verb.into_table.as_ref().and_then(|t| t.undo.clone())];
+    undos.into_iter().flatten().try_for_each(|u| undo(u, verb, action))
+}
+
+/// An undo looks at the dead row, or at what was kept of one that is gone.
+fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), Fault> {
+    let at = Some(undo.taken.span().start);
+    if action != Action::Replay {
+        return Err((at, format!("`verbs.{action}` is undone without an `undo`")));
+    }
+    if undo.when.is_none() && undo.live.is_none() {
+        return Err((at, format!("`verbs.{action}.undo` needs `when`, or `live` where the job stands elsewhere")));
+    }
+    if undo.put_back && verb.keep != Keep::Whole(true) {
+        return Err((at, format!("`verbs.{action}.undo` puts rows back, which needs `keep = true`")));
+    }
+    undo.when.as_ref().map_or(Ok(()), holes)?;
+    holes(&undo.taken)?;
+    if let Some(live) = &undo.live {
+        holes(&live.table)?;
+        holes(&live.find)?;
+        field(&live.key, "undo.live.key")?;
+    }
+    undo.steps.iter().try_for_each(|s| holes(&s.sql))
 }
 
 fn message(message: &Message) -> Result<(), Fault> {

@@ -221,6 +221,8 @@ impl Verbs {
             Action::Discard => self.discard.as_ref(),
             Action::Archive => self.archive.as_ref(),
             Action::Purge => self.purge.as_ref(),
+            // What undoes a verb is said beside it, or needs no words.
+            Action::Restore | Action::Recall => None,
         }
     }
 }
@@ -247,9 +249,15 @@ pub struct Verb {
     /// Statements of a move within the layout's own tables.
     #[serde(default)]
     pub steps: Vec<Step>,
-    /// Whether whole rows are archived before the steps.
+    /// Whether whole rows are archived before the steps take effect.
     #[serde(default)]
     pub archive: bool,
+    /// What else of the rows the ledger keeps, so that the verb can be undone.
+    #[serde(default)]
+    pub keep: Keep,
+    /// How it is undone.
+    #[serde(default)]
+    pub undo: Option<Undo>,
     /// Statements of a move into a live table that the config names.
     #[serde(default)]
     pub into_table: Option<IntoTable>,
@@ -259,6 +267,29 @@ pub struct Verb {
     /// How the message is made that a destination takes.
     #[serde(default)]
     pub message: Option<Message>,
+}
+
+/// Where replayed jobs go, as the config has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As the layout itself has it.
+    Own,
+    /// Into a live table that the config names.
+    Table,
+    /// To a command that the config names.
+    Command,
+}
+
+impl Verb {
+    /// How it is undone where it goes that way, if it can be.
+    pub fn undo_by(&self, way: Way) -> Option<&Undo> {
+        match (way, &self.into_table, &self.command) {
+            (Way::Table, Some(table), _) => table.undo.as_ref(),
+            (Way::Command, _, Some(_)) => None,
+            _ if !self.steps.is_empty() => self.undo.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 /// A statement of a verb.
@@ -294,9 +325,66 @@ pub struct IntoTable {
     pub columns: BTreeMap<String, String>,
     /// The statements, with `{target}`.
     pub steps: Vec<Step>,
+    /// How the move is undone.
+    #[serde(default)]
+    pub undo: Option<Undo>,
     /// Sentences for the plan.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// What of a row is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "`true`, or a list of columns")]
+pub enum Keep {
+    /// All of it, or nothing.
+    Whole(bool),
+    /// These columns.
+    Columns(Vec<String>),
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Keep::Whole(false)
+    }
+}
+
+/// How replayed jobs are taken back while no worker has taken them: all in one transaction.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undo {
+    /// The guard: a condition over `t` that says that the dead row still is as the replay left it. Left out where there
+    /// is no such row, or `live` finds it.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
+    /// Where the replayed job stands, if not in the dead-letter row itself.
+    #[serde(default)]
+    pub live: Option<Live>,
+    /// A condition that a worker has taken the job: over `j` where it stands elsewhere, else over `t`.
+    pub taken: Spanned<String>,
+    /// The statements.
+    pub steps: Vec<Step>,
+    /// Whether the kept rows are then put back whole.
+    #[serde(default)]
+    pub put_back: bool,
+    /// Sentences for the plan.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// The table that replayed jobs stand in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Live {
+    /// The table, as statements name it.
+    pub table: Spanned<String>,
+    /// Its primary key.
+    pub key: Field,
+    /// Columns that it must have, or there is no undo.
+    #[serde(default)]
+    pub columns: BTreeMap<String, String>,
+    /// A statement that finds them: the dead job's key and the live row's, both as text.
+    pub find: Spanned<String>,
 }
 
 /// What is written around a delivery to a command.

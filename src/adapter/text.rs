@@ -1,14 +1,19 @@
 //! Statements of adapter files: SQL with `{placeholders}` that the store fills in.
 
 /// The placeholders that statements may hold, with what each stands for.
-pub const PLACEHOLDERS: [(&str, &str); 14] = [
+pub const PLACEHOLDERS: [(&str, &str); 15] = [
     ("table", "the dead-letter table, quoted, with its schema"),
     ("schema", "the schema that the table was found in, quoted"),
     ("target", "the live table that the config names as destination, quoted, with its schema"),
     ("key", "the primary key as text"),
     ("error_class", "the expression of the error class"),
     ("ids", "the condition that picks the jobs of the batch: `t.<key> in …`"),
-    ("batch", "a row source `b(id, new_id, message)` with one row a job of the batch"),
+    (
+        "batch",
+        "a row source `b(id, new_id, message)` with one row a job of the batch; beside those, where the statement names them: \
+         `b.run_after`, an instant of each job's own; and in an undo `b.kept`, what was kept of the row, as JSON text, and \
+         `b.live`, the live row's key",
+    ),
     ("now", "the present instant"),
     ("now_utc", "the present instant for a column without time zone, in UTC"),
     ("run_after", "when replayed jobs may run"),
@@ -16,6 +21,7 @@ pub const PLACEHOLDERS: [(&str, &str); 14] = [
     ("run", "the identity of the run, as text"),
     ("to_queue", "the queue that `--to-queue` names, as text; NULL without it"),
     ("once", "a condition: whether replayed jobs get one more try (`--attempts once`), and not all anew"),
+    ("undone", "in an undo, the identity of the run that is undone, as text"),
 ];
 
 /// A piece of a statement.

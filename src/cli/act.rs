@@ -8,7 +8,7 @@ use super::args::{ActArgs, Format, PlanArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord};
-use super::{execute, out};
+use super::{execute, out, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
@@ -47,6 +47,18 @@ pub fn ask(opened: &Opened, scope: Scope, action: Action, options: Options, args
     }
 }
 
+/// How a plan is confirmed and shown.
+pub(super) struct Asking {
+    /// The plan is shown, and nothing touched.
+    pub(super) dry_run: bool,
+    /// Nobody is asked.
+    pub(super) yes: bool,
+    /// The form of plan and receipt.
+    pub(super) output: Format,
+    /// The jobs were named one by one: that there are none is a fault.
+    pub(super) named: bool,
+}
+
 /// Plans what is asked for, asks back, and executes it.
 ///
 /// # Errors
@@ -54,8 +66,17 @@ pub fn ask(opened: &Opened, scope: Scope, action: Action, options: Options, args
 pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let named = matches!(ask.scope, Scope::Jobs(_));
+    let asking = Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named };
+    plan_and_go(opened, &ledger, ask, &asking).await
+}
+
+/// Freezes a cohort, asks, and executes its plan.
+///
+/// # Errors
+/// When the action cannot be used here, it is not confirmed, or source or ledger fail.
+pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, asking: &Asking) -> Result<Code> {
     let talk = std::io::stderr().is_terminal();
-    let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
+    let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, |progress| {
         if talk {
             out::hint(&format!("\rfreezing: {} jobs", grouped(progress.frozen)));
         }
@@ -69,7 +90,7 @@ pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Cod
             plan.sample = plan.sample.into_iter().map(|row| opened.masked(row)).collect();
             plan
         }
-        Err(PlanError::Empty(action)) if !named => {
+        Err(PlanError::Empty(action)) if !asking.named => {
             out::say(&format!("no job matches: there is nothing to {action}"));
             return Ok(Code::Done);
         }
@@ -78,20 +99,27 @@ pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Cod
     let decision = match opened.budget.cancel.is_cancelled() {
         // An interrupt that came behind the last step of the freeze.
         true => Decision::Refuse("interrupted: nothing was written".to_owned()),
-        false => decide(&plan, args).await?,
+        false => decide(&plan, asking).await?,
     };
     match decision {
         Decision::Go => {
-            execute::confirmed(opened, &ledger, &plan.run, None, plan.options.validate.as_ref(), args.output.output)
-                .await
+            execute::confirmed(opened, ledger, &plan.run, None, plan.options.validate.as_ref(), asking.output).await
         }
         Decision::ShowOnly => {
+            let by_job = plan.options.undoes.is_some() && matches!(asking.output, Format::Jsonl | Format::Csv);
+            let shown = match by_job {
+                true => undo::foresee(opened, ledger, &plan, asking.output).await,
+                false => Ok(()),
+            };
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
-            show(&plan, args.output.output)?;
+            shown?;
+            if !by_job {
+                show(&plan, asking.output)?;
+            }
             Ok(Code::Done)
         }
         Decision::Refuse(why) => {
-            dismiss(&ledger, &plan).await;
+            dismiss(ledger, &plan).await;
             Err(Fault::refused(why).into())
         }
     }
@@ -108,9 +136,23 @@ fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
     if let Some((option, _)) = only.iter().find(|(_, given)| *given && action != Action::Replay) {
         return Err(Fault::usage(format!("{option} is for replay: no other verb makes a job run")).into());
     }
+    if args.no_archive && !matches!(action, Action::Discard | Action::Replay) {
+        return Err(
+            Fault::usage(format!("--no-archive is for discard and replay: to {action} a job keeps no copy")).into()
+        );
+    }
+    if args.no_archive && action == Action::Discard && args.plan.reason.is_none() {
+        return Err(Fault::usage("--no-archive leaves no way back: say why with --reason").into());
+    }
     let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
     let validate = args.validate.clone().or_else(|| opened.validate.clone()).filter(|_| action == Action::Replay);
-    Ok(Options { to_queue: args.to_queue.clone(), attempts: args.attempts, validate, ..pacing.into() })
+    Ok(Options {
+        to_queue: args.to_queue.clone(),
+        attempts: args.attempts,
+        validate,
+        no_archive: args.no_archive,
+        ..pacing.into()
+    })
 }
 
 /// The thresholds of the config, where the command line does not know better.
@@ -157,13 +199,13 @@ enum Decision {
 }
 
 /// What happens with a plan: shown only, confirmed, or refused.
-async fn decide(plan: &Plan, args: &PlanArgs) -> Result<Decision> {
-    if args.dry_run {
+async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
+    if asking.dry_run {
         return Ok(Decision::ShowOnly);
     }
     // A plan that nobody can read is no reason to leave undone what --yes has confirmed.
     let read = receipt::plan(&mut std::io::stderr(), plan);
-    if args.yes {
+    if asking.yes {
         return Ok(Decision::Go);
     }
     read?;

@@ -16,6 +16,7 @@ mod console;
 mod execute;
 mod export;
 mod init;
+mod jobs;
 mod list;
 mod manual;
 mod metrics;
@@ -31,6 +32,7 @@ mod signal;
 mod source;
 mod sources;
 mod stats;
+mod undo;
 mod walk;
 mod watch;
 
@@ -84,6 +86,7 @@ async fn run(cli: Cli) -> Result<Code> {
         Command::Archive(args) => act::run(&open::open(&session).await?, Action::Archive, args).await,
         Command::Purge(args) => purge::run(&open::open(&session).await?, args).await,
         Command::Runs(args) => runs::run(&session, args).await,
+        Command::Undo(args) => undo::run(&open::open(&session).await?, args).await,
         Command::Resume(args) => execute::resume(&open::open(&session).await?, args).await,
         Command::Init(args) => init::run(&session, args).await,
         Command::Adapters(args) => adapters::run(&session, args).await,

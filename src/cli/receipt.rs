@@ -11,6 +11,7 @@ use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, Tally};
 use crate::triage::plan::{Plan, Share};
+use crate::triage::undo::CAN;
 
 /// A plan as JSON.
 #[derive(Serialize)]
@@ -30,6 +31,9 @@ pub struct PlanRecord<'a> {
     creates: Option<CreatesRecord<'a>>,
     warnings: &'a [String],
     notes: &'a [String],
+    /// Of an undo: how many jobs can be undone, and how many cannot, by reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outlook: Vec<ReasonRecord<'a>>,
 }
 
 #[derive(Serialize)]
@@ -68,6 +72,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
             creates: plan.creates.as_ref().map(|made| CreatesRecord { table: &made.creates, ddl: &made.ddl }),
             warnings: &plan.warnings,
             notes: &plan.notes,
+            outlook: plan.outlook.iter().map(|(reason, n)| ReasonRecord { reason, n: *n }).collect(),
         }
     }
 }
@@ -163,6 +168,10 @@ pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
         for line in Clean::lines(&made.ddl).rows() {
             writeln!(out, "             {line}")?;
         }
+    }
+    for (what, n) in &plan.outlook {
+        let what = if what == CAN { what.clone() } else { format!("cannot: {}", Clean::line(what)) };
+        writeln!(out, "  now        {:>9}  {what}", grouped(*n))?;
     }
     shares(out, "by error", &plan.by_error)?;
     shares(out, "by class", &plan.by_class)?;

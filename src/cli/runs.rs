@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::args::{Format, RunsArgs};
 use super::exit::Code;
-use super::out;
 use super::receipt::{self, RunRecord};
 use super::source::Session;
 use super::table::{Column, Table, terminal_width};
+use super::{jobs, out};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::ledger::{Homes, Ledger, Reveal, Run, RunId};
@@ -38,6 +38,12 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
         return Ok(Code::Done);
     }
     match &args.run {
+        Some(id) if args.jobs => {
+            let id = RunId(id.clone());
+            // A run that is not there has no jobs, which is no answer.
+            ledger.run(&id).await?;
+            jobs::of_run(&mut out, &ledger, &id, args.part, args.output.output).await?;
+        }
         Some(id) => one(&mut out, &ledger.run(&RunId(id.clone())).await?, args.output.output)?,
         None => {
             let runs = ledger.runs(args.limit).await?;

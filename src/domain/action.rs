@@ -20,12 +20,24 @@ pub enum Action {
     Archive,
     /// Deleted for good, without a copy: retention.
     Purge,
+    /// Undo of discard: rows that the ledger kept are put back as they were.
+    Restore,
+    /// Undo of replay: taken back out of the live queue, while no worker has taken them.
+    Recall,
 }
 
 impl Action {
-    /// Every action, in the order of menus.
-    pub const ALL: [Action; 6] =
-        [Action::Replay, Action::Ignore, Action::Reopen, Action::Discard, Action::Archive, Action::Purge];
+    /// Every action, in the order of menus; the last two are had only by undoing a run.
+    pub const ALL: [Action; 8] = [
+        Action::Replay,
+        Action::Ignore,
+        Action::Reopen,
+        Action::Discard,
+        Action::Archive,
+        Action::Purge,
+        Action::Restore,
+        Action::Recall,
+    ];
 
     /// The verb, as commands, filters and the ledger write it.
     pub fn word(self) -> &'static str {
@@ -36,6 +48,8 @@ impl Action {
             Action::Discard => "discard",
             Action::Archive => "archive",
             Action::Purge => "purge",
+            Action::Restore => "restore",
+            Action::Recall => "recall",
         }
     }
 
@@ -48,7 +62,27 @@ impl Action {
             Action::Discard => "discarded",
             Action::Archive => "archived",
             Action::Purge => "purged",
+            Action::Restore => "restored",
+            Action::Recall => "recalled",
         }
+    }
+
+    /// The action that undoes this one, where there is a way back; to undo that is this one again.
+    pub fn undone_by(self) -> Option<Action> {
+        match self {
+            Action::Replay => Some(Action::Recall),
+            Action::Ignore => Some(Action::Reopen),
+            Action::Reopen => Some(Action::Ignore),
+            Action::Discard => Some(Action::Restore),
+            Action::Restore => Some(Action::Discard),
+            Action::Recall => Some(Action::Replay),
+            Action::Archive | Action::Purge => None,
+        }
+    }
+
+    /// Whether it acts on what the ledger kept of an earlier run.
+    pub fn needs_kept(self) -> bool {
+        matches!(self, Action::Restore | Action::Recall)
     }
 
     /// The action that a word names, if it names one.
@@ -74,6 +108,14 @@ pub enum SkipReason {
     Locked,
     /// The validator did not accept it; the text is what [`SkipReason::not_accepted`] makes of its words.
     NotAccepted(String),
+    /// It cannot be taken back out of the live queue: it is being worked on.
+    Taken,
+    /// It cannot be taken back out of the live queue: it is not there as it was put there.
+    NotQueued,
+    /// A row with its key is there.
+    AlreadyThere,
+    /// It was retrying before what is to be undone, and not dead or ignored: there is no way back to that.
+    WasRetrying,
 }
 
 /// Characters of a validator's reason that are kept: by these reasons are told apart.
@@ -96,6 +138,10 @@ impl SkipReason {
             SkipReason::Gone => "gone",
             SkipReason::Changed => "changed meanwhile",
             SkipReason::Locked => "locked by another session",
+            SkipReason::Taken => "a worker has taken it",
+            SkipReason::NotQueued => "no longer in the queue as it was put there",
+            SkipReason::AlreadyThere => "already there",
+            SkipReason::WasRetrying => "it was retrying before",
         }
     }
 }
@@ -129,4 +175,20 @@ pub enum Fate {
     Gone,
     /// The layout cannot tell.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn to_undo_an_undo_is_the_action_again() {
+        for action in Action::ALL {
+            if let Some(undo) = action.undone_by() {
+                assert_ne!(undo, action);
+                assert_eq!(undo.undone_by(), Some(action));
+            }
+            assert_eq!(Action::from_word(action.word()), Some(action));
+        }
+    }
 }

@@ -63,6 +63,12 @@ pub struct Options {
     /// What judges jobs before they are replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validate: Option<Validator>,
+    /// The run that is undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<String>,
+    /// Nothing is kept of the rows, and what earlier runs kept of them is erased.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_archive: bool,
 }
 
 impl Options {
@@ -106,6 +112,8 @@ impl fmt::Display for Options {
         }));
         wishes.extend(self.older_than.map(|span| format!("older than {}", exact_span(Duration::from_secs(span)))));
         wishes.extend(self.validate.as_ref().map(Validator::to_string));
+        wishes.extend(self.undoes.as_ref().map(|run| format!("undoes {run}")));
+        wishes.extend(self.no_archive.then(|| "without a copy".to_owned()));
         f.write_str(&wishes.join(", "))
     }
 }
@@ -121,6 +129,9 @@ mod tests {
         assert_eq!(kept, r#"{"rate":200.0}"#);
         assert_eq!(serde_json::from_str::<Options>(&kept).expect("options"), options);
         assert!(Options::default().is_plain() && !options.is_plain());
+        let undo = Options { undoes: Some("r-7".into()), no_archive: true, ..Options::default() };
+        assert_eq!(serde_json::to_string(&undo).expect("JSON"), r#"{"undoes":"r-7","no_archive":true}"#);
+        assert_eq!(undo.to_string(), "undoes r-7, without a copy");
     }
 
     #[test]

@@ -18,18 +18,28 @@ const AT_ONCE: usize = 1 << 20;
 pub struct LedgerArchive {
     ledger: Ledger,
     run: RunId,
+    keys_only: bool,
 }
 
 impl LedgerArchive {
     /// Keeps rows under `run`.
     pub fn new(ledger: Ledger, run: RunId) -> Self {
-        Self { ledger, run }
+        Self { ledger, run, keys_only: false }
+    }
+
+    /// Keeps nothing of the rows but that they were about to be deleted: by that an interrupted batch is judged later.
+    pub fn of_keys(ledger: Ledger, run: RunId) -> Self {
+        Self { ledger, run, keys_only: true }
     }
 }
 
 impl Archive for LedgerArchive {
     fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>> {
         Box::pin(async move { self.ledger.keep_archive(&self.run, &rows).await.map_err(|e| e.to_string()) })
+    }
+
+    fn wants_rows(&self) -> bool {
+        !self.keys_only
     }
 }
 

@@ -21,6 +21,7 @@ mod runs;
 mod schema;
 mod tally;
 mod text;
+mod undo;
 mod witness;
 
 pub use archive::LedgerArchive;

@@ -88,6 +88,20 @@ pub trait Archive: Send + Sync {
     /// # Errors
     /// When they could not be kept: then nothing is deleted.
     fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>>;
+
+    /// Whether it wants what stands in the rows; else it is told of their keys only, with an empty text each.
+    fn wants_rows(&self) -> bool {
+        true
+    }
+}
+
+/// What an undo knows of the run that it undoes.
+#[derive(Clone, Debug, Default)]
+pub struct Undoing {
+    /// The run.
+    pub run: String,
+    /// What it kept of the jobs of the batch, as its [`Archive`] was given it.
+    pub kept: Vec<(JobId, String)>,
 }
 
 /// Remembers which transaction acts on which jobs: after an interruption the database can say how it ended.
@@ -155,8 +169,10 @@ pub struct Batch {
     pub run_after: Option<Timestamp>,
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
-    /// Keeps rows that are to be deleted.
+    /// Keeps rows that are to be deleted, and what it takes to undo the action.
     pub archive: Option<Arc<dyn Archive>>,
+    /// The run that is undone, where one is.
+    pub undo: Option<Undoing>,
     /// Remembers the transactions, where the database can tell later how they ended.
     pub witness: Option<Arc<dyn Witness>>,
     /// Keeps the record in the batch's own transaction, in place of `archive` and `witness`.

@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 
 pub use batch::{
     Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
-    Standing, Witness,
+    Standing, Undoing, Witness,
 };
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};
@@ -25,7 +25,7 @@ pub use info::{Availability, Budget, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey};
 
-use crate::domain::action::{Action, Fate};
+use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -106,6 +106,12 @@ pub trait Store: Send + Sync {
     /// A batch may break off in the middle, when the database fails as a whole: what was answered for until then counts.
     /// Applying it again is safe, as jobs that are no longer as they were chosen are skipped.
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied>;
+
+    /// What [`Store::apply`] would answer for each job of a batch as the rows stand now. Nothing is locked or touched.
+    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>>;
+
+    /// Which of these jobs have a row in which everything that was kept of it stands as it was kept.
+    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>>;
 
     /// Which of these jobs show that `action` took effect on them by this run, and not by another; `None` where the layout
     /// keeps no such trace.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 
 use super::Desk;
-use crate::domain::action::{Action, Fate, JobResult, SkipReason};
+use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -131,6 +131,11 @@ fn row(id: u64, state: State) -> JobRow {
 impl Data {
     fn apply(&mut self, batch: &Batch, id: &JobId) -> JobResult {
         let n = number(id);
+        let kept = batch.undo.iter().flat_map(|undo| &undo.kept).any(|(kept, _)| kept == id);
+        if batch.action == Action::Restore && kept && !self.rows.contains_key(&n) {
+            self.rows.insert(n, Row { state: State::Dead, locked: 0, refuses: None });
+            return JobResult::Done;
+        }
         let Some(row) = self.rows.get_mut(&n) else { return JobResult::Skipped(SkipReason::Gone) };
         if row.locked > 0 {
             row.locked -= 1;
@@ -159,6 +164,8 @@ impl Data {
             Action::Discard | Action::Purge => {
                 self.rows.remove(&n);
             }
+            // Only what was kept of a row can be put back.
+            Action::Restore | Action::Recall => return JobResult::Skipped(SkipReason::AlreadyThere),
         }
         JobResult::Done
     }
@@ -326,6 +333,24 @@ impl Store for Fake {
             let twin = self.with(|data| data.twin.clone());
             let held = |id: &&JobId| twin.contains(&(run.to_owned(), number(id)));
             Ok(ids.iter().filter(held).cloned().collect())
+        })
+    }
+
+    fn look<'a>(&'a self, batch: &'a Batch, _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        Box::pin(async move {
+            let there = |id: &JobId| self.with(|data| data.rows.contains_key(&number(id)));
+            let place = |id: &JobId| match there(id) == (batch.action == Action::Restore) {
+                true => JobResult::Skipped(SkipReason::AlreadyThere),
+                false => JobResult::Done,
+            };
+            Ok(batch.ids.iter().map(|id| (id.clone(), place(id))).collect())
+        })
+    }
+
+    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        Box::pin(async move {
+            let there = |id: &JobId| self.with(|data| data.rows.contains_key(&number(id)));
+            Ok(kept.iter().map(|(id, _)| id).filter(|id| there(id)).cloned().collect())
         })
     }
 

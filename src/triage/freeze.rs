@@ -8,6 +8,7 @@ use super::Desk;
 use super::guard::{self, Guard, times};
 use super::plan::{Confirm, Plan, Scope, Share};
 use super::progress::FreezeProgress;
+use super::undo;
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
@@ -108,6 +109,10 @@ pub async fn freeze(
         Availability::Ready { notes } => notes,
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
+    if let Scope::Undo(run, _) = &ask.scope {
+        undo::check(desk, &ledger.run(run).await?, ask.action)?;
+        ask.options.undoes = Some(run.0.clone());
+    }
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
         return Err(PlanError::Disabled(reason));
     }
@@ -123,14 +128,24 @@ pub async fn freeze(
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
         Scope::Filter(filter) => Some(filter.resolve(clock)),
-        Scope::Jobs(_) | Scope::Run(..) => None,
+        Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let run = ledger.create_run(&intent(desk, &ask, resolved.clone())).await?;
+    let run = ledger.create_run(&intent(desk, &ask, filter.as_ref())).await?;
     let left = ask.limit.unwrap_or(u64::MAX);
     let guard = Guard::new(desk, ledger, &run, ask.action, ask.thresholds.max_replays);
-    let freezer =
-        Freezer { desk, ledger, run: &run, budget, left, gathered: Vec::new(), progress: NOTHING, guard, on_progress };
+    let mut freezer = Freezer {
+        desk,
+        ledger,
+        run: &run,
+        action: ask.action,
+        budget,
+        left,
+        gathered: Vec::new(),
+        progress: NOTHING,
+        guard,
+        on_progress,
+    };
     let planned = async {
         let hold = ledger.hold(&run).await?;
         let planned = async {
@@ -143,7 +158,10 @@ pub async fn freeze(
     }
     .await;
     match planned {
-        Ok(plan) => Ok(Plan { filter: filter.map(|_| resolved), notes, creates, ..plan }),
+        Ok(plan) => {
+            notes.extend(plan.notes);
+            Ok(Plan { filter: filter.map(|_| resolved), notes, creates, ..plan })
+        }
         Err(error) => {
             // What went wrong is the error that the operator must see, and not that the plan could not be dismissed.
             let _ = ledger.dismiss(&run, ask.now).await;
@@ -172,16 +190,21 @@ fn told(desk: &Desk, ask: &Ask) -> Vec<String> {
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
 
-fn intent(desk: &Desk, ask: &Ask, resolved: String) -> RunIntent {
+fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
+    // The filter of an erasure may hold the very value that is to be erased.
+    let kept = |filter: &Filter| match ask.options.no_archive {
+        true => filter.without_values(),
+        false => filter.to_string(),
+    };
     RunIntent {
         action: ask.action,
         source: desk.source.clone(),
         store: desk.store_name(),
         filter: match &ask.scope {
-            Scope::Filter(filter) => filter.to_string(),
-            Scope::Jobs(_) | Scope::Run(..) => String::new(),
+            Scope::Filter(filter) => kept(filter),
+            Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => String::new(),
         },
-        resolved,
+        resolved: resolved.map(kept).unwrap_or_default(),
         reason: ask.reason.clone(),
         operator: desk.operator.clone(),
         options: ask.options.clone(),
@@ -193,6 +216,7 @@ struct Freezer<'a, F> {
     desk: &'a Desk,
     ledger: &'a Ledger,
     run: &'a RunId,
+    action: Action,
     budget: &'a Budget,
     /// Jobs that may still be added.
     left: u64,
@@ -213,7 +237,7 @@ struct LeftOut {
 
 impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     /// Writes the whole scope down and says what was left out of it.
-    async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<LeftOut, PlanError> {
+    async fn gather(&mut self, scope: &Scope, filter: Option<&Filter>) -> Result<LeftOut, PlanError> {
         let missing = match (scope, filter) {
             (Scope::Jobs(ids), _) => {
                 // A job that is named twice is one job, and not one that is missing.
@@ -222,6 +246,7 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
                 self.named(&once, once.len() as u64).await?
             }
             (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
+            (Scope::Undo(from, ids), _) => self.undone(from, ids).await?,
             (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
             (Scope::Filter(_), None) => 0,
         };
@@ -272,6 +297,24 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
         }
     }
 
+    /// What a run did, as its own record has it: the rows may be gone. Returns how many of those named it did not do.
+    async fn undone(&mut self, from: &RunId, ids: &[JobId]) -> Result<u64, PlanError> {
+        let (mut found, mut after) = (0, 0);
+        loop {
+            self.check()?;
+            let jobs = self.ledger.done_jobs(from, ids, after, GATHER).await?;
+            let Some((last, _)) = jobs.last() else { break };
+            (after, found) = (*last, found + jobs.len());
+            let action = self.action;
+            let jobs = jobs.into_iter().map(|(_, job)| undo::as_left(action, job)).collect();
+            // What is put back again is known by its replays, and bound by their number, as any other replay.
+            let jobs = if action == Action::Replay { self.guard.pass(None, jobs).await? } else { jobs };
+            self.add(jobs).await?;
+        }
+        let named: HashSet<&JobId> = ids.iter().collect();
+        Ok(named.len().saturating_sub(found) as u64)
+    }
+
     async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         self.left -= jobs.len() as u64;
@@ -319,6 +362,12 @@ async fn plan(
     let replays = if ask.action == Action::Replay { ledger.replays(run).await? } else { Vec::new() };
     let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
     told.extend(warnings(ask, &split, left_out.missing, count));
+    let outlook = match ask.options.undoes {
+        Some(_) => undo::outlook(desk, ledger, run, budget, |_| {}).await?,
+        None => Vec::new(),
+    };
+    let erasing = ask.options.no_archive && ask.action == Action::Discard;
+    let notes = if erasing { what_remains(ledger.kept_elsewhere(run).await?) } else { Vec::new() };
     Ok(Plan {
         run: run.clone(),
         action: ask.action,
@@ -331,7 +380,8 @@ async fn plan(
         warnings: told,
         options: ask.options.clone(),
         creates: None,
-        notes: Vec::new(),
+        notes,
+        outlook,
         confirm: confirm(
             ask.action,
             count,
@@ -371,22 +421,44 @@ fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
             are(dead)
         ));
     }
-    // What is kept out of the way may be in any state.
-    let settles = matches!(ask.action, Action::Archive | Action::Purge);
-    for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected && !settles) {
+    // What is kept out of the way may be in any state; and an undo says of each job whether it can be undone, which is more
+    // than how it stood.
+    let any_state = matches!(ask.action, Action::Archive | Action::Purge) || ask.options.undoes.is_some();
+    for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected && !any_state) {
         warnings.push(format!("{} of them {} {state}, not {expected}", grouped(*n), are(*n)));
     }
-    if missing > 0 {
+    if missing > 0 && ask.options.undoes.is_some() {
+        warnings.push(format!("{} of those that were named are not among what that run did", grouped(missing)));
+    } else if missing > 0 {
         let exist = if missing == 1 { "no longer exists" } else { "no longer exist" };
         warnings.push(format!("{} of those that were named {exist}", grouped(missing)));
     }
     warnings
 }
 
+/// What an erasure leaves behind, and where.
+fn what_remains(kept: u64) -> Vec<String> {
+    let earlier = match kept {
+        0 => "Earlier runs in this ledger kept nothing of these jobs.".to_owned(),
+        1 => "What an earlier run in this ledger kept of one of these jobs is erased too.".to_owned(),
+        n => format!("What earlier runs in this ledger kept of these jobs is erased too: {} rows.", grouped(n)),
+    };
+    [
+        "Deleted without a copy: this cannot be undone.",
+        &earlier,
+        "The ledger keeps their ids, error and job classes, times of death, and your reason; of the filter, the values of \
+         args, msg, id and free words are left out.",
+        "Not reached: rows that were discarded earlier and are in this table no more, ledgers of other operators, the live \
+         queue, exports, backups, replicas, logs, and your shell's history.",
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
 /// What it takes to confirm: in proportion to the reach, and to whether there is a way back. What is deleted for good
 /// where it matters is typed even if it is one.
 fn confirm(action: Action, count: u64, type_above: u64, production: bool) -> Confirm {
-    let undoable = matches!(action, Action::Ignore | Action::Reopen);
+    let undoable = matches!(action, Action::Ignore | Action::Reopen | Action::Restore);
     match count {
         0 | 1 if undoable && !production => Confirm::Key,
         0 | 1 if action != Action::Purge || !production => Confirm::Yes,

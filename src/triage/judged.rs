@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::guard::{asks, replays_pass};
-use crate::domain::action::{Action, Fate};
+use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::fingerprint::Fingerprint;
@@ -231,6 +231,14 @@ impl<S: Store> Store for Judged<S> {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         self.store.apply(batch, budget)
+    }
+
+    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        self.store.look(batch, budget)
+    }
+
+    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        self.store.as_kept(kept, budget)
     }
 
     fn traced<'a>(

@@ -12,6 +12,7 @@ pub mod plan;
 pub mod progress;
 pub mod run;
 pub mod scan;
+pub mod undo;
 pub mod validate;
 
 #[cfg(test)]

@@ -16,8 +16,10 @@ pub enum Scope {
     Jobs(Vec<JobId>),
     /// All that a filter selects at the moment of freezing.
     Filter(Filter),
-    /// A part of an earlier run: its remainder, or what it did and is to be undone.
+    /// A part of an earlier run, such as its remainder.
     Run(RunId, Part),
+    /// What an earlier run did, to be undone: all of it, or these jobs.
+    Undo(RunId, Vec<JobId>),
 }
 
 /// What the confirm dialog shows: exact, because the ids are frozen already.
@@ -41,8 +43,10 @@ pub struct Plan {
     pub sample: Vec<JobRow>,
     /// What speaks against it, in sentences: replayed before, would not be accepted, near retention.
     pub warnings: Vec<String>,
-    /// What the adapter says of this verb.
+    /// What the adapter says of this verb, and what remains where when nothing is kept.
     pub notes: Vec<String>,
+    /// Of an undo: how many jobs can be undone as the rows stand now, and how many cannot, by reason.
+    pub outlook: Vec<(String, u64)>,
     /// What was asked for beside verb and jobs.
     pub options: Options,
     /// What is made in the database before the first job is touched.

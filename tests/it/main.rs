@@ -25,4 +25,5 @@ mod store_odd;
 mod store_story;
 mod store_witness;
 mod terminal;
+mod undo;
 mod workers;

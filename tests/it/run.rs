@@ -37,7 +37,7 @@ pub async fn desk(url: &str, table: &str) -> Desk {
     desk_to(url, table, ReplayDestination::Table("jobs".to_owned())).await
 }
 
-async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk {
+pub async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk {
     let target = Target::from_url(url).expect("a target");
     let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
     desk_on(engine, table, destination).await

@@ -128,6 +128,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         run_after: None,
         deliver: None,
         archive: None,
+        undo: None,
         witness: None,
         record: None,
     }

@@ -180,6 +180,9 @@ pub struct ActArgs {
     /// each, as a replay command does.
     #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
     pub validate: Option<Validator>,
+    /// Keeps no copy of the rows. For discard: erases, also what earlier runs kept of them, and needs a reason.
+    #[arg(long)]
+    pub no_archive: bool,
     /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
     #[arg(long, value_name = "N", value_parser = replays)]
     pub max_replays: Option<u64>,
@@ -209,6 +212,28 @@ fn replays(text: &str) -> Result<u64, String> {
 
 fn batch(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "write a number from 1 to 10000".to_owned())
+}
+
+/// `undo`.
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// The run, as `runs` prints it.
+    pub run: String,
+    /// Only these of its jobs.
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Says what can be undone, and touches nothing; with `-o jsonl`, job by job.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// Why, for the ledger.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// The form of plan and receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
 }
 
 /// `check`.
@@ -324,9 +349,34 @@ pub struct RunsArgs {
     /// Lists who had secrets shown by `--reveal`, in place of the runs.
     #[arg(long, conflicts_with = "run")]
     pub reveals: bool,
+    /// Lists the jobs of the run, with what became of each.
+    #[arg(long, requires = "run")]
+    pub jobs: bool,
+    /// Which of them.
+    #[arg(long, value_enum, default_value_t = PartWord::All, value_name = "PART", requires = "jobs")]
+    pub part: PartWord,
     /// The form of the answer.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+/// A part of a run, by what became of its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartWord {
+    /// Every job.
+    All,
+    /// The verb took effect.
+    Done,
+    /// Left alone, with the reason.
+    Skipped,
+    /// Refused, with the reason.
+    Failed,
+    /// Interrupted, and not known.
+    InDoubt,
+    /// Not reached.
+    NotStarted,
+    /// All but those that are done.
+    Remainder,
 }
 
 /// `resume`.

@@ -101,6 +101,8 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// Lists the runs of the ledger, or shows one with its receipt.
     Runs(RunsArgs),
+    /// Takes back what a run did: ignored or discarded jobs for good, replayed ones while no worker has taken them.
+    Undo(UndoArgs),
     /// Goes on with a run that was stopped or cut off.
     Resume(ResumeArgs),
     /// Creates the tables of a layout in a database.

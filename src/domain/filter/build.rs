@@ -77,6 +77,20 @@ impl Filter {
         self.terms.iter().any(|term| matches!(&term.test, Test::Time { from, to } if ago(from) || ago(to)))
     }
 
+    /// This filter as text without the values that may be somebody's own: `args.user_id:…`. Ids, and whatever looks into
+    /// arguments, messages or free words.
+    pub fn without_values(&self) -> String {
+        let text = |term: &Term| match &term.key {
+            Key::Arg(_) | Key::Message | Key::Id => match term.text.split_once(':') {
+                Some((key, _)) => format!("{key}:…"),
+                None => "…".to_owned(),
+            },
+            Key::Word => "…".to_owned(),
+            _ => term.text.clone(),
+        };
+        self.terms.iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
     fn with_term(&self, term: &str, negated: bool) -> Result<Filter, ParseError> {
         let sign = if negated { "-" } else { "" };
         let space = if self.terms.is_empty() { "" } else { " " };

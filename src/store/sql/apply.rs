@@ -10,19 +10,20 @@ use std::time::Duration;
 use super::SqlStore;
 use super::build::Sql;
 use super::dialect::BatchRow;
-use super::engine::{Statement, Tx};
+use super::engine::{Row, Statement, Tx};
 use super::judge::Judge;
-use super::message::{Given, Recipe};
-use super::open::Destination;
+use super::message::Given;
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
-use crate::adapter::{Command, Kind, Rows, Step, Verb};
+use super::work::{Way, Work};
+use crate::adapter::{Kind, Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
 use crate::domain::options::Attempts;
 use crate::domain::text::Untrusted;
-use crate::store::{Applied, Availability, Batch, Broke, Budget, Recorded, Result, Standing, StoreError};
+use crate::domain::time::Timestamp;
+use crate::store::{Applied, Batch, Broke, Budget, Recorded, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
@@ -30,23 +31,10 @@ const TRIES: u32 = 6;
 /// Why a batch was undone whose record was not its own any more.
 const TAKEN_OVER: &str = "another client has taken this run over, as nothing was heard of this one for a while";
 
-/// What one attempt at a batch is made of.
-pub(super) struct Work<'a> {
-    verb: &'a Verb,
-    pub(super) batch: &'a Batch,
-    recipe: Option<&'a Recipe>,
-    way: Way<'a>,
-}
-
-/// How a verb's statements go about it.
-#[derive(Clone, Copy)]
-enum Way<'a> {
-    /// Within the database, in one transaction.
-    Steps(&'a [Step]),
-    /// Through a command, between two transactions.
-    Command(&'a Command),
-    /// Into the table that keeps what is archived.
-    Twin,
+/// Who runs the statements of an attempt: the transaction that acts, or nobody who holds anything.
+pub(super) enum Asker<'a, 'tx> {
+    Tx(&'a mut Tx<'tx>),
+    Look(&'a Budget),
 }
 
 /// A statement of a verb, ready to run, with how many rows it must touch.
@@ -58,7 +46,7 @@ pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
 /// The rows that an attempt holds.
 pub(super) struct Held {
     pub(super) rows: Vec<BatchRow>,
-    /// Whole rows as JSON, where the verb archives.
+    /// What the ledger keeps of them.
     archive: Vec<(JobId, String)>,
     /// What is decided already: rows that are not held, or have no message.
     pub(super) settled: Vec<JobOutcome>,
@@ -78,13 +66,7 @@ impl SqlStore {
         budget: &Budget,
         outcomes: &mut Vec<JobOutcome>,
     ) -> std::result::Result<(), Broke> {
-        if let Availability::Disabled(reason) = self.info.availability(batch.action) {
-            return Err(StoreError::Input(reason).into());
-        }
-        let missing = || StoreError::Input(format!("this layout has no {}", batch.action));
-        let verb = self.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
-        let recipe = verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?;
-        let work = Work { verb, batch, recipe: recipe.as_ref(), way: self.way(batch.action, verb)? };
+        let work = self.work(batch)?;
         let mut seen = HashSet::new();
         let (valid, never): (Vec<&JobId>, Vec<&JobId>) = batch
             .ids
@@ -97,7 +79,9 @@ impl SqlStore {
             match self.try_batch(&work, &ids, budget).await {
                 Ok(done) => outcomes.extend(done),
                 Err(Broke { error: StoreError::Refused { message, .. }, .. }) if ids.len() == 1 => {
-                    outcomes.extend(ids.iter().map(|id| (JobId::new(id), failed(&message))));
+                    let there = self.put_back_meanwhile(&work, &ids, budget).await?;
+                    let result = if there { JobResult::Skipped(SkipReason::AlreadyThere) } else { failed(&message) };
+                    outcomes.extend(ids.iter().map(|id| (JobId::new(id), result.clone())));
                 }
                 Err(Broke { error: StoreError::Refused { .. }, .. }) => {
                     let (left, right) = ids.split_at(ids.len() / 2);
@@ -109,17 +93,29 @@ impl SqlStore {
         Ok(())
     }
 
-    fn way<'a>(&self, action: Action, verb: &'a Verb) -> Result<Way<'a>> {
-        if action == Action::Archive {
-            return Ok(Way::Twin);
-        }
-        let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
-        match (&self.destination, &verb.into_table, &verb.command) {
-            (Destination::Table(_), Some(table), _) => Ok(Way::Steps(&table.steps)),
-            (Destination::Command, _, Some(command)) => Ok(Way::Command(command)),
-            _ if !verb.steps.is_empty() => Ok(Way::Steps(&verb.steps)),
-            _ => Err(nowhere()),
-        }
+    /// What a batch would come to, as the rows stand now.
+    pub(super) async fn look_at_batch(&self, batch: &Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
+        let work = self.work(batch)?;
+        let ids = self.valid(&batch.ids);
+        let asker = &mut Asker::Look(budget);
+        let mut outcomes = match work.way {
+            Way::Restore => self.look_at_places(asker, &work, &ids).await?,
+            Way::Recall(undo) => {
+                let found = self.find_live(asker, &work, undo, &ids).await?;
+                with_all(found.settled, &found.rows, |_| JobResult::Done)
+            }
+            Way::Steps(_) | Way::Twin | Way::Command(_) => {
+                let free = |(id, result)| match result {
+                    JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
+                    result => (id, result),
+                };
+                self.explain_rest(asker, &work, &ids).await?.into_iter().map(free).collect()
+            }
+        };
+        let told: HashSet<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
+        let never = batch.ids.iter().filter(|id| !told.contains(*id));
+        outcomes.extend(never.map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
+        Ok(outcomes)
     }
 
     /// One batch, tried again where the database asks for that.
@@ -143,10 +139,12 @@ impl SqlStore {
         match work.way {
             Way::Steps(_) | Way::Twin => self.move_rows(work, ids, budget).await,
             Way::Command(command) => self.hand_over(work, command, ids, budget).await,
+            Way::Restore => self.restore(work, ids, budget).await,
+            Way::Recall(undo) => self.recall(work, undo, ids, budget).await,
         }
     }
 
-    /// All within the database: lock, archive, steps, commit.
+    /// All within the database: lock, steps while the rows are archived, commit.
     async fn move_rows(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut tx = self.engine.begin(budget).await?;
         let held = self.hold(&mut tx, work, ids).await;
@@ -158,18 +156,27 @@ impl SqlStore {
             tx.rollback().await;
             return Ok(held.settled);
         }
-        if let Err(error) = self.keep(&mut tx, work, &held).await {
-            return undo(tx, error.into()).await;
-        }
         let statements = match work.way {
             Way::Steps(steps) => Ok(self.fill_steps(work, steps, &held.rows)),
             _ => self.twin_statements(&mut tx, work.batch, &held.rows).await,
         };
-        let ran = match statements {
-            Ok(statements) => self.run_witnessed(&mut tx, work, &statements, &held.rows).await,
-            Err(error) => Err(error),
+        let statements = match statements {
+            Ok(statements) => statements,
+            Err(error) => return undo(tx, error.into()).await,
         };
-        if let Err(error) = ran {
+        // Both must be durable before the commit; neither needs the other, unless they share the transaction.
+        let apart = work.batch.record.is_none();
+        let done = if apart {
+            let (kept, ran) =
+                tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, &statements, &held.rows));
+            ran.and(kept)
+        } else {
+            match record_kept(&mut tx, work, &held).await {
+                Ok(()) => self.run_witnessed(&mut tx, work, &statements, &held.rows).await,
+                Err(error) => Err(error),
+            }
+        };
+        if let Err(error) = done {
             return undo(tx, error.into()).await;
         }
         if let Err(error) = record_done(&mut tx, work, &held.rows).await {
@@ -184,12 +191,13 @@ impl SqlStore {
         let rows = tx.fetch(&self.lock_statement(work, ids)).await?;
         let named: HashSet<&str> = ids.iter().map(String::as_str).collect();
         let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
+        let mut at = work.batch.run_after;
         for row in rows {
             let mut cells = Cells::new(row);
             // A collation may find a key that is written otherwise than it was named: that is another key.
             let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) else { continue };
             let new_id = successor(&work.batch.run, &JobId::new(&id));
-            let message = match work.recipe {
+            let message = match &work.recipe {
                 None => None,
                 Some(recipe) => {
                     let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.server_now() };
@@ -202,16 +210,11 @@ impl SqlStore {
                     }
                 }
             };
-            if work.verb.archive {
-                // A database that cannot write a row out answers NULL, and MariaDB goes on to do so for the rows after it:
-                // refused, the batch is halved until that row stands alone.
-                let Some(whole) = cells.text()? else {
-                    let message = "the row is too large to be kept whole".to_owned();
-                    return Err(StoreError::Refused { message, code: None });
-                };
-                held.archive.push((JobId::new(&id), whole));
+            let run_after = if work.stamps { stamp(&mut at, cells.int()?, ids.len()) } else { None };
+            if !work.keeping.is_empty() {
+                held.archive.push((JobId::new(&id), work.keeping.read(&mut cells, run_after)?));
             }
-            held.rows.push(BatchRow { id, new_id, message });
+            held.rows.push(BatchRow { id, new_id, message, run_after, ..BatchRow::default() });
         }
         let known: HashSet<&str> = held.rows.iter().map(|r| r.id.as_str()).collect();
         let failed: HashSet<&str> = held.settled.iter().map(|(id, _)| id.as_str()).collect();
@@ -219,21 +222,24 @@ impl SqlStore {
             ids.iter().filter(|id| !known.contains(id.as_str()) && !failed.contains(id.as_str())).cloned().collect();
         drop((known, failed));
         if !rest.is_empty() {
-            held.settled.extend(self.explain_rest(tx, work, &rest).await?);
+            held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &rest).await?);
         }
         Ok(held)
     }
 
     fn lock_statement(&self, work: &Work<'_>, ids: &[String]) -> Statement {
         let (layout, speech) = (&self.layout, self.layout.speech);
-        let fill = Fill { ids, ..self.fill(work.batch) };
+        let fill = Fill { ids, ..self.fill(work) };
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {}", speech.contract(&layout.key.raw, Kind::Text)));
-        if let Some(recipe) = work.recipe {
+        if let Some(recipe) = &work.recipe {
             recipe.push_columns(&mut sql, layout, &fill);
         }
-        if work.verb.archive {
-            sql.push(", ").push(&speech.row_json(&layout.columns));
+        if work.stamps {
+            sql.push(", ").push(speech.clock());
+        }
+        for expression in work.keeping.expressions() {
+            sql.push(", ").push(&expression);
         }
         sql.push(&format!(" FROM {} AS t WHERE ", layout.table));
         push(&mut sql, "{ids} AND ", &fill);
@@ -244,11 +250,13 @@ impl SqlStore {
 
     /// Writes whether a row may still be acted on: the verb allows it, and it has not left the state it was frozen in.
     fn guard(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
-        // A verb without a guard is refused when its file is read.
-        let when = work.verb.when.as_ref().map_or("1 = 0", |w| w.get_ref());
         sql.push("(");
-        push(sql, when, fill);
+        push(sql, work.when.unwrap_or("1 = 1"), fill);
         sql.push(")");
+        if work.batch.action == Action::Recall {
+            // How it stood before the replay is what it is to be brought back to.
+            return;
+        }
         let Standing { state, native } = &work.batch.standing;
         let judge = Judge::everything(&self.layout);
         if let Some(state) = state {
@@ -265,48 +273,61 @@ impl SqlStore {
         }
     }
 
-    /// Why these rows are not held: gone, changed, or locked by somebody else.
-    async fn explain_rest(&self, tx: &mut Tx<'_>, work: &Work<'_>, rest: &[String]) -> Result<Vec<JobOutcome>> {
+    /// Why these rows are not held: gone, changed, taken, or locked by somebody else.
+    pub(super) async fn explain_rest(
+        &self,
+        asker: &mut Asker<'_, '_>,
+        work: &Work<'_>,
+        rest: &[String],
+    ) -> Result<Vec<JobOutcome>> {
         let (layout, speech) = (&self.layout, self.layout.speech);
-        let fill = Fill { ids: rest, ..Fill::of(layout, self.destination.table()) };
+        let fill = Fill { ids: rest, ..self.fill(work) };
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {}, CASE WHEN ", speech.contract(&layout.key.raw, Kind::Text)));
         self.guard(&mut sql, work, &fill);
-        sql.push(&format!(" THEN 1 ELSE 0 END FROM {} AS t WHERE ", layout.table));
+        sql.push(" THEN 1 ");
+        if let Some(taken) = work.taken {
+            sql.push("WHEN ");
+            push(&mut sql, taken, &fill);
+            sql.push(" THEN 2 ");
+        }
+        sql.push(&format!("ELSE 0 END FROM {} AS t WHERE ", layout.table));
         push(&mut sql, "{ids}", &fill);
-        let mut there: HashMap<String, bool> = HashMap::new();
-        for row in tx.fetch(&sql.done()).await? {
+        let mut there: HashMap<String, Option<i64>> = HashMap::new();
+        for row in self.fetch(asker, sql.done()).await? {
             let mut cells = Cells::new(row);
             if let Some(id) = cells.text()? {
-                there.insert(id, cells.int()? == Some(1));
+                there.insert(id, cells.int()?);
             }
         }
         let reason = |id: &String| match there.get(id) {
             None => SkipReason::Gone,
-            Some(true) => SkipReason::Locked,
-            Some(false) => SkipReason::Changed,
+            Some(Some(1)) => SkipReason::Locked,
+            Some(Some(2)) => SkipReason::Taken,
+            Some(_) => SkipReason::Changed,
         };
         Ok(rest.iter().map(|id| (JobId::new(id), JobResult::Skipped(reason(id)))).collect())
     }
 
-    async fn keep(&self, tx: &mut Tx<'_>, work: &Work<'_>, held: &Held) -> Result<()> {
-        if !work.verb.archive {
-            return Ok(());
+    pub(super) async fn fetch(&self, asker: &mut Asker<'_, '_>, statement: Statement) -> Result<Vec<Row>> {
+        match asker {
+            Asker::Tx(tx) => tx.fetch(&statement).await,
+            Asker::Look(budget) => Ok(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         }
-        if let Some(record) = &work.batch.record {
-            let mut kept = 0;
-            for statement in record.keep(&held.archive) {
-                kept += tx.execute(&statement).await?;
-            }
-            if kept < held.archive.len() as u64 {
-                return Err(StoreError::Input("the record did not keep every row".to_owned()));
-            }
-            return Ok(());
-        }
-        let Some(archive) = &work.batch.archive else {
-            return Err(StoreError::Input("rows are only deleted when an archive keeps them".to_owned()));
+    }
+
+    async fn keep(&self, work: &Work<'_>, held: &Held) -> Result<()> {
+        let Some(archive) = work.batch.archive.as_ref().filter(|_| work.archives || !held.archive.is_empty()) else {
+            return match work.archives {
+                true => Err(StoreError::Input("rows are only deleted when an archive keeps them".to_owned())),
+                false => Ok(()),
+            };
         };
-        archive.keep(held.archive.clone()).await.map_err(|e| StoreError::Input(format!("the archive failed: {e}")))
+        let rows = match archive.wants_rows() {
+            true => held.archive.clone(),
+            false => held.rows.iter().map(|row| (JobId::new(&row.id), String::new())).collect(),
+        };
+        archive.keep(rows).await.map_err(|e| StoreError::Input(format!("the archive failed: {e}")))
     }
 
     pub(super) async fn run_steps(
@@ -320,7 +341,7 @@ impl SqlStore {
     }
 
     /// The steps that are for this batch, filled in.
-    fn fill_steps(&self, work: &Work<'_>, steps: &[Step], rows: &[BatchRow]) -> Vec<Filled> {
+    pub(super) fn fill_steps(&self, work: &Work<'_>, steps: &[Step], rows: &[BatchRow]) -> Vec<Filled> {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
         let steps = steps.iter().filter(|step| step.to_queue.is_none_or(|only| only == elsewhere));
@@ -328,17 +349,21 @@ impl SqlStore {
     }
 
     pub(super) fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
-        expand(step.sql.get_ref(), &Fill { ids, batch: rows, ..self.fill(work.batch) })
+        let fill = Fill { ids, batch: rows, ..self.fill(work) };
+        expand(step.sql.get_ref(), &fill)
     }
 
-    /// What placeholders stand for in a batch, its rows aside.
-    fn fill<'a>(&'a self, batch: &'a Batch) -> Fill<'a> {
+    /// What the statements of an attempt name, but for its rows.
+    pub(super) fn fill<'a>(&'a self, work: &'a Work<'_>) -> Fill<'a> {
         let usual = self.info.offers.attempts.first().copied();
+        let options = &work.batch.options;
         Fill {
-            run: &batch.run,
-            run_after: batch.run_after,
-            to_queue: batch.options.to_queue.as_deref(),
-            once: batch.options.attempts.or(usual) == Some(Attempts::Once),
+            run: &work.batch.run,
+            run_after: work.batch.run_after,
+            to_queue: options.to_queue.as_deref(),
+            once: options.attempts.or(usual) == Some(Attempts::Once),
+            undone: work.batch.undo.as_ref().map_or("", |undo| &undo.run),
+            live: work.live().map(|live| live.key.kind),
             ..Fill::of(&self.layout, self.destination.table())
         }
     }
@@ -356,8 +381,34 @@ pub(super) async fn run_each(tx: &mut Tx<'_>, statements: &[Filled], rows: usize
     Ok(())
 }
 
+/// The instant at which the next job may run, each later by the least that can be told apart; none later than the
+/// database's clock (`now`) where nothing says when.
+fn stamp(at: &mut Option<Timestamp>, now: Option<i64>, jobs: usize) -> Option<Timestamp> {
+    let first = match *at {
+        Some(at) => at,
+        None => Timestamp(now?.saturating_sub(i64::try_from(jobs).unwrap_or(i64::MAX))),
+    };
+    *at = Some(Timestamp(first.0.saturating_add(1)));
+    Some(first)
+}
+
+/// Keeps rows in the batch's own transaction, where the record is in this database.
+async fn record_kept(tx: &mut Tx<'_>, work: &Work<'_>, held: &Held) -> Result<()> {
+    let Some(record) = &work.batch.record else { return Ok(()) };
+    let keys = || held.rows.iter().map(|row| (JobId::new(&row.id), String::new())).collect();
+    let rows = if work.archives && held.archive.is_empty() { keys() } else { held.archive.clone() };
+    let mut kept = 0;
+    for statement in record.keep(&rows) {
+        kept += tx.execute(&statement).await?;
+    }
+    if kept < rows.len() as u64 {
+        return Err(StoreError::Input("the record did not keep every row".to_owned()));
+    }
+    Ok(())
+}
+
 /// Records a batch as done in its own transaction, where the record is in this database.
-async fn record_done(tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchRow]) -> Result<()> {
+pub(super) async fn record_done(tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchRow]) -> Result<()> {
     let Some(recorded) = recorded(work, rows) else { return Ok(()) };
     if tx.execute(&recorded.statement).await? == recorded.rows {
         return Ok(());

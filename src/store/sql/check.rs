@@ -1,5 +1,7 @@
 //! An adapter's statements against a live database: each is explained, none is run.
 
+use toml::Spanned;
+
 use super::build::Sql;
 use super::dialect::{BatchRow, speech};
 use super::engine::{Engine, Statement};
@@ -7,7 +9,7 @@ use super::layout::Layout;
 use super::message::push_expr;
 use super::open::Found;
 use super::steps::{Fill, expand, push};
-use crate::adapter::{Adapter, Field, Kind, Spec, Verb};
+use crate::adapter::{Adapter, Field, Kind, Spec, Undo, Verb, Way};
 use crate::domain::action::Action;
 use crate::store::{Budget, Result, StoreError};
 
@@ -142,6 +144,11 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
             ("command.refused", &c.refused),
         ]);
     }
+    let way = target.map_or(Way::Own, |_| Way::Table);
+    if let Some(undo) = verb.undo_by(way) {
+        pieces.extend(undo_pieces(layout, undo, action, target));
+        lists.push(("undo.steps", &undo.steps));
+    }
     for (list, steps) in lists {
         for (i, step) in steps.iter().enumerate() {
             let statement = filled(layout, step.sql.get_ref(), target);
@@ -155,6 +162,28 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
     pieces
 }
 
+/// What a replay is undone by, but for its steps.
+fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str>) -> Vec<Piece> {
+    let condition = |table: &str, text: &Spanned<String>| {
+        let mut sql = Sql::new(layout.speech);
+        push(&mut sql, &format!("SELECT 1 FROM {table} WHERE "), &Fill::of(layout, target));
+        push(&mut sql, text.get_ref(), &Fill::of(layout, target));
+        sql.done()
+    };
+    let piece = |what: &str, text: &Spanned<String>, statement| Piece {
+        what: format!("verbs.{action}.undo.{what}"),
+        offset: text.span().start,
+        statement,
+    };
+    let mut pieces: Vec<Piece> = undo.when.iter().map(|w| piece("when", w, condition("{table} AS t", w))).collect();
+    let table = undo.live.as_ref().map_or("{table} AS t".to_owned(), |live| format!("{} AS j", live.table.get_ref()));
+    pieces.push(piece("taken", &undo.taken, condition(&table, &undo.taken)));
+    if let Some(live) = &undo.live {
+        pieces.push(piece("live.find", &live.find, filled(layout, live.find.get_ref(), target)));
+    }
+    pieces
+}
+
 /// A statement over one job that is not there.
 fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
     let id = match layout.key.kind {
@@ -162,7 +191,16 @@ fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
         _ => "00000000-0000-0000-0000-000000000000",
     };
     let ids = [id.to_owned()];
-    let row = BatchRow { id: id.to_owned(), new_id: id.to_owned(), message: Some("{}".to_owned()) };
-    let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), ..Fill::of(layout, target) };
+    let (id_text, json) = (id.to_owned(), Some("{}".to_owned()));
+    let row = BatchRow {
+        new_id: id.to_owned(),
+        message: json.clone(),
+        kept: json,
+        live: Some("0".to_owned()),
+        id: id_text,
+        ..BatchRow::default()
+    };
+    let live = Some(Kind::Int);
+    let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), live, ..Fill::of(layout, target) };
     expand(text, &fill)
 }

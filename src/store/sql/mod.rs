@@ -12,6 +12,8 @@
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
+//! | `work` | what a batch asks for, put together from what the adapter says |
+//! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
 
@@ -24,6 +26,7 @@ pub mod engine;
 mod group;
 mod handover;
 mod judge;
+mod kept;
 mod layout;
 mod look;
 mod message;
@@ -31,14 +34,18 @@ mod offers;
 mod open;
 mod pace;
 mod reads;
+mod recall;
+mod restore;
 mod row;
 mod scan;
 mod stats;
 mod steps;
 pub mod target;
 mod twin;
+mod undoable;
 mod watch;
 mod witness;
+mod work;
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -54,7 +61,7 @@ use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
     Preparation, Result, Store, StoreInfo, Watermark,
 };
-use crate::domain::action::{Action, Fate};
+use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -156,6 +163,14 @@ impl Store for SqlStore {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
+        Box::pin(self.look_at_batch(batch, budget))
+    }
+
+    fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        Box::pin(self.read_as_kept(kept, budget))
     }
 
     fn traced<'a>(

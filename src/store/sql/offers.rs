@@ -2,6 +2,7 @@
 
 use super::layout::{Layout, Part};
 use super::open::Destination;
+use super::steps::own_instants;
 use crate::adapter::{Piece, Step, Verb, pieces};
 use crate::domain::job::State;
 use crate::domain::options::Attempts;
@@ -11,10 +12,11 @@ use crate::store::Offers;
 pub(super) fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
     let steps = match (destination, verb) {
         (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
-        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => &table.steps,
+        (Destination::Table(..), Some(Verb { into_table: Some(table), .. })) => &table.steps,
         (_, Some(verb)) => &verb.steps,
     };
-    steps.iter().any(|step| asks(step.sql.get_ref(), &["run_after", "run_after_utc"]))
+    let says_when = |sql: &String| own_instants(sql) || asks(sql, &["run_after", "run_after_utc"]);
+    steps.iter().any(|step| says_when(step.sql.get_ref()))
 }
 
 /// Whether a text of an adapter has one of these placeholders.
@@ -28,7 +30,7 @@ pub(super) fn offers(layout: &Layout, destination: &Destination) -> Offers {
     let (steps, message): (&[Step], bool) = match (destination, replay) {
         (_, None) => (&[], false),
         (Destination::Command, Some(Verb { command: Some(_), .. })) => (&[], true),
-        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => (&table.steps, true),
+        (Destination::Table(..), Some(Verb { into_table: Some(table), .. })) => (&table.steps, true),
         (_, Some(verb)) => (&verb.steps, false),
     };
     let values = replay.and_then(|verb| verb.message.as_ref()).filter(|_| message).map(|m| m.values.values());

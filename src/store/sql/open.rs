@@ -13,8 +13,9 @@ use super::offers::{defers, offers};
 use super::pace::Pace;
 use super::row::Cells;
 use super::target::Target;
+use super::undoable::undoable;
 use super::watch::{Axis, Look};
-use crate::adapter::{Adapter, Column, Spec, Table, Verb, destination_misfits, fit};
+use crate::adapter::{Adapter, Column, Spec, Table, Verb, Way, destination_misfits, fit};
 use crate::domain::action::Action;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
@@ -40,6 +41,11 @@ impl Found {
     /// The table's columns.
     pub(super) fn columns(&self) -> Table {
         self.columns.clone()
+    }
+
+    /// The tables that were seen in its schema.
+    pub(super) fn neighbours(&self) -> Option<&BTreeMap<String, Table>> {
+        self.seen.catalogue.iter().find(|(schema, _)| *schema == self.schema).map(|(_, tables)| tables)
     }
 
     /// Schema and table, as `--store` takes them and pickers show them.
@@ -107,18 +113,27 @@ pub struct OpenOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Destination {
     None,
-    /// The live table, quoted, with its schema.
-    Table(String),
+    /// The live table, quoted, with its schema; and its columns.
+    Table(String, Table),
     Command,
     /// One that was configured and cannot be used, with the reason.
     Unusable(String),
 }
 
 impl Destination {
+    /// What kind it is.
+    pub(super) fn kind(&self) -> Way {
+        match self {
+            Destination::None | Destination::Unusable(_) => Way::Own,
+            Destination::Table(..) => Way::Table,
+            Destination::Command => Way::Command,
+        }
+    }
+
     /// The live table, where there is one.
     pub(super) fn table(&self) -> Option<&str> {
         match self {
-            Destination::Table(table) => Some(table),
+            Destination::Table(table, _) => Some(table),
             _ => None,
         }
     }
@@ -270,7 +285,9 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         }
         _ => availability(verb, destination),
     };
-    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, available(a, verbs.get(a)?)))).collect();
+    let mut actions: Vec<(Action, Availability)> =
+        Action::ALL.into_iter().filter_map(|a| Some((a, available(a, verbs.get(a)?)))).collect();
+    actions.extend(undoable(layout, found, destination, &actions));
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -310,7 +327,7 @@ fn availability(verb: &Verb, destination: &Destination) -> Availability {
     }
     let ready = |more: &[String]| Availability::Ready { notes: verb.notes.iter().chain(more).cloned().collect() };
     match (destination, &verb.into_table, &verb.command) {
-        (Destination::Table(_), Some(table), _) => ready(&table.notes),
+        (Destination::Table(..), Some(table), _) => ready(&table.notes),
         (Destination::Command, _, Some(command)) => ready(&command.notes),
         _ if !verb.steps.is_empty() => ready(&[]),
         (Destination::Unusable(reason), _, _) => Availability::Disabled(reason.clone()),
@@ -343,24 +360,24 @@ async fn check_destination(
     let look = |catalogue: &Catalogue| {
         let (schema, table, found) = places.iter().find_map(|(schema, table)| {
             let (_, tables) = catalogue.iter().find(|(name, _)| name == schema)?;
-            Some((*schema, *table, tables.get(*table)?))
+            Some((*schema, *table, tables.get(*table)?.clone()))
         })?;
-        let misfits = destination_misfits(table, found, columns).into_iter();
-        let reasons: Vec<String> = misfits.chain(without_transactions(table, found)).collect();
-        Some((schema, table, reasons))
+        let misfits = destination_misfits(table, &found, columns).into_iter();
+        let reasons: Vec<String> = misfits.chain(without_transactions(table, &found)).collect();
+        Some((schema, table, found, reasons))
     };
     let quoted = |schema: &str, table: &str| format!("{}.{}", layout.speech.quote(schema), layout.speech.quote(table));
     let tables = wanted.table_names(&layout.schema);
     // A table that was not asked for then may be the one that is meant; and one that did not fit may be mended since.
     let asked = tables.iter().all(|table| seen.names.contains(table));
-    let found = match look(&seen.catalogue).filter(|(_, _, reasons)| asked && reasons.is_empty()) {
+    let found = match look(&seen.catalogue).filter(|(_, _, _, reasons)| asked && reasons.is_empty()) {
         Some(found) => Some(found),
         None => look(&read_catalogue(engine, &tables, budget).await?),
     };
     Ok(match found {
         None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
-        Some((schema, table, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table)),
-        Some((schema, table, reasons)) => {
+        Some((schema, table, found, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table), found),
+        Some((schema, table, _, reasons)) => {
             Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
         }
     })

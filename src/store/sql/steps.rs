@@ -1,7 +1,7 @@
 //! Statements of adapter files, filled in.
 
 use super::build::Sql;
-use super::dialect::BatchRow;
+use super::dialect::{BatchColumns, BatchRow};
 use super::engine::{Bind, Statement};
 use super::layout::{Layout, Part};
 use super::row::contract;
@@ -20,13 +20,32 @@ pub(super) struct Fill<'a> {
     pub(super) run_after: Option<Timestamp>,
     pub(super) to_queue: Option<&'a str>,
     pub(super) once: bool,
+    /// In an undo: the run that is undone, and the kind of the live table's key.
+    pub(super) undone: &'a str,
+    pub(super) live: Option<Kind>,
 }
 
 impl<'a> Fill<'a> {
     /// Nothing but the names of a layout.
     pub(super) fn of(layout: &'a Layout, target: Option<&'a str>) -> Self {
-        Self { layout, target, ids: &[], batch: &[], run: "", run_after: None, to_queue: None, once: false }
+        Self {
+            layout,
+            target,
+            ids: &[],
+            batch: &[],
+            run: "",
+            run_after: None,
+            to_queue: None,
+            once: false,
+            undone: "",
+            live: None,
+        }
     }
+}
+
+/// Whether a statement gives each job an instant of its own at which it may run.
+pub(super) fn own_instants(text: &str) -> bool {
+    text.contains("b.run_after")
 }
 
 /// A statement with its placeholders filled in.
@@ -48,11 +67,18 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
             Piece::Hole("key") => drop(sql.push(&speech.contract(&layout.key.raw, Kind::Text))),
             Piece::Hole("error_class") => drop(sql.push(&contract(layout, Part::Error))),
             Piece::Hole("ids") => speech.keys_in(sql, &layout.key.raw, layout.key.kind, fill.ids),
-            Piece::Hole("batch") => speech.batch(sql, fill.batch, layout.key.kind, layout.key_collation.as_deref()),
+            Piece::Hole("batch") => {
+                let columns = BatchColumns {
+                    run_after: own_instants(text),
+                    kept: text.contains("b.kept"),
+                    live: fill.live.filter(|_| text.contains("b.live")),
+                };
+                speech.batch(sql, fill.batch, layout.key.kind, layout.key_collation.as_deref(), columns);
+            }
             Piece::Hole("now") => drop(sql.push(speech.now())),
             Piece::Hole("now_utc") => drop(sql.push(speech.now_utc())),
-            Piece::Hole("run") => {
-                let place = sql.text(fill.run);
+            Piece::Hole(hole @ ("run" | "undone")) => {
+                let place = sql.text(if hole == "run" { fill.run } else { fill.undone });
                 sql.push(&speech.cast(&place, Kind::Text));
             }
             Piece::Hole("to_queue") => {

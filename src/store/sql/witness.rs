@@ -4,12 +4,13 @@
 //! the batch notes its own before it commits, and an interrupted one is asked about later instead of guessed at.
 
 use super::SqlStore;
-use super::apply::{Filled, Work, run_each};
+use super::apply::{Filled, run_each};
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Tx;
 use super::row::Cells;
 use super::steps::{Fill, push};
+use super::work::Work;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::{Budget, Ending, Result, StoreError};

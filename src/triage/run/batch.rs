@@ -13,6 +13,7 @@ use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
 use crate::store::{Applied, Batch, Broke, Standing, StoreError};
+use crate::triage::undo;
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
 const TRIES: u32 = 5;
@@ -102,6 +103,14 @@ impl Engine<'_> {
     }
 
     pub(super) async fn apply(&self, ids: &[JobId], standing: &Standing) -> Applied {
+        let intent = &self.run.intent;
+        let undo = match undo::undoing(self.ledger, intent.action, &intent.options, ids).await {
+            Ok(undo) => undo,
+            Err(error) => {
+                let error = StoreError::Input(format!("what was kept cannot be read: {error}"));
+                return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
+            }
+        };
         let batch = Batch {
             action: self.run.intent.action,
             ids: ids.to_vec(),
@@ -110,7 +119,8 @@ impl Engine<'_> {
             options: self.run.intent.options.clone(),
             run_after: self.due,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
-            archive: Some(self.archive.clone()),
+            archive: self.archive.clone(),
+            undo,
             witness: Some(Arc::new(LedgerWitness::new(self.ledger.clone(), self.run.id.clone()))),
             record: self.record.clone(),
         };

@@ -10,6 +10,7 @@ use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{Run, Settled};
 use crate::store::{Broke, Ending, StoreError};
+use crate::triage::undo;
 
 /// Why a job counts as done although the store did not say so.
 const SEEN: &str = "its batch was interrupted; the row shows that it took effect";
@@ -81,6 +82,10 @@ impl Engine<'_> {
         let mut doubtful = Vec::new();
         for id in ids {
             match states.get(id) {
+                // Brought back to the state that it was frozen with: only what was kept tells the two apart.
+                _ if self.run.intent.action.needs_kept() => {
+                    doubtful.push((id.clone(), JobResult::Failed(reason.into())));
+                }
                 Some(state) if *state == untouched => {
                     settled.push((id.clone(), JobResult::Failed(reason.into())).into());
                 }
@@ -139,6 +144,7 @@ impl Engine<'_> {
             archived: self.archived(&gone).await?,
             testimony: self.testimony(&ids).await?,
             traces: self.traces(&ids).await?,
+            brought_back: self.brought_back(&ids, &states).await?,
             states,
         };
         let action = self.run.intent.action;
@@ -168,6 +174,20 @@ impl Engine<'_> {
         Ok(self.desk.store.outcome(ids, &self.budget).await?.into_iter().collect())
     }
 
+    /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.
+    async fn brought_back(&self, ids: &[JobId], states: &HashMap<JobId, State>) -> Result<Vec<JobId>, StoreError> {
+        let intent = &self.run.intent;
+        if !intent.action.needs_kept() {
+            return Ok(Vec::new());
+        }
+        let undoing = undo::undoing(self.ledger, intent.action, &intent.options, ids).await;
+        let kept = undoing.map_err(|e| StoreError::Input(e.to_string()))?.map(|undo| undo.kept).unwrap_or_default();
+        let mut back = self.desk.store.as_kept(&kept, &self.budget).await?;
+        let bare = ids.iter().filter(|id| !kept.iter().any(|(known, _)| known == *id));
+        back.extend(bare.filter(|id| states.get(*id) == Some(&State::Dead)).cloned());
+        Ok(back)
+    }
+
     async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
         match self.run.intent.action {
             _ if ids.is_empty() => return Ok(Vec::new()),
@@ -185,6 +205,7 @@ struct Evidence {
     states: HashMap<JobId, State>,
     fates: HashMap<JobId, Fate>,
     archived: Vec<JobId>,
+    brought_back: Vec<JobId>,
     testimony: Testimony,
     traces: Traces,
 }
@@ -212,6 +233,7 @@ impl Evidence {
             (Action::Replay, Some(State::Resolved | State::Retrying))
             | (Action::Ignore, Some(State::Ignored))
             | (Action::Reopen, Some(State::Dead)) => seen(id),
+            (Action::Restore | Action::Recall, Some(_)) if self.brought_back.contains(&id) => seen(id),
             (Action::Discard | Action::Archive, None) if self.archived.contains(&id) => seen(id),
             (Action::Purge, None) => (id, JobResult::Failed(REMOVED.into())).into(),
             (Action::Replay, None) => match self.fates.get(&id) {

@@ -10,14 +10,15 @@ use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::{Receipt, RunError, RunOptions};
-use crate::domain::action::{Action, SkipReason};
+use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
-use crate::store::{Archive, Availability, Budget, Record};
+use crate::store::{Archive, Availability, Budget, Record, Standing};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
+use crate::triage::undo;
 use crate::triage::validate::{CommandValidator, Validate};
 
 /// Jobs handed to a destination outside the database, or shown to a validator, at a time.
@@ -175,7 +176,7 @@ pub(super) struct Engine<'a> {
     pub(super) options: RunOptions,
     pub(super) control: &'a RunControl,
     pub(super) budget: Budget,
-    pub(super) archive: Arc<dyn Archive>,
+    pub(super) archive: Option<Arc<dyn Archive>>,
     pub(super) validator: Option<Arc<dyn Validate>>,
     /// Batches in a row for which the validator gave no answer at all.
     pub(super) silent: AtomicU32,
@@ -199,7 +200,11 @@ impl<'a> Engine<'a> {
         progress: &'a watch::Sender<RunProgress>,
         tally: Tally,
     ) -> Self {
-        let archive = Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()));
+        let archive: Option<Arc<dyn Archive>> = match (run.intent.options.no_archive, run.intent.action) {
+            (false, _) => Some(Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()))),
+            (true, Action::Discard) => Some(Arc::new(LedgerArchive::of_keys(ledger.clone(), run.id.clone()))),
+            (true, _) => None,
+        };
         let record = ledger.record(&run.id);
         let budget = Budget::new(options.statement);
         let (state, meter) = (RunState::Running, Meter::new(Instant::now()));
@@ -343,7 +348,38 @@ impl<'a> Engine<'a> {
     /// Applies the action to jobs that the ledger has named.
     async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
-        Ok(self.answer(named, doubtful).await)
+        let intent = &self.run.intent;
+        let hopeless = |standing: &Standing| undo::hopeless(intent.action, &intent.options, standing);
+        let (never, named): (Vec<_>, Vec<_>) =
+            named.into_iter().partition(|(standing, _)| hopeless(standing).is_some());
+        let mut answer = match named.is_empty() {
+            true => Answer::default(),
+            false => self.answer(named, doubtful).await,
+        };
+        if !answer.untouched {
+            let skipped = never.iter().flat_map(|(standing, ids)| {
+                let result = hopeless(standing).map(JobResult::Skipped);
+                ids.iter().filter_map(move |id| Some(Settled::from((id.clone(), result.clone()?))))
+            });
+            answer.settled.extend(skipped);
+        }
+        self.erase(&answer).await?;
+        Ok(answer)
+    }
+
+    /// Erases what earlier runs kept of jobs that were deleted without a copy: before they count as done, so that an
+    /// interrupted run comes back to it.
+    async fn erase(&self, answer: &Answer) -> Result<(), Halt> {
+        let intent = &self.run.intent;
+        if !intent.options.no_archive || intent.action != Action::Discard {
+            return Ok(());
+        }
+        let done = |settled: &Settled| (settled.outcome.1 == JobResult::Done).then(|| settled.outcome.0.clone());
+        let ids: Vec<JobId> = answer.settled.iter().filter_map(done).collect();
+        if !ids.is_empty() {
+            self.ledger.erase_kept(&self.run.id, &ids).await?;
+        }
+        Ok(())
     }
 
     /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.

@@ -674,3 +674,22 @@ async fn a_run_keeps_to_the_rate_that_it_was_planned_with_unless_told_otherwise(
         assert!(receipt.elapsed >= Duration::from_millis(800), "{asked:?}: {:?}", receipt.elapsed);
     }
 }
+
+#[tokio::test]
+async fn an_interrupted_undo_is_done_where_the_row_stands_as_it_was_kept() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Discard).await;
+    bench.execute(&run, small()).await;
+    let plan = bench.plan(Scope::Undo(run.clone(), Vec::new()), Action::Restore).await.unwrap();
+    assert_eq!((plan.count, plan.options.undoes.as_ref()), (25, Some(&run.0)));
+    assert_eq!(plan.outlook, [("can be undone".to_owned(), 25)]);
+    bench.fake.with(|data| data.faults = [Fault::After(dropped()), Fault::Before(dropped())].into());
+    let receipt = bench.execute(&plan.run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.fake.with(|data| data.rows.len()), 25);
+    let again = bench.plan(Scope::Undo(run, Vec::new()), Action::Restore).await.unwrap();
+    assert_eq!(again.outlook, [("already there".to_owned(), 25)]);
+    // The wrong way round is no undo.
+    let wrong = bench.plan(Scope::Undo(plan.run, Vec::new()), Action::Ignore).await;
+    assert!(matches!(wrong, Err(PlanError::Disabled(why)) if why.contains("undone by a discard")));
+}

@@ -206,6 +206,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         warnings: Vec::new(),
         notes: Vec::new(),
         creates: None,
+        outlook: Vec::new(),
         options: Default::default(),
         confirm,
     }
@@ -670,6 +671,25 @@ fn enter_on_a_run_shows_its_receipt_and_esc_goes_back_to_the_runs() {
     assert!(matches!(&console.model.overlay, Overlay::Runs(page) if page.receipt.is_none()));
     console.keys("Esc");
     assert!(matches!(console.model.overlay, Overlay::None));
+}
+
+#[test]
+fn u_undoes_the_last_run_or_the_run_at_the_cursor() {
+    let mut console = Console::with_jobs(5);
+    console.keys("U");
+    assert!(console.request(Slot::Act).is_none(), "nothing was done yet");
+    console.keys("R").plan(1, Confirm::Yes).wait(LONG_ENOUGH).keys("y");
+    console.answer(Slot::Act, Reply::Executed(Box::new(Ok(run("r-7")))));
+    console.keys("Esc U");
+    let asked = |console: &Console| match console.request(Slot::Act) {
+        Some(Request::Plan { action, scope, .. }) => (*action, scope.clone()),
+        other => panic!("no plan was asked for: {other:?}"),
+    };
+    assert_eq!(asked(&console), (Action::Recall, Scope::Undo(RunId("r-7".into()), Vec::new())));
+    console.keys("Esc L");
+    console.answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-7"), run("r-3")])));
+    console.keys("j U");
+    assert_eq!(asked(&console), (Action::Recall, Scope::Undo(RunId("r-3".into()), Vec::new())));
 }
 
 #[test]

@@ -91,8 +91,8 @@ pub enum Command {
     Replay,
     /// Ignore.
     Ignore,
-    /// Undo an ignore.
-    Reopen,
+    /// Undo: the ignore of these jobs, the last run, or the run at the cursor.
+    Undo,
     /// Discard.
     Discard,
     /// Yes to what is asked.
@@ -116,7 +116,7 @@ pub enum Command {
 impl Command {
     /// Commands that write jobs: no bare lowercase letter asks for one.
     pub fn writes(self) -> bool {
-        matches!(self, Command::Replay | Command::Ignore | Command::Reopen | Command::Discard)
+        matches!(self, Command::Replay | Command::Ignore | Command::Undo | Command::Discard)
     }
 
     /// Its name in the config: `half-down`. `None` where keys cannot be chosen: what Enter, Esc, `y`, `n` and Ctrl-C mean is

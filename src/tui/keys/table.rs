@@ -63,7 +63,15 @@ pub static BINDINGS: &[Binding] = &[
         "Replay the marked jobs, or this one; in the histogram, the jobs of the bar.",
     ),
     bind(&["I"], &[Histogram, List, Detail], Command::Ignore, "ignore", 5, "Ignore them: out of sight, reversible."),
-    bind(&["U"], &[Histogram, List, Detail], Command::Reopen, "", 0, "Undo an ignore: back among the dead."),
+    bind(
+        &["U"],
+        &[Histogram, List, Detail],
+        Command::Undo,
+        "",
+        0,
+        "Undo: ignored jobs go back among the dead; on any other job, the last run of this console is undone.",
+    ),
+    bind(&["U"], &[Runs], Command::Undo, "undo", 3, "Undo the run: plans it, and says what can be undone."),
     bind(
         &["D"],
         &[Histogram, List, Detail],

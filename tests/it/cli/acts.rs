@@ -267,3 +267,52 @@ async fn a_run_of_which_nothing_could_be_done_has_failed() {
     assert!(ended.with(1).contains("accepted no job"), "{}", ended.err);
     assert!(ended.err.contains("--source shop`"), "the line reaches the same source: {}", ended.err);
 }
+
+#[tokio::test]
+async fn undo_says_job_by_job_what_it_can_and_puts_it_back() {
+    let db = harness::sqlite("cli_undo").await;
+    Layout::JobsDlq.seed(&db, 30).await;
+    let user = User::of(&db);
+    let run = user.json(&["discard", "-f", "id:3 id:5 id:7", "--yes", "-o", "json"]);
+    let run = run["run"].as_str().expect("a run").to_owned();
+    db.execute("insert into jobs_dlq (id, payload) values (5, '{}')").await;
+    let plan = user.json(&["undo", &run, "--dry-run", "-o", "json"]);
+    assert_eq!(plan["outlook"], serde_json::json!([{"reason":"can be undone","n":2},{"reason":"already there","n":1}]));
+    let lines = user.run(&["undo", &run, "--dry-run", "-o", "jsonl"]);
+    lines.with(0);
+    assert_eq!(lines.out.lines().count(), 3);
+    assert!(lines.out.contains(r#""id":"5","outcome":"skipped","reason":"already there""#), "{}", lines.out);
+    assert_eq!(db.count("jobs_dlq").await, 28, "nothing is touched by looking");
+    assert!(user.run(&["undo", &run]).with(4).contains("--yes is needed"));
+    let done = user.run(&["undo", &run, "--yes", "-o", "json"]);
+    done.with(3);
+    let receipt: serde_json::Value = serde_json::from_str(&done.out).expect("a receipt");
+    assert_eq!((&receipt["done"], &receipt["options"]["undoes"]), (&2.into(), &run.clone().into()));
+    let undo = receipt["run"].as_str().expect("a run");
+    let skipped = user.json(&["runs", undo, "--jobs", "--part", "skipped", "-o", "jsonl"]);
+    assert_eq!((&skipped["id"], &skipped["reason"]), (&"5".into(), &"already there".into()));
+    assert!(user.run(&["runs", undo, "--jobs"]).out.contains("done"));
+    assert_eq!(user.json(&["runs", undo, "--jobs", "-o", "json"])["jobs"].as_array().map(Vec::len), Some(3));
+    user.run(&["undo", "r-none"]).with(1);
+    user.run(&["runs", "--jobs"]).with(2);
+}
+
+#[tokio::test]
+async fn an_erasure_needs_a_reason_and_says_what_remains_where() {
+    let db = harness::sqlite("cli_erase").await;
+    Layout::JobsDlq.seed(&db, 10).await;
+    let user = User::of(&db);
+    let erase = ["discard", "-f", "args.order:4", "--no-archive"];
+    assert!(user.run(&[&erase[..], &["--yes"]].concat()).with(2).contains("--reason"));
+    user.run(&["ignore", "--all", "--no-archive", "--yes"]).with(2);
+    let ended = user.run(&[&erase[..], &["--reason", "erasure request 118", "--yes", "-o", "json"]].concat());
+    assert!(ended.with(0).contains("Deleted without a copy"), "{}", ended.err);
+    for place in ["ledger keeps their ids", "backups", "exports"] {
+        assert!(ended.err.contains(place), "{}", ended.err);
+    }
+    let receipt: serde_json::Value = serde_json::from_str(&ended.out).expect("a receipt");
+    assert_eq!((&receipt["done"], &receipt["filter"]), (&1.into(), &"args.order:…".into()));
+    let run = receipt["run"].as_str().expect("a run");
+    assert!(user.run(&["undo", run, "--yes"]).with(4).contains("--no-archive"));
+    assert_eq!(db.count("jobs_dlq").await, 9);
+}

@@ -27,6 +27,45 @@ pub(super) struct BatchRow {
     pub(super) id: String,
     pub(super) new_id: String,
     pub(super) message: Option<String>,
+    /// When the replayed job may run; of each job its own.
+    pub(super) run_after: Option<Timestamp>,
+    /// In an undo: what was kept of the row.
+    pub(super) kept: Option<String>,
+    /// In an undo: the key of the live row.
+    pub(super) live: Option<String>,
+}
+
+/// Which columns a batch has as a row source beside `id`, `new_id` and `message`: what no statement names is not sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BatchColumns {
+    pub(super) run_after: bool,
+    pub(super) kept: bool,
+    /// With the kind of the live table's key.
+    pub(super) live: Option<Kind>,
+}
+
+/// How the database writes the value of a column that is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As text from which it reads the same value.
+    Text,
+    /// As bytes in hexadecimal.
+    Hex,
+    /// Led by a letter for the value's own type: `t` text and `b` bytes in hexadecimal, `i` a whole number; a real is
+    /// itself.
+    Tagged,
+}
+
+/// What a kept value is, where columns do not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Text,
+    /// Text that is no UTF-8, in hexadecimal.
+    OddText,
+    /// Bytes in hexadecimal.
+    Bytes,
+    Int,
+    Real,
 }
 
 /// Where a table stands, for catalogue look-ups.
@@ -129,8 +168,8 @@ pub(super) trait Speech: Sync {
     /// A facet's expression over the instant of death: the hour in UTC as `2026-11-20T03`.
     fn hour(&self, raw: &str, kind: Kind) -> String;
 
-    /// A row source `b(id, new_id, message)` with a row for each job; `key` is the column it is joined with.
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>);
+    /// A row source `b(id, new_id, message, …)` with a row for each job; `key` is the column it is joined with.
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns);
 
     /// The lock clause of the SELECT that picks a batch.
     fn lock_clause(&self) -> &'static str;
@@ -144,8 +183,25 @@ pub(super) trait Speech: Sync {
     /// An instant that is given, or now.
     fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String;
 
-    /// A whole row of the table as one JSON text, nothing left out.
-    fn row_json(&self, columns: &[Column]) -> String;
+    /// The value of a column of `t` as a contract column from which it can be had back exactly.
+    fn kept(&self, column: &Column) -> (String, Form);
+
+    /// Which of these columns of `t` are NULL, as a text of 0 and 1; `None` where a value that cannot be written out is an
+    /// error, and not NULL.
+    fn nulls(&self, _columns: &[&Column]) -> Option<String> {
+        None
+    }
+
+    /// Binds the text of a kept value and pushes it as the value of a column of this type.
+    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str);
+
+    /// The columns of a table: name, type as [`Speech::unkept`] takes it, and whether the database makes the value (0 or 1).
+    fn columns(&self, place: Place<'_>) -> Statement;
+
+    /// What stands between the columns and the values of an INSERT that gives every column its value.
+    fn overriding(&self) -> &'static str {
+        ""
+    }
 
     /// The database's clock in microseconds, as a contract column.
     fn clock(&self) -> &'static str;
@@ -220,6 +276,20 @@ pub(super) struct NewTable {
     pub(super) instant: &'static str,
     pub(super) word: &'static str,
     pub(super) after: &'static str,
+}
+
+/// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live]`.
+fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
+    let list: Vec<serde_json::Value> = rows
+        .iter()
+        .map(|r| {
+            let at = r.run_after.filter(|_| columns.run_after);
+            let at = at.map(|at| literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"));
+            let kept = r.kept.as_ref().filter(|_| columns.kept);
+            serde_json::json!([r.id, r.new_id, r.message, at, kept, r.live])
+        })
+        .collect();
+    serde_json::Value::Array(list).to_string()
 }
 
 /// What a window is made of.

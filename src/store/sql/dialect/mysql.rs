@@ -2,7 +2,10 @@
 //! as bytes, beside a comparison that an index serves.
 
 use super::postgres::epoch;
-use super::{BatchRow, NameLimit, NewTable, Speech, WindowShape, like, literal, order_by};
+use super::{
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, like, literal,
+    order_by,
+};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -17,6 +20,17 @@ const LAST: &str = "9999-12-31 23:59:59.999999";
 /// The bytes of a text expression in UTF-8.
 fn bytes(raw: &str) -> String {
     format!("CAST(CONVERT({raw} USING utf8mb4) AS BINARY)")
+}
+
+/// The name of a type without its length, and without the words of an enumeration.
+fn base_type(data_type: &str) -> String {
+    data_type.split(['(', ' ']).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Whether values of a type are bytes and no text.
+fn is_bytes(base: &str) -> bool {
+    let shapes = ["point", "linestring", "polygon", "geometry", "geometrycollection", "geomcollection"];
+    base.ends_with("blob") || base.ends_with("binary") || shapes.iter().any(|s| base.trim_start_matches("multi") == *s)
 }
 
 impl Mysql {
@@ -169,10 +183,8 @@ impl Speech for Mysql {
         format!("DATE_FORMAT({utc}, '%Y-%m-%dT%H')")
     }
 
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>) {
-        let list: Vec<serde_json::Value> =
-            rows.iter().map(|r| serde_json::json!([r.id, r.new_id, r.message])).collect();
-        let place = sql.text(&serde_json::Value::Array(list).to_string());
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns) {
+        let place = sql.text(&batch_json(rows, columns));
         let (of, id) = match (kind, collation) {
             (Kind::Int, _) => ("BIGINT", "j.id".to_owned()),
             // The join compares in the column's own collation, so that its index serves.
@@ -182,10 +194,21 @@ impl Speech for Mysql {
             }
             _ => ("VARCHAR(255)", "j.id".to_owned()),
         };
-        sql.push(&format!(
-            "(SELECT {id} AS id, j.new_id, j.message FROM JSON_TABLE({place}, '$[*]' COLUMNS (\
-             id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]')) AS j) AS b"
-        ));
+        let mut shown = format!("{id} AS id, j.new_id, j.message");
+        let mut read = format!("id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]'");
+        if columns.run_after {
+            shown += ", CAST(j.run_after AS DATETIME(6)) AS run_after";
+            read += ", run_after VARCHAR(40) PATH '$[3]'";
+        }
+        if columns.kept {
+            shown += ", j.kept";
+            read += ", kept LONGTEXT PATH '$[4]'";
+        }
+        if let Some(kind) = columns.live {
+            shown += ", j.live";
+            read += if kind == Kind::Int { ", live BIGINT PATH '$[5]'" } else { ", live VARCHAR(255) PATH '$[5]'" };
+        }
+        sql.push(&format!("(SELECT {shown} FROM JSON_TABLE({place}, '$[*]' COLUMNS ({read})) AS j) AS b"));
     }
 
     fn lock_clause(&self) -> &'static str {
@@ -210,15 +233,39 @@ impl Speech for Mysql {
         }
     }
 
-    fn row_json(&self, columns: &[Column]) -> String {
-        // JSON has no bytes: they stand in hexadecimal.
-        let pair = |c: &Column| {
-            let (name, value) =
-                (c.name.replace('\\', "\\\\").replace('\'', "''"), format!("t.{}", self.quote(&c.name)));
-            let bytes = ["blob", "binary", "bit"].iter().any(|t| c.data_type.to_ascii_lowercase().contains(t));
-            if bytes { format!("'{name}', HEX({value})") } else { format!("'{name}', {value}") }
+    fn kept(&self, column: &Column) -> (String, Form) {
+        let value = format!("t.{}", self.quote(&column.name));
+        match base_type(&column.data_type).as_str() {
+            base if is_bytes(base) => (format!("HEX({value})"), Form::Hex),
+            "bit" => (format!("CONVERT(CAST({value} AS UNSIGNED) USING utf8mb4)"), Form::Text),
+            // A FLOAT by itself is written with six digits.
+            "float" | "double" | "real" => (format!("CONVERT({value} + 0e0 USING utf8mb4)"), Form::Text),
+            _ => (format!("CONVERT({value} USING utf8mb4)"), Form::Text),
+        }
+    }
+
+    fn nulls(&self, columns: &[&Column]) -> Option<String> {
+        // What does not fit max_allowed_packet is answered with NULL and a warning that nobody hears.
+        let is_null = |column: &&Column| format!("t.{} IS NULL", self.quote(&column.name));
+        Some(format!("CONCAT({})", columns.iter().map(is_null).collect::<Vec<_>>().join(", ")))
+    }
+
+    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {
+        match (sort, base_type(data_type).as_str()) {
+            (Sort::Bytes, _) => sql.push("UNHEX(").push_text(text).push(")"),
+            (_, "bit") => sql.push("CAST(").push_text(text).push(" AS UNSIGNED)"),
+            _ => sql.push_text(text),
         };
-        format!("CONVERT(JSON_OBJECT({}) USING utf8mb4)", columns.iter().map(pair).collect::<Vec<_>>().join(", "))
+    }
+
+    fn columns(&self, place: Place<'_>) -> Statement {
+        let mut sql = Sql::new(&Mysql);
+        sql.push(
+            "SELECT c.column_name, c.column_type, CASE WHEN COALESCE(c.generation_expression, '') = '' THEN 0 ELSE 1 END \
+             FROM information_schema.columns AS c WHERE c.table_schema = ",
+        );
+        sql.push_text(place.schema).push(" AND c.table_name = ").push_text(place.table);
+        sql.done()
     }
 
     fn clock(&self) -> &'static str {

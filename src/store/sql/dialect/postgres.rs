@@ -1,6 +1,6 @@
 //! PostgreSQL's text.
 
-use super::{BatchRow, NameLimit, NewTable, Place, Speech, WindowShape, like, literal};
+use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, like, literal};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -19,6 +19,12 @@ impl Postgres {
         }
     }
 
+    /// An instant with its zone: the session's is UTC, but a literal should not depend on it.
+    fn instant_text(at: Timestamp) -> String {
+        let text = literal(at, "-infinity", "infinity");
+        if text.ends_with("infinity") { text } else { text + "+00" }
+    }
+
     /// An instant in what `kind` is compared with.
     fn instant(sql: &mut Sql, kind: Kind, at: Timestamp, round_up: bool) -> String {
         match kind {
@@ -27,9 +33,7 @@ impl Postgres {
                 format!("{place}::bigint")
             }
             Kind::Instant => {
-                let text = literal(at, "-infinity", "infinity");
-                // The session's time zone is UTC, but a literal should not depend on it.
-                let place = sql.text(&if text.ends_with("infinity") { text } else { text + "+00" });
+                let place = sql.text(&Self::instant_text(at));
                 format!("{place}::text::timestamptz")
             }
             _ => {
@@ -173,14 +177,30 @@ impl Speech for Postgres {
         format!("to_char(date_trunc('hour', {utc}), 'YYYY-MM-DD\"T\"HH24')")
     }
 
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>) {
-        let ids = sql.bind(Bind::Texts(rows.iter().map(|r| Some(r.id.clone())).collect()));
-        let new_ids = sql.bind(Bind::Texts(rows.iter().map(|r| Some(r.new_id.clone())).collect()));
-        let messages = sql.bind(Bind::Texts(rows.iter().map(|r| r.message.clone()).collect()));
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>, columns: BatchColumns) {
         let of = Self::type_of(kind);
-        sql.push(&format!(
-            "unnest({ids}::text[]::{of}[], {new_ids}::text[], {messages}::text[]) AS b(id, new_id, message)"
-        ));
+        let mut list = |of: &str, value: &dyn Fn(&BatchRow) -> Option<String>| {
+            format!("{}::text[]{of}", sql.bind(Bind::Texts(rows.iter().map(value).collect())))
+        };
+        let mut names = vec!["id", "new_id", "message"];
+        let mut lists = vec![
+            list(&format!("::{of}[]"), &|r| Some(r.id.clone())),
+            list("", &|r| Some(r.new_id.clone())),
+            list("", &|r| r.message.clone()),
+        ];
+        if columns.run_after {
+            names.push("run_after");
+            lists.push(list("::timestamptz[]", &|r| Some(Self::instant_text(r.run_after?))));
+        }
+        if columns.kept {
+            names.push("kept");
+            lists.push(list("", &|r| r.kept.clone()));
+        }
+        if let Some(kind) = columns.live {
+            names.push("live");
+            lists.push(list(&format!("::{}[]", Self::type_of(kind)), &|r| r.live.clone()));
+        }
+        sql.push(&format!("unnest({}) AS b({})", lists.join(", "), names.join(", ")));
     }
 
     fn lock_clause(&self) -> &'static str {
@@ -204,9 +224,31 @@ impl Speech for Postgres {
         }
     }
 
-    fn row_json(&self, _columns: &[Column]) -> String {
-        // Not to_jsonb: it refuses `\u0000` in a column of type json, and rewrites what it takes.
-        "row_to_json(t)::text".to_owned()
+    fn kept(&self, column: &Column) -> (String, Form) {
+        // Not as JSON: that has one null for two, no lower bounds of arrays, and rewrites what it takes.
+        (self.contract(&format!("t.{}", self.quote(&column.name)), Kind::Text), Form::Text)
+    }
+
+    fn unkept(&self, sql: &mut Sql, _sort: Sort, text: &str, data_type: &str) {
+        sql.push("CAST(").push_text(text).push(&format!("::text AS {data_type})"));
+    }
+
+    fn columns(&self, place: Place<'_>) -> Statement {
+        let mut sql = Sql::new(&Postgres);
+        // With its modifier: `character` alone would be one character.
+        sql.push(
+            "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod)::text, \
+             CASE WHEN a.attgenerated = '' THEN 0 ELSE 1 END::bigint \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+             WHERE n.nspname = ",
+        );
+        sql.push_text(place.schema).push("::text AND c.relname = ").push_text(place.table).push("::text");
+        sql.done()
+    }
+
+    fn overriding(&self) -> &'static str {
+        "OVERRIDING SYSTEM VALUE "
     }
 
     fn clock(&self) -> &'static str {

@@ -2,7 +2,7 @@
 //! whole numbers.
 
 use super::postgres::epoch;
-use super::{BatchRow, NameLimit, NewTable, Speech, WindowShape, literal};
+use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, literal};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -21,6 +21,28 @@ fn micros(raw: &str) -> String {
          || '000000', 2, 6) AS INTEGER) ELSE 0 END"
     );
     format!("(CAST(strftime('%s', substr({raw}, 1, 19) || {zone}) AS INTEGER) * 1000000 + {fraction})")
+}
+
+/// A real from whole numbers and powers of two, which are exact: SQLite's reading of decimals is not, at the ends of the
+/// range.
+fn real(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "9e999" } else { "-9e999" }.to_owned();
+    }
+    let bits = value.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let mut text = format!("CAST({sign}{mantissa} AS REAL)");
+    let power = exponent.max(1) - 1075;
+    let op = if power < 0 { '/' } else { '*' };
+    let mut left = power.unsigned_abs();
+    while left > 0 {
+        let step = left.min(62);
+        text.push_str(&format!(" {op} CAST(1 << {step} AS REAL)"));
+        left -= step;
+    }
+    text
 }
 
 fn escape_glob(text: &str) -> String {
@@ -145,14 +167,20 @@ impl Speech for Sqlite {
         format!("strftime('%Y-%m-%dT%H', ({}) / 1000000, 'unixepoch')", self.contract(raw, kind))
     }
 
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>) {
-        let list: Vec<serde_json::Value> =
-            rows.iter().map(|r| serde_json::json!([r.id, r.new_id, r.message])).collect();
-        let place = sql.text(&serde_json::Value::Array(list).to_string());
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>, columns: BatchColumns) {
+        let place = sql.text(&batch_json(rows, columns));
         let id = self.cast("value->>'$[0]'", kind);
-        sql.push(&format!(
-            "(SELECT {id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message FROM json_each({place})) AS b"
-        ));
+        let mut shown = format!("{id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message");
+        if columns.run_after {
+            shown += ", value->>'$[3]' AS run_after";
+        }
+        if columns.kept {
+            shown += ", value->>'$[4]' AS kept";
+        }
+        if let Some(kind) = columns.live {
+            shown += &format!(", {} AS live", self.cast("value->>'$[5]'", kind));
+        }
+        sql.push(&format!("(SELECT {shown} FROM json_each({place})) AS b"));
     }
 
     fn lock_clause(&self) -> &'static str {
@@ -175,13 +203,31 @@ impl Speech for Sqlite {
         }
     }
 
-    fn row_json(&self, columns: &[Column]) -> String {
-        // JSON has no bytes: they stand in hexadecimal.
-        let pair = |c: &Column| {
-            let (name, value) = (c.name.replace('\'', "''"), format!("t.{}", self.quote(&c.name)));
-            format!("'{name}', CASE typeof({value}) WHEN 'blob' THEN hex({value}) ELSE {value} END")
+    fn kept(&self, column: &Column) -> (String, Form) {
+        // Types are those of the values. Text may hold anything, and a real loses digits where SQLite writes it out.
+        let v = format!("t.{}", self.quote(&column.name));
+        let tagged = format!(
+            "CASE typeof({v}) WHEN 'text' THEN 't' || hex({v}) WHEN 'blob' THEN 'b' || hex({v}) \
+             WHEN 'integer' THEN 'i' || {v} WHEN 'real' THEN {v} END"
+        );
+        (tagged, Form::Tagged)
+    }
+
+    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, _data_type: &str) {
+        match sort {
+            Sort::Text => sql.push_text(text),
+            Sort::OddText => sql.push("CAST(unhex(").push_text(text).push(") AS TEXT)"),
+            Sort::Bytes => sql.push("unhex(").push_text(text).push(")"),
+            Sort::Int => sql.push("CAST(").push_text(text).push(" AS INTEGER)"),
+            Sort::Real => sql.push(&real(text.parse().unwrap_or_default())),
         };
-        format!("json_object({})", columns.iter().map(pair).collect::<Vec<_>>().join(", "))
+    }
+
+    fn columns(&self, place: Place<'_>) -> Statement {
+        let mut sql = Sql::new(&Sqlite);
+        sql.push("SELECT c.name, c.type, CASE WHEN c.hidden IN (2, 3) THEN 1 ELSE 0 END FROM pragma_table_xinfo(");
+        sql.push_text(place.table).push(", ").push_text(place.schema).push(") AS c");
+        sql.done()
     }
 
     fn clock(&self) -> &'static str {

@@ -6,9 +6,8 @@ use tui_input::Input;
 
 use crate::domain::action::Action;
 use crate::domain::histogram::Histogram;
-use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Run, RunState};
+use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::tui::StoreChoice;
@@ -240,6 +239,6 @@ pub struct Runner {
     pub paused: bool,
     /// Whether the console leaves when it has stopped.
     pub leave_after: bool,
-    /// Jobs of the last ignore, for its undo.
-    pub last_ignored: Vec<JobId>,
+    /// The last run that did anything, with its verb, for its undo.
+    pub last: Option<(RunId, Action)>,
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode};
 use tui_input::backend::crossterm::EventHandler;
 
+use super::command::refusal_of;
 use super::filter;
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Run, RunState, Tally};
+use crate::ledger::{Run, RunId, RunState, Tally};
+use crate::store::Availability;
 use crate::triage::plan::{Confirm, Plan, Scope};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -34,12 +36,55 @@ pub fn begin(model: &mut Model, action: Action, reason: Option<String>, now: Tim
 
 /// Freezes everything that the filter selects.
 pub fn begin_all(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
-    if let Some(sentence) = super::command::refusal_of(model, action) {
+    if let Some(sentence) = refusal_of(model, action) {
         model.complain(sentence, now);
         return Vec::new();
     }
     let scope = Scope::Filter(model.filter.written.clone());
     freeze(model, action, scope, reason)
+}
+
+/// `U`: undoes the run at the cursor of the page of runs, the ignore of the jobs at hand, or the last run.
+pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    if let Overlay::Runs(page) = &model.overlay {
+        let Some((run, action)) = page.current().map(|run| (run.id.clone(), run.intent.action)) else {
+            return Vec::new();
+        };
+        return undo_run(model, run, action, now);
+    }
+    let marked = model.screen.focus == Focus::Histogram || model.list.marks != Marks::None;
+    let ignored = model.list.current().is_some_and(|e| e.row.state == State::Ignored);
+    // On a bar or on marked jobs whose ignore can be undone that is what is meant.
+    if ignored || (marked && refusal_of(model, Action::Reopen).is_none()) {
+        return begin(model, Action::Reopen, None, now);
+    }
+    undo_last(model, now)
+}
+
+/// Undoes the last run of this console.
+pub fn undo_last(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    match model.runner.last.clone() {
+        Some((run, action)) => undo_run(model, run, action, now),
+        None => {
+            model.complain(
+                "nothing was done yet in this console: on the page of runs (L), U undoes an earlier run",
+                now,
+            );
+            Vec::new()
+        }
+    }
+}
+
+fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Vec<Effect> {
+    let Some(undo) = action.undone_by() else {
+        model.complain(format!("{action} cannot be undone"), now);
+        return Vec::new();
+    };
+    if let Some(sentence) = refusal_of(model, undo) {
+        model.complain(sentence, now);
+        return Vec::new();
+    }
+    freeze(model, undo, Scope::Undo(run, Vec::new()), None)
 }
 
 fn freeze(model: &mut Model, action: Action, scope: Scope, reason: Option<String>) -> Vec<Effect> {
@@ -67,10 +112,7 @@ fn scope(model: &Model, action: Action) -> Result<Scope, String> {
     }
     let row = model.list.current().map(|e| &e.row);
     if action == Action::Reopen && row.is_none_or(|r| r.state != State::Ignored) {
-        if model.runner.last_ignored.is_empty() {
-            return Err("this job is not ignored: `state:ignored` in the filter finds those that are".into());
-        }
-        return Ok(Scope::Jobs(model.runner.last_ignored.clone()));
+        return Err("this job is not ignored: `state:ignored` in the filter finds those that are".into());
     }
     row.map(|r| Scope::Jobs(vec![r.id.clone()])).ok_or_else(|| "there is no job under the cursor".into())
 }
@@ -177,10 +219,6 @@ fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
     model.histogram.marks.clear();
     model.runner.stopping = false;
     model.runner.paused = false;
-    model.runner.last_ignored = match plan.action {
-        Action::Ignore => plan.sample.iter().map(|r| r.id.clone()).take(usize::from(plan.count == 1)).collect(),
-        _ => std::mem::take(&mut model.runner.last_ignored),
-    };
     if plan.confirm != Confirm::Key {
         model.overlay = Overlay::Run;
     }
@@ -234,7 +272,10 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
     let watched = matches!(model.overlay, Overlay::Run | Overlay::Leave);
     match result {
         Ok(run) => {
-            let sentence = summary(&run, &model.key(Command::Reopen));
+            if run.tally.done > 0 {
+                model.runner.last = Some((run.id.clone(), run.intent.action));
+            }
+            let sentence = summary(model, &run);
             let small = run.tally.planned == 1 && run.tally.done == 1;
             if watched && !small {
                 model.overlay = Overlay::Receipt(Box::new(run), Reading::default());
@@ -260,7 +301,7 @@ pub fn on_executed(model: &mut Model, result: Result<Run, String>, now: Timestam
 }
 
 /// One sentence for the footer.
-fn summary(run: &Run, undo: &str) -> String {
+fn summary(model: &Model, run: &Run) -> String {
     let done = format!("{} {}", run.intent.action.done_word(), grouped(run.tally.done));
     let mut parts = vec![done];
     for (word, n) in [("skipped", run.tally.skipped_total()), ("failed", run.tally.failed_total())] {
@@ -268,6 +309,15 @@ fn summary(run: &Run, undo: &str) -> String {
             parts.push(format!("{word} {}", grouped(n)));
         }
     }
-    let undo = if run.intent.action == Action::Ignore { format!(" ({undo} undoes)") } else { String::new() };
+    let key = model.key(Command::Undo);
+    let undo = if can_be_undone(model, run) { format!(" ({key} undoes)") } else { String::new() };
     format!("{}{undo}; the ledger has it as {}", parts.join(", "), run.id)
+}
+
+/// Whether what a run did can be undone, as far as is known without asking.
+fn can_be_undone(model: &Model, run: &Run) -> bool {
+    let Some(action) = run.intent.action.undone_by() else { return false };
+    let info = model.source.opened.as_ref().map(|o| &o.info);
+    let ready = info.is_some_and(|info| matches!(info.availability(action), Availability::Ready { .. }));
+    run.tally.done > 0 && ready && !(run.intent.options.no_archive && action.needs_kept())
 }

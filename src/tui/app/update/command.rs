@@ -14,7 +14,6 @@ fn action_of(command: Command) -> Option<Action> {
     match command {
         Command::Replay => Some(Action::Replay),
         Command::Ignore => Some(Action::Ignore),
-        Command::Reopen => Some(Action::Reopen),
         Command::Discard => Some(Action::Discard),
         _ => None,
     }
@@ -25,6 +24,14 @@ pub fn refusal_of(model: &Model, action: Action) -> Option<String> {
     let Some(opened) = &model.source.opened else { return Some("not connected yet".into()) };
     if let Availability::Disabled(reason) = opened.info.availability(action) {
         return Some(reason);
+    }
+    refusal_to_write(model)
+}
+
+/// Why nothing can be begun now, whatever it is.
+pub fn refusal_to_write(model: &Model) -> Option<String> {
+    if model.source.opened.is_none() {
+        return Some("not connected yet".into());
     }
     if model.runner.going.is_some() {
         return Some(format!("a run is going: {} shows it", model.key(Command::Runs)));
@@ -39,6 +46,9 @@ pub fn refusal_of(model: &Model, action: Action) -> Option<String> {
 pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> {
     if let Some(action) = action_of(command) {
         return refusal_of(model, action);
+    }
+    if command == Command::Undo {
+        return refusal_to_write(model);
     }
     match command {
         Command::Sort if place == Place::List || place == Place::Histogram => {
@@ -63,6 +73,9 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
     }
     if let Some(action) = action_of(command) {
         return act::begin(model, action, None, now);
+    }
+    if command == Command::Undo {
+        return act::undo(model, now);
     }
     if let Some(effects) = moves::run(model, command, now) {
         return effects;

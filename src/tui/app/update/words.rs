@@ -81,6 +81,13 @@ static WORDS: &[Word] = &[
         verb(m, Action::Reopen, rest, now)
     }),
     word(
+        "undo",
+        "",
+        "Undoes the last run of this console; `U` on the page of runs undoes any.",
+        no_values,
+        |m, _, now| Ok(act::undo_last(m, now)),
+    ),
+    word(
         "discard",
         "[all] [REASON]",
         "Discards: kept whole in the ledger, then deleted.",

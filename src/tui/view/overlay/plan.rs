@@ -25,6 +25,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::{Confirm, Plan, Share};
+use crate::triage::undo::CAN;
 use crate::tui::app::model::{Model, PlanDialog};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
@@ -70,6 +71,8 @@ fn title(action: Action) -> &'static str {
         Action::Discard => "Discard: kept whole in the ledger, then deleted",
         Action::Archive => "Archive: moved whole into a table beside",
         Action::Purge => "Purge: deleted for good",
+        Action::Restore => "Undo a discard: the rows come back as they were",
+        Action::Recall => "Undo a replay: out of the queue again, where no worker has taken them",
     }
 }
 
@@ -88,6 +91,13 @@ fn lines<'p>(
     }
     if let Some(made) = &plan.creates {
         lines.extend(sentence(Role::Danger, "! ", &format!("creates {}", Clean::line(&made.creates)), width, look));
+    }
+    for (what, n) in &plan.outlook {
+        let (role, what) = match what == CAN {
+            true => (Role::Good, what.clone()),
+            false => (Role::Warning, format!("cannot: {}", Clean::line(what))),
+        };
+        lines.extend(sentence(role, "now     ", &format!("{} {what}", grouped(*n)), width, look));
     }
     lines.extend(cohort(plan, width, look, now));
     if !plan.options.is_plain() {
@@ -140,7 +150,9 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Loo
 
 /// Which jobs these are.
 fn cohort<'p>(plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
+    let undoes = plan.options.undoes.as_ref().map(|run| format!("none: what {run} did"));
     let filter = match plan.filter.as_deref() {
+        _ if undoes.is_some() => undoes.as_deref().unwrap_or_default(),
         Some("") => "none: all dead jobs",
         Some(filter) => filter,
         None if plan.count == 1 => "none: this one job",

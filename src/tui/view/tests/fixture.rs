@@ -293,6 +293,7 @@ pub fn plan(confirm: Confirm) -> Plan {
         warnings: vec!["12 of them were replayed before".into()],
         notes: vec!["A new ActiveJob with executions 0 is put into jobs; the dead row becomes resolved.".into()],
         creates: None,
+        outlook: Vec::new(),
         options: Default::default(),
         confirm,
     }

@@ -1,0 +1,157 @@
+//! Jobs of a run with what became of them, or would: one line each.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::args::{Format, PartWord};
+use super::out;
+use super::table::{Column, Table, terminal_width};
+use crate::domain::action::{JobOutcome, JobResult};
+use crate::domain::text::{Clean, Untrusted};
+use crate::ledger::{Ledger, LedgerError, Outcome, Part, RunId, RunJob};
+use crate::triage::undo;
+
+/// Jobs read at a time.
+const PAGE: usize = 5_000;
+
+/// One job of a run.
+#[derive(Serialize)]
+struct JobRecord<'a> {
+    run: &'a str,
+    id: &'a str,
+    /// `done`, `skipped`, `failed`, `in doubt`, `not started`; of an undo that is only planned, `can be undone` for `done`.
+    outcome: &'a str,
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_class: Option<&'a str>,
+}
+
+/// Prints jobs one by one, in any form.
+pub struct Printer<'a, W: Write> {
+    out: &'a mut W,
+    format: Format,
+    run: &'a str,
+    table: Table,
+    count: usize,
+}
+
+impl<'a, W: Write> Printer<'a, W> {
+    /// Begins a list of jobs of `run`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(out: &'a mut W, format: Format, run: &'a RunId) -> io::Result<Self> {
+        let columns =
+            [Column::Whole("id"), Column::Whole("outcome"), Column::Text("error class"), Column::Text("reason")];
+        match format {
+            Format::Csv => out::csv(out, ["run", "id", "outcome", "error_class", "reason"])?,
+            Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", out::JSON_VERSION)?,
+            Format::Table | Format::Jsonl => {}
+        }
+        Ok(Self { out, format, run: &run.0, table: Table::new(columns), count: 0 })
+    }
+
+    fn print(&mut self, record: &JobRecord<'_>) -> io::Result<()> {
+        self.count += 1;
+        let text = |value: Option<&str>| Clean::line(value.unwrap_or_default()).into_owned();
+        match self.format {
+            Format::Jsonl => out::json_line(self.out, record),
+            Format::Json => {
+                self.out.write_all(if self.count > 1 { b",\n" } else { b"\n" })?;
+                Ok(serde_json::to_writer(&mut *self.out, record)?)
+            }
+            Format::Csv => {
+                let (class, reason) = (text(record.error_class), text(record.reason));
+                out::csv(self.out, [record.run, record.id, record.outcome, &class, &reason])
+            }
+            Format::Table => {
+                let cells = [record.id, record.outcome, record.error_class.unwrap_or_default()];
+                self.table.row(cells.into_iter().chain([record.reason.unwrap_or_default()]));
+                Ok(())
+            }
+        }
+    }
+
+    /// Prints what became of a job.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn settled(&mut self, job: &RunJob) -> io::Result<()> {
+        let (outcome, reason) = match &job.outcome {
+            None => ("not started", None),
+            Some(Outcome::Done(note)) => ("done", note.as_ref()),
+            Some(Outcome::Skipped(reason)) => ("skipped", Some(reason)),
+            Some(Outcome::Failed(reason)) => ("failed", Some(reason)),
+            Some(Outcome::InDoubt) => ("in doubt", None),
+        };
+        let error_class = job.error_class.as_ref().map(Untrusted::exact);
+        let (run, reason) = (self.run, reason.map(Untrusted::exact));
+        self.print(&JobRecord { run, id: job.id.as_str(), outcome, reason, error_class })
+    }
+
+    /// Prints what would become of a job.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn foreseen(&mut self, (id, result): &JobOutcome) -> io::Result<()> {
+        let outcome = match result {
+            JobResult::Done => undo::CAN,
+            JobResult::Skipped(_) => "skipped",
+            JobResult::Failed(_) => "failed",
+        };
+        let reason = (*result != JobResult::Done).then(|| undo::word(result));
+        self.print(&JobRecord { run: self.run, id: id.as_str(), outcome, reason, error_class: None })
+    }
+
+    /// Ends the list.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn end(self) -> io::Result<()> {
+        match self.format {
+            Format::Json => writeln!(self.out, "\n]}}"),
+            Format::Table => self.table.print(self.out, terminal_width()),
+            Format::Jsonl | Format::Csv => Ok(()),
+        }
+    }
+}
+
+/// Prints the jobs of a part of a run.
+///
+/// # Errors
+/// When the ledger cannot be read, or the list not be written.
+pub async fn of_run(
+    out: &mut impl Write,
+    ledger: &Ledger,
+    run: &RunId,
+    part: PartWord,
+    format: Format,
+) -> anyhow::Result<()> {
+    let mut printer = Printer::new(out, format, run)?;
+    let mut after = 0;
+    loop {
+        let jobs: Result<Vec<RunJob>, LedgerError> = ledger.jobs(run, part.into(), after, PAGE).await;
+        let jobs = jobs?;
+        let Some(last) = jobs.last() else { break };
+        after = last.ord;
+        for job in &jobs {
+            printer.settled(job)?;
+        }
+    }
+    Ok(printer.end()?)
+}
+
+impl From<PartWord> for Part {
+    fn from(word: PartWord) -> Self {
+        match word {
+            PartWord::All => Part::All,
+            PartWord::Done => Part::Done,
+            PartWord::Skipped => Part::Skipped,
+            PartWord::Failed => Part::Failed,
+            PartWord::InDoubt => Part::InDoubt,
+            PartWord::NotStarted => Part::NotStarted,
+            PartWord::Remainder => Part::Remainder,
+        }
+    }
+}

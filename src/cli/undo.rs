@@ -1,0 +1,61 @@
+//! `dlq-tui undo RUN`: a run that takes back what an earlier one did, job by job where it still can be.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::act::{self, Asking};
+use super::args::{Format, UndoArgs};
+use super::exit::{Code, Fault};
+use super::jobs::Printer;
+use super::open::Opened;
+use super::out;
+use crate::domain::job::JobId;
+use crate::ledger::{Ledger, RunId};
+use crate::triage::freeze::Ask;
+use crate::triage::plan::{Plan, Scope};
+use crate::triage::undo::outlook;
+
+/// Plans the undo, asks, and executes it.
+///
+/// # Errors
+/// When there is no such run, it cannot be undone, it is not confirmed, or source or ledger fail.
+pub async fn run(opened: &Opened, args: &UndoArgs) -> Result<Code> {
+    let ledger = opened.ledger().await?;
+    let undone = RunId(args.run.clone());
+    let done = ledger.run(&undone).await?.intent.action;
+    let Some(action) = done.undone_by() else {
+        return Err(Fault::refused(format!("run {undone} was a {done}: that cannot be undone")).into());
+    };
+    let ids = args.ids.iter().cloned().map(JobId::new).collect();
+    let ask = Ask {
+        reason: args.reason.clone(),
+        thresholds: opened.thresholds,
+        ..Ask::new(Scope::Undo(undone, ids), action, opened.now)
+    };
+    let asking = Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named: true };
+    act::plan_and_go(opened, &ledger, ask, &asking).await
+}
+
+/// Prints for each job of a planned undo what would become of it.
+///
+/// # Errors
+/// When source or ledger cannot be read, or the list not be written.
+pub async fn foresee(opened: &Opened, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
+    let mut out = Vec::new();
+    let mut printer = Printer::new(&mut out, format, &plan.run)?;
+    let mut broken = Ok(());
+    let each = |outcomes: &[_]| {
+        for outcome in outcomes {
+            if broken.is_ok() {
+                broken = printer.foreseen(outcome);
+            }
+        }
+    };
+    outlook(&opened.desk, ledger, &plan.run, &opened.budget, each).await?;
+    broken?;
+    printer.end()?;
+    let mut stdout = out::stdout();
+    stdout.write_all(&out)?;
+    Ok(stdout.flush()?)
+}

@@ -1,0 +1,88 @@
+//! What undoing a run, and erasing what it kept, needs of the record.
+
+use super::error::{LedgerError, Result};
+use super::home::{Cells, int, limit, text, texts};
+use super::model::RunId;
+use super::open::Ledger;
+use crate::domain::job::{JobId, State};
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::{Frozen, Standing};
+
+/// The other runs of the store that the run `?1` is for.
+const OTHERS: &str = "SELECT other.seq FROM {runs} AS this JOIN {runs} AS other ON other.source = this.source \
+                      AND other.store = this.store AND other.seq <> this.seq WHERE this.id = ?1";
+
+impl Ledger {
+    /// Jobs that a run took effect on, as they were frozen for it: those after `after` (0 is the start) in the order of
+    /// freezing, at most `n`. Of `ids` only, where there are any.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn done_jobs(&self, run: &RunId, ids: &[JobId], after: i64, n: usize) -> Result<Vec<(i64, Frozen)>> {
+        let named = if ids.is_empty() { "" } else { "AND job_id IN (SELECT value FROM {asked ?4})" };
+        let sql = format!(
+            "SELECT ord, job_id, error_class, job_class, died_at, state, native, lineage FROM {{run_jobs}} \
+             WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord > ?2 AND batch IS NOT NULL \
+             AND outcome = 'done' {named} ORDER BY ord LIMIT ?3"
+        );
+        let mut binds = vec![text(&run.0), int(after), limit(n)];
+        if !ids.is_empty() {
+            binds.push(texts(ids.iter().map(JobId::as_str)));
+        }
+        let rows = self.home.fetch(&sql, binds).await?;
+        rows.into_iter().map(|row| frozen(&mut Cells::of(row))).collect()
+    }
+
+    /// Jobs of a cohort with how they stood when they were frozen, those after `after`; at most `n`.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn standings(&self, run: &RunId, after: i64, n: usize) -> Result<Vec<(i64, JobId, Standing)>> {
+        let rows = self.home.fetch(
+            "SELECT ord, job_id, state, native FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
+             AND ord > ?2 ORDER BY ord LIMIT ?3",
+            [text(&run.0), int(after), limit(n)],
+        );
+        let standing = |row| {
+            let mut row = Cells::of(row);
+            let (ord, id) = (row.int()?, JobId::new(row.text()?));
+            Ok((ord, id, Standing { state: State::from_word(&row.text()?), native: row.maybe_text()? }))
+        };
+        rows.await?.into_iter().map(standing).collect()
+    }
+
+    /// How many rows other runs of the same store kept of the jobs of a run.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn kept_elsewhere(&self, run: &RunId) -> Result<u64> {
+        let sql = format!(
+            "SELECT count(*) FROM {{run_jobs}} AS planned JOIN {{archive}} AS kept ON kept.job_id = planned.job_id \
+             WHERE planned.run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND kept.run IN ({OTHERS}) AND kept.{{row}} <> ''"
+        );
+        let row = self.home.fetch(&sql, [text(&run.0)]).await?.pop();
+        row.map_or(Ok(0), |row| Cells::of(row).count())
+    }
+
+    /// Erases what other runs of the same store kept of these jobs.
+    ///
+    /// # Errors
+    /// When the record cannot be kept.
+    pub async fn erase_kept(&self, run: &RunId, ids: &[JobId]) -> Result<u64> {
+        let sql =
+            format!("DELETE FROM {{archive}} WHERE job_id IN (SELECT value FROM {{asked ?2}}) AND run IN ({OTHERS})");
+        self.home.execute(&sql, [text(&run.0), texts(ids.iter().map(JobId::as_str))]).await
+    }
+}
+
+fn frozen(row: &mut Cells) -> Result<(i64, Frozen)> {
+    let (ord, id) = (row.int()?, JobId::new(row.text()?));
+    let (error_class, job_class) = (row.maybe_text()?.map(Untrusted::new), row.maybe_text()?.map(Untrusted::new));
+    let at = row.maybe_int()?.map(Timestamp);
+    let word = row.text()?;
+    let unknown = || LedgerError::Refused(format!("`{word}` is of a later version"));
+    let state = State::from_word(&word).ok_or_else(unknown)?;
+    let (native, lineage) = (row.maybe_text()?.map(Untrusted::new), row.maybe_text()?);
+    Ok((ord, Frozen { id, error_class, job_class, at, state, native, lineage, successor: None, replays: 0 }))
+}

@@ -1,0 +1,191 @@
+//! Rows as the ledger keeps them: one JSON object, column by column, from which each value can be had back exactly.
+//!
+//! A value is text, as the database writes it and reads it back; or null. What text cannot be is an object that says what
+//! it is: `{"bytes":"FF00"}`, `{"text":"FF"}` for text that is no UTF-8, `{"real":"0.1"}`; a bare number is a whole one of a
+//! database that types values and not columns. Beside the columns stands, where a replay gave each job an instant of its
+//! own, `@run_after` in microseconds since 1970.
+
+use serde_json::{Map, Value};
+
+use super::dialect::{Form, Sort, Speech};
+use super::row::Cells;
+use crate::adapter::{Column, Keep};
+use crate::domain::time::Timestamp;
+use crate::store::{Result, StoreError};
+
+/// The member that tells when a replayed job was told to run; no column is called that.
+const RUN_AFTER: &str = "@run_after";
+
+/// The columns that are kept of rows, as they are read.
+#[derive(Default)]
+pub(super) struct Keeping<'a> {
+    columns: Vec<(&'a str, String, Form)>,
+    nulls: Option<String>,
+}
+
+impl<'a> Keeping<'a> {
+    /// What an adapter says is to be kept; columns that the table does not have are none.
+    pub(super) fn of(speech: &dyn Speech, columns: &'a [Column], keep: &Keep) -> Self {
+        let wanted = |column: &&Column| match keep {
+            Keep::Whole(whole) => *whole,
+            Keep::Columns(names) => names.contains(&column.name),
+        };
+        let read = |column: &'a Column| {
+            let (expr, form) = speech.kept(column);
+            (column.name.as_str(), expr, form)
+        };
+        let columns: Vec<&Column> = columns.iter().filter(wanted).collect();
+        let nulls = if columns.is_empty() { None } else { speech.nulls(&columns) };
+        Self { columns: columns.into_iter().map(read).collect(), nulls }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The contract columns to be selected, in the order in which [`Keeping::read`] takes them.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = String> + '_ {
+        self.columns.iter().map(|(_, expr, _)| expr).chain(&self.nulls).cloned()
+    }
+
+    /// Reads a row's values and writes them down.
+    pub(super) fn read(&self, cells: &mut Cells, run_after: Option<Timestamp>) -> Result<String> {
+        let mut out = String::from("{");
+        let mut member = |name: &str, value: Value| {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            out.push_str(&Value::from(name).to_string());
+            out.push(':');
+            out.push_str(&value.to_string());
+        };
+        let mut null = String::new();
+        for (name, _, form) in &self.columns {
+            let cell = cells.text()?;
+            null.push(if cell.is_none() { '1' } else { '0' });
+            member(name, cell.map_or(Ok(Value::Null), |cell| value(*form, cell))?);
+        }
+        if self.nulls.is_some() && cells.text()?.as_deref() != Some(null.as_str()) {
+            let message = "the row is too large to be kept whole".to_owned();
+            return Err(StoreError::Refused { message, code: None });
+        }
+        if let Some(at) = run_after {
+            member(RUN_AFTER, Value::from(at.0));
+        }
+        out.push('}');
+        Ok(out)
+    }
+}
+
+fn value(form: Form, cell: String) -> Result<Value> {
+    let tagged = |word: &str, text: &str| Ok(Value::Object(Map::from_iter([(word.to_owned(), Value::from(text))])));
+    match form {
+        Form::Text => Ok(Value::from(cell)),
+        Form::Hex => tagged("bytes", &cell),
+        Form::Tagged => {
+            let unknown = || StoreError::Layout("a value of an unknown type".to_owned());
+            // Before the tags: infinity begins with one of them.
+            if let Ok(real) = cell.parse::<f64>() {
+                return tagged("real", &format!("{real:?}"));
+            }
+            let (tag, rest) = cell.split_at_checked(1).ok_or_else(unknown)?;
+            match tag {
+                "t" => match unhex(rest).and_then(|bytes| String::from_utf8(bytes).ok()) {
+                    Some(text) if !text.contains('\0') => Ok(Value::from(text)),
+                    _ => tagged("text", rest),
+                },
+                "b" => tagged("bytes", rest),
+                "i" => rest.parse::<i64>().map(Value::from).map_err(|_| unknown()),
+                _ => Err(unknown()),
+            }
+        }
+    }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+/// What was kept of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Kept {
+    members: Map<String, Value>,
+}
+
+/// A kept value: what it is and its text, or NULL.
+pub(super) type KeptValue = Option<(Sort, String)>;
+
+impl Kept {
+    /// Reads what [`Keeping::read`] wrote; `None` where it is anything else.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok().map(|members| Self { members })
+    }
+
+    /// When the replayed job was told to run, where it was told an instant of its own.
+    pub(super) fn run_after(&self) -> Option<Timestamp> {
+        self.members.get(RUN_AFTER).and_then(Value::as_i64).map(Timestamp)
+    }
+
+    /// The columns that were kept.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.keys().map(String::as_str).filter(|name| *name != RUN_AFTER)
+    }
+
+    /// Whether a column was kept and is not NULL.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// The value of a column.
+    pub(super) fn value(&self, name: &str) -> KeptValue {
+        match self.members.get(name)? {
+            Value::String(text) => Some((Sort::Text, text.clone())),
+            Value::Number(n) => Some((Sort::Int, n.to_string())),
+            Value::Object(object) => {
+                let (word, text) = object.iter().next()?;
+                let sort = match word.as_str() {
+                    "bytes" => Sort::Bytes,
+                    "text" => Sort::OddText,
+                    _ => Sort::Real,
+                };
+                Some((sort, text.as_str()?.to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether every column that was kept has the same value in `other`, as far as `other` has the column.
+    pub(super) fn stands_in(&self, other: &Kept) -> bool {
+        self.names().all(|name| other.members.get(name).is_none_or(|now| Some(now) == self.members.get(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sql::engine::{Row, Value as Cell};
+
+    #[test]
+    fn values_are_kept_so_that_each_says_what_it_is() {
+        let names = ["t", "odd", "nul", "bin", "n", "r", "null"];
+        let keeping =
+            Keeping { columns: names.iter().map(|name| (*name, String::new(), Form::Tagged)).collect(), nulls: None };
+        let cells = ["t22C3A9", "t61FF", "t6100", "b00FF", "i9007199254740993", "0.1"];
+        let mut cells: Vec<Cell> = cells.into_iter().map(|c| Cell::Text(c.to_owned())).collect();
+        cells.push(Cell::Null);
+        let text = keeping.read(&mut Cells::new(Row(cells)), Some(Timestamp(7))).expect("a text");
+        assert_eq!(
+            text,
+            r#"{"t":"\"é","odd":{"text":"61FF"},"nul":{"text":"6100"},"bin":{"bytes":"00FF"},"n":9007199254740993,"r":{"real":"0.1"},"null":null,"@run_after":7}"#
+        );
+        let kept = Kept::parse(&text).expect("a row");
+        assert_eq!(kept.value("n"), Some((Sort::Int, "9007199254740993".into())));
+        assert_eq!(kept.value("odd"), Some((Sort::OddText, "61FF".into())));
+        assert_eq!((kept.value("null"), kept.run_after()), (None, Some(Timestamp(7))));
+        assert!(kept.names().all(|name| name != RUN_AFTER) && !kept.has("null"));
+        let other = Kept::parse(r#"{"n":9007199254740992}"#).expect("a row");
+        assert!(!kept.stands_in(&other) && kept.stands_in(&Kept::parse(r#"{"new":1}"#).expect("a row")));
+        assert!(Kept::parse("").is_none());
+    }
+}

@@ -1,0 +1,222 @@
+//! Putting kept rows back as they were.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::SqlStore;
+use super::apply::{Asker, Attempt, failed, record_done, undo, with_all};
+use super::build::Sql;
+use super::dialect::{BatchRow, Place};
+use super::kept::{Keeping, Kept};
+use super::row::Cells;
+use super::steps::{Fill, push};
+use super::work::Work;
+use crate::adapter::{Keep, Kind};
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::job::JobId;
+use crate::store::{Broke, Budget, Result, StoreError};
+
+/// Values of one INSERT at the most; databases allow some ten thousands.
+const VALUES: usize = 8_000;
+/// Why a row cannot be put back.
+const NO_COPY: &str = "the ledger has no copy of it";
+
+/// A column that can be written.
+struct Target {
+    data_type: String,
+    /// The database makes its values itself.
+    made: bool,
+}
+
+impl SqlStore {
+    /// One transaction: those whose key is free are inserted with all that was kept.
+    pub(super) async fn restore(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        let mut tx = self.engine.begin(budget).await?;
+        let places = self.look_at_places(&mut Asker::Tx(&mut tx), work, ids).await;
+        let places = match places {
+            Ok(places) => places,
+            Err(error) => return undo(tx, error.into()).await,
+        };
+        let kept = kept_of(work);
+        let (mut rows, mut settled) = (Vec::new(), Vec::new());
+        for (id, result) in places {
+            match (result, kept.get(id.as_str())) {
+                (JobResult::Done, Some(text)) => rows.push(row_of(id.as_str(), text)),
+                (result, _) => settled.push((id, result)),
+            }
+        }
+        if rows.is_empty() {
+            tx.rollback().await;
+            return Ok(settled);
+        }
+        let written = async {
+            self.run_witnessed(&mut tx, work, &[], &rows).await?;
+            self.put_back(&mut Asker::Tx(&mut tx), &rows).await
+        }
+        .await;
+        let lost = match written {
+            Ok(lost) => lost,
+            Err(error) => return undo(tx, error.into()).await,
+        };
+        rows.retain(|row| !lost.iter().any(|(id, _)| id.as_str() == row.id));
+        if let Err(error) = record_done(&mut tx, work, &rows).await {
+            return undo(tx, error.into()).await;
+        }
+        tx.commit().await.map_err(Broke::at_commit)?;
+        settled.extend(lost);
+        Ok(with_all(settled, &rows, |_| JobResult::Done))
+    }
+
+    /// Which of these jobs can be put back: `Done` where a copy is at hand and the key is free.
+    pub(super) async fn look_at_places(
+        &self,
+        asker: &mut Asker<'_, '_>,
+        work: &Work<'_>,
+        ids: &[String],
+    ) -> Result<Vec<JobOutcome>> {
+        let there = self.keys_there(asker, ids).await?;
+        let kept = kept_of(work);
+        let place = |id: &String| match (there.contains(id), kept.get(id.as_str())) {
+            (true, _) => JobResult::Skipped(SkipReason::AlreadyThere),
+            (false, Some(text)) if Kept::parse(text).is_some() => JobResult::Done,
+            (false, _) => failed(NO_COPY),
+        };
+        Ok(ids.iter().map(|id| (JobId::new(id), place(id))).collect())
+    }
+
+    /// Whether somebody else has put a row back between our look and our INSERT, which was refused.
+    pub(super) async fn put_back_meanwhile(
+        &self,
+        work: &Work<'_>,
+        ids: &[String],
+        budget: &Budget,
+    ) -> std::result::Result<bool, Broke> {
+        if work.batch.action != Action::Restore {
+            return Ok(false);
+        }
+        Ok(!self.keys_there(&mut Asker::Look(budget), ids).await?.is_empty())
+    }
+
+    async fn keys_there(&self, asker: &mut Asker<'_, '_>, ids: &[String]) -> Result<HashSet<String>> {
+        let layout = &self.layout;
+        let mut sql = Sql::new(layout.speech);
+        sql.push(&format!(
+            "SELECT {} FROM {} AS t WHERE ",
+            layout.speech.contract(&layout.key.raw, Kind::Text),
+            layout.table
+        ));
+        push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
+        let rows = self.fetch(asker, sql.done()).await?;
+        rows.into_iter().map(|row| Ok(Cells::new(row).text()?.unwrap_or_default())).collect()
+    }
+
+    /// Inserts kept rows. Returns those for which the table has no place any more, which are left out.
+    pub(super) async fn put_back(&self, asker: &mut Asker<'_, '_>, rows: &[BatchRow]) -> Result<Vec<JobOutcome>> {
+        let targets = self.targets(asker).await?;
+        // Rows that have the same columns share a statement.
+        let mut alike: BTreeMap<Vec<String>, Vec<Kept>> = BTreeMap::new();
+        let mut lost = Vec::new();
+        for row in rows {
+            let kept = row.kept.as_deref().and_then(Kept::parse).unwrap_or_default();
+            let gone: Vec<&str> = kept.names().filter(|name| !targets.contains_key(*name) && kept.has(name)).collect();
+            if let [first, ..] = gone[..] {
+                let columns =
+                    if gone.len() == 1 { format!("column {first}") } else { format!("columns {}", gone.join(", ")) };
+                let reason = format!("the table has no {columns} any more, and this row has a value there");
+                lost.push((JobId::new(&row.id), failed(&reason)));
+                continue;
+            }
+            let writable = |name: &&str| targets.get(*name).is_some_and(|target| !target.made);
+            let columns: Vec<String> = kept.names().filter(writable).map(str::to_owned).collect();
+            alike.entry(columns).or_default().push(kept);
+        }
+        for (columns, rows) in alike {
+            for rows in rows.chunks((VALUES / columns.len().max(1)).max(1)) {
+                self.insert(asker, &targets, &columns, rows).await?;
+            }
+        }
+        Ok(lost)
+    }
+
+    async fn insert(
+        &self,
+        asker: &mut Asker<'_, '_>,
+        targets: &HashMap<String, Target>,
+        columns: &[String],
+        rows: &[Kept],
+    ) -> Result<()> {
+        let speech = self.layout.speech;
+        let quoted: Vec<String> = columns.iter().map(|name| speech.quote(name)).collect();
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("INSERT INTO {} ({}) ", self.layout.table, quoted.join(", ")));
+        sql.push(speech.overriding()).push("VALUES ");
+        sql.join(rows, ", ", |sql, row| {
+            sql.push("(").join(columns, ", ", |sql, name| match row.value(name) {
+                None => drop(sql.push("NULL")),
+                Some((sort, text)) => {
+                    let data_type = targets.get(name).map_or("", |target| target.data_type.as_str());
+                    sql.speech().unkept(sql, sort, &text, data_type);
+                }
+            });
+            sql.push(")");
+        });
+        let statement = sql.done();
+        let Asker::Tx(tx) = asker else { return Err(StoreError::Input("nothing is written while looking".to_owned())) };
+        let inserted = tx.execute(&statement).await?;
+        if inserted == rows.len() as u64 {
+            return Ok(());
+        }
+        let message = format!("{inserted} rows were put back instead of {}", rows.len());
+        Err(StoreError::Refused { message, code: None })
+    }
+
+    /// The table's columns as they are now.
+    async fn targets(&self, asker: &mut Asker<'_, '_>) -> Result<HashMap<String, Target>> {
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        let rows = self.fetch(asker, self.layout.speech.columns(place)).await?;
+        let target = |row| {
+            let mut cells = Cells::new(row);
+            let (name, data_type) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
+            Ok((name, Target { data_type, made: cells.int()? == Some(1) }))
+        };
+        rows.into_iter().map(target).collect()
+    }
+
+    pub(super) async fn read_as_kept(&self, kept: &[(JobId, String)], budget: &Budget) -> Result<Vec<JobId>> {
+        let ids: Vec<JobId> = kept.iter().map(|(id, _)| id.clone()).collect();
+        let ids = self.valid(&ids);
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (layout, speech) = (&self.layout, self.layout.speech);
+        let keeping = Keeping::of(speech, &layout.columns, &Keep::Whole(true));
+        let mut columns = vec![speech.contract(&layout.key.raw, Kind::Text)];
+        columns.extend(keeping.expressions());
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.table));
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
+        let wanted: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+        let mut same = Vec::new();
+        for row in self.fetch(&mut Asker::Look(budget), sql.done()).await? {
+            let mut cells = Cells::new(row);
+            let Some(id) = cells.text()? else { continue };
+            let now = Kept::parse(&keeping.read(&mut cells, None)?);
+            let then = wanted.get(id.as_str()).and_then(|text| Kept::parse(text));
+            if then.zip(now).is_some_and(|(then, now)| then.stands_in(&now)) {
+                same.push(JobId::new(id));
+            }
+        }
+        Ok(same)
+    }
+}
+
+/// What was kept of the jobs of a batch, by key.
+pub(super) fn kept_of<'a>(work: &Work<'a>) -> HashMap<&'a str, &'a str> {
+    let undo = work.batch.undo.iter();
+    undo.flat_map(|undo| &undo.kept).map(|(id, text)| (id.as_str(), text.as_str())).collect()
+}
+
+/// A job of which nothing is known but what was kept.
+pub(super) fn row_of(id: &str, kept: &str) -> BatchRow {
+    let run_after = Kept::parse(kept).and_then(|kept| kept.run_after());
+    BatchRow { id: id.to_owned(), kept: Some(kept.to_owned()), run_after, ..BatchRow::default() }
+}

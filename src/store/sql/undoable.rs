@@ -1,0 +1,71 @@
+//! Which actions can be undone in a layout, and why others cannot.
+
+use super::layout::Layout;
+use super::open::{Destination, Found};
+use super::steps::{Fill, expand};
+use crate::adapter::{Verb, Way, destination_misfits};
+use crate::domain::action::Action;
+use crate::store::Availability;
+
+/// The actions that are had only by undoing another, by what the others are worth.
+pub(super) fn undoable(
+    layout: &Layout,
+    found: &Found,
+    destination: &Destination,
+    actions: &[(Action, Availability)],
+) -> Vec<(Action, Availability)> {
+    let undo = |action: Action, undone: Action, way: &dyn Fn() -> Availability| {
+        let done = actions.iter().find(|(a, _)| *a == undone).map(|(_, availability)| availability);
+        let availability = match done {
+            Some(Availability::Ready { .. }) => way(),
+            Some(Availability::Disabled(reason)) => Availability::Disabled(reason.clone()),
+            None => Availability::Disabled(format!("this layout has no {undone}")),
+        };
+        (action, availability)
+    };
+    let verbs = &layout.spec.verbs;
+    vec![
+        undo(Action::Restore, Action::Discard, &|| restorable(verbs.discard.as_ref())),
+        undo(Action::Recall, Action::Replay, &|| recallable(layout, found, destination)),
+    ]
+}
+
+/// Whether rows that were discarded can be put back.
+fn restorable(discard: Option<&Verb>) -> Availability {
+    match discard {
+        Some(verb) if verb.archive => Availability::Ready {
+            notes: vec!["The rows come back from the ledger as they were, with their ids.".to_owned()],
+        },
+        _ => Availability::Disabled("a discard of this layout keeps no rows that could be put back".to_owned()),
+    }
+}
+
+/// Whether replayed jobs can be taken back.
+fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Availability {
+    let no = |reason: &str| Availability::Disabled(reason.to_owned());
+    let way = destination.kind();
+    let Some(undo) = layout.spec.verbs.replay.as_ref().and_then(|verb| verb.undo_by(way)) else {
+        return no(match way {
+            Way::Command => "replayed jobs were handed to a command: nobody can take them back from there",
+            Way::Own | Way::Table => "the adapter does not say how a replay is undone",
+        });
+    };
+    let Some(live) = &undo.live else { return Availability::Ready { notes: undo.notes.clone() } };
+    let (name, table) = match destination {
+        Destination::Table(name, table) => (name.clone(), Some(table)),
+        _ => {
+            let name = expand(live.table.get_ref(), &Fill::of(layout, None)).sql;
+            let quoted =
+                |table: &str| format!("{}.{}", layout.speech.quote(&layout.schema), layout.speech.quote(table));
+            let named = |table: &str| name == quoted(table) || name.ends_with(&format!(".{table}"));
+            let tables = found.neighbours().into_iter().flatten();
+            let table = tables.filter(|(table, _)| named(table)).map(|(_, table)| table).next();
+            (name, table)
+        }
+    };
+    match table.map(|table| destination_misfits(&name, table, &live.columns)) {
+        Some(misfits) if misfits.is_empty() => Availability::Ready { notes: undo.notes.clone() },
+        Some(misfits) => no(&format!("whether a worker has taken a job cannot be seen here: {}", misfits.join("; "))),
+        None => no(&format!("there is no table {name} that replayed jobs could be taken back from")),
+    }
+}

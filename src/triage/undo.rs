@@ -1,0 +1,147 @@
+//! Undoing a run: which jobs, why not all of them, and what each will come to.
+
+use std::collections::HashMap;
+
+use super::Desk;
+use super::freeze::PlanError;
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::job::{JobId, State};
+use crate::domain::options::Options;
+use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState};
+use crate::store::{Batch, Budget, Frozen, Standing, Undoing};
+
+/// Jobs looked at in one call.
+const LOOK: usize = 500;
+/// What is said of jobs that can be undone.
+pub const CAN: &str = "can be undone";
+
+/// Whether what a run did can be undone at all by this action.
+pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanError> {
+    let no = |why: String| Err(PlanError::Disabled(why));
+    let (id, intent) = (&run.id, &run.intent);
+    if !run.is_of(&desk.source, &desk.store_name()) {
+        let here = format!("{} ({})", desk.source, desk.store_name());
+        return no(format!("run {id} is for {} ({}), and this is {here}", intent.source, intent.store));
+    }
+    match run.state {
+        RunState::Finished | RunState::Stopped => {}
+        RunState::Running => return no(format!("run {id} has not ended: stop it, or resume it, and undo it then")),
+        state => return no(format!("run {id} is {}: it did nothing that could be undone", state.word())),
+    }
+    match intent.action.undone_by() {
+        None => return no(format!("{} cannot be undone", intent.action)),
+        Some(way) if way != action => {
+            return no(format!("a {} is undone by a {way}, and not by a {action}", intent.action));
+        }
+        Some(_) => {}
+    }
+    if intent.options.no_archive && action.needs_kept() {
+        return no(format!("run {id} kept nothing of its rows (--no-archive): there is nothing to put back"));
+    }
+    if run.tally.done == 0 {
+        return no(format!("run {id} did nothing that could be undone"));
+    }
+    Ok(())
+}
+
+/// A job of the undone run as the undo must find it: as that run has left it, or, where the row is brought back, as it
+/// was before.
+pub(super) fn as_left(action: Action, job: Frozen) -> Frozen {
+    let state = match (action, job.state) {
+        (Action::Reopen, _) => State::Ignored,
+        (Action::Ignore, State::Ignored) | (Action::Replay, _) => State::Dead,
+        (_, state) => return Frozen { state, ..job },
+    };
+    Frozen { state, native: None, ..job }
+}
+
+/// Why a job is not even tried.
+pub(super) fn hopeless(action: Action, options: &Options, standing: &Standing) -> Option<SkipReason> {
+    let back = options.undoes.is_some() && matches!(action, Action::Ignore | Action::Recall);
+    (back && standing.state == Some(State::Retrying)).then_some(SkipReason::WasRetrying)
+}
+
+/// What the undo of a run has to go on for these jobs.
+///
+/// # Errors
+/// When the record cannot be read.
+pub(super) async fn undoing(
+    ledger: &Ledger,
+    action: Action,
+    options: &Options,
+    ids: &[JobId],
+) -> Result<Option<Undoing>, LedgerError> {
+    let Some(run) = options.undoes.clone() else { return Ok(None) };
+    let kept = match action.needs_kept() {
+        // That run may be recorded elsewhere than this one.
+        true => {
+            let undone = RunId(run.clone());
+            ledger.of(&undone).await?.archived(&undone, ids).await?
+        }
+        false => Vec::new(),
+    };
+    Ok(Some(Undoing { run, kept }))
+}
+
+/// What would become of each job of a planned undo as the rows stand now, handed to `each` a few at a time; returns the
+/// counts by reason, [`CAN`] first. Nothing is touched.
+///
+/// # Errors
+/// When source or record cannot be read, or the caller cancels.
+pub async fn outlook(
+    desk: &Desk,
+    ledger: &Ledger,
+    run: &RunId,
+    budget: &Budget,
+    mut each: impl FnMut(&[JobOutcome]) + Send,
+) -> Result<Vec<(String, u64)>, PlanError> {
+    let intent = ledger.run(run).await?.intent;
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    let mut after = 0;
+    loop {
+        let jobs = ledger.standings(run, after, LOOK).await?;
+        let Some((last, ..)) = jobs.last() else { break };
+        after = *last;
+        let mut outcomes = Vec::new();
+        let mut alike: HashMap<Standing, Vec<JobId>> = HashMap::new();
+        for (_, id, standing) in jobs {
+            match hopeless(intent.action, &intent.options, &standing) {
+                Some(reason) => outcomes.push((id, JobResult::Skipped(reason))),
+                None => alike.entry(standing).or_default().push(id),
+            }
+        }
+        for (standing, ids) in alike {
+            let undo = undoing(ledger, intent.action, &intent.options, &ids).await?;
+            let batch = Batch {
+                action: intent.action,
+                ids,
+                standing,
+                run: run.0.clone(),
+                run_after: None,
+                options: intent.options.clone(),
+                deliver: None,
+                archive: None,
+                undo,
+                witness: None,
+                record: None,
+            };
+            outcomes.extend(desk.store.look(&batch, budget).await?);
+        }
+        for (_, result) in &outcomes {
+            *counts.entry(word(result).to_owned()).or_default() += 1;
+        }
+        each(&outcomes);
+    }
+    let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
+    counts.sort_by(|(a, n), (b, m)| (b == CAN).cmp(&(a == CAN)).then(m.cmp(n)).then(a.cmp(b)));
+    Ok(counts)
+}
+
+/// What is said of a job that was looked at.
+pub fn word(result: &JobResult) -> &str {
+    match result {
+        JobResult::Done => CAN,
+        JobResult::Skipped(reason) => reason.word(),
+        JobResult::Failed(reason) => reason.exact(),
+    }
+}
