@@ -4,6 +4,7 @@
 //! neighbours. What is asserted is that the work was done.
 
 mod baseline;
+mod batch;
 mod counts;
 mod ground;
 mod machine;
@@ -14,6 +15,7 @@ mod replay;
 mod sample;
 mod stopwatch;
 mod table;
+mod workers;
 mod writers;
 
 #[allow(dead_code, unused_imports, reason = "shared with the tests, which use all of it")]
@@ -52,7 +54,7 @@ struct Args {
     /// 20,000 rows and one run of the slow things: shows that the bench works, not how fast anything is.
     #[arg(long)]
     small: bool,
-    /// Leaves parts out: frames, pages, counts, replay, footprint.
+    /// Leaves parts out: frames, pages, counts, replay, batch, workers, footprint.
     #[arg(long, value_delimiter = ',')]
     skip: Vec<String>,
     /// Prints the statements behind each figure, the dearest first.
@@ -119,6 +121,17 @@ async fn measure(args: &Args) -> String {
         let (jobs, runs) = if args.small { (5_000, 1) } else { (100_000, 3) };
         tell(replay::measure(&ground, &many.url, jobs, runs, &budget).await);
     }
+    if wanted("batch") {
+        let (jobs, rounds) = if args.small { (2_000, 1) } else { (10_000, 5) };
+        tell(batch::measure(&ground, &many.url, jobs, rounds, &budget).await);
+    }
+    if wanted("workers") {
+        let jobs = if args.small { 5_000 } else { 50_000 };
+        match args.layout {
+            Layout::DlqEvents => println!("\nworkers: this layout has no live table of its own"),
+            _ => tell(workers::measure(&ground, &many.url, jobs, &budget).await),
+        }
+    }
     if wanted("footprint") {
         tell(program::footprint(&ground, &many.url, rows));
     }
@@ -136,7 +149,7 @@ fn markdown(machine: &[String], tables: &[Table]) -> String {
         "# Benchmarks\n\nWritten by `scripts/bench --markdown docs/benchmarks.md`; no figure here comes from anywhere else. \
          It seeds a PostgreSQL of its own and measures the program beside what somebody who knows SQL would type into \
          `psql`, in one run: how long it takes from the start to bars and rows, pages at any depth, counts, replays with the \
-         ledger, and what an open console costs. `--small` shows in a minute that it works, `--skip` leaves parts out.\n\n\
+         ledger, batches of all sizes, workers beside a replay, and what an open console costs. `--small` shows in a minute that it works, `--skip` leaves parts out.\n\n\
          Medians, with the shortest and the longest in brackets; a ratio below 1 in a time means that dlq-tui is quicker. \
          Ratios, buffers, round trips and bytes travel between machines; milliseconds do not, and on a machine that others \
          use they move by a factor of two from run to run. A load above the number of cores means that this was such a \

@@ -103,11 +103,11 @@ fn report(ours: &[Outcome], theirs: &[Outcome], quiet: &Sample) -> Table {
     table
 }
 
-fn quantiles(sample: &Sample) -> String {
+pub fn quantiles(sample: &Sample) -> String {
     format!("{} / {} / {}", told(sample.median()), told(sample.quantile(0.99)), told(sample.longest()))
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -127,17 +127,7 @@ async fn by_hand(ground: &Ground, url: &str, wanted: u64) -> Outcome {
 async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget) -> Outcome {
     let (_, until) = cohort_until(wanted);
     let stopwatch = Arc::new(Stopwatch::new(open_store(url, ground.layout, budget).await));
-    let desk = Desk {
-        store: Arc::clone(&stopwatch) as Arc<dyn Store>,
-        source: "bench".to_owned(),
-        production: false,
-        operator: Operator {
-            user: "bench".to_owned(),
-            database_user: "bench".to_owned(),
-            host: "localhost".to_owned(),
-            ssh_client: None,
-        },
-    };
+    let desk = desk(Arc::clone(&stopwatch) as Arc<dyn Store>);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap_or_else(|e| panic!("{e}"));
     let filter = Filter::parse(&format!("error:{COHORT_CLASS} until:{until}")).unwrap_or_else(|e| panic!("{e:?}"));
@@ -160,8 +150,19 @@ async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget
     Outcome { jobs: plan.count, freeze: frozen, total, laps: stopwatch.laps(), inserts }
 }
 
+/// A desk of nobody's.
+pub fn desk(store: Arc<dyn Store>) -> Desk {
+    let operator = Operator {
+        user: "bench".to_owned(),
+        database_user: "bench".to_owned(),
+        host: "localhost".to_owned(),
+        ssh_client: None,
+    };
+    Desk { store, source: "bench".to_owned(), production: false, operator }
+}
+
 /// The progress of a run that has not begun.
-fn planned(plan: &Plan) -> RunProgress {
+pub fn planned(plan: &Plan) -> RunProgress {
     let (run, tally) = (plan.run.clone(), Tally::default());
     RunProgress { run, state: RunState::Planned, tally, rate: 0.0, eta: None, waiting: None }
 }

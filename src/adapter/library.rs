@@ -105,6 +105,19 @@ mod tests {
     }
 
     #[test]
+    fn every_adapter_can_archive_and_purge_and_an_archive_has_no_steps_of_its_own() {
+        for adapter in built_in().unwrap_or_else(|e| panic!("{e}")) {
+            for dialect in adapter.dialects() {
+                let verbs = adapter.spec(dialect).map(|spec| &spec.verbs);
+                assert!(verbs.is_some_and(|v| v.archive.is_some() && v.purge.is_some()), "{} {dialect}", adapter.name);
+            }
+        }
+        let own = BUILT_IN[2].replacen("[verbs.archive]\n", "[verbs.archive]\nsteps = [{ sql = \"SELECT 1\" }]\n", 1);
+        let fault = Adapter::parse(&own, None).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(fault.contains("`verbs.archive` has no `steps`"), "{fault}");
+    }
+
+    #[test]
     fn a_file_of_the_operators_wins_by_name_and_a_bad_one_names_its_line() {
         let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
         let own = BUILT_IN[2].replacen("title = \"", "title = \"our own ", 1);

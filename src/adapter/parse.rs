@@ -207,6 +207,15 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
     };
     holes(when)?;
     verb.trace.as_ref().map_or(Ok(()), holes)?;
+    if action == Action::Archive {
+        return match verb.steps.first() {
+            Some(step) => {
+                let message = "`verbs.archive` has no `steps`: rows move whole into a table made for them".to_owned();
+                Err((Some(step.sql.span().start), message))
+            }
+            None => Ok(()),
+        };
+    }
     if verb.steps.is_empty() && verb.into_table.is_none() && verb.command.is_none() {
         let message = format!("`verbs.{action}` has no `steps`, `into_table` or `command`");
         return Err((Some(when.span().start), message));

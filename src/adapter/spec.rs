@@ -8,6 +8,7 @@ use toml::Spanned;
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::notation::Notation;
+use crate::domain::options::Attempts;
 
 /// A layout as one database has it.
 #[derive(Clone, Debug, Deserialize)]
@@ -199,9 +200,15 @@ pub struct Verbs {
     /// Undo of ignore.
     #[serde(default)]
     pub reopen: Option<Verb>,
-    /// Archive and delete.
+    /// Keep in the ledger and delete.
     #[serde(default)]
     pub discard: Option<Verb>,
+    /// Move into the table that the store makes for it; the guard is all that an adapter says of it.
+    #[serde(default)]
+    pub archive: Option<Verb>,
+    /// Delete for good.
+    #[serde(default)]
+    pub purge: Option<Verb>,
 }
 
 impl Verbs {
@@ -212,6 +219,8 @@ impl Verbs {
             Action::Ignore => self.ignore.as_ref(),
             Action::Reopen => self.reopen.as_ref(),
             Action::Discard => self.discard.as_ref(),
+            Action::Archive => self.archive.as_ref(),
+            Action::Purge => self.purge.as_ref(),
         }
     }
 }
@@ -232,6 +241,9 @@ pub struct Verb {
     /// Sentences for the plan.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What becomes of used attempts where nothing was said; where the statements ask with `{once}`.
+    #[serde(default)]
+    pub attempts: Option<Attempts>,
     /// Statements of a move within the layout's own tables.
     #[serde(default)]
     pub steps: Vec<Step>,
@@ -258,6 +270,9 @@ pub struct Step {
     /// How many rows it must affect.
     #[serde(default)]
     pub rows: Rows,
+    /// Whether it is only for jobs that go to another queue, or only for those that do not.
+    #[serde(default)]
+    pub to_queue: Option<bool>,
 }
 
 /// How many rows a step must affect.

@@ -1,7 +1,7 @@
 //! Statements of adapter files: SQL with `{placeholders}` that the store fills in.
 
 /// The placeholders that statements may hold, with what each stands for.
-pub const PLACEHOLDERS: [(&str, &str); 12] = [
+pub const PLACEHOLDERS: [(&str, &str); 14] = [
     ("table", "the dead-letter table, quoted, with its schema"),
     ("schema", "the schema that the table was found in, quoted"),
     ("target", "the live table that the config names as destination, quoted, with its schema"),
@@ -14,6 +14,8 @@ pub const PLACEHOLDERS: [(&str, &str); 12] = [
     ("run_after", "when replayed jobs may run"),
     ("run_after_utc", "when replayed jobs may run, for a column without time zone, in UTC"),
     ("run", "the identity of the run, as text"),
+    ("to_queue", "the queue that `--to-queue` names, as text; NULL without it"),
+    ("once", "a condition: whether replayed jobs get one more try (`--attempts once`), and not all anew"),
 ];
 
 /// A piece of a statement.

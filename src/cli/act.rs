@@ -1,10 +1,10 @@
-//! `replay`, `ignore`, `reopen`, `discard`: plan, confirm, execute, receipt.
+//! `replay`, `ignore`, `reopen`, `discard`, `archive`: plan, confirm, execute, receipt.
 
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
 
-use super::args::{ActArgs, Format};
+use super::args::{ActArgs, Format, PlanArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord};
@@ -16,6 +16,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::options::Options;
 use crate::domain::pacing::Pacing;
+use crate::domain::text::Clean;
 use crate::ledger::Ledger;
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Confirm, Plan, Scope};
@@ -26,16 +27,33 @@ use crate::triage::plan::{Confirm, Plan, Scope};
 /// When nothing says which jobs, the action cannot be used here, it is not confirmed, or source or ledger fail.
 pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
     let scope = scope(opened, action, args)?;
-    let ledger = opened.ledger().await?;
-    let ask = Ask {
+    let options = options(opened, args, action)?;
+    let thresholds = thresholds(opened, args, action)?;
+    let ask = Ask { thresholds, ..ask(opened, scope, action, options, &args.plan) };
+    carry_out(opened, ask, &args.plan).await
+}
+
+/// What the command line asks for.
+pub fn ask(opened: &Opened, scope: Scope, action: Action, options: Options, args: &PlanArgs) -> Ask {
+    let pacing = Pacing { batch: args.batch, rate: args.rate, ..options.pacing };
+    Ask {
         scope,
         action,
         reason: args.reason.clone(),
-        options: options(opened, args, action)?,
+        options: Options { pacing, ..options },
         limit: args.limit,
-        thresholds: thresholds(opened, args, action)?,
+        thresholds: opened.thresholds,
         now: opened.now,
-    };
+    }
+}
+
+/// Plans what is asked for, asks back, and executes it.
+///
+/// # Errors
+/// As [`run`].
+pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Code> {
+    let ledger = opened.ledger().await?;
+    let named = matches!(ask.scope, Scope::Jobs(_));
     let talk = std::io::stderr().is_terminal();
     let frozen = freeze(&opened.desk, &ledger, ask, &opened.budget, |progress| {
         if talk {
@@ -51,7 +69,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
             plan.sample = plan.sample.into_iter().map(|row| opened.masked(row)).collect();
             plan
         }
-        Err(PlanError::Empty(action)) if args.ids.is_empty() => {
+        Err(PlanError::Empty(action)) if !named => {
             out::say(&format!("no job matches: there is nothing to {action}"));
             return Ok(Code::Done);
         }
@@ -81,15 +99,18 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
 
 /// What the command line asks for beside verb and jobs.
 fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
-    if args.spread.is_some() && action != Action::Replay {
-        return Err(Fault::usage(format!("--spread is for replay: jobs that one {action}s run at no time")).into());
+    let only = [
+        ("--spread", args.spread.is_some()),
+        ("--to-queue", args.to_queue.is_some()),
+        ("--attempts", args.attempts.is_some()),
+        ("--validate", args.validate.is_some()),
+    ];
+    if let Some((option, _)) = only.iter().find(|(_, given)| *given && action != Action::Replay) {
+        return Err(Fault::usage(format!("{option} is for replay: no other verb makes a job run")).into());
     }
-    if args.validate.is_some() && action != Action::Replay {
-        return Err(Fault::usage(format!("--validate is for replay: what one {action}s goes nowhere")).into());
-    }
-    let pacing = Pacing { batch: args.batch, rate: args.rate, spread: args.spread.map(|span| span.as_secs()) };
+    let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
     let validate = args.validate.clone().or_else(|| opened.validate.clone()).filter(|_| action == Action::Replay);
-    Ok(Options { pacing, validate })
+    Ok(Options { to_queue: args.to_queue.clone(), attempts: args.attempts, validate, ..pacing.into() })
 }
 
 /// The thresholds of the config, where the command line does not know better.
@@ -136,7 +157,7 @@ enum Decision {
 }
 
 /// What happens with a plan: shown only, confirmed, or refused.
-async fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
+async fn decide(plan: &Plan, args: &PlanArgs) -> Result<Decision> {
     if args.dry_run {
         return Ok(Decision::ShowOnly);
     }
@@ -152,6 +173,11 @@ async fn decide(plan: &Plan, args: &ActArgs) -> Result<Decision> {
             plan.action,
             jobs(plan.count)
         )));
+    }
+    if let Some(table) = &plan.creates
+        && !out::confirm(&format!("create the table {}?", Clean::line(&table.creates))).await?
+    {
+        return Ok(Decision::Refuse("not confirmed: nothing was written".to_owned()));
     }
     let confirmed = match plan.confirm {
         Confirm::Key => true,

@@ -22,6 +22,7 @@ mod metrics;
 mod open;
 mod operator;
 mod pieces;
+mod purge;
 mod receipt;
 mod record;
 mod runs;
@@ -80,6 +81,8 @@ async fn run(cli: Cli) -> Result<Code> {
         Command::Ignore(args) => act::run(&open::open(&session).await?, Action::Ignore, args).await,
         Command::Reopen(args) => act::run(&open::open(&session).await?, Action::Reopen, args).await,
         Command::Discard(args) => act::run(&open::open(&session).await?, Action::Discard, args).await,
+        Command::Archive(args) => act::run(&open::open(&session).await?, Action::Archive, args).await,
+        Command::Purge(args) => purge::run(&open::open(&session).await?, args).await,
         Command::Runs(args) => runs::run(&session, args).await,
         Command::Resume(args) => execute::resume(&open::open(&session).await?, args).await,
         Command::Init(args) => init::run(&session, args).await,

@@ -25,8 +25,17 @@ pub struct PlanRecord<'a> {
     newest: Option<String>,
     sample: Vec<RowRecord<'a>>,
     options: &'a Options,
+    /// The table that is created for it, and how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    creates: Option<CreatesRecord<'a>>,
     warnings: &'a [String],
     notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct CreatesRecord<'a> {
+    table: &'a str,
+    ddl: &'a str,
 }
 
 #[derive(Serialize)]
@@ -56,6 +65,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
             newest: plan.span.map(|(_, to)| to.to_rfc3339()),
             sample: plan.sample.iter().map(RowRecord::from).collect(),
             options: &plan.options,
+            creates: plan.creates.as_ref().map(|made| CreatesRecord { table: &made.creates, ddl: &made.ddl }),
             warnings: &plan.warnings,
             notes: &plan.notes,
         }
@@ -147,6 +157,12 @@ pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     }
     if !plan.options.is_plain() {
         writeln!(out, "  options    {}", plan.options)?;
+    }
+    if let Some(made) = &plan.creates {
+        writeln!(out, "  creates    {}", Clean::line(&made.creates))?;
+        for line in Clean::lines(&made.ddl).rows() {
+            writeln!(out, "             {line}")?;
+        }
     }
     shares(out, "by error", &plan.by_error)?;
     shares(out, "by class", &plan.by_class)?;

@@ -16,11 +16,16 @@ pub enum Action {
     Reopen,
     /// Archived whole to the ledger, then deleted.
     Discard,
+    /// Moved whole into a table beside its own.
+    Archive,
+    /// Deleted for good, without a copy: retention.
+    Purge,
 }
 
 impl Action {
     /// Every action, in the order of menus.
-    pub const ALL: [Action; 4] = [Action::Replay, Action::Ignore, Action::Reopen, Action::Discard];
+    pub const ALL: [Action; 6] =
+        [Action::Replay, Action::Ignore, Action::Reopen, Action::Discard, Action::Archive, Action::Purge];
 
     /// The verb, as commands, filters and the ledger write it.
     pub fn word(self) -> &'static str {
@@ -29,6 +34,8 @@ impl Action {
             Action::Ignore => "ignore",
             Action::Reopen => "reopen",
             Action::Discard => "discard",
+            Action::Archive => "archive",
+            Action::Purge => "purge",
         }
     }
 
@@ -39,6 +46,8 @@ impl Action {
             Action::Ignore => "ignored",
             Action::Reopen => "reopened",
             Action::Discard => "discarded",
+            Action::Archive => "archived",
+            Action::Purge => "purged",
         }
     }
 

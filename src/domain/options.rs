@@ -1,11 +1,45 @@
 //! What an operator asked for beside the verb and the jobs.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::pacing::Pacing;
+use super::text::Clean;
+use super::time::{Timestamp, exact_span};
 use super::validator::Validator;
+
+/// What becomes of the attempts that a replayed job has used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attempts {
+    /// It starts again with none.
+    Reset,
+    /// They are kept, so that one more try is all it has.
+    Once,
+}
+
+impl Attempts {
+    /// Both, the usual one first.
+    pub const ALL: [Attempts; 2] = [Attempts::Reset, Attempts::Once];
+
+    /// The word that commands take.
+    pub fn word(self) -> &'static str {
+        match self {
+            Attempts::Reset => "reset",
+            Attempts::Once => "once",
+        }
+    }
+
+    /// What it means for each job, as a sentence for the plan.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Attempts::Reset => "Attempts are reset: a job that fails again is retried as a new one would be.",
+            Attempts::Once => "One more try: used attempts stay, so that a job which fails again is not retried.",
+        }
+    }
+}
 
 /// The options of a run; kept with it as JSON, so that it goes on as it began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,12 +51,37 @@ pub struct Options {
     /// What judges jobs before they are replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validate: Option<Validator>,
+    /// The queue that replayed jobs go to, in place of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_queue: Option<String>,
+    /// What becomes of used attempts, where that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<Attempts>,
+    /// Seconds that a job must have been dead and untouched.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "older_than_s")]
+    pub older_than: Option<u64>,
+    /// The instant that this meant when the run was frozen, in microseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untouched_since_us: Option<i64>,
 }
 
 impl Options {
     /// Whether nothing was asked for.
     pub fn is_plain(&self) -> bool {
         *self == Options::default()
+    }
+
+    /// The instant since which a job must have been left alone to be acted on; known once the run is frozen.
+    pub fn untouched_since(&self) -> Option<Timestamp> {
+        self.untouched_since_us.map(Timestamp)
+    }
+
+    /// These options with what counts from the present counted from the whole second of `now`, as a filter's times are.
+    pub fn resolve(self, now: Timestamp) -> Options {
+        const SECOND: i64 = 1_000_000;
+        let now = Timestamp(now.0.div_euclid(SECOND) * SECOND);
+        let since = self.older_than.map(|span| now.before(Duration::from_secs(span)).0);
+        Options { untouched_since_us: since.or(self.untouched_since_us), ..self }
     }
 }
 
@@ -39,6 +98,14 @@ impl fmt::Display for Options {
             wishes.push(self.pacing.to_string());
         }
         wishes.extend(self.validate.as_ref().map(Validator::to_string));
+        if let Some(queue) = &self.to_queue {
+            wishes.push(format!("to the queue {}", Clean::line(queue)));
+        }
+        wishes.extend(self.attempts.map(|attempts| match attempts {
+            Attempts::Reset => "attempts reset".to_owned(),
+            Attempts::Once => "one more try".to_owned(),
+        }));
+        wishes.extend(self.older_than.map(|span| format!("older than {}", exact_span(Duration::from_secs(span)))));
         f.write_str(&wishes.join(", "))
     }
 }
@@ -54,5 +121,21 @@ mod tests {
         assert_eq!(kept, r#"{"rate":200.0}"#);
         assert_eq!(serde_json::from_str::<Options>(&kept).expect("options"), options);
         assert!(Options::default().is_plain() && !options.is_plain());
+    }
+
+    #[test]
+    fn wishes_for_a_replay_and_for_retention_are_kept_and_told() {
+        let options = Options {
+            to_queue: Some("low\n".into()),
+            attempts: Some(Attempts::Once),
+            older_than: Some(86_400),
+            ..Options::default()
+        };
+        assert_eq!(options.to_string(), "to the queue low\u{23ce}, one more try, older than 1d");
+        let resolved = options.resolve(Timestamp(86_400_000_000 + 7_900_000));
+        assert_eq!(resolved.untouched_since(), Some(Timestamp(7_000_000)));
+        let kept = serde_json::to_string(&resolved).expect("JSON");
+        assert_eq!(kept, r#"{"to_queue":"low\n","attempts":"once","older_than_s":86400,"untouched_since_us":7000000}"#);
+        assert_eq!(serde_json::from_str::<Options>(&kept).expect("options"), resolved);
     }
 }

@@ -8,6 +8,7 @@ use super::sql::engine::Statement;
 use super::{Cursor, Entry, Result, Scanned, StoreError};
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
+use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
@@ -128,6 +129,15 @@ pub enum Ending {
     Unknown,
 }
 
+/// What an action makes in the database before it can be used there for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preparation {
+    /// The table that is created, with its schema, as people read it.
+    pub creates: String,
+    /// The statement that creates it, as it can be given to the database's own client.
+    pub ddl: String,
+}
+
 /// One batch of an action.
 #[derive(Clone)]
 pub struct Batch {
@@ -139,6 +149,8 @@ pub struct Batch {
     pub standing: Standing,
     /// Identity of the run, kept with the rows where the layout has a place for it.
     pub run: String,
+    /// What was asked for with the run, its pace aside.
+    pub options: Options,
     /// When replayed jobs may run: `None` is at once.
     pub run_after: Option<Timestamp>,
     /// Where replayed jobs go when the destination is outside the database.

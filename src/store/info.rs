@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::SortKey;
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
+use crate::domain::job::State;
 use crate::domain::notation::Notation;
+use crate::domain::options::{Attempts, Options};
 
 /// What the floors above may know of a store without asking its database.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct StoreInfo {
     pub actions: Vec<(Action, Availability)>,
     /// Whether a replayed job can be told when to run; where not, only the moment of its replay can be chosen.
     pub defers: bool,
+    /// What can be asked for beside verb and jobs.
+    pub offers: Offers,
     /// Whether a replayed job gets a new id, [`crate::domain::lineage::successor`], by which it is known from then on.
     pub renames: bool,
     /// Whether the database remembers how transactions ended: then each is noted with [`super::Batch::witness`] before it
@@ -52,6 +56,36 @@ impl StoreInfo {
             Some((_, availability)) => availability.clone(),
             None => Availability::Disabled(format!("this layout has no {action}")),
         }
+    }
+}
+
+/// What an operator can ask for beside verb and jobs, as layout and destination allow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// Whether replayed jobs can be sent to another queue than their own.
+    pub to_queue: bool,
+    /// What may become of used attempts, the usual one first; empty where there is no choice.
+    pub attempts: Vec<Attempts>,
+    /// The states that the layout has words for.
+    pub states: Vec<State>,
+    /// Whether the layout keeps when a job was last changed.
+    pub touched: bool,
+}
+
+impl StoreInfo {
+    /// Why these options cannot be had for an action here; `None` when they can.
+    pub fn refusal(&self, action: Action, options: &Options) -> Option<String> {
+        let table = &self.title;
+        if options.to_queue.is_some() && action == Action::Replay && !self.offers.to_queue {
+            return Some(format!(
+                "{table} keeps no queue that a replay could replace: its adapter has no {{to_queue}} for this destination"
+            ));
+        }
+        let attempts = options.attempts.filter(|a| action == Action::Replay && !self.offers.attempts.contains(a))?;
+        Some(format!(
+            "{table} has no choice of attempts: its adapter has no {{once}} for this destination, so `{}` cannot be had",
+            attempts.word()
+        ))
     }
 }
 

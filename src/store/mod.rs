@@ -16,11 +16,12 @@ pub mod sql;
 use futures_util::future::BoxFuture;
 
 pub use batch::{
-    Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Record, Recorded, Standing, Witness,
+    Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
+    Standing, Witness,
 };
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};
-pub use info::{Availability, Budget, StoreInfo};
+pub use info::{Availability, Budget, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey};
 
@@ -78,6 +79,27 @@ pub trait Store: Send + Sync {
         cursor: Cursor,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>>;
+
+    /// What an action would make in the database before its first use there; `None` when nothing is missing.
+    ///
+    /// # Errors
+    /// Also [`StoreError::Input`] when what is there cannot be used; the sentence says what to do.
+    fn preparation<'a>(&'a self, _action: Action, _budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Makes what [`Store::preparation`] says, where it is missing.
+    ///
+    /// # Errors
+    /// As there; also when the role may not.
+    fn prepare<'a>(&'a self, _action: Action, _budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Those of these jobs that a run moved into the archive beside their table.
+    fn kept<'a>(&'a self, _run: &'a str, _ids: &'a [JobId], _budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 
     /// Applies an action to a batch and answers for each job at most once; what is `Done` is committed.
     ///

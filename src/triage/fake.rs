@@ -58,6 +58,8 @@ pub(crate) struct Data {
     pub(crate) traces: Option<Vec<u64>>,
     /// Transactions and whether they were committed, where the database remembers that.
     pub(crate) endings: Option<Vec<bool>>,
+    /// What was archived, with the run that did it.
+    pub(crate) twin: Vec<(String, u64)>,
 }
 
 pub(crate) struct Fake {
@@ -78,6 +80,7 @@ impl Fake {
             sorts: vec![SortKey::Time],
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
             defers: false,
+            offers: Offers::default(),
             renames: false,
             remembers: false,
             notation: Arc::default(),
@@ -149,7 +152,11 @@ impl Data {
             }
             Action::Ignore => row.state = State::Ignored,
             Action::Reopen => row.state = State::Dead,
-            Action::Discard => {
+            Action::Archive => {
+                self.rows.remove(&n);
+                self.twin.push((batch.run.clone(), n));
+            }
+            Action::Discard | Action::Purge => {
                 self.rows.remove(&n);
             }
         }
@@ -311,6 +318,14 @@ impl Store for Fake {
                 Some(Fault::Midway(_, error)) => Applied { outcomes, broke: Some(error.into()) },
                 _ => Applied { outcomes, broke: None },
             }
+        })
+    }
+
+    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        Box::pin(async move {
+            let twin = self.with(|data| data.twin.clone());
+            let held = |id: &&JobId| twin.contains(&(run.to_owned(), number(id)));
+            Ok(ids.iter().filter(held).cloned().collect())
         })
     }
 

@@ -100,17 +100,29 @@ pub enum PlanError {
 pub async fn freeze(
     desk: &Desk,
     ledger: &Ledger,
-    ask: Ask,
+    mut ask: Ask,
     budget: &Budget,
     on_progress: impl FnMut(FreezeProgress) + Send,
 ) -> Result<Plan, PlanError> {
-    let notes = match desk.store.info().availability(ask.action) {
+    let mut notes = match desk.store.info().availability(ask.action) {
         Availability::Ready { notes } => notes,
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
+    if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
+        return Err(PlanError::Disabled(reason));
+    }
+    let creates = match desk.store.preparation(ask.action, budget).await {
+        Ok(creates) => creates,
+        Err(StoreError::Input(reason)) => return Err(PlanError::Disabled(reason)),
+        Err(error) => return Err(error.into()),
+    };
+    // One reading of the clock for the filter and for the guard that holds each job against the same age.
+    let clock = desk.store.clock();
+    ask.options = std::mem::take(&mut ask.options).resolve(clock);
+    notes.extend(told(desk, &ask));
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
-        Scope::Filter(filter) => Some(filter.resolve(desk.store.clock())),
+        Scope::Filter(filter) => Some(filter.resolve(clock)),
         Scope::Jobs(_) | Scope::Run(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -131,13 +143,31 @@ pub async fn freeze(
     }
     .await;
     match planned {
-        Ok(plan) => Ok(Plan { filter: filter.map(|_| resolved), notes, ..plan }),
+        Ok(plan) => Ok(Plan { filter: filter.map(|_| resolved), notes, creates, ..plan }),
         Err(error) => {
             // What went wrong is the error that the operator must see, and not that the plan could not be dismissed.
             let _ = ledger.dismiss(&run, ask.now).await;
             Err(error)
         }
     }
+}
+
+/// What the options come to, in sentences.
+fn told(desk: &Desk, ask: &Ask) -> Vec<String> {
+    let offers = &desk.store.info().offers;
+    let mut told = Vec::new();
+    if ask.action == Action::Replay {
+        let attempts = ask.options.attempts.or(offers.attempts.first().copied());
+        told.extend(attempts.map(|attempts| attempts.sentence().to_owned()));
+    }
+    if let Some(at) = ask.options.untouched_since() {
+        let counts = match offers.touched {
+            true => "both its death and its last change count",
+            false => "its death counts: the table does not keep when a job was changed",
+        };
+        told.push(format!("Only what was left alone since {at}; {counts}."));
+    }
+    told
 }
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
@@ -300,8 +330,14 @@ async fn plan(
         sample,
         warnings: told,
         options: ask.options.clone(),
+        creates: None,
         notes: Vec::new(),
-        confirm: confirm(ask.action, count, ask.thresholds.confirm_count, desk.production),
+        confirm: confirm(
+            ask.action,
+            count,
+            ask.thresholds.confirm_count,
+            desk.production || purges_dead(ask.action, &split),
+        ),
     })
 }
 
@@ -315,6 +351,11 @@ fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<Share> {
     shares
 }
 
+/// Whether jobs that nobody has settled are deleted for good: then the number is always typed.
+fn purges_dead(action: Action, split: &Split) -> bool {
+    action == Action::Purge && split.by_state.iter().any(|(state, n)| *state == State::Dead && *n > 0)
+}
+
 fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
     let are = |n: u64| if n == 1 { "is" } else { "are" };
     let expected = if ask.action == Action::Reopen { State::Ignored } else { State::Dead };
@@ -322,7 +363,17 @@ fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
     if let Some(limit) = ask.limit.filter(|limit| count >= *limit) {
         warnings.push(format!("limited to {}, the newest first: more may match", grouped(limit)));
     }
-    for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected) {
+    if purges_dead(ask.action, split) {
+        let dead: u64 = split.by_state.iter().filter(|(state, _)| *state == State::Dead).map(|(_, n)| n).sum();
+        warnings.push(format!(
+            "{} of them {} dead: nobody has replayed or ignored them, and no copy is kept",
+            grouped(dead),
+            are(dead)
+        ));
+    }
+    // What is kept out of the way may be in any state.
+    let settles = matches!(ask.action, Action::Archive | Action::Purge);
+    for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected && !settles) {
         warnings.push(format!("{} of them {} {state}, not {expected}", grouped(*n), are(*n)));
     }
     if missing > 0 {
@@ -332,12 +383,13 @@ fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
     warnings
 }
 
-/// What it takes to confirm: in proportion to the reach, and to whether there is a way back.
+/// What it takes to confirm: in proportion to the reach, and to whether there is a way back. What is deleted for good
+/// where it matters is typed even if it is one.
 fn confirm(action: Action, count: u64, type_above: u64, production: bool) -> Confirm {
     let undoable = matches!(action, Action::Ignore | Action::Reopen);
     match count {
         0 | 1 if undoable && !production => Confirm::Key,
-        0 | 1 => Confirm::Yes,
+        0 | 1 if action != Action::Purge || !production => Confirm::Yes,
         _ if production || count > type_above => Confirm::TypeCount,
         _ => Confirm::Yes,
     }
@@ -356,5 +408,7 @@ mod tests {
         assert_eq!(confirm(Action::Replay, 100, 100, false), Confirm::Yes);
         assert_eq!(confirm(Action::Replay, 101, 100, false), Confirm::TypeCount);
         assert_eq!(confirm(Action::Ignore, 2, 100, true), Confirm::TypeCount);
+        assert_eq!(confirm(Action::Purge, 1, 100, false), Confirm::Yes);
+        assert_eq!(confirm(Action::Purge, 1, 100, true), Confirm::TypeCount);
     }
 }

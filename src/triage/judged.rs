@@ -20,7 +20,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{Homes, Known, LedgerError};
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
-    PageQuery, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
+    PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
 };
 
 /// Rows that one step of a judged count reads.
@@ -215,6 +215,18 @@ impl<S: Store> Store for Judged<S> {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>> {
         self.store.freeze(filter, cursor, budget)
+    }
+
+    fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
+        self.store.preparation(action, budget)
+    }
+
+    fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
+        self.store.prepare(action, budget)
+    }
+
+    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        self.store.kept(run, ids, budget)
     }
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {

@@ -7,6 +7,7 @@ use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Part, RunId};
+use crate::store::Preparation;
 
 /// Which jobs an action is for.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// What was asked for beside verb and jobs.
     pub options: Options,
+    /// What is made in the database before the first job is touched.
+    pub creates: Option<Preparation>,
     /// What it takes to confirm.
     pub confirm: Confirm,
 }

@@ -12,6 +12,8 @@ mod install;
 mod judged;
 mod pgbouncer;
 mod pty;
+mod replay_options;
+mod retention;
 mod run;
 mod screenshot;
 mod shared;

@@ -44,10 +44,14 @@ async fn nothing_is_written_to_tables_without_transactions() {
         db.execute(&format!("alter table {table} engine = MyISAM")).await;
         let store = store(&db, Layout::JobsDlq).await;
         assert_eq!(ids(&store).await.len(), 5, "it can still be read");
-        let Availability::Disabled(why) = store.info().availability(Action::Replay) else { panic!("not disabled") };
-        assert!(why.contains(&format!("{table} is a MyISAM table")), "{why}");
-        let applied = store.apply(batch(Action::Replay, ids(&store).await), &budget()).await;
-        assert!(applied.broke.is_some() && applied.outcomes.is_empty());
+        for action in [Action::Replay, Action::Archive, Action::Purge] {
+            let Availability::Disabled(why) = store.info().availability(action) else {
+                panic!("{action} not disabled")
+            };
+            assert!(why.contains(&format!("{table} is a MyISAM table")), "{why}");
+            let applied = store.apply(batch(action, ids(&store).await), &budget()).await;
+            assert!(applied.broke.is_some() && applied.outcomes.is_empty());
+        }
     }
     let db = server.database("myisam_target").await;
     Layout::DeadLetterJobs.seed(&db, 5).await;

@@ -10,6 +10,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Histogram;
 use dlq_tui::domain::job::{JobId, JobRow};
+use dlq_tui::domain::options::Options;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
@@ -123,6 +124,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         ids: ids.into_iter().collect(),
         standing: Standing::default(),
         run: "run-1".to_owned(),
+        options: Options::default(),
         run_after: None,
         deliver: None,
         archive: None,

@@ -10,6 +10,8 @@ use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
+use crate::domain::job::State;
+use crate::domain::options::Attempts;
 use crate::domain::pacing::parse_rate;
 use crate::domain::time::parse_span;
 use crate::domain::validator::Validator;
@@ -101,18 +103,35 @@ pub struct ShowArgs {
     pub output: OutputArg,
 }
 
-/// `replay`, `ignore`, `reopen`, `discard`.
+/// `purge`.
 #[derive(Args, Debug)]
-pub struct ActArgs {
-    /// These jobs, as `list` prints them.
-    #[arg(value_name = "ID", conflicts_with_all = ["filter", "all"])]
-    pub ids: Vec<String>,
+pub struct PurgeArgs {
+    /// Jobs in this state: resolved, ignored or dead; may be given more than once.
+    #[arg(long, value_name = "STATE", required = true, value_parser = settled)]
+    pub state: Vec<State>,
+    /// Jobs that died and were last changed longer ago than this: `30d`.
+    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    pub older_than: Duration,
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,
-    /// All jobs that the verb is for.
-    #[arg(long, conflicts_with = "filter")]
-    pub all: bool,
+    /// What happens with the plan.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+/// A state whose jobs can be purged.
+fn settled(word: &str) -> Result<State, String> {
+    match State::from_word(word) {
+        Some(state) if state != State::Retrying => Ok(state),
+        Some(_) => Err("jobs that the framework still means to run are not purged".to_owned()),
+        None => Err("the states are resolved, ignored and dead".to_owned()),
+    }
+}
+
+/// What happens with a plan, and how fast.
+#[derive(Args, Debug)]
+pub struct PlanArgs {
     /// Prints the plan and touches nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -123,17 +142,40 @@ pub struct ActArgs {
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Jobs at the most, the newest first.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "ids")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
     /// Jobs at the most in a time: `200/s`, `12000/m`.
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub rate: Option<f64>,
-    /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
-    #[arg(long, value_name = "SPAN", value_parser = interval)]
-    pub spread: Option<Duration>,
     /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
     #[arg(long, value_name = "N", value_parser = batch)]
     pub batch: Option<usize>,
+    /// The form of plan and receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `replay`, `ignore`, `reopen`, `discard`, `archive`.
+#[derive(Args, Debug)]
+pub struct ActArgs {
+    /// These jobs, as `list` prints them.
+    #[arg(value_name = "ID", conflicts_with_all = ["filter", "all", "limit"])]
+    pub ids: Vec<String>,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// All jobs that the verb is for.
+    #[arg(long, conflicts_with = "filter")]
+    pub all: bool,
+    /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
+    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    pub spread: Option<Duration>,
+    /// Replays into this queue, where the layout has queues; the dead row keeps its own.
+    #[arg(long, value_name = "NAME", value_parser = queue)]
+    pub to_queue: Option<String>,
+    /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
+    #[arg(long, value_name = "HOW", value_parser = attempts)]
+    pub attempts: Option<Attempts>,
     /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
     /// each, as a replay command does.
     #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
@@ -141,9 +183,20 @@ pub struct ActArgs {
     /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
     #[arg(long, value_name = "N", value_parser = replays)]
     pub max_replays: Option<u64>,
-    /// The form of plan and receipt.
+    /// What happens with the plan.
     #[command(flatten)]
-    pub output: OutputArg,
+    pub plan: PlanArgs,
+}
+
+fn queue(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a queue has a name".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn attempts(word: &str) -> Result<Attempts, String> {
+    Attempts::ALL.into_iter().find(|a| a.word() == word).ok_or_else(|| "write reset or once".to_owned())
 }
 
 /// A number of replays, or `any`.

@@ -89,6 +89,10 @@ pub enum Command {
     Reopen(ActArgs),
     /// Keeps jobs whole in the ledger, then deletes them.
     Discard(ActArgs),
+    /// Moves jobs whole into a table beside their own, which is created for it.
+    Archive(ActArgs),
+    /// Deletes jobs for good that were settled long ago: retention.
+    Purge(PurgeArgs),
     /// Holds the numbers against thresholds: one line for each that is passed, and exit code 5.
     Check(CheckArgs),
     /// Prints one line for each change, until it is stopped.

@@ -17,9 +17,10 @@ use super::open::Destination;
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
 use crate::adapter::{Command, Kind, Rows, Step, Verb};
-use crate::domain::action::{JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
+use crate::domain::options::Attempts;
 use crate::domain::text::Untrusted;
 use crate::store::{Applied, Availability, Batch, Broke, Budget, Recorded, Result, Standing, StoreError};
 
@@ -44,7 +45,12 @@ enum Way<'a> {
     Steps(&'a [Step]),
     /// Through a command, between two transactions.
     Command(&'a Command),
+    /// Into the table that keeps what is archived.
+    Twin,
 }
+
+/// A statement of a verb, ready to run, with how many rows it must touch.
+pub(super) type Filled = (Statement, Rows);
 
 /// What one attempt brought: an outcome for every job, or why there is none.
 pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
@@ -78,7 +84,7 @@ impl SqlStore {
         let missing = || StoreError::Input(format!("this layout has no {}", batch.action));
         let verb = self.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
         let recipe = verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?;
-        let work = Work { verb, batch, recipe: recipe.as_ref(), way: self.way(verb)? };
+        let work = Work { verb, batch, recipe: recipe.as_ref(), way: self.way(batch.action, verb)? };
         let mut seen = HashSet::new();
         let (valid, never): (Vec<&JobId>, Vec<&JobId>) = batch
             .ids
@@ -103,7 +109,10 @@ impl SqlStore {
         Ok(())
     }
 
-    fn way<'a>(&self, verb: &'a Verb) -> Result<Way<'a>> {
+    fn way<'a>(&self, action: Action, verb: &'a Verb) -> Result<Way<'a>> {
+        if action == Action::Archive {
+            return Ok(Way::Twin);
+        }
         let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
         match (&self.destination, &verb.into_table, &verb.command) {
             (Destination::Table(_), Some(table), _) => Ok(Way::Steps(&table.steps)),
@@ -132,13 +141,13 @@ impl SqlStore {
 
     async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         match work.way {
-            Way::Steps(steps) => self.move_rows(work, steps, ids, budget).await,
+            Way::Steps(_) | Way::Twin => self.move_rows(work, ids, budget).await,
             Way::Command(command) => self.hand_over(work, command, ids, budget).await,
         }
     }
 
     /// All within the database: lock, archive, steps, commit.
-    async fn move_rows(&self, work: &Work<'_>, steps: &[Step], ids: &[String], budget: &Budget) -> Attempt {
+    async fn move_rows(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut tx = self.engine.begin(budget).await?;
         let held = self.hold(&mut tx, work, ids).await;
         let held = match held {
@@ -152,7 +161,15 @@ impl SqlStore {
         if let Err(error) = self.keep(&mut tx, work, &held).await {
             return undo(tx, error.into()).await;
         }
-        if let Err(error) = self.run_witnessed(&mut tx, work, steps, &held.rows).await {
+        let statements = match work.way {
+            Way::Steps(steps) => Ok(self.fill_steps(work, steps, &held.rows)),
+            _ => self.twin_statements(&mut tx, work.batch, &held.rows).await,
+        };
+        let ran = match statements {
+            Ok(statements) => self.run_witnessed(&mut tx, work, &statements, &held.rows).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = ran {
             return undo(tx, error.into()).await;
         }
         if let Err(error) = record_done(&mut tx, work, &held.rows).await {
@@ -209,14 +226,16 @@ impl SqlStore {
 
     fn lock_statement(&self, work: &Work<'_>, ids: &[String]) -> Statement {
         let (layout, speech) = (&self.layout, self.layout.speech);
-        let fill = Fill { ids, ..Fill::of(layout, self.destination.table()) };
-        let mut columns = vec![speech.contract(&layout.key.raw, Kind::Text)];
-        columns.extend(work.recipe.iter().flat_map(|r| r.columns(layout)));
-        if work.verb.archive {
-            columns.push(speech.row_json(&layout.columns));
-        }
+        let fill = Fill { ids, ..self.fill(work.batch) };
         let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.table));
+        sql.push(&format!("SELECT {}", speech.contract(&layout.key.raw, Kind::Text)));
+        if let Some(recipe) = work.recipe {
+            recipe.push_columns(&mut sql, layout, &fill);
+        }
+        if work.verb.archive {
+            sql.push(", ").push(&speech.row_json(&layout.columns));
+        }
+        sql.push(&format!(" FROM {} AS t WHERE ", layout.table));
         push(&mut sql, "{ids} AND ", &fill);
         self.guard(&mut sql, work, &fill);
         sql.push(speech.lock_clause());
@@ -239,6 +258,10 @@ impl SqlStore {
         if let Some(word) = native {
             sql.push(" AND ");
             judge.native(sql, word);
+        }
+        if let Some(at) = work.batch.options.untouched_since() {
+            sql.push(" AND ");
+            judge.untouched(sql, at);
         }
     }
 
@@ -293,28 +316,44 @@ impl SqlStore {
         steps: &[Step],
         rows: &[BatchRow],
     ) -> Result<()> {
+        run_each(tx, &self.fill_steps(work, steps, rows), rows.len()).await
+    }
+
+    /// The steps that are for this batch, filled in.
+    fn fill_steps(&self, work: &Work<'_>, steps: &[Step], rows: &[BatchRow]) -> Vec<Filled> {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
-        for (i, step) in steps.iter().enumerate() {
-            let affected = tx.execute(&self.filled(work, step, rows, &ids)).await?;
-            if step.rows == Rows::Each && affected != rows.len() as u64 {
-                let message = format!("statement {} touched {affected} rows instead of {}", i + 1, rows.len());
-                return Err(StoreError::Refused { message, code: None });
-            }
-        }
-        Ok(())
+        let elsewhere = work.batch.options.to_queue.is_some();
+        let steps = steps.iter().filter(|step| step.to_queue.is_none_or(|only| only == elsewhere));
+        steps.map(|step| (self.filled(work, step, rows, &ids), step.rows)).collect()
     }
 
     pub(super) fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
-        let fill = Fill {
-            layout: &self.layout,
-            target: self.destination.table(),
-            ids,
-            batch: rows,
-            run: &work.batch.run,
-            run_after: work.batch.run_after,
-        };
-        expand(step.sql.get_ref(), &fill)
+        expand(step.sql.get_ref(), &Fill { ids, batch: rows, ..self.fill(work.batch) })
     }
+
+    /// What placeholders stand for in a batch, its rows aside.
+    fn fill<'a>(&'a self, batch: &'a Batch) -> Fill<'a> {
+        let usual = self.info.offers.attempts.first().copied();
+        Fill {
+            run: &batch.run,
+            run_after: batch.run_after,
+            to_queue: batch.options.to_queue.as_deref(),
+            once: batch.options.attempts.or(usual) == Some(Attempts::Once),
+            ..Fill::of(&self.layout, self.destination.table())
+        }
+    }
+}
+
+/// Runs statements over `rows` rows; one that touches another number of them is refused.
+pub(super) async fn run_each(tx: &mut Tx<'_>, statements: &[Filled], rows: usize) -> Result<()> {
+    for (i, (statement, must)) in statements.iter().enumerate() {
+        let affected = tx.execute(statement).await?;
+        if *must == Rows::Each && affected != rows as u64 {
+            let message = format!("statement {} touched {affected} rows instead of {rows}", i + 1);
+            return Err(StoreError::Refused { message, code: None });
+        }
+    }
+    Ok(())
 }
 
 /// Records a batch as done in its own transaction, where the record is in this database.

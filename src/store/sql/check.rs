@@ -4,6 +4,7 @@ use super::build::Sql;
 use super::dialect::{BatchRow, speech};
 use super::engine::{Engine, Statement};
 use super::layout::Layout;
+use super::message::push_expr;
 use super::open::Found;
 use super::steps::{Fill, expand, push};
 use crate::adapter::{Adapter, Field, Kind, Spec, Verb};
@@ -98,15 +99,20 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
         ("fields.backtrace", f.backtrace.as_ref()),
         ("fields.lineage", f.lineage.as_ref()),
     ];
-    all.into_iter().filter_map(|(what, field)| Some(field_piece(layout, what.to_owned(), field?))).collect()
+    all.into_iter().filter_map(|(what, field)| Some(field_piece(layout, what.to_owned(), field?, false))).collect()
 }
 
-fn field_piece(layout: &Layout, what: String, field: &Field) -> Piece {
+fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> Piece {
     let expr = layout.expr(field);
     let offset = field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start);
     let mut sql = Sql::new(layout.speech);
-    let out = layout.speech.contract(&expr.raw, expr.kind);
-    sql.push(&format!("SELECT {out} FROM {} AS t", layout.table));
+    sql.push("SELECT ");
+    match filled_in {
+        true => push_expr(&mut sql, layout, &expr, &Fill::of(layout, None)),
+        // Nobody fills placeholders in where lists are read.
+        false => drop(sql.push(&layout.speech.contract(&expr.raw, expr.kind))),
+    }
+    sql.push(&format!(" FROM {} AS t", layout.table));
     Piece { what, offset, statement: sql.done() }
 }
 
@@ -122,7 +128,7 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
     }
     if let Some(message) = &verb.message {
         for (name, field) in &message.values {
-            pieces.push(field_piece(layout, format!("verbs.{action}.message.values.{name}"), field));
+            pieces.push(field_piece(layout, format!("verbs.{action}.message.values.{name}"), field, true));
         }
     }
     let mut lists = vec![("steps", verb.steps.as_slice())];

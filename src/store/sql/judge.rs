@@ -197,6 +197,14 @@ impl<'a> Judge<'a> {
     }
 
     /// Writes whether a row is in a state.
+    /// Whether a job died and was last changed before an instant; one without such times has no age that counts.
+    pub(super) fn untouched(&self, sql: &mut Sql, since: Timestamp) {
+        let parts = [Part::At, Part::Touched].into_iter().filter_map(|p| self.layout.part(p));
+        let parts: Vec<&Expr> = parts.collect();
+        let before = Test::Time { from: None, to: Some(TimeBound::At(since)) };
+        sql.join(&parts, " AND ", |sql, expr| self.value(sql, expr, &before));
+    }
+
     pub(super) fn state(&self, sql: &mut Sql, state: State) {
         let Some(expr) = self.layout.part(Part::State) else {
             sql.push(if state == State::Dead { "1 = 1" } else { "1 = 0" });

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::build::Sql;
 use super::layout::{Expr, Layout};
 use super::row::Cells;
+use super::steps::{Fill, push};
 use crate::adapter::{Kind, Message};
 use crate::domain::json::{self, Template};
 use crate::domain::time::Timestamp;
@@ -37,12 +39,15 @@ impl Recipe {
         Ok(Self { template, names, values })
     }
 
-    /// The values as contract columns, in order.
-    pub(super) fn columns(&self, layout: &Layout) -> Vec<String> {
-        self.values.iter().map(|e| layout.speech.contract(&e.raw, e.kind)).collect()
+    /// Pushes the values as contract columns, in order, each behind a comma.
+    pub(super) fn push_columns(&self, sql: &mut Sql, layout: &Layout, fill: &Fill<'_>) {
+        for expr in &self.values {
+            sql.push(", ");
+            push_expr(sql, layout, expr, fill);
+        }
     }
 
-    /// Fills the template from the cells of [`Recipe::columns`]. The result is one line.
+    /// Fills the template from the cells of [`Recipe::push_columns`]. The result is one line.
     ///
     /// # Errors
     /// Why this job has no message: a stored value is not JSON.
@@ -61,6 +66,16 @@ impl Recipe {
         };
         let value = |name: &str| values.get(name).cloned().or_else(|| own(name)).map(Cow::Owned);
         Ok(self.template.render(value).map(|text| one_line(&text)).map_err(|e| e.to_string()))
+    }
+}
+
+/// Pushes an expression of an adapter as a contract column, its placeholders filled in.
+pub(super) fn push_expr(sql: &mut Sql, layout: &Layout, expr: &Expr, fill: &Fill<'_>) {
+    let column = layout.speech.contract(&expr.raw, expr.kind);
+    match expr.column {
+        // A column may have any name: what stands in braces there is no placeholder.
+        Some(_) => drop(sql.push(&column)),
+        None => push(sql, &column, fill),
     }
 }
 

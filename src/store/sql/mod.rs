@@ -3,6 +3,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `offers` | what an operator can ask of a replay |
 //! | `open` | which layouts a database holds, and a store over one of them |
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
@@ -10,6 +11,7 @@
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
+//! | `twin` | the table beside a dead-letter table that jobs are archived in |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
 
@@ -25,6 +27,7 @@ mod judge;
 mod layout;
 mod look;
 mod message;
+mod offers;
 mod open;
 mod pace;
 mod reads;
@@ -33,6 +36,7 @@ mod scan;
 mod stats;
 mod steps;
 pub mod target;
+mod twin;
 mod watch;
 mod witness;
 
@@ -48,7 +52,7 @@ pub use watch::Mark;
 
 use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
-    Result, Store, StoreInfo, Watermark,
+    Preparation, Result, Store, StoreInfo, Watermark,
 };
 use crate::domain::action::{Action, Fate};
 use crate::domain::facet::Facet;
@@ -136,6 +140,18 @@ impl Store for SqlStore {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>> {
         Box::pin(self.freeze_step(filter, cursor, budget))
+    }
+
+    fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
+        Box::pin(self.missing_twin(action, budget))
+    }
+
+    fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.make_twin(action, budget))
+    }
+
+    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        Box::pin(self.in_twin(run, ids, budget))
     }
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {

@@ -9,11 +9,12 @@ use super::dialect::speech;
 use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::layout::Layout;
 use super::message::Recipe;
+use super::offers::{defers, offers};
 use super::pace::Pace;
 use super::row::Cells;
 use super::target::Target;
 use super::watch::{Axis, Look};
-use crate::adapter::{Adapter, Column, Piece, Spec, Table, Verb, destination_misfits, fit, pieces};
+use crate::adapter::{Adapter, Column, Spec, Table, Verb, destination_misfits, fit};
 use crate::domain::action::Action;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
@@ -261,11 +262,15 @@ pub async fn open(
 
 fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Destination) -> StoreInfo {
     let verbs = &layout.spec.verbs;
-    let available = |verb: &Verb| match &found.unsafe_to_write {
+    let available = |action: Action, verb: &Verb| match &found.unsafe_to_write {
         Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason.clone()),
+        // Where it goes is ours to make.
+        None if action == Action::Archive && verb.disabled.is_none() => {
+            Availability::Ready { notes: verb.notes.clone() }
+        }
         _ => availability(verb, destination),
     };
-    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, available(verbs.get(a)?)))).collect();
+    let actions = Action::ALL.into_iter().filter_map(|a| Some((a, available(a, verbs.get(a)?)))).collect();
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -277,22 +282,12 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         sorts,
         actions,
         defers: defers(verbs.replay.as_ref(), destination),
+        offers: offers(layout, destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
         remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
     }
-}
-
-/// Whether the statements of a replay say when the job may run.
-fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
-    let steps = match (destination, verb) {
-        (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
-        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => &table.steps,
-        (_, Some(verb)) => &verb.steps,
-    };
-    let says_when = |piece: &Piece<'_>| matches!(piece, Piece::Hole("run_after" | "run_after_utc"));
-    steps.iter().any(|step| pieces(step.sql.get_ref()).iter().any(says_when))
 }
 
 /// Whether what is put back has a new id.

@@ -2,7 +2,7 @@
 
 use super::build::Sql;
 use super::dialect::BatchRow;
-use super::engine::Statement;
+use super::engine::{Bind, Statement};
 use super::layout::{Layout, Part};
 use super::row::contract;
 use crate::adapter::{Kind, Piece, pieces};
@@ -18,12 +18,14 @@ pub(super) struct Fill<'a> {
     pub(super) batch: &'a [BatchRow],
     pub(super) run: &'a str,
     pub(super) run_after: Option<Timestamp>,
+    pub(super) to_queue: Option<&'a str>,
+    pub(super) once: bool,
 }
 
 impl<'a> Fill<'a> {
     /// Nothing but the names of a layout.
     pub(super) fn of(layout: &'a Layout, target: Option<&'a str>) -> Self {
-        Self { layout, target, ids: &[], batch: &[], run: "", run_after: None }
+        Self { layout, target, ids: &[], batch: &[], run: "", run_after: None, to_queue: None, once: false }
     }
 }
 
@@ -53,6 +55,11 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
                 let place = sql.text(fill.run);
                 sql.push(&speech.cast(&place, Kind::Text));
             }
+            Piece::Hole("to_queue") => {
+                let place = sql.bind(Bind::Text(fill.to_queue.map(str::to_owned)));
+                sql.push(&speech.cast(&place, Kind::Text));
+            }
+            Piece::Hole("once") => drop(sql.push(if fill.once { "1 = 1" } else { "1 = 0" })),
             Piece::Hole(hole) => {
                 // `run_after` and `run_after_utc`: the file was validated, there are no others.
                 let instant = speech.instant_or_now(sql, fill.run_after, hole == "run_after");

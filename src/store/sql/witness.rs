@@ -4,13 +4,12 @@
 //! the batch notes its own before it commits, and an interrupted one is asked about later instead of guessed at.
 
 use super::SqlStore;
-use super::apply::Work;
+use super::apply::{Filled, Work, run_each};
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Tx;
 use super::row::Cells;
 use super::steps::{Fill, push};
-use crate::adapter::Step;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::{Budget, Ending, Result, StoreError};
@@ -21,12 +20,12 @@ impl SqlStore {
         &self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
-        steps: &[Step],
+        statements: &[Filled],
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
         let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
-            return self.run_steps(tx, work, steps, rows).await;
+            return run_each(tx, statements, rows.len()).await;
         };
         let mut sql = Sql::new(self.layout.speech);
         sql.push(&format!("SELECT {transaction}"));
@@ -35,7 +34,7 @@ impl SqlStore {
         };
         let name = Cells::new(row).text()?.unwrap_or_default();
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
-        let (noted, done) = tokio::join!(witness.note(&name, &ids), self.run_steps(tx, work, steps, rows));
+        let (noted, done) = tokio::join!(witness.note(&name, &ids), run_each(tx, statements, rows.len()));
         done?;
         noted.map_err(|e| StoreError::Input(format!("the transaction could not be noted: {e}")))
     }

@@ -107,6 +107,7 @@ impl Engine<'_> {
             ids: ids.to_vec(),
             standing: standing.clone(),
             run: self.run.id.0.clone(),
+            options: self.run.intent.options.clone(),
             run_after: self.due,
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: Some(self.archive.clone()),

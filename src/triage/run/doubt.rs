@@ -23,6 +23,9 @@ const VANISHED: &str = "in doubt: interrupted, and the row is gone since: replay
 /// A replay that leaves a job in the state that it had shows no effect.
 const SAME: &str = "in doubt: interrupted, and the job is retrying now as it was before: it may have been put back, and be \
                     running";
+/// A row that a purge removes, or that somebody removed.
+const REMOVED: &str =
+    "in doubt: interrupted, and the row is gone since: purged by this run, or removed by somebody else";
 const STILL_HELD: &str = "the interrupted transaction has not ended";
 
 impl Engine<'_> {
@@ -166,8 +169,11 @@ impl Engine<'_> {
     }
 
     async fn archived(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
-        if ids.is_empty() || self.run.intent.action != Action::Discard {
-            return Ok(Vec::new());
+        match self.run.intent.action {
+            _ if ids.is_empty() => return Ok(Vec::new()),
+            Action::Archive => return self.desk.store.kept(&self.run.id.0, ids, &self.budget).await,
+            Action::Discard => {}
+            _ => return Ok(Vec::new()),
         }
         let rows = self.ledger.archived(&self.run.id, ids).await.map_err(|e| StoreError::Input(e.to_string()))?;
         Ok(rows.into_iter().map(|(id, _)| id).collect())
@@ -206,7 +212,8 @@ impl Evidence {
             (Action::Replay, Some(State::Resolved | State::Retrying))
             | (Action::Ignore, Some(State::Ignored))
             | (Action::Reopen, Some(State::Dead)) => seen(id),
-            (Action::Discard, None) if self.archived.contains(&id) => seen(id),
+            (Action::Discard | Action::Archive, None) if self.archived.contains(&id) => seen(id),
+            (Action::Purge, None) => (id, JobResult::Failed(REMOVED.into())).into(),
             (Action::Replay, None) => match self.fates.get(&id) {
                 Some(Fate::Queued | Fate::Running | Fate::Succeeded | Fate::DeadAgain(_)) => seen(id),
                 Some(Fate::Gone | Fate::Unknown) | None => (id, JobResult::Failed(VANISHED.into())).into(),

@@ -60,6 +60,7 @@ async fn execute_held(
     let record = ledger.run(run).await?;
     check(desk, &record)?;
     let validator = validator(&options, ledger, &record)?;
+    prepare(desk, &record, &options).await?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
     let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
@@ -111,6 +112,9 @@ fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
             here: format!("{} ({})", desk.source, desk.store_name()),
         });
     }
+    if let Some(reason) = desk.store.info().refusal(intent.action, &intent.options) {
+        return Err(RunError::Disabled(reason));
+    }
     match desk.store.info().availability(intent.action) {
         Availability::Ready { .. } => Ok(()),
         Availability::Disabled(reason) => Err(RunError::Disabled(reason)),
@@ -139,6 +143,12 @@ fn validator(options: &RunOptions, ledger: &Ledger, run: &Run) -> Result<Option<
     }
     let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
     Ok(options.validate.clone().or_else(planned))
+}
+
+/// Makes what the action needs in the database, as its plan said.
+async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+    let budget = Budget::new(options.statement);
+    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
 }
 
 /// A number from 0 to 1 that nobody can foresee.
@@ -240,6 +250,7 @@ impl<'a> Engine<'a> {
         let outside = self.options.deliver.is_some() || self.validator.is_some();
         let mut size = match outside {
             true => BatchSize::fixed(most.min(DELIVERY)),
+            false if !self.options.adapts => BatchSize::fixed(most),
             false => BatchSize::adaptive(most),
         };
         let spread = spread.filter(|_| defers);

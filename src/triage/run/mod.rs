@@ -27,6 +27,8 @@ use crate::triage::validate::Validate;
 pub struct RunOptions {
     /// The most jobs of a batch, where the run's own pacing does not say less; the size adapts below it.
     pub batch: usize,
+    /// Whether the size adapts to what batches take; without, each has `batch` jobs, which is for measuring.
+    pub adapts: bool,
     /// Jobs a second at the most, in place of the rate that the run was planned with.
     pub rate: Option<f64>,
     /// Where replayed jobs go when the destination is outside the database.
@@ -45,6 +47,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             batch: 2_000,
+            adapts: true,
             rate: None,
             deliver: None,
             validate: None,

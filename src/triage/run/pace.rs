@@ -12,7 +12,9 @@ const FIRST: usize = 200;
 /// Jobs of the smallest batch: below it a transaction's own cost is nearly all there is, and says nothing of the jobs.
 const LEAST: usize = 20;
 /// What a batch should take: locks of the source's other writers wait no longer.
-const TARGET: Duration = Duration::from_millis(40);
+const TARGET: Duration = Duration::from_millis(50);
+/// What it may take where a transaction of any size takes long: smaller ones would only be more of them.
+const MOST: Duration = Duration::from_millis(200);
 /// How far back the rate looks.
 const WINDOW: Duration = Duration::from_secs(10);
 
@@ -22,18 +24,19 @@ pub(super) struct BatchSize {
     size: usize,
     max: usize,
     fixed: bool,
+    cost: Cost,
 }
 
 impl BatchSize {
     /// Adapts up to `max` jobs.
     pub(super) fn adaptive(max: usize) -> Self {
         let max = max.max(1);
-        Self { size: FIRST.min(max), max, fixed: false }
+        Self { size: FIRST.min(max), max, fixed: false, cost: Cost::default() }
     }
 
     /// Always `size` jobs: what a destination outside the database takes says nothing of the database.
     pub(super) fn fixed(size: usize) -> Self {
-        Self { size: size.max(1), max: size.max(1), fixed: true }
+        Self { size: size.max(1), max: size.max(1), fixed: true, cost: Cost::default() }
     }
 
     /// Jobs of the next batch.
@@ -47,8 +50,62 @@ impl BatchSize {
         if self.fixed || jobs < self.size {
             return;
         }
-        let factor = (TARGET.as_secs_f64() / elapsed.as_secs_f64().max(1e-6)).clamp(0.5, 2.0);
-        self.size = ((self.size as f64 * factor).round() as usize).clamp(LEAST.min(self.max), self.max);
+        self.cost.add(jobs as f64, elapsed.as_secs_f64().max(1e-6));
+        let now = self.size as f64;
+        let next = self.cost.best().clamp(now / 2.0, now * 2.0);
+        self.size = (next.round() as usize).clamp(LEAST.min(self.max), self.max);
+    }
+}
+
+/// What a transaction costs by itself and for each job, in seconds: a line through the latest batches, of which older
+/// ones count less and less.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    weight: f64,
+    jobs: f64,
+    squares: f64,
+    time: f64,
+    products: f64,
+    /// What a transaction costs by itself, when sizes last differed enough to tell.
+    own: f64,
+}
+
+impl Cost {
+    /// What is left of a batch's weight after the next one.
+    const FADE: f64 = 0.8;
+    /// A batch that took that many times as long as was to be expected says more about its moment than about its size.
+    const FREAK: f64 = 3.0;
+
+    fn add(&mut self, jobs: f64, time: f64) {
+        let expected = self.own + self.each() * jobs;
+        let time = if self.weight > 0.0 { time.min(expected * Self::FREAK) } else { time };
+        for sum in [&mut self.weight, &mut self.jobs, &mut self.squares, &mut self.time, &mut self.products] {
+            *sum *= Self::FADE;
+        }
+        self.weight += 1.0;
+        self.jobs += jobs;
+        self.squares += jobs * jobs;
+        self.time += time;
+        self.products += jobs * time;
+        let (mean, spread) = (self.jobs / self.weight, self.weight * self.squares - self.jobs * self.jobs);
+        if spread > (0.1 * mean * self.weight).powi(2) {
+            let slope = (self.weight * self.products - self.jobs * self.time) / spread;
+            self.own = (self.time - slope.max(0.0) * self.jobs) / self.weight;
+        }
+        // It cannot be less than nothing, nor more than a batch takes.
+        self.own = self.own.clamp(0.0, self.time / self.weight);
+    }
+
+    /// What a job costs.
+    fn each(&self) -> f64 {
+        if self.jobs > 0.0 { ((self.time - self.own * self.weight) / self.jobs).max(1e-9) } else { 1e-9 }
+    }
+
+    /// Jobs of a batch that takes what it should; more where most of that would be the transaction itself, as long as
+    /// that is no patience of others'.
+    fn best(&self) -> f64 {
+        let wanted = (3.0 * self.own).clamp(TARGET.as_secs_f64(), MOST.as_secs_f64());
+        ((wanted - self.own) / self.each()).max(0.0)
     }
 }
 
@@ -169,25 +226,50 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
+    /// The size after many batches, of which each takes `own` and `each` for every job, in microseconds.
+    fn settled(own: u64, each: u64, noise: impl Fn(u64) -> u64) -> usize {
+        let mut size = BatchSize::adaptive(10_000);
+        for n in 0..60 {
+            let took = own + each * size.get() as u64;
+            size.took(size.get(), Duration::from_micros(took * noise(n) / 100));
+        }
+        size.get()
+    }
+
     #[test]
     fn batches_grow_while_they_are_quick_and_shrink_when_they_are_slow() {
         let mut size = BatchSize::adaptive(1_000);
         assert_eq!(size.get(), 200);
         size.took(200, MS(5));
         assert_eq!(size.get(), 400);
-        size.took(400, MS(50));
-        assert_eq!(size.get(), 320);
-        size.took(320, MS(4_000));
-        assert_eq!(size.get(), 160);
-        for _ in 0..20 {
+        for _ in 0..30 {
             size.took(size.get(), MS(4_000));
         }
-        assert_eq!(size.get(), LEAST);
-        for _ in 0..20 {
+        assert_eq!(size.get(), LEAST, "nobody waits for a database that is ill");
+        for _ in 0..60 {
             size.took(size.get(), MS(0));
         }
         assert_eq!(size.get(), 1_000);
         assert_eq!(BatchSize::adaptive(5).get(), 5);
+    }
+
+    #[test]
+    fn a_batch_comes_to_take_what_it_should_whatever_its_parts_cost() {
+        for (own, each) in [(0, 100), (5_000, 80), (15_000, 300), (2_000, 20)] {
+            let took = own + each * settled(own, each, |_| 100) as u64;
+            assert!((45_000..=55_000).contains(&took), "{own} and {each} each: {took}");
+        }
+        // Now and then one takes five times as long, and all of them differ by a third.
+        let uneven = |n: u64| if n % 11 == 7 { 500 } else { 85 + n * 37 % 30 };
+        let took = 5_000 + 80 * settled(5_000, 80, uneven) as u64;
+        assert!((25_000..=75_000).contains(&took), "{took}");
+    }
+
+    #[test]
+    fn a_batch_is_not_made_so_small_that_nearly_all_of_it_is_the_transaction_itself() {
+        let size = settled(40_000, 200, |_| 100) as u64;
+        assert!((40_000 + 200 * size) > 3 * 36_000, "{size} jobs for a transaction that takes 40 ms by itself");
+        assert!((40_000 + 200 * size) <= 210_000, "{size}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::*;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, State};
+use crate::domain::options::{Attempts, Options};
 use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
@@ -433,6 +434,54 @@ async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.ledger.archived(&run, &[JobId::new("3")]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_interrupted_archive_is_done_where_the_row_stands_beside_with_this_run() {
+    let bench = Bench::new(6).await;
+    let run = bench.all(Action::Archive).await;
+    bench.fake.with(|data| data.faults.push_back(Fault::After(dropped())));
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    // Somebody else's removal is none of ours.
+    let bench = Bench::new(6).await;
+    let run = bench.all(Action::Archive).await;
+    bench.fake.with(|data| {
+        data.rows.remove(&3);
+        data.faults.push_back(Fault::Before(dropped()));
+    });
+    let tally = bench.execute(&run, small()).await.run.tally;
+    assert_eq!((tally.done, tally.skipped), (5, vec![("gone".to_owned(), 1)]));
+}
+
+#[tokio::test]
+async fn an_interrupted_purge_is_done_where_the_database_remembers_and_in_doubt_elsewhere() {
+    for remembers in [true, false] {
+        let bench = Bench::new(6).await;
+        let run = bench.all(Action::Purge).await;
+        bench.fake.with(|data| {
+            data.endings = remembers.then(Vec::new);
+            data.faults.push_back(Fault::After(dropped()));
+        });
+        let tally = bench.execute(&run, small()).await.run.tally;
+        assert_eq!((tally.done, tally.failed_total()), if remembers { (6, 0) } else { (0, 6) }, "{tally:?}");
+        assert!(tally.failed.iter().all(|(why, _)| why.exact().contains("purged by this run")), "{tally:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_store_does_not_offer_is_refused_before_anything_is_frozen() {
+    let bench = Bench::new(3).await;
+    for options in [
+        Options { to_queue: Some("low".into()), ..Options::default() },
+        Options { attempts: Some(Attempts::Once), ..Options::default() },
+    ] {
+        let scope = Scope::Filter(Filter::all());
+        let ask = Ask { options, ..Ask::new(scope, Action::Replay, Timestamp(1_795_144_329_000_000)) };
+        let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await;
+        assert!(matches!(plan, Err(PlanError::Disabled(_))), "{plan:?}");
+    }
+    assert!(bench.ledger.runs(9).await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{
-    Availability, Cell, Changes, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreError, StoreInfo,
+    Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreError, StoreInfo,
     Watermark,
 };
 use crate::triage::plan::{Confirm, Plan, Scope};
@@ -162,6 +162,7 @@ fn opened() -> Opened {
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
         defers: true,
+        offers: Offers::default(),
         renames: false,
         remembers: true,
         notation: Arc::default(),
@@ -204,6 +205,7 @@ fn plan(action: Action, count: u64, confirm: Confirm) -> Plan {
         sample: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        creates: None,
         options: Default::default(),
         confirm,
     }

@@ -20,25 +20,25 @@ use serde_json::Value;
 use crate::harness::TestDb;
 
 /// A user of the binary: folders of their own, an environment that says nothing, and no terminal.
-struct User {
+pub struct User {
     home: tempfile::TempDir,
     database_url: Option<String>,
 }
 
 /// How a command ended and what it printed.
-struct Ended {
-    code: i32,
-    out: String,
-    err: String,
+pub struct Ended {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
 }
 
 impl User {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { home: tempfile::tempdir().expect("a folder"), database_url: None }
     }
 
     /// A user whose environment names a database.
-    fn of(db: &TestDb) -> Self {
+    pub fn of(db: &TestDb) -> Self {
         Self { database_url: Some(db.url.clone()), ..Self::new() }
     }
 
@@ -47,7 +47,7 @@ impl User {
     }
 
     /// Writes the user's config.
-    fn configured(self, text: &str) -> Self {
+    pub fn configured(self, text: &str) -> Self {
         let folder = self.home().join("config/dlq-tui");
         std::fs::create_dir_all(&folder).expect("a folder");
         std::fs::write(folder.join("config.toml"), text).expect("a file");
@@ -71,12 +71,12 @@ impl User {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Ended {
+    pub fn run(&self, args: &[&str]) -> Ended {
         Ended::from(self.command(args).output().expect("the binary starts"))
     }
 
     /// What a command prints as JSON; it must end well.
-    fn json(&self, args: &[&str]) -> Value {
+    pub fn json(&self, args: &[&str]) -> Value {
         let ended = self.run(args);
         assert_eq!(ended.code, 0, "{args:?}: {}", ended.err);
         serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.out))
@@ -93,7 +93,7 @@ impl From<Output> for Ended {
 impl Ended {
     /// Asserts the code; returns standard error for a look at what was said.
     #[track_caller]
-    fn with(&self, code: i32) -> &str {
+    pub fn with(&self, code: i32) -> &str {
         assert_eq!(self.code, code, "out: {}\nerr: {}", self.out, self.err);
         &self.err
     }

@@ -174,6 +174,26 @@ pub(super) trait Speech: Sync {
     /// that has no transactions; in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
+    /// Columns of tables of one schema: `table, column, definition`, with everything that tells what a value may be;
+    /// in order of position.
+    fn definitions(&self, schema: &str, tables: &[String]) -> Statement;
+
+    /// Makes a column of a table what `definition` says; `None` where a column stays what it is.
+    fn redefine(&self, table: &str, column: &str, definition: &str) -> Option<String> {
+        Some(format!("ALTER TABLE {table} ALTER COLUMN {column} TYPE {definition}"))
+    }
+
+    /// Deletes from a table that is known as `t`; what follows is ` WHERE …`.
+    fn delete_from(&self, table: &str) -> String {
+        format!("DELETE FROM {table} AS t")
+    }
+
+    /// How long the name of a table may be.
+    fn longest_name(&self) -> NameLimit;
+
+    /// The types of an instant and of a short text in ASCII, and what follows the columns of a new table.
+    fn new_table(&self) -> NewTable;
+
     /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
     /// value of the row whose first is NULL. `None` where the database keeps none that we can read.
     fn statistics(&self, _place: Place<'_>, _columns: &[&str]) -> Option<Statement> {
@@ -184,6 +204,22 @@ pub(super) trait Speech: Sync {
     fn explain(&self, sql: &str) -> String {
         format!("EXPLAIN {sql}")
     }
+}
+
+/// How long a name may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NameLimit {
+    Bytes(usize),
+    Characters(usize),
+    None,
+}
+
+/// What a table is made of, beside the columns that it takes over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewTable {
+    pub(super) instant: &'static str,
+    pub(super) word: &'static str,
+    pub(super) after: &'static str,
 }
 
 /// What a window is made of.

@@ -2,7 +2,7 @@
 //! as bytes, beside a comparison that an index serves.
 
 use super::postgres::epoch;
-use super::{BatchRow, Speech, WindowShape, like, literal, order_by};
+use super::{BatchRow, NameLimit, NewTable, Speech, WindowShape, like, literal, order_by};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -240,6 +240,36 @@ impl Speech for Mysql {
         });
         sql.push(") ORDER BY c.table_name, c.ordinal_position");
         sql.done()
+    }
+
+    fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Mysql);
+        sql.push(
+            "SELECT c.table_name, c.column_name, CONCAT(c.column_type, \
+             CASE WHEN c.collation_name IS NULL THEN '' ELSE CONCAT(' COLLATE ', c.collation_name) END) \
+             FROM information_schema.columns AS c WHERE c.table_schema = ",
+        );
+        sql.push_text(schema).push(" AND c.table_name IN (").join(tables, ", ", |sql, t| {
+            sql.push_text(t);
+        });
+        sql.push(") ORDER BY c.table_name, c.ordinal_position");
+        sql.done()
+    }
+
+    fn redefine(&self, table: &str, column: &str, definition: &str) -> Option<String> {
+        Some(format!("ALTER TABLE {table} MODIFY COLUMN {column} {definition} NULL"))
+    }
+
+    fn delete_from(&self, table: &str) -> String {
+        format!("DELETE t FROM {table} AS t")
+    }
+
+    fn longest_name(&self) -> NameLimit {
+        NameLimit::Characters(64)
+    }
+
+    fn new_table(&self) -> NewTable {
+        NewTable { instant: "datetime(6)", word: "varchar(64) CHARACTER SET ascii", after: " ENGINE = InnoDB" }
     }
 }
 

@@ -1,6 +1,6 @@
 //! PostgreSQL's text.
 
-use super::{BatchRow, Place, Speech, WindowShape, like, literal};
+use super::{BatchRow, NameLimit, NewTable, Place, Speech, WindowShape, like, literal};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -246,6 +246,33 @@ impl Speech for Postgres {
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!("{place}::text[]) ORDER BY n.nspname <> 'public', 1, 2, a.attnum"));
         sql.done()
+    }
+
+    fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Postgres);
+        sql.push(
+            "SELECT c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod)::text || \
+             CASE WHEN a.attcollation <> y.typcollation \
+             THEN ' COLLATE ' || quote_ident(s.nspname) || '.' || quote_ident(l.collname) ELSE '' END \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid \
+             LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation \
+             LEFT JOIN pg_catalog.pg_namespace s ON s.oid = l.collnamespace WHERE n.nspname = ",
+        );
+        let place = sql.text(schema);
+        sql.push(&format!("{place}::text AND c.relname = ANY("));
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!("{place}::text[]) ORDER BY 1, a.attnum"));
+        sql.done()
+    }
+
+    fn longest_name(&self) -> NameLimit {
+        NameLimit::Bytes(63)
+    }
+
+    fn new_table(&self) -> NewTable {
+        NewTable { instant: "timestamptz", word: "text", after: "" }
     }
 
     fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {

@@ -2,7 +2,7 @@
 //! whole numbers.
 
 use super::postgres::epoch;
-use super::{BatchRow, Speech, WindowShape, literal};
+use super::{BatchRow, NameLimit, NewTable, Speech, WindowShape, literal};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -198,6 +198,31 @@ impl Speech for Sqlite {
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
         sql.done()
+    }
+
+    fn definitions(&self, _schema: &str, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Sqlite);
+        // A column of a strict table may hold anything; elsewhere that type would turn text into numbers.
+        sql.push(
+            "SELECT m.name, c.name, CASE WHEN upper(c.type) = 'ANY' THEN '' ELSE c.type END \
+             FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
+             WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
+        );
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
+        sql.done()
+    }
+
+    fn redefine(&self, _table: &str, _column: &str, _definition: &str) -> Option<String> {
+        None
+    }
+
+    fn longest_name(&self) -> NameLimit {
+        NameLimit::None
+    }
+
+    fn new_table(&self) -> NewTable {
+        NewTable { instant: "text", word: "text", after: "" }
     }
 
     fn explain(&self, sql: &str) -> String {

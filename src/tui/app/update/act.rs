@@ -16,7 +16,7 @@ use crate::triage::progress::RunProgress;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
-use crate::tui::keys::{Chord, Command, Place};
+use crate::tui::keys::{Chord, Command};
 
 /// Keys that were typed before a dialog could be read do not confirm it.
 const READ_FIRST: Duration = Duration::from_millis(400);
@@ -34,21 +34,12 @@ pub fn begin(model: &mut Model, action: Action, reason: Option<String>, now: Tim
 
 /// Freezes everything that the filter selects.
 pub fn begin_all(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
-    if let Some(sentence) = super::refusal(model, Place::List, command_of(action)) {
+    if let Some(sentence) = super::command::refusal_of(model, action) {
         model.complain(sentence, now);
         return Vec::new();
     }
     let scope = Scope::Filter(model.filter.written.clone());
     freeze(model, action, scope, reason)
-}
-
-fn command_of(action: Action) -> Command {
-    match action {
-        Action::Replay => Command::Replay,
-        Action::Ignore => Command::Ignore,
-        Action::Reopen => Command::Reopen,
-        Action::Discard => Command::Discard,
-    }
 }
 
 fn freeze(model: &mut Model, action: Action, scope: Scope, reason: Option<String>) -> Vec<Effect> {

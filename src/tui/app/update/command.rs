@@ -20,20 +20,25 @@ fn action_of(command: Command) -> Option<Action> {
     }
 }
 
+/// Why an action cannot be begun now, whichever key or word asks for it.
+pub fn refusal_of(model: &Model, action: Action) -> Option<String> {
+    let Some(opened) = &model.source.opened else { return Some("not connected yet".into()) };
+    if let Availability::Disabled(reason) = opened.info.availability(action) {
+        return Some(reason);
+    }
+    if model.runner.going.is_some() {
+        return Some(format!("a run is going: {} shows it", model.key(Command::Runs)));
+    }
+    if model.live.is_stale() {
+        return Some("not connected: nothing can be written".into());
+    }
+    None
+}
+
 /// Why a command cannot be used here and now.
 pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> {
     if let Some(action) = action_of(command) {
-        let Some(opened) = &model.source.opened else { return Some("not connected yet".into()) };
-        if let Availability::Disabled(reason) = opened.info.availability(action) {
-            return Some(reason);
-        }
-        if model.runner.going.is_some() {
-            return Some(format!("a run is going: {} shows it", model.key(Command::Runs)));
-        }
-        if model.live.is_stale() {
-            return Some("not connected: nothing can be written".into());
-        }
-        return None;
+        return refusal_of(model, action);
     }
     match command {
         Command::Sort if place == Place::List || place == Place::Histogram => {

@@ -88,6 +88,13 @@ static WORDS: &[Word] = &[
         |m, rest, now| verb(m, Action::Discard, rest, now),
     ),
     word(
+        "archive",
+        "[all] [REASON]",
+        "Archives: moved whole into a table beside their own.",
+        all_values,
+        |m, rest, now| verb(m, Action::Archive, rest, now),
+    ),
+    word(
         "baseline",
         "",
         "Makes the present bars the baseline: later ones are marked `new`.",
@@ -179,9 +186,7 @@ fn verb(model: &mut Model, action: Action, rest: &str, now: Timestamp) -> Outcom
     if all {
         return Ok(act::begin_all(model, action, reason, now));
     }
-    let command = [Command::Replay, Command::Ignore, Command::Reopen, Command::Discard]
-        [Action::ALL.iter().position(|a| *a == action).unwrap_or(0)];
-    match command::refusal(model, model.place(), command) {
+    match command::refusal_of(model, action) {
         Some(sentence) => Err(sentence),
         None => Ok(act::begin(model, action, reason, now)),
     }

@@ -22,6 +22,7 @@ use ratatui::layout::Rect;
 use super::digits;
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
+use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::tui::app::model::{Model, PlanDialog};
@@ -51,7 +52,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Ti
     let lines = lines(model, &dialog.plan, text, tall, canvas.look, now);
     let height = (lines.len() + usize::from(ASK) + 2).min(usize::from(screen.height));
     let area = panel::centred(screen, width, height);
-    let role = if dialog.plan.action == Action::Discard { Role::Danger } else { Role::Strong };
+    let role = if matches!(dialog.plan.action, Action::Discard | Action::Purge) { Role::Danger } else { Role::Strong };
     let mut inside = panel::frame(canvas, area, title(dialog.plan.action), role);
     let ask = inside.height.min(ASK);
     inside.height -= ask;
@@ -67,6 +68,8 @@ fn title(action: Action) -> &'static str {
         Action::Ignore => "Ignore: out of sight, reversible",
         Action::Reopen => "Reopen: back among the dead",
         Action::Discard => "Discard: kept whole in the ledger, then deleted",
+        Action::Archive => "Archive: moved whole into a table beside",
+        Action::Purge => "Purge: deleted for good",
     }
 }
 
@@ -83,7 +86,13 @@ fn lines<'p>(
     for warning in &plan.warnings {
         lines.extend(sentence(Role::Danger, "! ", warning, width, look));
     }
+    if let Some(made) = &plan.creates {
+        lines.extend(sentence(Role::Danger, "! ", &format!("creates {}", Clean::line(&made.creates)), width, look));
+    }
     lines.extend(cohort(plan, width, look, now));
+    if !plan.options.is_plain() {
+        lines.extend(sentence(Role::Text, "options ", &plan.options.to_string(), width, look));
+    }
     for note in &plan.notes {
         lines.extend(sentence(Role::Warning, "note    ", note, width, look));
     }

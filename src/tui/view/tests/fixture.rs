@@ -13,7 +13,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
-use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Page, Position, SortKey, StoreInfo};
+use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreInfo};
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::{FilterState, Focus, Link, Marks, Model, Side, Source, Stale};
@@ -126,6 +126,7 @@ fn opened() -> Opened {
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions,
         defers: true,
+        offers: Offers::default(),
         renames: false,
         remembers: true,
         notation: Arc::default(),
@@ -291,6 +292,7 @@ pub fn plan(confirm: Confirm) -> Plan {
         sample: (0..5).map(|n| row(n, &NIGHT[n], 4 + n as u64 * 70)).collect(),
         warnings: vec!["12 of them were replayed before".into()],
         notes: vec!["A new ActiveJob with executions 0 is put into jobs; the dead row becomes resolved.".into()],
+        creates: None,
         options: Default::default(),
         confirm,
     }

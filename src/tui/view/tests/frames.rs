@@ -4,8 +4,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::fixture::{self, NOW};
 use super::{SIZES, frame};
+use crate::domain::action::Action;
 use crate::domain::filter::Filter;
+use crate::domain::pacing::Pacing;
 use crate::ledger::RunId;
+use crate::store::Preparation;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
@@ -76,6 +79,20 @@ fn where_there_is_nothing_the_next_step_is_said() {
 fn a_plan_shows_number_place_split_and_what_confirms() {
     golden("plan_number", |size| plan(size, Confirm::TypeCount));
     golden("plan_yes", |size| plan(size, Confirm::Yes));
+}
+
+#[test]
+fn a_plan_says_what_is_created_for_it_and_what_was_asked_for() {
+    golden("plan_archive", |size| {
+        let mut model = plan(size, Confirm::Yes);
+        if let Overlay::Plan(dialog) = &mut model.overlay {
+            let creates = "public.dead_letter_jobs_archive".to_owned();
+            dialog.plan.creates = Some(Preparation { creates, ddl: String::new() });
+            dialog.plan.action = Action::Archive;
+            dialog.plan.options = Pacing { rate: Some(200.0), ..Pacing::default() }.into();
+        }
+        model
+    });
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! What an operator can ask of a replay, by what the adapter's texts ask for.
+
+use super::layout::{Layout, Part};
+use super::open::Destination;
+use crate::adapter::{Piece, Step, Verb, pieces};
+use crate::domain::job::State;
+use crate::domain::options::Attempts;
+use crate::store::Offers;
+
+/// Whether the statements of a replay say when the job may run.
+pub(super) fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
+    let steps = match (destination, verb) {
+        (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
+        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => &table.steps,
+        (_, Some(verb)) => &verb.steps,
+    };
+    steps.iter().any(|step| asks(step.sql.get_ref(), &["run_after", "run_after_utc"]))
+}
+
+/// Whether a text of an adapter has one of these placeholders.
+fn asks(text: &str, holes: &[&str]) -> bool {
+    pieces(text).iter().any(|piece| matches!(piece, Piece::Hole(hole) if holes.contains(hole)))
+}
+
+/// What can be asked for beside verb and jobs: what the texts of the replay that this destination gets ask for.
+pub(super) fn offers(layout: &Layout, destination: &Destination) -> Offers {
+    let replay = layout.spec.verbs.replay.as_ref().filter(|verb| verb.disabled.is_none());
+    let (steps, message): (&[Step], bool) = match (destination, replay) {
+        (_, None) => (&[], false),
+        (Destination::Command, Some(Verb { command: Some(_), .. })) => (&[], true),
+        (Destination::Table(_), Some(Verb { into_table: Some(table), .. })) => (&table.steps, true),
+        (_, Some(verb)) => (&verb.steps, false),
+    };
+    let values = replay.and_then(|verb| verb.message.as_ref()).filter(|_| message).map(|m| m.values.values());
+    let values = values.into_iter().flatten().filter_map(|field| field.sql.as_ref());
+    let texts: Vec<&str> =
+        steps.iter().map(|step| &step.sql).chain(values).map(|text| text.get_ref().as_str()).collect();
+    let any = |hole: &str| texts.iter().any(|text| asks(text, &[hole]));
+    let usual = replay.and_then(|verb| verb.attempts).unwrap_or(Attempts::Reset);
+    let mut attempts = if any("once") { Attempts::ALL.to_vec() } else { Vec::new() };
+    attempts.sort_by_key(|choice| *choice != usual);
+    let has = |state: &State| match layout.part(Part::State) {
+        Some(_) => *state == State::Retrying || !layout.words(*state).is_empty(),
+        None => *state == State::Dead,
+    };
+    Offers {
+        to_queue: any("to_queue"),
+        attempts,
+        states: State::ALL.into_iter().filter(has).collect(),
+        touched: layout.part(Part::Touched).is_some(),
+    }
+}
