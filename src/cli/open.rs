@@ -286,6 +286,7 @@ impl Opened {
             message: detail.message.map(|m| self.prose(m)),
             arguments: detail.arguments.map(|a| self.payload(a)),
             backtrace: detail.backtrace.map(|b| self.payload(b)),
+            // Of a layout without ids of its own it is the payload.
             lineage: detail.lineage.map(|l| self.payload(l)),
             metadata: detail.metadata.into_iter().map(metadata).collect(),
             row: self.masked(detail.row),

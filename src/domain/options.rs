@@ -48,9 +48,6 @@ pub struct Options {
     /// How fast.
     #[serde(flatten)]
     pub pacing: Pacing,
-    /// What judges jobs before they are replayed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validate: Option<Validator>,
     /// The queue that replayed jobs go to, in place of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_queue: Option<String>,
@@ -63,6 +60,9 @@ pub struct Options {
     /// The instant that this meant when the run was frozen, in microseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untouched_since_us: Option<i64>,
+    /// What judges jobs before they are replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate: Option<Validator>,
 }
 
 impl Options {
@@ -97,7 +97,6 @@ impl fmt::Display for Options {
         if !self.pacing.is_free() {
             wishes.push(self.pacing.to_string());
         }
-        wishes.extend(self.validate.as_ref().map(Validator::to_string));
         if let Some(queue) = &self.to_queue {
             wishes.push(format!("to the queue {}", Clean::line(queue)));
         }
@@ -106,6 +105,7 @@ impl fmt::Display for Options {
             Attempts::Once => "one more try".to_owned(),
         }));
         wishes.extend(self.older_than.map(|span| format!("older than {}", exact_span(Duration::from_secs(span)))));
+        wishes.extend(self.validate.as_ref().map(Validator::to_string));
         f.write_str(&wishes.join(", "))
     }
 }

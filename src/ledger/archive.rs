@@ -55,7 +55,7 @@ impl Ledger {
     pub async fn archived(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(JobId, String)>> {
         let rows = self.home.fetch(
             "SELECT job_id, {row} FROM {archive} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) \
-             AND job_id IN (SELECT value FROM {asked ?2})",
+             AND job_id {among ?2}",
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],
         );
         let pair = |row| {

@@ -149,7 +149,7 @@ impl Ledger {
     pub async fn frozen_standings(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Standing, Vec<JobId>)>> {
         let rows = self.home.fetch(
             "SELECT job_id, state, native FROM {run_jobs} {by_job} WHERE batch IS NOT NULL \
-             AND job_id IN (SELECT value FROM {asked ?2}) AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
+             AND outcome IS NULL AND job_id {among ?2} AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],
         );
         let mut standings: HashMap<String, Standing> = HashMap::new();

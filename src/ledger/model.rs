@@ -173,6 +173,14 @@ pub struct Run {
     pub tally: Tally,
 }
 
+impl Run {
+    /// Whether the run is of this store. What a source records itself is of that source, whatever each of its operators
+    /// calls it.
+    pub fn is_of(&self, source: &str, store: &str) -> bool {
+        (self.place == Place::Source || self.intent.source == source) && self.intent.store == store
+    }
+}
+
 /// One thing that the ledger knows of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryEntry {

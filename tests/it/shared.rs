@@ -18,7 +18,8 @@ use dlq_tui::store::sql::engine::{Engine, EngineOptions, Statement};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::{Frozen, StoreError};
 use dlq_tui::triage::Desk;
-use dlq_tui::triage::run::{Receipt, RunControl, RunError, execute, resume};
+use dlq_tui::triage::deliver::CommandDestination;
+use dlq_tui::triage::run::{Receipt, RunControl, RunError, RunOptions, execute, resume};
 
 use crate::fixtures::Layout;
 use crate::harness::process::signal;
@@ -196,6 +197,23 @@ async fn one_client_holds_a_run_until_its_lease_ends() {
 }
 
 #[tokio::test]
+async fn a_client_that_waits_keeps_its_hold() {
+    let db = harness::sqlite("shared_beat").await;
+    install(&db).await;
+    let (mine, theirs) = (Ledger::shared(connect(&db.url).await), Ledger::shared(connect(&db.url).await));
+    let run = mine.create_run(&intent()).await.expect("a run");
+    let hold = mine.hold(&run).await.expect("a hold");
+    expire(&db).await.expect("no lease");
+    let renewed = async {
+        while !theirs.is_held(&run).await.expect("an answer") {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), renewed).await.expect("it is renewed by itself");
+    hold.release().await;
+}
+
+#[tokio::test]
 async fn a_receipt_is_what_the_tables_of_ledger_and_jobs_say() {
     for layout in MOVING {
         for db in every_engine("shared_receipt").await {
@@ -353,6 +371,63 @@ async fn a_client_that_was_suspended_beyond_its_lease_never_acts_again() {
         theirs.release().await;
         let receipt = go_on(&desk, &ledger, &run).await.expect("a receipt");
         assert!(receipt.is_complete(), "{told}: {receipt:?}");
+        assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_accepts_is_recorded_with_the_mark_on_its_row() {
+    for db in every_engine("shared_command").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 60).await;
+        install(&db).await;
+        let before = dead(&db, layout).await;
+        let engine = connect(&db.url).await;
+        let ledger = Ledger::shared(Arc::clone(&engine));
+        let desk = desk_on(engine, layout.table(), ReplayDestination::Command).await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        // Takes five jobs, and refuses the others.
+        let script = r#"n=0; while IFS= read -r line; do id=${line#*\"id\":\"}; id=${id%%\"*}; n=$((n+1));
+            [ $n -le 5 ] && echo "{\"id\":\"$id\",\"ok\":true}" ||
+            echo "{\"id\":\"$id\",\"ok\":false,\"error\":\"no queue\"}"; done"#;
+        let argv = ["/bin/sh", "-c", script].map(str::to_owned).into();
+        let deliver = Arc::new(CommandDestination { argv, timeout: Duration::from_secs(30) });
+        let options = RunOptions { deliver: Some(deliver), batch: 200, ..options() };
+        let receipt = execute(&desk, &ledger, &run, options, &RunControl::new(), &progress()).await.expect("a receipt");
+        let told = format!("{:?}: {receipt:?}", db.engine);
+        assert_eq!((receipt.run.tally.done, receipt.run.tally.failed_total()), (5, before - 5), "{told}");
+        assert_eq!(dead(&db, layout).await, before - 5, "{told}");
+        assert_eq!(db.count(&format!("{} where outcome = 'done'", table(&db, "run_jobs"))).await, 5, "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_restarts_in_the_middle_of_a_run_costs_no_job() {
+    for server in [harness::private_postgres(), harness::private_mariadb()].into_iter().flatten() {
+        let db = server.database("shared_restart").await;
+        let layout = Layout::JobsDlq;
+        layout.seed(&db, 3_000).await;
+        install(&db).await;
+        let before = dead(&db, layout).await;
+        let (desk, ledger) = operator(&db.url, layout).await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        let (told, mut seen) = tokio::sync::watch::channel(progress().borrow().clone());
+        let control = RunControl::new();
+        let work = execute(&desk, &ledger, &run, options(), &control, &told);
+        let disturb = async {
+            seen.wait_for(|progress| progress.tally.done > 200).await.expect("progress");
+            tokio::task::block_in_place(|| {
+                server.stop();
+                server.start();
+            });
+        };
+        let (receipt, ()) = tokio::join!(work, disturb);
+        let mut receipt = receipt.expect("a receipt");
+        while receipt.run.state != RunState::Finished {
+            receipt = go_on(&desk, &ledger, &run).await.expect("a receipt");
+        }
+        let told = format!("{:?}: {receipt:?}", db.engine);
+        assert!(receipt.is_complete(), "{told}");
         assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
     }
 }

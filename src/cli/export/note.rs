@@ -105,13 +105,14 @@ fn block(out: &mut impl Write, text: &str) -> Result<()> {
 
 async fn runs(out: &mut impl Write, opened: &Opened) -> Result<()> {
     let ledger = opened.ledger().await?;
-    let here = |run: &Run| run.intent.source == opened.desk.source && run.intent.store == opened.desk.store_name();
+    let here = |run: &Run| run.is_of(&opened.desk.source, &opened.desk.store_name());
     let acted = |run: &Run| matches!(run.state, RunState::Running | RunState::Stopped | RunState::Finished);
     let runs: Vec<Run> = ledger.runs(RUNS).await?.into_iter().filter(|run| here(run) && acted(run)).collect();
     if runs.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n## What was done from here\n")?;
+    let from = if ledger.is_shared() { "" } else { " from here" };
+    writeln!(out, "\n## What was done{from}\n")?;
     writeln!(
         out,
         "| run | when | verb | planned | done | by | filter | reason |\n|---|---|---|---:|---:|---|---|---|"

@@ -21,6 +21,7 @@ pub(super) const TEXT: Text = Text {
             "JSON_TABLE(@, '$[*]' COLUMNS (value VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$')) \
              AS asked",
         ),
+        ("among", "IN (SELECT value FROM {asked @})"),
         (
             "told",
             "JSON_TABLE(@, '$[*]' COLUMNS (nth FOR ORDINALITY, \

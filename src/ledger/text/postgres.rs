@@ -15,6 +15,7 @@ pub(super) const TEXT: Text = Text {
         ("join", "JOIN"),
         ("materialized", "MATERIALIZED"),
         ("asked", "unnest(@::text[]) AS asked(value)"),
+        ("among", "= ANY(@::text[])"),
         (
             "told",
             "(SELECT nth, value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2, value ->> 3 AS c3, value ->> 4 AS c4, \
@@ -44,7 +45,7 @@ pub(super) const TEXT: Text = Text {
         (
             "record_done",
             "UPDATE {run_jobs} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \
-             AND job_id IN (SELECT value FROM {asked ?3}) \
+             AND job_id {among ?3} \
              AND EXISTS (SELECT 1 FROM {runs} WHERE seq = ?1 AND holder = ?2)",
         ),
     ],

@@ -16,6 +16,7 @@ pub(super) const TEXT: Text = Text {
         ("join", "CROSS JOIN"),
         ("materialized", "MATERIALIZED"),
         ("asked", "json_each(@) AS asked"),
+        ("among", "IN (SELECT value FROM {asked @})"),
         (
             "told",
             "(SELECT key + 1 AS nth, value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2, value ->> 3 AS c3, \
@@ -40,7 +41,7 @@ pub(super) const TEXT: Text = Text {
         (
             "record_done",
             "UPDATE {run_jobs} {by_job} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \
-             AND job_id IN (SELECT value FROM {asked ?3}) \
+             AND job_id {among ?3} \
              AND EXISTS (SELECT 1 FROM {runs} WHERE seq = ?1 AND holder = ?2)",
         ),
     ],

@@ -14,7 +14,7 @@ use crate::domain::action::{Action, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Place, Run, RunId, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
 use crate::store::{Archive, Availability, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
@@ -103,9 +103,7 @@ const STOPPED: &str = "stopped by the operator";
 
 fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
     let intent = &run.intent;
-    // What the source itself records is of this source, whatever the operator who planned it calls it.
-    let is_here = run.place == Place::Source || intent.source == desk.source;
-    if !is_here || intent.store != desk.store_name() {
+    if !run.is_of(&desk.source, &desk.store_name()) {
         return Err(RunError::OtherStore {
             run: run.id.0.clone(),
             planned: format!("{} ({})", intent.source, intent.store),
@@ -119,6 +117,12 @@ fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
         Availability::Ready { .. } => Ok(()),
         Availability::Disabled(reason) => Err(RunError::Disabled(reason)),
     }
+}
+
+/// Makes what the action needs in the database, as its plan said.
+async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+    let budget = Budget::new(options.statement);
+    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
 }
 
 /// What judges the jobs of a run before they are replayed: other verbs are not judged.
@@ -143,12 +147,6 @@ fn validator(options: &RunOptions, ledger: &Ledger, run: &Run) -> Result<Option<
     }
     let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
     Ok(options.validate.clone().or_else(planned))
-}
-
-/// Makes what the action needs in the database, as its plan said.
-async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
-    let budget = Budget::new(options.statement);
-    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
 }
 
 /// A number from 0 to 1 that nobody can foresee.
