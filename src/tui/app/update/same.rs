@@ -77,6 +77,8 @@ fn words_of(model: &Model, plan: &Plan) -> Vec<String> {
     words.extend(pacing.rate.into_iter().flat_map(|rate| ["--rate".to_owned(), format!("{rate}/s")]));
     words.extend(pacing.spread.into_iter().flat_map(|span| ["--spread".to_owned(), format!("{span}s")]));
     words.extend(pacing.batch.into_iter().flat_map(|batch| ["--batch".to_owned(), batch.to_string()]));
+    words.extend(plan.options.to_queue.iter().flat_map(|queue| ["--to-queue".to_owned(), queue.clone()]));
+    words.extend(plan.options.attempts.into_iter().flat_map(|kept| ["--attempts".to_owned(), kept.word().to_owned()]));
     if let Some(validate) = &plan.options.validate {
         words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
     }

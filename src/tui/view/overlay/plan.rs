@@ -167,9 +167,6 @@ fn cohort<'p>(plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phr
         };
         lines.extend(sentence(Role::Text, "died    ", &text, width, look));
     }
-    if !plan.options.is_plain() {
-        lines.extend(sentence(Role::Text, "options ", &plan.options.to_string(), width, look));
-    }
     lines.extend(sentence(Role::Dim, "frozen  ", "jobs that die from now on are not among them", width, look));
     lines
 }
