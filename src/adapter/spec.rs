@@ -343,6 +343,16 @@ pub enum Keep {
     Columns(Vec<String>),
 }
 
+impl Keep {
+    /// Whether nothing is kept.
+    pub fn is_nothing(&self) -> bool {
+        match self {
+            Keep::Whole(whole) => !whole,
+            Keep::Columns(columns) => columns.is_empty(),
+        }
+    }
+}
+
 impl Default for Keep {
     fn default() -> Self {
         Keep::Whole(false)

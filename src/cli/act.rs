@@ -132,6 +132,7 @@ fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
         ("--to-queue", args.to_queue.is_some()),
         ("--attempts", args.attempts.is_some()),
         ("--validate", args.validate.is_some()),
+        ("--keep", args.keep),
     ];
     if let Some((option, _)) = only.iter().find(|(_, given)| *given && action != Action::Replay) {
         return Err(Fault::usage(format!("{option} is for replay: no other verb makes a job run")).into());
@@ -151,6 +152,7 @@ fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
         attempts: args.attempts,
         validate,
         no_archive: args.no_archive,
+        keep: args.keep,
         ..pacing.into()
     })
 }

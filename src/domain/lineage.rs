@@ -8,10 +8,11 @@ use super::job::JobId;
 /// Characters of a lineage that are kept as they are; a longer one (a whole payload) is kept as its hash.
 const WHOLE: usize = 64;
 
-/// The form in which a lineage is kept and compared: short ones as they are, the others as a hash of 64 hexadecimal
-/// digits.
+/// The form in which a lineage is kept and compared: what looks like an id as it is, all else as a hash of 64 hexadecimal
+/// digits. A payload may hold what nobody should read in a ledger, however short it is.
 pub fn kept(lineage: &str) -> String {
-    if lineage.len() <= WHOLE {
+    let is_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte);
+    if lineage.len() <= WHOLE && lineage.bytes().all(is_id) {
         return lineage.to_owned();
     }
     Sha256::digest(lineage.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -44,7 +45,8 @@ mod tests {
 
     #[test]
     fn long_lineages_are_kept_by_their_hash() {
-        assert_eq!(kept("6f1c2d3e"), "6f1c2d3e");
+        assert_eq!(kept("6f1c2d3e-0001"), "6f1c2d3e-0001");
+        assert_eq!(kept("{\"pin\":1}").len(), 64);
         let long = "x".repeat(65);
         assert_eq!(kept(&long).len(), 64);
         assert_ne!(kept(&long), kept(&"x".repeat(66)));

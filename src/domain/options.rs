@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::action::Action;
 use super::pacing::Pacing;
 use super::text::Clean;
 use super::time::{Timestamp, exact_span};
@@ -69,9 +70,21 @@ pub struct Options {
     /// Nothing is kept of the rows, and what earlier runs kept of them is erased.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_archive: bool,
+    /// What the undo of a replay needs is kept however many the jobs are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
 }
 
+/// Jobs up to which a replay keeps what its undo needs without being asked: whole rows of a million jobs are gigabytes in
+/// the operator's home, and take longer to write than the replay does.
+pub const KEPT_UNASKED: u64 = 10_000;
+
 impl Options {
+    /// Whether a run over so many jobs keeps rows.
+    pub fn keeps(&self, action: Action, jobs: u64) -> bool {
+        !self.no_archive && (action != Action::Replay || self.keep || jobs <= KEPT_UNASKED)
+    }
+
     /// Whether nothing was asked for.
     pub fn is_plain(&self) -> bool {
         *self == Options::default()
@@ -114,6 +127,7 @@ impl fmt::Display for Options {
         wishes.extend(self.validate.as_ref().map(Validator::to_string));
         wishes.extend(self.undoes.as_ref().map(|run| format!("undoes {run}")));
         wishes.extend(self.no_archive.then(|| "without a copy".to_owned()));
+        wishes.extend(self.keep.then(|| "kept for an undo".to_owned()));
         f.write_str(&wishes.join(", "))
     }
 }
@@ -132,6 +146,14 @@ mod tests {
         let undo = Options { undoes: Some("r-7".into()), no_archive: true, ..Options::default() };
         assert_eq!(serde_json::to_string(&undo).expect("JSON"), r#"{"undoes":"r-7","no_archive":true}"#);
         assert_eq!(undo.to_string(), "undoes r-7, without a copy");
+    }
+
+    #[test]
+    fn big_replays_keep_their_rows_only_when_asked_to() {
+        let (plain, asked) = (Options::default(), Options { keep: true, ..Options::default() });
+        assert!(plain.keeps(Action::Replay, KEPT_UNASKED) && !plain.keeps(Action::Replay, KEPT_UNASKED + 1));
+        assert!(asked.keeps(Action::Replay, u64::MAX) && plain.keeps(Action::Discard, u64::MAX));
+        assert!(!Options { no_archive: true, ..asked }.keeps(Action::Replay, 1));
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct StoreInfo {
     pub offers: Offers,
     /// Whether a replayed job gets a new id, [`crate::domain::lineage::successor`], by which it is known from then on.
     pub renames: bool,
+    /// Whether an undo of a replay needs what the ledger keeps of the dead rows.
+    pub keeps: bool,
     /// Whether the database remembers how transactions ended: then each is noted with [`super::Batch::witness`] before it
     /// commits, unless a destination outside the database has part in it.
     pub remembers: bool,

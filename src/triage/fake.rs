@@ -82,6 +82,7 @@ impl Fake {
             defers: false,
             offers: Offers::default(),
             renames: false,
+            keeps: false,
             remembers: false,
             notation: Arc::default(),
             read_only: None,

@@ -14,7 +14,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow, State};
-use crate::domain::options::Options;
+use crate::domain::options::{KEPT_UNASKED, Options};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
@@ -367,7 +367,10 @@ async fn plan(
         None => Vec::new(),
     };
     let erasing = ask.options.no_archive && ask.action == Action::Discard;
-    let notes = if erasing { what_remains(ledger.kept_elsewhere(run).await?) } else { Vec::new() };
+    let mut notes = if erasing { what_remains(ledger.kept_elsewhere(run).await?) } else { Vec::new() };
+    if ask.action == Action::Replay && desk.store.info().keeps {
+        notes.push(way_back(&ask.options, count));
+    }
     Ok(Plan {
         run: run.clone(),
         action: ask.action,
@@ -434,6 +437,20 @@ fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
         warnings.push(format!("{} of those that were named {exist}", grouped(missing)));
     }
     warnings
+}
+
+/// Whether there will be a way back from a replay that needs the dead rows for that.
+fn way_back(options: &Options, jobs: u64) -> String {
+    match (options.keeps(Action::Replay, jobs), options.no_archive) {
+        (true, _) => {
+            "The ledger keeps the dead rows, so that jobs which no worker has taken can be taken back.".to_owned()
+        }
+        (false, true) => "The ledger keeps nothing of the dead rows: this cannot be undone.".to_owned(),
+        (false, false) => format!(
+            "The ledger keeps the dead rows of up to {} jobs: this cannot be undone, unless --keep asks for all.",
+            grouped(KEPT_UNASKED)
+        ),
+    }
 }
 
 /// What an erasure leaves behind, and where.

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use super::Desk;
 use super::freeze::PlanError;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
-use crate::domain::options::Options;
+use crate::domain::options::{KEPT_UNASKED, Options};
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState};
 use crate::store::{Batch, Budget, Frozen, Standing, Undoing};
 
@@ -35,8 +36,13 @@ pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanEr
         }
         Some(_) => {}
     }
-    if intent.options.no_archive && action.needs_kept() {
-        return no(format!("run {id} kept nothing of its rows (--no-archive): there is nothing to put back"));
+    let needs = action == Action::Restore || (action == Action::Recall && desk.store.info().keeps);
+    if needs && !intent.options.keeps(intent.action, run.tally.planned) {
+        let why = match intent.options.no_archive {
+            true => "--no-archive".to_owned(),
+            false => format!("it replayed more than {} jobs without --keep", grouped(KEPT_UNASKED)),
+        };
+        return no(format!("run {id} kept nothing of its rows ({why}): there is nothing to put back"));
     }
     if run.tally.done == 0 {
         return no(format!("run {id} did nothing that could be undone"));

@@ -181,8 +181,11 @@ pub struct ActArgs {
     #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
     pub validate: Option<Validator>,
     /// Keeps no copy of the rows. For discard: erases, also what earlier runs kept of them, and needs a reason.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "keep")]
     pub no_archive: bool,
+    /// Keeps what an undo of the replay needs, however many the jobs are; up to 10,000 that is done unasked.
+    #[arg(long)]
+    pub keep: bool,
     /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
     #[arg(long, value_name = "N", value_parser = replays)]
     pub max_replays: Option<u64>,

@@ -301,6 +301,10 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         defers: defers(verbs.replay.as_ref(), destination),
         offers: offers(layout, destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
+        keeps: verbs
+            .replay
+            .as_ref()
+            .is_some_and(|verb| !verb.keep.is_nothing() && verb.undo_by(destination.kind()).is_some()),
         remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),

@@ -200,10 +200,11 @@ impl<'a> Engine<'a> {
         progress: &'a watch::Sender<RunProgress>,
         tally: Tally,
     ) -> Self {
-        let archive: Option<Arc<dyn Archive>> = match (run.intent.options.no_archive, run.intent.action) {
-            (false, _) => Some(Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()))),
-            (true, Action::Discard) => Some(Arc::new(LedgerArchive::of_keys(ledger.clone(), run.id.clone()))),
-            (true, _) => None,
+        let keeps = run.intent.options.keeps(run.intent.action, tally.planned);
+        let archive: Option<Arc<dyn Archive>> = match (keeps, run.intent.action) {
+            (true, _) => Some(Arc::new(LedgerArchive::new(ledger.clone(), run.id.clone()))),
+            (false, Action::Discard) => Some(Arc::new(LedgerArchive::of_keys(ledger.clone(), run.id.clone()))),
+            (false, _) => None,
         };
         let record = ledger.record(&run.id);
         let budget = Budget::new(options.statement);

@@ -164,6 +164,7 @@ fn opened() -> Opened {
         defers: true,
         offers: Offers::default(),
         renames: false,
+        keeps: false,
         remembers: true,
         notation: Arc::default(),
         read_only: None,

@@ -48,8 +48,9 @@ async fn a_record_that_is_full_in_the_middle_of_a_run_halts_it_and_loses_nothing
     let (user, said) = loop {
         assert!(blocks < 20_000, "it never was full in the middle of the run");
         let user = User::of(&db);
-        let mut child =
-            limited(&user, blocks, &["replay", "--all", "--yes", "--batch", "20"]).spawn().expect("it starts");
+        // Where rows are kept for an undo, that is what fails first, and stops the run before anything is touched.
+        let args = ["replay", "--all", "--yes", "--batch", "20", "--no-archive"];
+        let mut child = limited(&user, blocks, &args).spawn().expect("it starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
         let waits = lines.by_ref().any(|line| line.starts_with("waiting: ") && line.contains("ledger"));
         if waits {

@@ -319,5 +319,6 @@ fn can_be_undone(model: &Model, run: &Run) -> bool {
     let Some(action) = run.intent.action.undone_by() else { return false };
     let info = model.source.opened.as_ref().map(|o| &o.info);
     let ready = info.is_some_and(|info| matches!(info.availability(action), Availability::Ready { .. }));
-    run.tally.done > 0 && ready && !(run.intent.options.no_archive && action.needs_kept())
+    let needs = action == Action::Restore || (action == Action::Recall && info.is_some_and(|info| info.keeps));
+    run.tally.done > 0 && ready && (!needs || run.intent.options.keeps(run.intent.action, run.tally.planned))
 }
