@@ -13,6 +13,8 @@
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
 //! | `work` | what a batch asks for, put together from what the adapter says |
+//! | `record` | what is kept of the rows of a batch, and the record that it is done |
+//! | `foresee` | what a batch would come to, and why rows are left alone |
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
@@ -23,6 +25,7 @@ mod check;
 mod count;
 mod dialect;
 pub mod engine;
+mod foresee;
 mod group;
 mod handover;
 mod judge;
@@ -35,6 +38,7 @@ mod open;
 mod pace;
 mod reads;
 mod recall;
+mod record;
 mod restore;
 mod row;
 mod scan;
