@@ -4,7 +4,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `offers` | what an operator can ask of a replay |
-//! | `open` | which layouts a database holds, and a store over one of them |
+//! | `detect`, `open` | which layouts a database holds, and a store over one of them |
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
@@ -23,6 +23,7 @@ mod apply;
 mod build;
 mod check;
 mod count;
+mod detect;
 mod dialect;
 pub mod engine;
 mod foresee;
@@ -58,7 +59,8 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check};
 pub use count::CountState;
-pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open, survey};
+pub use detect::{Detection, Found, Rejected, detect, survey};
+pub use open::{OpenOptions, ReplayDestination, open};
 pub use watch::Mark;
 
 use super::{
