@@ -87,7 +87,7 @@ impl Ledger {
             sql.push_str(&format!(
                 " AND NOT EXISTS (SELECT 1 FROM {{told ?{}}} {{join}} {{runs}} AS back ON back.id = told.c0 \
                  {{join}} {{run_jobs}} AS had {{by_job}} ON had.job_id = found.job AND had.run = back.seq \
-                 WHERE told.c1 = r.id AND had.outcome = 'done')",
+                 WHERE told.c1 = r.id AND had.batch IS NOT NULL AND had.outcome = 'done')",
                 binds.len()
             ));
         }

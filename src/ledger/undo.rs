@@ -63,7 +63,8 @@ impl Ledger {
             let Some((last, ..)) = jobs.last() else { return Ok(kept) };
             after = *last;
             let ids: Vec<JobId> = jobs.into_iter().map(|(_, id, _)| id).collect();
-            let count = |home: &Ledger| format!("SELECT count(*) FROM {{archive}} WHERE {} AND {{row}} <> ''", home.others());
+            let count =
+                |home: &Ledger| format!("SELECT count(*) FROM {{archive}} WHERE {} AND {{row}} <> ''", home.others());
             for home in self.each() {
                 let row = home.home.fetch(&count(&home), self.of_others(run, &ids).await?).await?.pop();
                 kept += row.map_or(Ok(0), |row| Cells::of(row).count())?;
