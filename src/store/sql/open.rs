@@ -1,6 +1,7 @@
 //! Which layouts a database holds, and a store over one of them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -271,6 +272,7 @@ pub async fn open(
         pace: Pace::new(options.gentle),
         clock: Mutex::new(clock),
         span: Mutex::new(None),
+        instants: AtomicI64::new(0),
         layout,
     })
 }

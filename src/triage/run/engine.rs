@@ -1,7 +1,7 @@
 //! The loop over the batches of a run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -154,7 +154,8 @@ fn validator(options: &RunOptions, ledger: &Ledger, run: &Run) -> Result<Option<
 
 /// A number from 0 to 1 that nobody can foresee.
 fn jitter() -> f64 {
-    f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0
+    let [a, b, c, d, ..] = *uuid::Uuid::new_v4().as_bytes();
+    f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
 
 /// Why the loop ends before its end.
@@ -190,6 +191,8 @@ pub(super) struct Engine<'a> {
     meter: Meter,
     /// When the jobs of the present batch may run; `None` is at once.
     pub(super) due: Option<Timestamp>,
+    /// Jobs that were told when to run: each is told an instant of its own, also where some are tried again.
+    pub(super) told: AtomicI64,
 }
 
 impl<'a> Engine<'a> {
@@ -227,6 +230,7 @@ impl<'a> Engine<'a> {
             tally,
             meter,
             due: None,
+            told: AtomicI64::new(0),
         }
     }
 
