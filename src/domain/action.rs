@@ -116,6 +116,8 @@ pub enum SkipReason {
     AlreadyThere,
     /// It was retrying before what is to be undone, and not dead or ignored: there is no way back to that.
     WasRetrying,
+    /// An earlier undo of the same run had it: what became of it since is not to be undone.
+    UndoneBefore,
 }
 
 /// Characters of a validator's reason that are kept: by these reasons are told apart.
@@ -142,6 +144,7 @@ impl SkipReason {
             SkipReason::NotQueued => "no longer in the queue as it was put there",
             SkipReason::AlreadyThere => "already there",
             SkipReason::WasRetrying => "it was retrying before",
+            SkipReason::UndoneBefore => "undone before",
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What the record knows of jobs: those of a run, and the runs of a job.
 
+use std::collections::HashSet;
+
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, limit, maybe, text};
+use super::home::{Cells, int, limit, maybe, text, texts};
 use super::model::{HistoryEntry, Outcome, Part, RunId, RunJob, Split};
 use super::open::Ledger;
 use super::replays::Known;
@@ -28,6 +30,23 @@ impl Ledger {
         );
         let rows = self.home.fetch(&sql, [text(&run.0), int(after), limit(n)]).await?;
         rows.into_iter().map(|row| job(&mut Cells::of(row))).collect()
+    }
+
+    /// Those of these jobs that an earlier undo of `undone` had, other than the run that asks.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn undone_before(&self, undone: &RunId, asking: &RunId, ids: &[JobId]) -> Result<HashSet<JobId>> {
+        let sql = "SELECT j.job_id FROM {run_jobs} AS j JOIN {runs} AS r ON r.seq = j.run WHERE j.job_id {among ?1} \
+                   AND j.batch IS NOT NULL AND j.outcome = 'done' AND r.options LIKE ?2 AND r.id <> ?3";
+        // Ids of runs have no sign that means anything to LIKE.
+        let named = format!("%\"undoes\":\"{undone}\"%");
+        let binds = || [texts(ids.iter().map(JobId::as_str)), text(named.as_str()), text(&asking.0)];
+        let mut rows = self.home.fetch(sql, binds()).await?;
+        if let Some(other) = self.other() {
+            rows.extend(other.home.fetch(sql, binds()).await?);
+        }
+        rows.into_iter().map(|row| Cells::of(row).text().map(JobId::new)).collect()
     }
 
     /// What is on record of one job of a store, latest first: of its row, and of its replays under other rows and ids.

@@ -124,6 +124,10 @@ pub async fn freeze(
     // One reading of the clock for the filter and for the guard that holds each job against the same age.
     let clock = desk.store.clock();
     ask.options = std::mem::take(&mut ask.options).resolve(clock);
+    if ask.options.no_archive && ask.action == Action::Discard {
+        // What the adapter says is that the rows are kept.
+        notes.clear();
+    }
     notes.extend(told(desk, &ask));
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {

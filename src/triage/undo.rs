@@ -8,7 +8,7 @@ use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::options::{KEPT_UNASKED, Options};
-use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState};
+use crate::ledger::{Ledger, LedgerError, Run, RunId, RunIntent, RunState};
 use crate::store::{Batch, Budget, Frozen, Standing, Undoing};
 
 /// Jobs looked at in one call.
@@ -61,8 +61,36 @@ pub(super) fn as_left(action: Action, job: Frozen) -> Frozen {
     Frozen { state, native: None, ..job }
 }
 
+/// Sorts out the jobs of a run that are not even tried, by how they stood and by what earlier undos of the same run did.
+///
+/// # Errors
+/// When the record cannot be read.
+pub(super) async fn sort_out(
+    ledger: &Ledger,
+    run: &RunId,
+    intent: &RunIntent,
+    named: Vec<(Standing, Vec<JobId>)>,
+) -> Result<(Vec<(Standing, Vec<JobId>)>, Vec<JobOutcome>), LedgerError> {
+    let Some(undone) = &intent.options.undoes else { return Ok((named, Vec::new())) };
+    let (mut left, mut never) = (Vec::new(), Vec::new());
+    for (standing, mut ids) in named {
+        let skipped = |id, reason: &SkipReason| (id, JobResult::Skipped(reason.clone()));
+        if let Some(reason) = hopeless(intent.action, &intent.options, &standing) {
+            never.extend(ids.into_iter().map(|id| skipped(id, &reason)));
+            continue;
+        }
+        let before = ledger.undone_before(&RunId(undone.clone()), run, &ids).await?;
+        ids.retain(|id| !before.contains(id));
+        never.extend(before.into_iter().map(|id| skipped(id, &SkipReason::UndoneBefore)));
+        if !ids.is_empty() {
+            left.push((standing, ids));
+        }
+    }
+    Ok((left, never))
+}
+
 /// Why a job is not even tried.
-pub(super) fn hopeless(action: Action, options: &Options, standing: &Standing) -> Option<SkipReason> {
+fn hopeless(action: Action, options: &Options, standing: &Standing) -> Option<SkipReason> {
     let back = options.undoes.is_some() && matches!(action, Action::Ignore | Action::Recall);
     (back && standing.state == Some(State::Retrying)).then_some(SkipReason::WasRetrying)
 }
@@ -108,15 +136,12 @@ pub async fn outlook(
         let jobs = ledger.standings(run, after, LOOK).await?;
         let Some((last, ..)) = jobs.last() else { break };
         after = *last;
-        let mut outcomes = Vec::new();
         let mut alike: HashMap<Standing, Vec<JobId>> = HashMap::new();
         for (_, id, standing) in jobs {
-            match hopeless(intent.action, &intent.options, &standing) {
-                Some(reason) => outcomes.push((id, JobResult::Skipped(reason))),
-                None => alike.entry(standing).or_default().push(id),
-            }
+            alike.entry(standing).or_default().push(id);
         }
-        for (standing, ids) in alike {
+        let (named, mut outcomes) = sort_out(ledger, run, &intent, alike.into_iter().collect()).await?;
+        for (standing, ids) in named {
             let undo = undoing(ledger, intent.action, &intent.options, &ids).await?;
             let batch = Batch {
                 action: intent.action,

@@ -515,6 +515,26 @@ async fn what_cannot_be_undone_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
+async fn what_was_undone_once_is_not_undone_again_whatever_became_of_it_since() {
+    for db in every_engine("undone_before").await {
+        Layout::JobsDlq.seed(&db, 60).await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        let before = Layout::JobsDlq.count_dead(&db).await;
+        let (discard, _) = bench.act("state:dead", Action::Discard).await;
+        // Planned while nothing of it was undone, and carried out after another undo.
+        let late = bench.plan_undo(&discard, &[]).await.expect("a plan").run;
+        assert_eq!(bench.undo(&discard).await.1.done, before);
+        bench.act("state:dead", Action::Replay).await;
+        db.execute("delete from jobs").await;
+        let tally = go(&bench.desk, &bench.ledger, &late).await.run.tally;
+        assert_eq!((tally.done, tally.skipped), (0, vec![("undone before".to_owned(), before)]), "{:?}", db.engine);
+        let plan = bench.plan_undo(&discard, &[]).await.expect("a plan");
+        assert_eq!(plan.outlook, [("undone before".to_owned(), before)]);
+        assert_eq!(Layout::JobsDlq.count_dead(&db).await, 0, "{:?}: what ran is dead again", db.engine);
+    }
+}
+
+#[tokio::test]
 async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
     for db in every_engine("erasure").await {
         Layout::JobsDlq.seed(&db, 20).await;
@@ -530,6 +550,7 @@ async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
         let plan = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan");
         assert_eq!(plan.count, 1);
         assert!(plan.notes.iter().any(|note| note.contains("an earlier run in this ledger kept")), "{:?}", plan.notes);
+        assert!(!plan.notes.iter().any(|note| note.contains("kept whole")), "{:?}", plan.notes);
         let run = go(&bench.desk, &bench.ledger, &plan.run).await.run;
         assert_eq!((run.tally.done, db.count("jobs_dlq").await), (1, 19), "{:?}", db.engine);
         assert_eq!((run.intent.filter.as_str(), run.intent.resolved.as_str()), ("args.order:…", "args.order:…"));

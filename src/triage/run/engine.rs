@@ -15,7 +15,7 @@ use crate::domain::job::JobId;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
-use crate::store::{Archive, Availability, Budget, Record, Standing};
+use crate::store::{Archive, Availability, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
 use crate::triage::undo;
@@ -357,19 +357,14 @@ impl<'a> Engine<'a> {
     async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
         let intent = &self.run.intent;
-        let hopeless = |standing: &Standing| undo::hopeless(intent.action, &intent.options, standing);
-        let (never, named): (Vec<_>, Vec<_>) =
-            named.into_iter().partition(|(standing, _)| hopeless(standing).is_some());
+        let (named, never) =
+            self.kept(false, || undo::sort_out(self.ledger, &self.run.id, intent, named.clone())).await?;
         let mut answer = match named.is_empty() {
             true => Answer::default(),
             false => self.answer(named, doubtful).await,
         };
         if !answer.untouched {
-            let skipped = never.iter().flat_map(|(standing, ids)| {
-                let result = hopeless(standing).map(JobResult::Skipped);
-                ids.iter().filter_map(move |id| Some(Settled::from((id.clone(), result.clone()?))))
-            });
-            answer.settled.extend(skipped);
+            answer.settled.extend(never.into_iter().map(Settled::from));
         }
         self.erase(&answer).await?;
         Ok(answer)
