@@ -6,6 +6,7 @@ use super::error::Result;
 use super::home::{Cells, rows, text};
 use super::model::RunId;
 use super::open::Ledger;
+use super::runs::options;
 use crate::domain::job::JobId;
 
 /// A job, with what it is known by across its deaths.
@@ -35,15 +36,18 @@ impl Ledger {
     /// How often each of these jobs of a store was replayed; jobs that never were are left out.
     ///
     /// A job was replayed before when its row was, or one of its lineage, or one that was put back under the id by which
-    /// it is known now. Each of those knows how often it had been replayed by then.
+    /// it is known now. Each of those knows how often it had been replayed by then. A replay that was taken back is none:
+    /// no worker has had the job.
     ///
     /// # Errors
     /// When the record cannot be read.
     pub async fn replayed_counts(&self, source: &str, store: &str, jobs: &[Known]) -> Result<HashMap<JobId, u64>> {
-        let mut counts = self.replayed_counts_here(source, store, jobs).await?;
-        if let Some(other) = self.other() {
+        let mut counts = HashMap::new();
+        let here = Self::alone(self.home.clone());
+        for (home, other) in [(Some(here.clone()), self.other()), (self.other(), Some(here))] {
+            let Some(home) = home else { continue };
             // What either record knows of a job counts the replays of both before it.
-            for (id, n) in other.replayed_counts_here(source, store, jobs).await? {
+            for (id, n) in home.replayed_counts_here(other.as_ref(), source, store, jobs).await? {
                 let known = counts.entry(id).or_default();
                 *known = n.max(*known);
             }
@@ -51,31 +55,92 @@ impl Ledger {
         Ok(counts)
     }
 
-    async fn replayed_counts_here(&self, source: &str, store: &str, jobs: &[Known]) -> Result<HashMap<JobId, u64>> {
+    async fn replayed_counts_here(
+        &self,
+        other: Option<&Ledger>,
+        source: &str,
+        store: &str,
+        jobs: &[Known],
+    ) -> Result<HashMap<JobId, u64>> {
         let asked: Vec<(&str, Option<&str>)> =
             jobs.iter().map(|(id, lineage)| (id.as_str(), lineage.as_deref())).collect();
         let past = |column: &str, asked: &str| {
             format!(
-                "SELECT told.c0 AS id, 1 + past.replays AS n, past.run FROM {{told ?3}} {{join}} {{run_jobs}} AS past \
+                "SELECT told.c0 AS id, 1 + past.replays AS n, past.run, past.job_id AS job FROM {{told ?3}} \
+                 {{join}} {{run_jobs}} AS past \
                  ON past.{column} = told.{asked} WHERE past.{column} IS NOT NULL AND past.outcome = 'done'"
             )
         };
         // The same index serves the history of a job.
         let own = past("job_id", "c0") + " AND past.batch IS NOT NULL";
-        let sql = format!(
+        let mut sql = format!(
             "SELECT found.id, max(found.n) FROM ({own} UNION ALL {} UNION ALL {}) AS found \
-             {{join}} {{runs}} AS r ON r.seq = found.run WHERE r.action = 'replay' AND {} AND r.store = ?2 \
-             GROUP BY found.id",
+             {{join}} {{runs}} AS r ON r.seq = found.run WHERE r.action = 'replay' AND {} AND r.store = ?2",
             past("lineage", "c1"),
             past("successor", "c1"),
             self.of_source("r.source", "?1")
         );
-        let found = self.home.fetch(&sql, [text(source), text(store), rows(&asked)?]).await?;
+        let mut binds = vec![text(source), text(store), rows(&asked)?];
+        let recalls = self.recalls_here(source, store).await?;
+        if !recalls.is_empty() {
+            binds.push(rows(&recalls)?);
+            sql.push_str(&format!(
+                " AND NOT EXISTS (SELECT 1 FROM {{told ?{}}} {{join}} {{runs}} AS back ON back.id = told.c0 \
+                 {{join}} {{run_jobs}} AS had {{by_job}} ON had.job_id = found.job AND had.run = back.seq \
+                 WHERE told.c1 = r.id AND had.batch IS NOT NULL AND had.outcome = 'done')",
+                binds.len()
+            ));
+        }
+        let recalled = match other {
+            Some(other) => other.recalled_of(self, source, store).await?,
+            None => Vec::new(),
+        };
+        if !recalled.is_empty() {
+            binds.push(rows(&recalled)?);
+            sql.push_str(&format!(
+                " AND NOT EXISTS (SELECT 1 FROM {{told ?{}}} WHERE told.c0 = r.id AND told.c1 = found.job)",
+                binds.len()
+            ));
+        }
+        let found = self.home.fetch(&(sql + " GROUP BY found.id"), binds).await?;
         let count = |row| {
             let mut row = Cells::of(row);
             Ok((JobId::new(row.text()?), row.count()?))
         };
         found.into_iter().map(count).collect()
+    }
+
+    /// The runs of a store that took back replays, each with the run that it undid.
+    async fn recalls_here(&self, source: &str, store: &str) -> Result<Vec<(String, String)>> {
+        let sql = format!(
+            "SELECT id, options FROM {{runs}} WHERE action = 'recall' AND {} AND store = ?2 AND started_at IS NOT NULL",
+            self.of_source("source", "?1")
+        );
+        let mut recalls = Vec::new();
+        for row in self.home.fetch(&sql, [text(source), text(store)]).await? {
+            let mut row = Cells::of(row);
+            let (id, options) = (row.text()?, options(row.maybe_text()?)?);
+            recalls.extend(options.undoes.map(|undone| (id, undone)));
+        }
+        Ok(recalls)
+    }
+
+    /// The jobs that runs of this record took back from runs of `there`: run, and job.
+    async fn recalled_of(&self, there: &Ledger, source: &str, store: &str) -> Result<Vec<(String, String)>> {
+        let mut recalled = Vec::new();
+        for (id, undone) in self.recalls_here(source, store).await? {
+            if there.home.fetch("SELECT 1 FROM {runs} WHERE id = ?1", [text(&undone)]).await?.is_empty() {
+                continue;
+            }
+            let done = self.home.fetch(
+                "SELECT job_id FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE id = ?1) AND outcome = 'done'",
+                [text(&id)],
+            );
+            for row in done.await? {
+                recalled.push((undone.clone(), Cells::of(row).text()?));
+            }
+        }
+        Ok(recalled)
     }
 
     /// The cohort of a run by how often its jobs had been replayed before: times, and jobs.

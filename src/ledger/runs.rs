@@ -192,7 +192,7 @@ impl Head {
 }
 
 /// The options of a run as they are kept; runs of earlier versions have none.
-fn options(kept: Option<String>) -> Result<Options> {
+pub(super) fn options(kept: Option<String>) -> Result<Options> {
     match kept {
         Some(text) => serde_json::from_str(&text).map_err(|e| LedgerError::Refused(e.to_string())),
         None => Ok(Options::default()),

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
+use crate::domain::options::Options;
 use crate::domain::pacing::Pacing;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -277,6 +278,29 @@ async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
     let again = (JobId::new("8"), Some("a2".to_owned()));
     assert_eq!(ledger.history("main", "events public.events", &again).await.unwrap().len(), 1);
     assert!(ledger.replayed_counts("other", "events public.events", &[]).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_replay_that_was_taken_back_is_not_counted() {
+    let (_folder, ledger) = open().await;
+    let store = "events public.events";
+    let run = planned(&ledger, 3).await;
+    ledger.start(&run, T).await.unwrap();
+    let (batch, ids) = begin(&ledger, &run, 3).await;
+    ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+    ledger.end(&run, T).await.unwrap();
+    let options = Options { undoes: Some(run.0.clone()), ..Options::default() };
+    let back = ledger.create_run(&RunIntent { options, ..intent(Action::Recall) }).await.unwrap();
+    ledger.freeze_jobs(&back, &(0..2).map(frozen).collect::<Vec<_>>()).await.unwrap();
+    ledger.seal(&back).await.unwrap();
+    ledger.start(&back, T).await.unwrap();
+    let (batch, ids) = begin(&ledger, &back, 2).await;
+    let told = [(ids[0].clone(), JobResult::Done), (ids[1].clone(), JobResult::Skipped(SkipReason::Taken))];
+    ledger.finish_batch(&back, batch, &told.map(Settled::from), T).await.unwrap();
+    let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
+    let counts = ledger.replayed_counts("main", store, &known).await.unwrap();
+    let counts: Vec<_> = known.iter().map(|(id, _)| counts.get(id).copied()).collect();
+    assert_eq!(counts, [None, Some(1), Some(1)], "only the first was taken back");
 }
 
 #[tokio::test]

@@ -7,11 +7,11 @@ use super::open::Ledger;
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::store::sql::engine::Bind;
 use crate::store::{Frozen, Standing};
 
-/// The other runs of the store that the run `?1` is for.
-const OTHERS: &str = "SELECT other.seq FROM {runs} AS this JOIN {runs} AS other ON other.source = this.source \
-                      AND other.store = this.store AND other.seq <> this.seq WHERE this.id = ?1";
+/// Jobs of a cohort that are looked for in a record at a time.
+const LOOK: usize = 5_000;
 
 impl Ledger {
     /// Jobs that a run took effect on, as they were frozen for it: those after `after` (0 is the start) in the order of
@@ -52,27 +52,56 @@ impl Ledger {
         rows.await?.into_iter().map(standing).collect()
     }
 
-    /// How many rows other runs of the same store kept of the jobs of a run.
+    /// How many rows other runs of the same store kept of the jobs of a run, in whatever record.
     ///
     /// # Errors
-    /// When the record cannot be read.
+    /// When a record cannot be read.
     pub async fn kept_elsewhere(&self, run: &RunId) -> Result<u64> {
-        let sql = format!(
-            "SELECT count(*) FROM {{run_jobs}} AS planned JOIN {{archive}} AS kept ON kept.job_id = planned.job_id \
-             WHERE planned.run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND kept.run IN ({OTHERS}) AND kept.{{row}} <> ''"
-        );
-        let row = self.home.fetch(&sql, [text(&run.0)]).await?.pop();
-        row.map_or(Ok(0), |row| Cells::of(row).count())
+        let (mut kept, mut after) = (0, 0);
+        loop {
+            let jobs = self.standings(run, after, LOOK).await?;
+            let Some((last, ..)) = jobs.last() else { return Ok(kept) };
+            after = *last;
+            let ids: Vec<JobId> = jobs.into_iter().map(|(_, id, _)| id).collect();
+            let count =
+                |home: &Ledger| format!("SELECT count(*) FROM {{archive}} WHERE {} AND {{row}} <> ''", home.others());
+            for home in self.each() {
+                let row = home.home.fetch(&count(&home), self.of_others(run, &ids).await?).await?.pop();
+                kept += row.map_or(Ok(0), |row| Cells::of(row).count())?;
+            }
+        }
     }
 
-    /// Erases what other runs of the same store kept of these jobs.
+    /// Erases what other runs of the same store kept of these jobs, in whatever record.
     ///
     /// # Errors
-    /// When the record cannot be kept.
+    /// When a record cannot be kept.
     pub async fn erase_kept(&self, run: &RunId, ids: &[JobId]) -> Result<u64> {
-        let sql =
-            format!("DELETE FROM {{archive}} WHERE job_id IN (SELECT value FROM {{asked ?2}}) AND run IN ({OTHERS})");
-        self.home.execute(&sql, [text(&run.0), texts(ids.iter().map(JobId::as_str))]).await
+        let mut erased = 0;
+        for home in self.each() {
+            let sql = format!("DELETE FROM {{archive}} WHERE {}", home.others());
+            erased += home.home.execute(&sql, self.of_others(run, ids).await?).await?;
+        }
+        Ok(erased)
+    }
+
+    /// This record and the other one, each by itself.
+    fn each(&self) -> impl Iterator<Item = Ledger> + use<> {
+        [Some(Ledger::alone(self.home.clone())), self.other()].into_iter().flatten()
+    }
+
+    /// What is kept of the jobs `?4` by other runs than `?3` of the store `?2`.
+    fn others(&self) -> String {
+        format!(
+            "job_id IN (SELECT value FROM {{asked ?4}}) AND run IN \
+             (SELECT seq FROM {{runs}} WHERE {} AND store = ?2 AND id <> ?3)",
+            self.of_source("source", "?1")
+        )
+    }
+
+    async fn of_others(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<Bind>> {
+        let intent = self.run(run).await?.intent;
+        Ok(vec![text(&intent.source), text(&intent.store), text(&run.0), texts(ids.iter().map(JobId::as_str))])
     }
 }
 

@@ -285,9 +285,10 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     /// What a run did, as its own record has it: the rows may be gone. Returns how many of those named it did not do.
     async fn undone(&mut self, from: &RunId, ids: &[JobId]) -> Result<u64, PlanError> {
         let (mut found, mut after) = (0, 0);
+        let ledger = self.ledger.of(from).await?;
         loop {
             self.check()?;
-            let jobs = self.ledger.done_jobs(from, ids, after, GATHER).await?;
+            let jobs = ledger.done_jobs(from, ids, after, GATHER).await?;
             let Some((last, _)) = jobs.last() else { break };
             (after, found) = (*last, found + jobs.len());
             let action = self.action;

@@ -26,4 +26,5 @@ mod store_story;
 mod store_witness;
 mod terminal;
 mod undo;
+mod undo_shared;
 mod workers;

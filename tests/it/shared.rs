@@ -28,7 +28,7 @@ use crate::run::{MOVING, budget, dead, desk_on, go, options, plan, progress};
 
 const T: Timestamp = Timestamp(1_795_144_329_000_000);
 
-async fn connect(url: &str) -> Arc<Engine> {
+pub async fn connect(url: &str) -> Arc<Engine> {
     let target = Target::from_url(url).expect("a target");
     Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"))
 }
@@ -41,18 +41,18 @@ pub async fn install(db: &TestDb) {
 }
 
 /// An operator's way to store and ledger of a database: connections of their own.
-async fn operator(url: &str, layout: Layout) -> (Desk, Ledger) {
+pub async fn operator(url: &str, layout: Layout) -> (Desk, Ledger) {
     let engine = connect(url).await;
     let ledger = Ledger::shared(Arc::clone(&engine));
     (desk_on(engine, layout.table(), ReplayDestination::Table("jobs".to_owned())).await, ledger)
 }
 
-async fn go_on(desk: &Desk, ledger: &Ledger, run: &RunId) -> Result<Receipt, RunError> {
+pub async fn go_on(desk: &Desk, ledger: &Ledger, run: &RunId) -> Result<Receipt, RunError> {
     resume(desk, ledger, run, options(), &RunControl::new(), &progress()).await
 }
 
 /// A table of the ledger, as the database calls it.
-fn table(db: &TestDb, name: &str) -> String {
+pub fn table(db: &TestDb, name: &str) -> String {
     format!("{}{name}", if db.engine == Database::Postgres { "dlq_tui." } else { "dlq_tui_" })
 }
 
@@ -269,7 +269,7 @@ async fn a_process_that_is_to_be_killed() {
     ended.expect("a receipt");
 }
 
-fn start(db: &TestDb, layout: Layout, run: &RunId) -> Child {
+pub fn start(db: &TestDb, layout: Layout, run: &RunId) -> Child {
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--ignored", "--exact", "shared::a_process_that_is_to_be_killed"])
         .env("DLQ_TEST_SHARED_RUN", [&db.url, layout.table(), &run.0].join("\n"))
@@ -280,7 +280,7 @@ fn start(db: &TestDb, layout: Layout, run: &RunId) -> Child {
 }
 
 /// Waits until the process has begun to work, or ended.
-async fn until_at_work(ledger: &Ledger, run: &RunId, child: &mut Child) {
+pub async fn until_at_work(ledger: &Ledger, run: &RunId, child: &mut Child) {
     let at = ledger.tally(run).await.expect("a tally").not_started;
     while ledger.tally(run).await.expect("a tally").not_started == at {
         if child.try_wait().expect("a state").is_some() {

@@ -58,7 +58,7 @@ fn skipped(tally: &Tally, word: &str) -> u64 {
 }
 
 /// Every row of a table with every value, so that two of them are equal only where the bytes are.
-async fn content(db: &TestDb, table: &str) -> Vec<String> {
+pub async fn content(db: &TestDb, table: &str) -> Vec<String> {
     let sql = match db.engine {
         Engine::Postgres => format!("select t::text from {table} as t order by 1"),
         Engine::Mysql => {
@@ -299,6 +299,36 @@ async fn jobs_that_look_the_same_are_told_apart() {
         let (_, tally) = bench.undo(&run).await;
         assert_eq!((tally.done, db.count("jobs").await), (6, 1), "{:?}: {tally:?}", db.engine);
         assert_eq!(content(&db, "jobs_dlq").await, before, "{:?}", db.engine);
+    }
+}
+
+#[tokio::test]
+async fn every_job_is_told_an_instant_of_its_own_also_where_one_of_them_is_refused() {
+    for spread in [None, Some(600)] {
+        for db in every_engine("instants").await {
+            Layout::JobsDlq.install(&db).await;
+            let row = |n| match n {
+                77 => "(null, 3, '2026-11-18 09:00:00')",
+                _ => "('{\"job\": \"Sweep\"}', 3, '2026-11-18 09:00:00')",
+            };
+            let rows: Vec<&str> = (0..240).map(row).collect();
+            db.execute(&format!("insert into jobs_dlq (payload, attempts, failed_at) values {}", rows.join(", ")))
+                .await;
+            let before = content(&db, "jobs_dlq").await;
+            let bench = Bench::new(&db, Layout::JobsDlq).await;
+            let filter = dlq_tui::domain::filter::Filter::parse("state:dead").expect("a filter");
+            let pacing = dlq_tui::domain::pacing::Pacing { spread, ..Default::default() };
+            let ask =
+                Ask { options: pacing.into(), ..Ask::new(Scope::Filter(filter), Action::Replay, Timestamp::now()) };
+            let run = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan").run;
+            let tally = go(&bench.desk, &bench.ledger, &run).await.run.tally;
+            let told = format!("{spread:?} on {:?}: {tally:?}", db.engine);
+            assert_eq!((tally.done, tally.failed_total(), db.count("jobs_dlq").await), (239, 1, 1), "{told}");
+            assert_eq!(db.count("(select distinct run_after from jobs) as t").await, 239, "{told}");
+            let (_, tally) = bench.undo(&run).await;
+            assert_eq!((tally.done, db.count("jobs").await), (239, 0), "{told}: {tally:?}");
+            assert_eq!(content(&db, "jobs_dlq").await, before, "{told}");
+        }
     }
 }
 

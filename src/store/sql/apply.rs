@@ -4,7 +4,7 @@
 //! over exactly the locked ones, and commits. When a statement is refused the batch is undone and halved until the row
 //! that is to blame stands alone: it fails with the server's words and costs nobody else.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::SqlStore;
@@ -159,7 +159,11 @@ impl SqlStore {
         let rows = tx.fetch(&self.lock_statement(work, ids)).await?;
         let named: HashSet<&str> = ids.iter().map(String::as_str).collect();
         let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
-        let mut at = work.batch.run_after;
+        let places: HashMap<&str, i64> = match work.stamps {
+            true => work.batch.ids.iter().map(JobId::as_str).zip(0..).collect(),
+            false => HashMap::new(),
+        };
+        let mut first = work.batch.run_after;
         for row in rows {
             let mut cells = Cells::new(row);
             // A collation may find a key that is written otherwise than it was named: that is another key.
@@ -178,7 +182,16 @@ impl SqlStore {
                     }
                 }
             };
-            let run_after = if work.stamps { stamp(&mut at, cells.int()?, ids.len()) } else { None };
+            let run_after = match work.stamps {
+                true => {
+                    let now = cells.int()?;
+                    if let (None, Some(now)) = (first, now) {
+                        first = Some(self.instants(now, work.batch.ids.len()));
+                    }
+                    stamp(first, places.get(id.as_str()).copied())
+                }
+                false => None,
+            };
             if !work.keeping.is_empty() {
                 held.archive.push((JobId::new(&id), work.keeping.read(&mut cells, run_after)?));
             }
@@ -292,15 +305,10 @@ pub(super) async fn run_each(tx: &mut Tx<'_>, statements: &[Filled], rows: usize
     Ok(())
 }
 
-/// The instant at which the next job may run, each later by the least that can be told apart; none later than the
-/// database's clock (`now`) where nothing says when.
-fn stamp(at: &mut Option<Timestamp>, now: Option<i64>, jobs: usize) -> Option<Timestamp> {
-    let first = match *at {
-        Some(at) => at,
-        None => Timestamp(now?.saturating_sub(i64::try_from(jobs).unwrap_or(i64::MAX))),
-    };
-    *at = Some(Timestamp(first.0.saturating_add(1)));
-    Some(first)
+/// The instant at which a job may run: later than the batch's first by its place in the batch, however often that was
+/// halved, so that no two jobs have the same.
+fn stamp(first: Option<Timestamp>, place: Option<i64>) -> Option<Timestamp> {
+    Some(Timestamp(first?.0.saturating_add(place?)))
 }
 
 pub(super) fn failed(reason: &str) -> JobResult {

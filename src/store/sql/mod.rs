@@ -52,6 +52,7 @@ mod watch;
 mod witness;
 mod work;
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -78,6 +79,9 @@ use layout::Layout;
 use open::Destination;
 use pace::Pace;
 
+/// Microseconds.
+const SECOND: i64 = 1_000_000;
+
 /// A dead-letter store in an SQL database.
 pub struct SqlStore {
     engine: Arc<Engine>,
@@ -89,6 +93,8 @@ pub struct SqlStore {
     clock: Mutex<(Timestamp, Instant)>,
     /// The newest and oldest instant of death, when it was last asked for.
     span: Mutex<Option<(Instant, i64, i64)>>,
+    /// Where the instants begin that no job was told yet to run at.
+    instants: AtomicI64,
 }
 
 impl SqlStore {
@@ -96,6 +102,18 @@ impl SqlStore {
     fn server_now(&self) -> Timestamp {
         let (at, heard) = *self.clock.lock().unwrap_or_else(|p| p.into_inner());
         at.after(heard.elapsed())
+    }
+
+    /// The first of as many instants as there are jobs, none later than the database's clock (`now`) and none that was
+    /// given before; where the clock has not moved on since by as much, they are later than it by what is missing.
+    fn instants(&self, now: i64, jobs: usize) -> Timestamp {
+        let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
+        let usual = now.saturating_sub(jobs);
+        // A clock that was set back is not made up for.
+        let first = |unused| if (usual..=now.saturating_add(SECOND)).contains(&unused) { unused } else { usual };
+        let next = |unused: i64| Some(first(unused).saturating_add(jobs));
+        let unused = self.instants.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        Timestamp(first(unused.unwrap_or_else(|unused| unused)))
     }
 
     fn set_clock(&self, at: Timestamp) {

@@ -1,5 +1,6 @@
 //! A store over a layout that was found, and where its replayed jobs go.
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -119,6 +120,7 @@ pub async fn open(
         pace: Pace::new(options.gentle),
         clock: Mutex::new(clock),
         span: Mutex::new(None),
+        instants: AtomicI64::new(0),
         layout,
     })
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -11,6 +12,7 @@ use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerWitness, Settled};
 use crate::store::{Applied, Batch, Broke, Standing, StoreError};
 use crate::triage::undo;
@@ -117,7 +119,7 @@ impl Engine<'_> {
             standing: standing.clone(),
             run: self.run.id.0.clone(),
             options: self.run.intent.options.clone(),
-            run_after: self.due,
+            run_after: self.instants(ids.len()),
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: self.archive.clone(),
             undo,
@@ -125,6 +127,12 @@ impl Engine<'_> {
             record: self.record.clone(),
         };
         self.desk.store.apply(batch, &self.budget).await
+    }
+
+    /// The first of the instants at which as many jobs may run, where they are spread.
+    fn instants(&self, jobs: usize) -> Option<Timestamp> {
+        let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
+        self.due.map(|due| Timestamp(due.0.saturating_add(self.told.fetch_add(jobs, Ordering::Relaxed))))
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says

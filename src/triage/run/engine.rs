@@ -1,7 +1,7 @@
 //! The loop over the batches of a run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -27,6 +27,8 @@ const DELIVERY: usize = 200;
 const REFUSALS: u32 = 2;
 /// Jobs of a batch of the sweep.
 const SWEEP: usize = 200;
+/// Jobs of which is erased at a time what was kept of them.
+const ERASED: usize = 5_000;
 
 /// Executes a confirmed run, or goes on with one that was stopped or left by a crash, until it ends, is stopped, or
 /// cannot go on. Reads the clock. May be dropped at any time: then the run can be resumed.
@@ -103,7 +105,8 @@ const STOPPED: &str = "stopped by the operator";
 
 /// A number from 0 to 1 that nobody can foresee.
 fn jitter() -> f64 {
-    f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0
+    let [a, b, c, d, ..] = *uuid::Uuid::new_v4().as_bytes();
+    f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
 
 /// Why the loop ends before its end.
@@ -139,6 +142,8 @@ pub(super) struct Engine<'a> {
     meter: Meter,
     /// When the jobs of the present batch may run; `None` is at once.
     pub(super) due: Option<Timestamp>,
+    /// Jobs that were told when to run: each is told an instant of its own, also where some are tried again.
+    pub(super) told: AtomicI64,
 }
 
 impl<'a> Engine<'a> {
@@ -176,12 +181,14 @@ impl<'a> Engine<'a> {
             tally,
             meter,
             due: None,
+            told: AtomicI64::new(0),
         }
     }
 
     async fn work(&mut self) -> Result<(), Halt> {
         self.tell(None);
         self.settle_doubts().await?;
+        self.erase_again().await?;
         self.pass().await?;
         self.sweep().await?;
         // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.
@@ -317,16 +324,36 @@ impl<'a> Engine<'a> {
     /// Erases what earlier runs kept of jobs that were deleted without a copy: before they count as done, so that an
     /// interrupted run comes back to it.
     async fn erase(&self, answer: &Answer) -> Result<(), Halt> {
-        let intent = &self.run.intent;
-        if !intent.options.no_archive || intent.action != Action::Discard {
+        if !self.erases() {
             return Ok(());
         }
         let done = |settled: &Settled| (settled.outcome.1 == JobResult::Done).then(|| settled.outcome.0.clone());
         let ids: Vec<JobId> = answer.settled.iter().filter_map(done).collect();
         if !ids.is_empty() {
-            self.ledger.erase_kept(&self.run.id, &ids).await?;
+            self.kept(false, || self.ledger.erase_kept(&self.run.id, &ids)).await?;
         }
         Ok(())
+    }
+
+    /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come
+    /// before what was kept of them was erased.
+    async fn erase_again(&self) -> Result<(), Halt> {
+        if self.record.is_none() || !self.erases() {
+            return Ok(());
+        }
+        let mut after = 0;
+        loop {
+            let done = self.kept(false, || self.ledger.jobs(&self.run.id, Part::Done, after, ERASED)).await?;
+            let Some(last) = done.last() else { return Ok(()) };
+            after = last.ord;
+            let ids: Vec<JobId> = done.into_iter().map(|job| job.id).collect();
+            self.kept(false, || self.ledger.erase_kept(&self.run.id, &ids)).await?;
+        }
+    }
+
+    /// Whether jobs are deleted without a copy.
+    fn erases(&self) -> bool {
+        self.run.intent.options.no_archive && self.run.intent.action == Action::Discard
     }
 
     /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
