@@ -688,7 +688,7 @@ async fn an_interrupted_undo_is_done_where_the_row_stands_as_it_was_kept() {
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.fake.with(|data| data.rows.len()), 25);
     let again = bench.plan(Scope::Undo(run, Vec::new()), Action::Restore).await.unwrap();
-    assert_eq!(again.outlook, [("already there".to_owned(), 25)]);
+    assert_eq!(again.outlook, [("undone before".to_owned(), 25)]);
     // The wrong way round is no undo.
     let wrong = bench.plan(Scope::Undo(plan.run, Vec::new()), Action::Ignore).await;
     assert!(matches!(wrong, Err(PlanError::Disabled(why)) if why.contains("undone by a discard")));
