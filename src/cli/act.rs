@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
 
-use super::args::{ActArgs, Format, PlanArgs};
+use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord};
@@ -21,14 +21,53 @@ use crate::ledger::Ledger;
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Confirm, Plan, Scope};
 
-/// Plans an action, asks, and executes it.
+/// Plans an action that has no options of its own, asks, and executes it.
 ///
 /// # Errors
 /// When nothing says which jobs, the action cannot be used here, it is not confirmed, or source or ledger fail.
 pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
+    act(opened, action, args, Options::default(), opened.thresholds).await
+}
+
+/// Replays.
+///
+/// # Errors
+/// As [`run`].
+pub async fn replay(opened: &Opened, args: &ReplayArgs) -> Result<Code> {
+    let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
+    let options = Options {
+        to_queue: args.to_queue.clone(),
+        attempts: args.attempts,
+        validate: args.validate.clone().or_else(|| opened.validate.clone()),
+        no_archive: args.no_archive,
+        keep: args.keep,
+        ..pacing.into()
+    };
+    let max_replays = args.max_replays.unwrap_or(opened.thresholds.max_replays);
+    let thresholds = Thresholds { max_replays, ..opened.thresholds };
+    act(opened, Action::Replay, &args.act, options, thresholds).await
+}
+
+/// Discards.
+///
+/// # Errors
+/// As [`run`]; when nothing says why no copy is to be kept.
+pub async fn discard(opened: &Opened, args: &DiscardArgs) -> Result<Code> {
+    if args.no_archive && args.act.plan.reason.is_none() {
+        return Err(Fault::usage("--no-archive leaves no way back: say why with --reason").into());
+    }
+    let options = Options { no_archive: args.no_archive, ..Options::default() };
+    act(opened, Action::Discard, &args.act, options, opened.thresholds).await
+}
+
+async fn act(
+    opened: &Opened,
+    action: Action,
+    args: &ActArgs,
+    options: Options,
+    thresholds: Thresholds,
+) -> Result<Code> {
     let scope = scope(opened, action, args)?;
-    let options = options(opened, args, action)?;
-    let thresholds = thresholds(opened, args, action)?;
     let ask = Ask { thresholds, ..ask(opened, scope, action, options, &args.plan) };
     carry_out(opened, ask, &args.plan).await
 }
@@ -123,47 +162,6 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
             Err(Fault::refused(why).into())
         }
     }
-}
-
-/// What the command line asks for beside verb and jobs.
-fn options(opened: &Opened, args: &ActArgs, action: Action) -> Result<Options> {
-    let only = [
-        ("--spread", args.spread.is_some()),
-        ("--to-queue", args.to_queue.is_some()),
-        ("--attempts", args.attempts.is_some()),
-        ("--validate", args.validate.is_some()),
-        ("--keep", args.keep),
-    ];
-    if let Some((option, _)) = only.iter().find(|(_, given)| *given && action != Action::Replay) {
-        return Err(Fault::usage(format!("{option} is for replay: no other verb makes a job run")).into());
-    }
-    if args.no_archive && !matches!(action, Action::Discard | Action::Replay) {
-        return Err(
-            Fault::usage(format!("--no-archive is for discard and replay: to {action} a job keeps no copy")).into()
-        );
-    }
-    if args.no_archive && action == Action::Discard && args.plan.reason.is_none() {
-        return Err(Fault::usage("--no-archive leaves no way back: say why with --reason").into());
-    }
-    let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
-    let validate = args.validate.clone().or_else(|| opened.validate.clone()).filter(|_| action == Action::Replay);
-    Ok(Options {
-        to_queue: args.to_queue.clone(),
-        attempts: args.attempts,
-        validate,
-        no_archive: args.no_archive,
-        keep: args.keep,
-        ..pacing.into()
-    })
-}
-
-/// The thresholds of the config, where the command line does not know better.
-fn thresholds(opened: &Opened, args: &ActArgs, action: Action) -> Result<Thresholds> {
-    if args.max_replays.is_some() && action != Action::Replay {
-        return Err(Fault::usage(format!("--max-replays is for replay: {action} starts no job")).into());
-    }
-    let max_replays = args.max_replays.unwrap_or(opened.thresholds.max_replays);
-    Ok(Thresholds { max_replays, ..opened.thresholds })
 }
 
 async fn dismiss(ledger: &Ledger, plan: &Plan) {

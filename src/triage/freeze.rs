@@ -6,18 +6,17 @@ use thiserror::Error;
 
 use super::Desk;
 use super::guard::{self, Guard, times};
-use super::plan::{Confirm, Plan, Scope, Share};
+use super::plan::{Plan, Scope};
 use super::progress::FreezeProgress;
-use super::undo;
+use super::{remarks, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
-use crate::domain::job::{JobId, JobRow, State};
-use crate::domain::options::{KEPT_UNASKED, Options};
-use crate::domain::text::Untrusted;
+use crate::domain::job::{JobId, JobRow};
+use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Split};
+use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent};
 use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
 
 /// Values of a split that are listed; the rest is summed up.
@@ -128,7 +127,7 @@ pub async fn freeze(
         // What the adapter says is that the rows are kept.
         notes.clear();
     }
-    notes.extend(told(desk, &ask));
+    notes.extend(remarks::told(desk, &ask));
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
         Scope::Filter(filter) => Some(filter.resolve(clock)),
@@ -172,24 +171,6 @@ pub async fn freeze(
             Err(error)
         }
     }
-}
-
-/// What the options come to, in sentences.
-fn told(desk: &Desk, ask: &Ask) -> Vec<String> {
-    let offers = &desk.store.info().offers;
-    let mut told = Vec::new();
-    if ask.action == Action::Replay {
-        let attempts = ask.options.attempts.or(offers.attempts.first().copied());
-        told.extend(attempts.map(|attempts| attempts.sentence().to_owned()));
-    }
-    if let Some(at) = ask.options.untouched_since() {
-        let counts = match offers.touched {
-            true => "both its death and its last change count",
-            false => "its death counts: the table does not keep when a job was changed",
-        };
-        told.push(format!("Only what was left alone since {at}; {counts}."));
-    }
-    told
 }
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
@@ -366,23 +347,23 @@ async fn plan(
     sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     let replays = if ask.action == Action::Replay { ledger.replays(run).await? } else { Vec::new() };
     let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
-    told.extend(warnings(ask, &split, left_out.missing, count));
+    told.extend(remarks::warnings(ask, &split, left_out.missing, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::outlook(desk, ledger, run, budget, |_| {}).await?,
         None => Vec::new(),
     };
     let erasing = ask.options.no_archive && ask.action == Action::Discard;
-    let mut notes = if erasing { what_remains(ledger.kept_elsewhere(run).await?) } else { Vec::new() };
+    let mut notes = if erasing { remarks::what_remains(ledger.kept_elsewhere(run).await?) } else { Vec::new() };
     if ask.action == Action::Replay && desk.store.info().keeps {
-        notes.push(way_back(&ask.options, count));
+        notes.push(remarks::way_back(&ask.options, count));
     }
     Ok(Plan {
         run: run.clone(),
         action: ask.action,
         filter: None,
         count,
-        by_error: shares(&split.by_error, count),
-        by_class: shares(&split.by_class, count),
+        by_error: remarks::shares(&split.by_error, count),
+        by_class: remarks::shares(&split.by_class, count),
         span: split.span,
         sample,
         warnings: told,
@@ -390,119 +371,11 @@ async fn plan(
         creates: None,
         notes,
         outlook,
-        confirm: confirm(
+        confirm: remarks::confirm(
             ask.action,
             count,
             ask.thresholds.confirm_count,
-            desk.production || purges_dead(ask.action, &split),
+            desk.production || remarks::purges_dead(ask.action, &split),
         ),
     })
-}
-
-fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<Share> {
-    let mut shares: Vec<Share> =
-        listed.iter().map(|(value, n)| Share { value: value.clone(), n: *n, rest: false }).collect();
-    let rest = count.saturating_sub(shares.iter().map(|share| share.n).sum());
-    if rest > 0 {
-        shares.push(Share { value: None, n: rest, rest: true });
-    }
-    shares
-}
-
-/// Whether jobs that nobody has settled are deleted for good: then the number is always typed.
-fn purges_dead(action: Action, split: &Split) -> bool {
-    action == Action::Purge && split.by_state.iter().any(|(state, n)| *state == State::Dead && *n > 0)
-}
-
-fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
-    let are = |n: u64| if n == 1 { "is" } else { "are" };
-    let expected = if ask.action == Action::Reopen { State::Ignored } else { State::Dead };
-    let mut warnings = Vec::new();
-    if let Some(limit) = ask.limit.filter(|limit| count >= *limit) {
-        warnings.push(format!("limited to {}, the newest first: more may match", grouped(limit)));
-    }
-    if purges_dead(ask.action, split) {
-        let dead: u64 = split.by_state.iter().filter(|(state, _)| *state == State::Dead).map(|(_, n)| n).sum();
-        warnings.push(format!(
-            "{} of them {} dead: nobody has replayed or ignored them, and no copy is kept",
-            grouped(dead),
-            are(dead)
-        ));
-    }
-    // What is kept out of the way may be in any state; and an undo says of each job whether it can be undone, which is more
-    // than how it stood.
-    let any_state = matches!(ask.action, Action::Archive | Action::Purge) || ask.options.undoes.is_some();
-    for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected && !any_state) {
-        warnings.push(format!("{} of them {} {state}, not {expected}", grouped(*n), are(*n)));
-    }
-    if missing > 0 && ask.options.undoes.is_some() {
-        warnings.push(format!("{} of those that were named are not among what that run did", grouped(missing)));
-    } else if missing > 0 {
-        let exist = if missing == 1 { "no longer exists" } else { "no longer exist" };
-        warnings.push(format!("{} of those that were named {exist}", grouped(missing)));
-    }
-    warnings
-}
-
-/// Whether there will be a way back from a replay that needs the dead rows for that.
-fn way_back(options: &Options, jobs: u64) -> String {
-    match (options.keeps(Action::Replay, jobs), options.no_archive) {
-        (true, _) => {
-            "The ledger keeps the dead rows, so that jobs which no worker has taken can be taken back.".to_owned()
-        }
-        (false, true) => "The ledger keeps nothing of the dead rows: this cannot be undone.".to_owned(),
-        (false, false) => format!(
-            "The ledger keeps the dead rows of up to {} jobs: this cannot be undone, unless --keep asks for all.",
-            grouped(KEPT_UNASKED)
-        ),
-    }
-}
-
-/// What an erasure leaves behind, and where.
-fn what_remains(kept: u64) -> Vec<String> {
-    let earlier = match kept {
-        0 => "Earlier runs in this ledger kept nothing of these jobs.".to_owned(),
-        1 => "What an earlier run in this ledger kept of one of these jobs is erased too.".to_owned(),
-        n => format!("What earlier runs in this ledger kept of these jobs is erased too: {} rows.", grouped(n)),
-    };
-    [
-        "Deleted without a copy: this cannot be undone.",
-        &earlier,
-        "The ledger keeps their ids, error and job classes, times of death, and your reason; of the filter, the values of \
-         args, msg, id and free words are left out.",
-        "Not reached: rows that were discarded earlier and are in this table no more, ledgers of other operators, the live \
-         queue, exports, backups, replicas, logs, and your shell's history.",
-    ]
-    .map(str::to_owned)
-    .into()
-}
-
-/// What it takes to confirm: in proportion to the reach, and to whether there is a way back. What is deleted for good
-/// where it matters is typed even if it is one.
-fn confirm(action: Action, count: u64, type_above: u64, production: bool) -> Confirm {
-    let undoable = matches!(action, Action::Ignore | Action::Reopen | Action::Restore);
-    match count {
-        0 | 1 if undoable && !production => Confirm::Key,
-        0 | 1 if action != Action::Purge || !production => Confirm::Yes,
-        _ if production || count > type_above => Confirm::TypeCount,
-        _ => Confirm::Yes,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_it_takes_to_confirm_grows_with_the_reach() {
-        assert_eq!(confirm(Action::Ignore, 1, 100, false), Confirm::Key);
-        assert_eq!(confirm(Action::Ignore, 1, 100, true), Confirm::Yes);
-        assert_eq!(confirm(Action::Replay, 1, 100, false), Confirm::Yes);
-        assert_eq!(confirm(Action::Ignore, 2, 100, false), Confirm::Yes);
-        assert_eq!(confirm(Action::Replay, 100, 100, false), Confirm::Yes);
-        assert_eq!(confirm(Action::Replay, 101, 100, false), Confirm::TypeCount);
-        assert_eq!(confirm(Action::Ignore, 2, 100, true), Confirm::TypeCount);
-        assert_eq!(confirm(Action::Purge, 1, 100, false), Confirm::Yes);
-        assert_eq!(confirm(Action::Purge, 1, 100, true), Confirm::TypeCount);
-    }
 }

@@ -10,6 +10,7 @@ pub mod judged;
 pub mod live;
 pub mod plan;
 pub mod progress;
+mod remarks;
 pub mod run;
 pub mod scan;
 pub mod undo;

@@ -142,8 +142,8 @@ async fn what_a_layout_cannot_do_is_refused_with_the_reason_before_anything_is_f
         let ended = user.run(&["replay", "--all", "--to-queue", "low", "--yes"]);
         assert!(ended.with(4).contains("keeps no queue that a replay could replace"), "{}", ended.err);
         assert_eq!(user.json(&["runs", "-o", "json"])["runs"].as_array().map(Vec::len), Some(0));
-        assert!(user.run(&["discard", "--all", "--to-queue", "low"]).with(2).contains("--to-queue is for replay"));
-        assert!(user.run(&["discard", "--all", "--attempts", "once"]).with(2).contains("--attempts is for replay"));
+        user.run(&["discard", "--all", "--to-queue", "low"]).with(2);
+        user.run(&["discard", "--all", "--attempts", "once"]).with(2);
         user.run(&["replay", "--all", "--attempts", "twice"]).with(2);
         user.run(&["replay", "--all", "--to-queue", " "]).with(2);
     }

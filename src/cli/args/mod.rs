@@ -1,9 +1,11 @@
 //! The words of the command line.
 
+mod acts;
 mod commands;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use acts::*;
 pub use commands::*;
 
 use crate::config::Theme;
@@ -82,13 +84,13 @@ pub enum Command {
     /// Shows one dead job with everything that is known of it.
     Show(ShowArgs),
     /// Puts jobs back to the live queue.
-    Replay(ActArgs),
+    Replay(ReplayArgs),
     /// Sets jobs aside: they stay, out of sight.
     Ignore(ActArgs),
     /// Undoes ignore.
     Reopen(ActArgs),
     /// Keeps jobs whole in the ledger, then deletes them.
-    Discard(ActArgs),
+    Discard(DiscardArgs),
     /// Moves jobs whole into a table beside their own, which is created for it.
     Archive(ActArgs),
     /// Deletes jobs for good that were settled long ago: retention.
@@ -176,5 +178,27 @@ mod tests {
         }
         assert!(Cli::try_parse_from(["dlq-tui", "replay", "7", "--all"]).is_err());
         assert!(Cli::try_parse_from(["dlq-tui", "--url", "x", "--source", "y"]).is_err());
+    }
+
+    #[test]
+    fn a_verb_takes_only_the_options_that_mean_something_to_it() {
+        let takes = |verb: &str, option: &str| match Cli::try_parse_from(
+            ["dlq-tui", verb, "7"].into_iter().chain(option.split(' ')),
+        ) {
+            Ok(_) => true,
+            Err(error) => {
+                assert_eq!(error.kind(), clap::error::ErrorKind::UnknownArgument, "{verb} {option}");
+                false
+            }
+        };
+        let verbs = ["replay", "ignore", "reopen", "discard", "archive"];
+        let taking = |option: &str| verbs.into_iter().filter(|verb| takes(verb, option)).collect::<Vec<_>>();
+        let for_replay =
+            ["--spread 1h", "--to-queue low", "--attempts once", "--validate true", "--max-replays 3", "--keep"];
+        for option in for_replay {
+            assert_eq!(taking(option), ["replay"], "{option}");
+        }
+        assert_eq!(taking("--no-archive"), ["replay", "discard"]);
+        assert_eq!(taking("--rate 10/s"), verbs);
     }
 }

@@ -10,9 +10,11 @@ use std::time::Duration;
 use super::SqlStore;
 use super::build::Sql;
 use super::dialect::BatchRow;
-use super::engine::{Row, Statement, Tx};
+use super::engine::{Statement, Tx};
+use super::foresee::Asker;
 use super::judge::Judge;
 use super::message::Given;
+use super::record::{record_done, record_kept};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
 use super::work::{Way, Work};
@@ -23,19 +25,10 @@ use crate::domain::lineage::successor;
 use crate::domain::options::Attempts;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Applied, Batch, Broke, Budget, Recorded, Result, Standing, StoreError};
+use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
-
-/// Why a batch was undone whose record was not its own any more.
-const TAKEN_OVER: &str = "another client has taken this run over, as nothing was heard of this one for a while";
-
-/// Who runs the statements of an attempt: the transaction that acts, or nobody who holds anything.
-pub(super) enum Asker<'a, 'tx> {
-    Tx(&'a mut Tx<'tx>),
-    Look(&'a Budget),
-}
 
 /// A statement of a verb, ready to run, with how many rows it must touch.
 pub(super) type Filled = (Statement, Rows);
@@ -47,7 +40,7 @@ pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
 pub(super) struct Held {
     pub(super) rows: Vec<BatchRow>,
     /// What the ledger keeps of them.
-    archive: Vec<(JobId, String)>,
+    pub(super) archive: Vec<(JobId, String)>,
     /// What is decided already: rows that are not held, or have no message.
     pub(super) settled: Vec<JobOutcome>,
 }
@@ -91,31 +84,6 @@ impl SqlStore {
             }
         }
         Ok(())
-    }
-
-    /// What a batch would come to, as the rows stand now.
-    pub(super) async fn look_at_batch(&self, batch: &Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
-        let work = self.work(batch)?;
-        let ids = self.valid(&batch.ids);
-        let asker = &mut Asker::Look(budget);
-        let mut outcomes = match work.way {
-            Way::Restore => self.look_at_places(asker, &work, &ids).await?,
-            Way::Recall(undo) => {
-                let found = self.find_live(asker, &work, undo, &ids).await?;
-                with_all(found.settled, &found.rows, |_| JobResult::Done)
-            }
-            Way::Steps(_) | Way::Twin | Way::Command(_) => {
-                let free = |(id, result)| match result {
-                    JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
-                    result => (id, result),
-                };
-                self.explain_rest(asker, &work, &ids).await?.into_iter().map(free).collect()
-            }
-        };
-        let told: HashSet<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
-        let never = batch.ids.iter().filter(|id| !told.contains(*id));
-        outcomes.extend(never.map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
-        Ok(outcomes)
     }
 
     /// One batch, tried again where the database asks for that.
@@ -262,7 +230,7 @@ impl SqlStore {
     }
 
     /// Writes whether a row may still be acted on: the verb allows it, and it has not left the state it was frozen in.
-    fn guard(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
+    pub(super) fn guard(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
         sql.push("(");
         push(sql, work.when.unwrap_or("1 = 1"), fill);
         sql.push(")");
@@ -284,63 +252,6 @@ impl SqlStore {
             sql.push(" AND ");
             judge.untouched(sql, at);
         }
-    }
-
-    /// Why these rows are not held: gone, changed, taken, or locked by somebody else.
-    pub(super) async fn explain_rest(
-        &self,
-        asker: &mut Asker<'_, '_>,
-        work: &Work<'_>,
-        rest: &[String],
-    ) -> Result<Vec<JobOutcome>> {
-        let (layout, speech) = (&self.layout, self.layout.speech);
-        let fill = Fill { ids: rest, ..self.fill(work) };
-        let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {}, CASE WHEN ", speech.contract(&layout.key.raw, Kind::Text)));
-        self.guard(&mut sql, work, &fill);
-        sql.push(" THEN 1 ");
-        if let Some(taken) = work.taken {
-            sql.push("WHEN ");
-            push(&mut sql, taken, &fill);
-            sql.push(" THEN 2 ");
-        }
-        sql.push(&format!("ELSE 0 END FROM {} AS t WHERE ", layout.table));
-        push(&mut sql, "{ids}", &fill);
-        let mut there: HashMap<String, Option<i64>> = HashMap::new();
-        for row in self.fetch(asker, sql.done()).await? {
-            let mut cells = Cells::new(row);
-            if let Some(id) = cells.text()? {
-                there.insert(id, cells.int()?);
-            }
-        }
-        let reason = |id: &String| match there.get(id) {
-            None => SkipReason::Gone,
-            Some(Some(1)) => SkipReason::Locked,
-            Some(Some(2)) => SkipReason::Taken,
-            Some(_) => SkipReason::Changed,
-        };
-        Ok(rest.iter().map(|id| (JobId::new(id), JobResult::Skipped(reason(id)))).collect())
-    }
-
-    pub(super) async fn fetch(&self, asker: &mut Asker<'_, '_>, statement: Statement) -> Result<Vec<Row>> {
-        match asker {
-            Asker::Tx(tx) => tx.fetch(&statement).await,
-            Asker::Look(budget) => Ok(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
-        }
-    }
-
-    async fn keep(&self, work: &Work<'_>, held: &Held) -> Result<()> {
-        let Some(archive) = work.batch.archive.as_ref().filter(|_| work.archives || !held.archive.is_empty()) else {
-            return match work.archives {
-                true => Err(StoreError::Input("rows are only deleted when an archive keeps them".to_owned())),
-                false => Ok(()),
-            };
-        };
-        let rows = match archive.wants_rows() {
-            true => held.archive.clone(),
-            false => held.rows.iter().map(|row| (JobId::new(&row.id), String::new())).collect(),
-        };
-        archive.keep(rows).await.map_err(|e| StoreError::Input(format!("the archive failed: {e}")))
     }
 
     pub(super) async fn run_steps(
@@ -398,36 +309,6 @@ pub(super) async fn run_each(tx: &mut Tx<'_>, statements: &[Filled], rows: usize
 /// halved, so that no two jobs have the same.
 fn stamp(first: Option<Timestamp>, place: Option<i64>) -> Option<Timestamp> {
     Some(Timestamp(first?.0.saturating_add(place?)))
-}
-
-/// Keeps rows in the batch's own transaction, where the record is in this database.
-async fn record_kept(tx: &mut Tx<'_>, work: &Work<'_>, held: &Held) -> Result<()> {
-    let Some(record) = &work.batch.record else { return Ok(()) };
-    let keys = || held.rows.iter().map(|row| (JobId::new(&row.id), String::new())).collect();
-    let rows = if work.archives && held.archive.is_empty() { keys() } else { held.archive.clone() };
-    let mut kept = 0;
-    for statement in record.keep(&rows) {
-        kept += tx.execute(&statement).await?;
-    }
-    if kept < rows.len() as u64 {
-        return Err(StoreError::Input("the record did not keep every row".to_owned()));
-    }
-    Ok(())
-}
-
-/// Records a batch as done in its own transaction, where the record is in this database.
-pub(super) async fn record_done(tx: &mut Tx<'_>, work: &Work<'_>, rows: &[BatchRow]) -> Result<()> {
-    let Some(recorded) = recorded(work, rows) else { return Ok(()) };
-    if tx.execute(&recorded.statement).await? == recorded.rows {
-        return Ok(());
-    }
-    Err(StoreError::Input(TAKEN_OVER.to_owned()))
-}
-
-/// What records these rows as done, where the record is in this database.
-pub(super) fn recorded(work: &Work<'_>, rows: &[BatchRow]) -> Option<Recorded> {
-    let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
-    Some(work.batch.record.as_ref()?.done(&ids))
 }
 
 pub(super) fn failed(reason: &str) -> JobResult {

@@ -3,11 +3,11 @@
 use toml::Spanned;
 
 use super::build::Sql;
+use super::detect::Found;
 use super::dialect::{BatchRow, speech};
 use super::engine::{Engine, Statement};
 use super::layout::Layout;
 use super::message::push_expr;
-use super::open::Found;
 use super::steps::{Fill, expand, push};
 use crate::adapter::{Adapter, Field, Kind, Spec, Undo, Verb, Way};
 use crate::domain::action::Action;
@@ -46,7 +46,7 @@ pub async fn check(
     let word = engine.dialect().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = adapter.spec(word).ok_or_else(unspoken)?;
-    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns());
+    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
     let mut pieces = fields(&layout, spec);
     for action in Action::ALL {
         if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {

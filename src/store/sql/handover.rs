@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::SqlStore;
-use super::apply::{Attempt, again, failed, recorded, undo, with_all};
+use super::apply::{Attempt, again, failed, undo, with_all};
 use super::dialect::BatchRow;
+use super::record::recorded;
 use super::work::Work;
 use crate::adapter::{Command, Step};
 use crate::domain::action::JobResult;

@@ -4,7 +4,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `offers` | what an operator can ask of a replay |
-//! | `open` | which layouts a database holds, and a store over one of them |
+//! | `detect`, `open` | which layouts a database holds, and a store over one of them |
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
@@ -13,6 +13,8 @@
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
 //! | `work` | what a batch asks for, put together from what the adapter says |
+//! | `record` | what is kept of the rows of a batch, and the record that it is done |
+//! | `foresee` | what a batch would come to, and why rows are left alone |
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
@@ -21,8 +23,10 @@ mod apply;
 mod build;
 mod check;
 mod count;
+mod detect;
 mod dialect;
 pub mod engine;
+mod foresee;
 mod group;
 mod handover;
 mod judge;
@@ -35,6 +39,7 @@ mod open;
 mod pace;
 mod reads;
 mod recall;
+mod record;
 mod restore;
 mod row;
 mod scan;
@@ -55,7 +60,8 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check};
 pub use count::CountState;
-pub use open::{Detection, Found, OpenOptions, Rejected, ReplayDestination, detect, open, survey};
+pub use detect::{Detection, Found, Rejected, detect, survey};
+pub use open::{OpenOptions, ReplayDestination, open};
 pub use watch::Mark;
 
 use super::{

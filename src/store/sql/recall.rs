@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 
 use super::SqlStore;
-use super::apply::{Asker, Attempt, Held, failed, record_done, undo, with_all};
+use super::apply::{Attempt, Held, failed, undo, with_all};
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Statement;
+use super::foresee::Asker;
 use super::kept::Kept;
+use super::record::record_done;
 use super::restore::{kept_of, row_of};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::SqlStore;
-use super::apply::{Asker, Attempt, failed, record_done, undo, with_all};
+use super::apply::{Attempt, failed, undo, with_all};
 use super::build::Sql;
 use super::dialect::{BatchRow, Place};
+use super::foresee::Asker;
 use super::kept::{Keeping, Kept};
+use super::record::record_done;
 use super::row::Cells;
 use super::steps::{Fill, push};
 use super::work::Work;

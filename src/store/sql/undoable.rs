@@ -1,7 +1,8 @@
 //! Which actions can be undone in a layout, and why others cannot.
 
+use super::detect::Found;
 use super::layout::Layout;
-use super::open::{Destination, Found};
+use super::open::Destination;
 use super::steps::{Fill, expand};
 use crate::adapter::{Verb, Way, destination_misfits};
 use crate::domain::action::Action;

@@ -9,17 +9,16 @@ use tokio::time::Instant;
 use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace, Spread};
-use super::{Receipt, RunError, RunOptions};
+use super::{Receipt, RunError, RunOptions, ready};
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
-use crate::store::{Archive, Availability, Budget, Record};
+use crate::store::{Archive, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
 use crate::triage::undo;
-use crate::triage::validate::{CommandValidator, Validate};
+use crate::triage::validate::Validate;
 
 /// Jobs handed to a destination outside the database, or shown to a validator, at a time.
 const DELIVERY: usize = 200;
@@ -61,9 +60,9 @@ async fn execute_held(
 ) -> Result<Receipt, RunError> {
     let began = Instant::now();
     let record = ledger.run(run).await?;
-    check(desk, &record)?;
-    let validator = validator(&options, ledger, &record)?;
-    prepare(desk, &record, &options).await?;
+    ready::check(desk, &record)?;
+    let validator = ready::validator(&options, ledger, &record)?;
+    ready::prepare(desk, &record, &options).await?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
     let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
@@ -103,54 +102,6 @@ pub async fn resume(
 
 const LEFT_IN_DOUBT: &str = "what became of some jobs is not known yet: resume the run to find out";
 const STOPPED: &str = "stopped by the operator";
-
-fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
-    let intent = &run.intent;
-    if !run.is_of(&desk.source, &desk.store_name()) {
-        return Err(RunError::OtherStore {
-            run: run.id.0.clone(),
-            planned: format!("{} ({})", intent.source, intent.store),
-            here: format!("{} ({})", desk.source, desk.store_name()),
-        });
-    }
-    if let Some(reason) = desk.store.info().refusal(intent.action, &intent.options) {
-        return Err(RunError::Disabled(reason));
-    }
-    match desk.store.info().availability(intent.action) {
-        Availability::Ready { .. } => Ok(()),
-        Availability::Disabled(reason) => Err(RunError::Disabled(reason)),
-    }
-}
-
-/// Makes what the action needs in the database, as its plan said.
-async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
-    let budget = Budget::new(options.statement);
-    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
-}
-
-/// What judges the jobs of a run before they are replayed: other verbs are not judged.
-///
-/// A record that others can write must not say which command runs here: where it is shared, whoever executes the run
-/// names the command.
-///
-/// # Errors
-/// When the run asks for one that nobody has named here.
-fn validator(options: &RunOptions, ledger: &Ledger, run: &Run) -> Result<Option<Arc<dyn Validate>>, RunError> {
-    if run.intent.action != Action::Replay {
-        return Ok(None);
-    }
-    if let (Some(kept), None, None) = (&run.intent.options.validate, &options.validate, ledger.path()) {
-        let command = shell_words::join(&kept.command);
-        return Err(RunError::Disabled(format!(
-            "run {} was planned with the validator `{}`, which nobody has named here: look at it, and name it with \
-             --validate or in the config",
-            run.id,
-            Clean::line(&command)
-        )));
-    }
-    let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
-    Ok(options.validate.clone().or_else(planned))
-}
 
 /// A number from 0 to 1 that nobody can foresee.
 fn jitter() -> f64 {

@@ -5,6 +5,7 @@ mod control;
 mod doubt;
 mod engine;
 mod pace;
+mod ready;
 mod screen;
 mod testimony;
 #[cfg(test)]

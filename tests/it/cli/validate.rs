@@ -33,11 +33,7 @@ async fn only_what_the_command_accepts_is_replayed() {
         let plan = user.json(&["replay", "--all", "--dry-run", "--validate", &command, "-o", "json"]);
         assert_eq!(plan["options"]["validate"]["command"][0], "python3");
         assert!(!seen.exists(), "a plan asks nobody");
-        assert!(
-            user.run(&["discard", "--all", "--yes", "--validate", &command])
-                .with(2)
-                .contains("--validate is for replay")
-        );
+        user.run(&["discard", "--all", "--yes", "--validate", &command]).with(2);
 
         let ended = user.run(&["replay", "--all", "--yes", "--validate", &command]);
         ended.with(3);

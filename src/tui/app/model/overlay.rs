@@ -168,6 +168,8 @@ pub struct PlanDialog {
     pub top: usize,
     /// What was wrong with the last attempt to confirm, for the dialog's last line.
     pub complaint: Option<String>,
+    /// The command line that does the same, once it was asked for.
+    pub shell: Option<String>,
 }
 
 /// What a typed line is for.

@@ -132,7 +132,8 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
                 Confirm::Key => execute(model, plan),
                 Confirm::Yes | Confirm::TypeCount => {
                     let typed = tui_input::Input::default();
-                    let dialog = PlanDialog { plan, typed, drawn: false, seen: None, top: 0, complaint: None };
+                    let dialog =
+                        PlanDialog { plan, typed, drawn: false, seen: None, top: 0, complaint: None, shell: None };
                     model.overlay = Overlay::Plan(Box::new(dialog));
                     Vec::new()
                 }

@@ -13,9 +13,15 @@ const IDS: usize = 20;
 
 /// Shows it: on a page of its own, or in the footer where a page would take the place of a question.
 pub fn show(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    match line(model) {
+    let line = line(model);
+    if let Overlay::Plan(dialog) = &mut model.overlay {
+        // The dialog may lie over the footer, and a page would take its place.
+        (dialog.shell, dialog.top) = (line.filter(|_| dialog.shell.is_none()), 0);
+        return Vec::new();
+    }
+    match line {
         None => model.say("there is no command line for this", now),
-        Some(line) if matches!(model.overlay, Overlay::Plan(_) | Overlay::Run | Overlay::Freezing(_)) => {
+        Some(line) if matches!(model.overlay, Overlay::Run | Overlay::Freezing(_)) => {
             model.say(format!("the same: {line}"), now);
         }
         Some(line) => {

@@ -50,7 +50,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Ti
     let width = WIDEST.min(usize::from(screen.width));
     let text = width.saturating_sub(4);
     let tall = usize::from(screen.height) >= 20 && !canvas.look.glyphs.is_plain();
-    let lines = lines(model, &dialog.plan, text, tall, canvas.look, now);
+    let lines = lines(model, dialog, text, tall, canvas.look, now);
     let height = (lines.len() + usize::from(ASK) + 2).min(usize::from(screen.height));
     let area = panel::centred(screen, width, height);
     let role = if matches!(dialog.plan.action, Action::Discard | Action::Purge) { Role::Danger } else { Role::Strong };
@@ -78,14 +78,18 @@ fn title(action: Action) -> &'static str {
 
 fn lines<'p>(
     model: &'p Model,
-    plan: &'p Plan,
+    dialog: &'p PlanDialog,
     width: usize,
     tall: bool,
     look: &Look,
     now: Timestamp,
 ) -> Vec<Phrase<'p>> {
+    let plan = &dialog.plan;
     let mut lines = headline(model, plan, tall, width, look);
     lines.push(Phrase::empty());
+    if let Some(shell) = &dialog.shell {
+        lines.extend(sentence(Role::Key, "same    ", &Clean::line(shell).to_string(), width, look));
+    }
     for warning in &plan.warnings {
         lines.extend(sentence(Role::Danger, "! ", warning, width, look));
     }

@@ -47,6 +47,7 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
         seen: Some(NOW),
         top: 0,
         complaint: None,
+        shell: None,
     };
     over(fixture::night(size), Overlay::Plan(Box::new(dialog)))
 }

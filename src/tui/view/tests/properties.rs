@@ -36,7 +36,15 @@ fn overlays() -> Vec<fn() -> Overlay> {
         plan.filter = Some("\u{202e}msg:\u{1b}[2J".into());
         plan.warnings.push("\u{9b}31m日本".into());
         let typed = tui_input::Input::default();
-        Overlay::Plan(Box::new(PlanDialog { plan, typed, drawn: true, seen: Some(NOW), top: 3, complaint: None }))
+        Overlay::Plan(Box::new(PlanDialog {
+            plan,
+            typed,
+            drawn: true,
+            seen: Some(NOW),
+            top: 3,
+            complaint: None,
+            shell: None,
+        }))
     }
     vec![
         || Overlay::None,

@@ -1,0 +1,186 @@
+//! What the commands take that act on jobs.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::commands::interval;
+use super::{FilterArg, OutputArg};
+use crate::domain::job::State;
+use crate::domain::options::Attempts;
+use crate::domain::pacing::parse_rate;
+use crate::domain::validator::Validator;
+
+/// `ignore`, `reopen`, `archive`, and what every verb takes.
+#[derive(Args, Debug)]
+pub struct ActArgs {
+    /// These jobs, as `list` prints them.
+    #[arg(value_name = "ID", conflicts_with_all = ["filter", "all", "limit"])]
+    pub ids: Vec<String>,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// All jobs that the verb is for.
+    #[arg(long, conflicts_with = "filter")]
+    pub all: bool,
+    /// What happens with the plan.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+/// `replay`.
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// Which jobs, and what happens with the plan.
+    #[command(flatten)]
+    pub act: ActArgs,
+    /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
+    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    pub spread: Option<Duration>,
+    /// Replays into this queue, where the layout has queues; the dead row keeps its own.
+    #[arg(long, value_name = "NAME", value_parser = queue)]
+    pub to_queue: Option<String>,
+    /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
+    #[arg(long, value_name = "HOW", value_parser = attempts)]
+    pub attempts: Option<Attempts>,
+    /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
+    /// each, as a replay command does.
+    #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
+    pub validate: Option<Validator>,
+    /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
+    #[arg(long, value_name = "N", value_parser = replays)]
+    pub max_replays: Option<u64>,
+    /// Keeps what an undo of the replay needs, however many the jobs are; up to 10,000 that is done unasked.
+    #[arg(long)]
+    pub keep: bool,
+    /// Keeps no copy of the rows: the replay cannot be undone.
+    #[arg(long, conflicts_with = "keep")]
+    pub no_archive: bool,
+}
+
+/// `discard`.
+#[derive(Args, Debug)]
+pub struct DiscardArgs {
+    /// Which jobs, and what happens with the plan.
+    #[command(flatten)]
+    pub act: ActArgs,
+    /// Keeps no copy of the rows: erases, also what earlier runs kept of them, and needs a reason.
+    #[arg(long)]
+    pub no_archive: bool,
+}
+
+fn queue(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a queue has a name".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn attempts(word: &str) -> Result<Attempts, String> {
+    Attempts::ALL.into_iter().find(|a| a.word() == word).ok_or_else(|| "write reset or once".to_owned())
+}
+
+/// A number of replays, or `any`.
+fn replays(text: &str) -> Result<u64, String> {
+    match text {
+        "any" => Ok(u64::MAX),
+        _ => text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a number from 1, or `any`".to_owned()),
+    }
+}
+
+/// `purge`.
+#[derive(Args, Debug)]
+pub struct PurgeArgs {
+    /// Jobs in this state: resolved, ignored or dead; may be given more than once.
+    #[arg(long, value_name = "STATE", required = true, value_parser = settled)]
+    pub state: Vec<State>,
+    /// Jobs that died and were last changed longer ago than this: `30d`.
+    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    pub older_than: Duration,
+    /// Which jobs.
+    #[command(flatten)]
+    pub filter: FilterArg,
+    /// What happens with the plan.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+/// A state whose jobs can be purged.
+fn settled(word: &str) -> Result<State, String> {
+    match State::from_word(word) {
+        Some(state) if state != State::Retrying => Ok(state),
+        Some(_) => Err("jobs that the framework still means to run are not purged".to_owned()),
+        None => Err("the states are resolved, ignored and dead".to_owned()),
+    }
+}
+
+/// What happens with a plan, and how fast.
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// Prints the plan and touches nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// Why, for the ledger.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Jobs at the most, the newest first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Jobs at the most in a time: `200/s`, `12000/m`.
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+    /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
+    #[arg(long, value_name = "N", value_parser = batch)]
+    pub batch: Option<usize>,
+    /// The form of plan and receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+fn batch(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "write a number from 1 to 10000".to_owned())
+}
+
+/// `undo`.
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// The run, as `runs` prints it.
+    pub run: String,
+    /// Only these of its jobs.
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Says what can be undone, and touches nothing; with `-o jsonl`, job by job.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// Why, for the ledger.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// The form of plan and receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+/// `resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The run, as `runs` prints it.
+    pub run: String,
+    /// Goes ahead without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// Jobs at the most in a time, in place of what the run was planned with.
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+    /// The validator that the run was planned with, where a record that others can write tells of it.
+    #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
+    pub validate: Option<Validator>,
+    /// The form of the receipt.
+    #[command(flatten)]
+    pub output: OutputArg,
+}

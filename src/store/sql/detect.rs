@@ -1,0 +1,198 @@
+//! Which layouts a database holds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::dialect::speech;
+use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
+use super::open::ReplayDestination;
+use super::row::Cells;
+use super::target::Target;
+use crate::adapter::{Adapter, Column, Spec, Table, fit};
+use crate::store::{Budget, Result};
+
+/// A layout that was found in a database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Name of the adapter that fits.
+    pub adapter: String,
+    /// One line for pickers: the adapter's title.
+    pub title: String,
+    /// The schema (or database) that the table is in.
+    pub schema: String,
+    /// The dead-letter table.
+    pub table: String,
+    /// Why nothing can be written safely, where that is so.
+    pub(super) unsafe_to_write: Option<String>,
+    pub(super) columns: Table,
+    /// The tables that were asked for along with it.
+    pub(super) seen: Arc<Seen>,
+}
+
+impl Found {
+    /// The tables that were seen in its schema.
+    pub(super) fn neighbours(&self) -> Option<&BTreeMap<String, Table>> {
+        self.seen.catalogue.iter().find(|(schema, _)| *schema == self.schema).map(|(_, tables)| tables)
+    }
+
+    /// Schema and table, as `--store` takes them and pickers show them.
+    pub fn label(&self) -> String {
+        format!("{}.{}", self.schema, self.table)
+    }
+}
+
+/// A table that has the name of a layout's but does not fit it, or a layout whose table is not there at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    /// Name of the adapter.
+    pub adapter: String,
+    /// The schema looked at; `None` when no schema has the table.
+    pub schema: Option<String>,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
+}
+
+/// What a database holds of what the adapters know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detection {
+    /// Layouts that fit; those in the default schema first.
+    pub found: Vec<Found>,
+    /// And those that do not, with the reasons.
+    pub rejected: Vec<Rejected>,
+}
+
+/// Schemas with their tables, in the catalogue's order (the default schema first).
+pub(super) type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
+
+/// What the catalogue said of some tables.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Seen {
+    /// The tables that it was asked for.
+    pub(super) names: Vec<String>,
+    pub(super) catalogue: Catalogue,
+}
+
+/// Connects to a database and finds every layout in it that the adapters know, in every schema that the role sees. The
+/// destination of replayed jobs is looked at along with them.
+///
+/// # Errors
+/// When the database cannot be reached, or its catalogue not be read.
+pub async fn survey(
+    target: &Target,
+    options: &EngineOptions,
+    adapters: &[Adapter],
+    destination: &ReplayDestination,
+    budget: &Budget,
+) -> Result<(Engine, Detection)> {
+    let dialect = target.dialect();
+    let specs = specs(adapters, dialect);
+    let mut names = names(&specs);
+    // Which schema is the store's own is not known yet, and makes no difference to the names.
+    names.extend(destination.table_names(""));
+    let statements = catalogue_statement(dialect, &names);
+    let (engine, mut results) = Engine::connect_reading(target, options, statements.as_slice(), budget).await?;
+    let catalogue = catalogue(results.pop().unwrap_or_default())?;
+    Ok((engine, matched(&specs, Seen { names, catalogue })))
+}
+
+/// Finds every layout that the adapters know, in every schema that the role sees.
+///
+/// # Errors
+/// When the catalogue cannot be read.
+pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
+    let specs = specs(adapters, engine.dialect());
+    let names = names(&specs);
+    let catalogue = read_catalogue(engine, &names, budget).await?;
+    Ok(matched(&specs, Seen { names, catalogue }))
+}
+
+type Specs<'a> = Vec<(&'a Adapter, &'a Spec)>;
+
+fn specs(adapters: &[Adapter], dialect: Dialect) -> Specs<'_> {
+    adapters.iter().filter_map(|a| Some((a, a.spec(dialect.word())?))).collect()
+}
+
+/// The tables that tell the layouts apart.
+fn names(specs: &Specs<'_>) -> Vec<String> {
+    let mut names: Vec<String> = specs.iter().map(|(_, s)| s.table.clone()).collect();
+    names.extend(specs.iter().flat_map(|(_, s)| s.detect.tables.keys().cloned()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The layouts that a catalogue holds.
+fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
+    let seen = Arc::new(seen);
+    let mut detection = Detection::default();
+    for (schema, tables) in &seen.catalogue {
+        for (adapter, spec) in specs {
+            let Some(table) = tables.get(&spec.table) else { continue };
+            let reasons = fit(spec, |name| tables.get(name));
+            if reasons.is_empty() {
+                detection.found.push(Found {
+                    adapter: adapter.name.clone(),
+                    title: spec.title.clone(),
+                    schema: schema.clone(),
+                    table: spec.table.clone(),
+                    unsafe_to_write: std::iter::once(&spec.table)
+                        .chain(spec.detect.tables.keys())
+                        .find_map(|name| without_transactions(name, tables.get(name)?)),
+                    columns: table.clone(),
+                    seen: Arc::clone(&seen),
+                });
+            } else {
+                let schema = Some(schema.clone());
+                detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema, reasons });
+            }
+        }
+    }
+    for (adapter, spec) in specs {
+        if !seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table)) {
+            let reasons = vec![format!("there is no table {}", spec.table)];
+            detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
+        }
+    }
+    detection
+}
+
+/// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.
+pub(super) fn without_transactions(name: &str, table: &Table) -> Option<String> {
+    let engine = table.without_transactions.as_ref()?;
+    Some(format!(
+        "{name} is a {engine} table, which has no transactions: a job could be lost between two statements, or be taken \
+         by two at once; ALTER TABLE {name} ENGINE = InnoDB makes it safe"
+    ))
+}
+
+/// The named tables of every schema that the role sees.
+pub(super) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
+    match catalogue_statement(engine.dialect(), names) {
+        Some(statement) => catalogue(engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// What asks for the named tables; nothing where none is named.
+fn catalogue_statement(dialect: Dialect, names: &[String]) -> Option<Statement> {
+    (!names.is_empty()).then(|| speech(dialect).catalogue(names))
+}
+
+fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
+    let mut catalogue: Catalogue = Vec::new();
+    for row in rows {
+        let mut cells = Cells::new(row);
+        let mut text = || cells.text().map(Option::unwrap_or_default);
+        let (schema, table, name, data_type) = (text()?, text()?, text()?, text()?);
+        let column = Column { name, data_type, nullable: cells.int()? != Some(0), collation: cells.text()? };
+        if catalogue.last().is_none_or(|(last, _)| *last != schema) {
+            catalogue.push((schema, BTreeMap::new()));
+        }
+        if let Some((_, tables)) = catalogue.last_mut() {
+            let table = tables.entry(table).or_default();
+            table.columns.push(column);
+            table.without_transactions = cells.text()?;
+        }
+    }
+    Ok(catalogue)
+}

@@ -1,0 +1,64 @@
+//! What must hold before a run is executed here, and what it needs for that.
+
+use std::sync::Arc;
+
+use super::{RunError, RunOptions};
+use crate::domain::action::Action;
+use crate::domain::text::Clean;
+use crate::ledger::{Ledger, Run};
+use crate::store::{Availability, Budget};
+use crate::triage::Desk;
+use crate::triage::validate::{CommandValidator, Validate};
+
+/// Whether the run is for this store, and its action can be used here.
+pub(super) fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
+    let intent = &run.intent;
+    if !run.is_of(&desk.source, &desk.store_name()) {
+        return Err(RunError::OtherStore {
+            run: run.id.0.clone(),
+            planned: format!("{} ({})", intent.source, intent.store),
+            here: format!("{} ({})", desk.source, desk.store_name()),
+        });
+    }
+    if let Some(reason) = desk.store.info().refusal(intent.action, &intent.options) {
+        return Err(RunError::Disabled(reason));
+    }
+    match desk.store.info().availability(intent.action) {
+        Availability::Ready { .. } => Ok(()),
+        Availability::Disabled(reason) => Err(RunError::Disabled(reason)),
+    }
+}
+
+/// Makes what the action needs in the database, as its plan said.
+pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+    let budget = Budget::new(options.statement);
+    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
+}
+
+/// What judges the jobs of a run before they are replayed: other verbs are not judged.
+///
+/// A record that others can write must not say which command runs here: where it is shared, whoever executes the run
+/// names the command.
+///
+/// # Errors
+/// When the run asks for one that nobody has named here.
+pub(super) fn validator(
+    options: &RunOptions,
+    ledger: &Ledger,
+    run: &Run,
+) -> Result<Option<Arc<dyn Validate>>, RunError> {
+    if run.intent.action != Action::Replay {
+        return Ok(None);
+    }
+    if let (Some(kept), None, None) = (&run.intent.options.validate, &options.validate, ledger.path()) {
+        let command = shell_words::join(&kept.command);
+        return Err(RunError::Disabled(format!(
+            "run {} was planned with the validator `{}`, which nobody has named here: look at it, and name it with \
+             --validate or in the config",
+            run.id,
+            Clean::line(&command)
+        )));
+    }
+    let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
+    Ok(options.validate.clone().or_else(planned))
+}
