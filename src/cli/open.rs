@@ -228,6 +228,15 @@ impl Opened {
         Ok(ledger)
     }
 
+    /// How often a job was replayed before, along its lineage; `None` where the ledger cannot be read.
+    pub async fn replayed(&self, detail: &JobDetail) -> Option<u64> {
+        let ledger = self.homes.ledger().await.ok()?;
+        let (id, lineage) = (&detail.row.id, detail.lineage.as_ref());
+        let known = [(id.clone(), lineage.map(|lineage| lineage.exact().to_owned()))];
+        let counts = ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &known).await.ok()?;
+        Some(counts.get(id).copied().unwrap_or(0))
+    }
+
     /// Reads a filter and resolves its times; without a text every dead job passes.
     ///
     /// # Errors

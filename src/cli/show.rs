@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use serde::Serialize;
 
 use super::args::{Format, ShowArgs};
 use super::exit::{Code, Fault};
@@ -25,12 +26,15 @@ pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
         let title = &opened.desk.store.info().title;
         anyhow::bail!("there is no job {} in {title}; `dlq-tui list` shows the ids", id.text().line());
     };
+    // By what the job is known, and not by what is shown of that.
+    let replayed = opened.replayed(&detail).await;
     let detail = opened.masked_detail(detail);
     let mut out = out::stdout();
+    let shown = || out::Versioned::new(Shown { job: DetailRecord::from(&detail), replayed });
     match args.output.output {
-        Format::Table => text(&mut out, &detail, &opened.desk.store.info().notation)?,
-        Format::Json => out::json(&mut out, &out::Versioned::new(DetailRecord::from(&detail)))?,
-        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(DetailRecord::from(&detail)))?,
+        Format::Table => text(&mut out, &detail, replayed, &opened.desk.store.info().notation)?,
+        Format::Json => out::json(&mut out, &shown())?,
+        Format::Jsonl => out::json_line(&mut out, &shown())?,
         Format::Csv => {
             return Err(Fault::usage("one job with all its parts fits no row: use -o json, or list -o csv").into());
         }
@@ -39,7 +43,17 @@ pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
     Ok(Code::Done)
 }
 
-fn text(out: &mut impl Write, detail: &JobDetail, notation: &Notation) -> Result<()> {
+/// A job as JSON, with what the ledger knows of it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    job: DetailRecord<'a>,
+    /// How often it was replayed before, along its lineage; left out where the ledger cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replayed: Option<u64>,
+}
+
+fn text(out: &mut impl Write, detail: &JobDetail, replayed: Option<u64>, notation: &Notation) -> Result<()> {
     let row = &detail.row;
     let state = match row.native_state.exact() {
         native if native == row.state.word() || native.is_empty() => row.state.word().to_owned(),
@@ -60,6 +74,7 @@ fn text(out: &mut impl Write, detail: &JobDetail, notation: &Notation) -> Result
         ("attempts", attempts),
         ("worker", line(&row.worker)),
         ("lineage", line(&detail.lineage)),
+        ("replayed", replayed.filter(|n| *n > 0).map(|n| format!("{n} before")).unwrap_or_default()),
         ("error", line(&row.error_class)),
     ];
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {

@@ -70,6 +70,26 @@ async fn a_job_is_shown_whole_and_its_numbers_are_exact() {
 }
 
 #[tokio::test]
+async fn a_job_that_died_again_says_how_often_it_was_replayed() {
+    let db = harness::sqlite("cli_again").await;
+    Layout::JobsDlq.install(&db).await;
+    let dies = |id: u32| {
+        format!(
+            "insert into jobs_dlq (id, payload, error_class, error_msg, failed_at) \
+             values ({id}, '{{\"class\":\"A\",\"n\":1}}', 'E', 'm', '2026-11-18 09:14:02.123456')"
+        )
+    };
+    db.execute(&dies(7)).await;
+    let user = User::of(&db);
+    assert_eq!(user.json(&["show", "7", "-o", "json"])["replayed"].as_u64(), Some(0));
+    user.run(&["replay", "7", "--yes"]).with(0);
+    db.execute(&dies(9)).await;
+    assert_eq!(user.json(&["show", "9", "-o", "json"])["replayed"].as_u64(), Some(1));
+    let text = user.run(&["show", "9"]);
+    assert!(text.out.contains("replayed  1 before"), "{}", text.out);
+}
+
+#[tokio::test]
 async fn a_wrong_filter_points_at_its_column() {
     let db = harness::sqlite("cli_filter").await;
     Layout::JobsDlq.install(&db).await;
