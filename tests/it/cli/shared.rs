@@ -50,6 +50,18 @@ async fn init_installs_a_ledger_once_and_touches_nothing_else() {
 }
 
 #[tokio::test]
+async fn who_had_secrets_shown_stays_on_record_where_the_source_holds_a_ledger() {
+    for db in harness::every_engine("cli_shared_reveals").await {
+        Layout::JobsDlq.seed(&db, 20).await;
+        let user = User::of(&db);
+        user.run(&["init", "--ledger", "--yes"]).with(0);
+        user.run(&["list", "--reveal"]).with(0);
+        let kept = user.json(&["runs", "--reveals", "-o", "json"]);
+        assert_eq!(kept["reveals"].as_array().map(Vec::len), Some(1), "{:?}: {kept}", db.engine);
+    }
+}
+
+#[tokio::test]
 async fn operators_see_each_others_runs_and_go_on_with_them() {
     for db in harness::every_engine("cli_shared_two").await {
         let told = format!("{:?}", db.engine);
