@@ -251,7 +251,7 @@ pub(super) fn window_statement(
         edge("i"),
         grouping.value(),
         position,
-        speech.contract(&scan.layout.key.raw, Kind::Text),
+        scan.layout.key_text,
     ));
     scan.judge.push(&mut sql);
     sql.push(" THEN 1 ELSE 0 END AS hit FROM ");
