@@ -22,7 +22,7 @@ use crate::domain::validator::Validator;
 use crate::ledger::{Homes, Ledger};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
-use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
+use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, Store, StoreError};
 use crate::triage::Desk;
 use crate::triage::deliver::CommandDestination;
 use crate::triage::judged::Judged;
@@ -86,7 +86,20 @@ pub async fn survey_with(
     options: EngineOptions,
     budget: &Budget,
 ) -> Result<Surveyed> {
-    let library = library(session);
+    survey_by(session, library(session), origin, options, budget).await
+}
+
+/// The same, by these adapters.
+///
+/// # Errors
+/// As [`survey`].
+pub async fn survey_by(
+    session: &Session,
+    library: Library,
+    origin: Origin,
+    options: EngineOptions,
+    budget: &Budget,
+) -> Result<Surveyed> {
     let destination = destination(origin.source.as_ref());
     let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
     let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
@@ -166,6 +179,26 @@ impl Surveyed {
             source: self.origin.name.clone(),
             production: self.origin.production(),
         })
+    }
+}
+
+impl Surveyed {
+    /// Opens a layout over a connection of its own, of which nothing lasts.
+    ///
+    /// # Errors
+    /// When it cannot be reached or read.
+    pub async fn rehearse(
+        &self,
+        session: &Session,
+        found: &Found,
+        budget: &Budget,
+    ) -> crate::store::Result<Arc<dyn Store>> {
+        let gone = || StoreError::Layout(format!("the adapter {} is gone", found.adapter));
+        let adapter = self.library.get(&found.adapter).ok_or_else(gone)?;
+        let options = EngineOptions { rehearsal: true, ..self.origin.engine_options(session) };
+        let engine = Arc::new(Engine::connect(&self.origin.target, &options).await?);
+        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
+        Ok(Arc::new(sql::open(engine, adapter, found, &options, budget).await?))
     }
 }
 

@@ -280,8 +280,20 @@ pub enum AdaptersCommand {
     },
     /// Checks adapters against a database, statement by statement.
     Check {
-        /// The adapter; all that fit a table without one.
+        /// The adapter, or the path of its file; all that fit a table without one.
         name: Option<String>,
+        /// Tries every verb on dead jobs as well, in transactions that are rolled back.
+        #[arg(long)]
+        deep: bool,
+    },
+    /// Writes the draft of an adapter for a table, guessed from its columns and some rows.
+    Init {
+        /// The table, with its schema where it is not in the usual one.
+        #[arg(long, value_name = "TABLE")]
+        table: String,
+        /// Prints it instead of writing a file.
+        #[arg(long)]
+        print: bool,
     },
 }
 
