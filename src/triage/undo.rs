@@ -129,6 +129,7 @@ pub async fn outlook(
     budget: &Budget,
     mut each: impl FnMut(&[JobOutcome]) + Send,
 ) -> Result<Vec<(String, u64)>, PlanError> {
+    let ledger = &ledger.of(run).await?;
     let intent = ledger.run(run).await?.intent;
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut after = 0;

@@ -110,6 +110,26 @@ async fn operators_see_each_others_runs_and_go_on_with_them() {
 }
 
 #[tokio::test]
+async fn the_jobs_of_a_run_are_listed_wherever_it_is_recorded() {
+    let db = harness::sqlite("cli_shared_jobs").await;
+    Layout::JobsDlq.seed(&db, 20).await;
+    let user = User::of(&db);
+    let local = user.json(&["discard", "--yes", "--all", "--limit", "3", "-o", "json"]);
+    user.run(&["init", "--ledger", "--yes"]).with(0);
+    let shared = user.json(&["discard", "--yes", "--all", "--limit", "5", "-o", "json"]);
+    for (run, home, n) in [(&local, "local", 3), (&shared, "source", 5)] {
+        assert_eq!(run["home"], home);
+        let id = run["run"].as_str().expect("a run");
+        let jobs = user.json(&["runs", id, "--jobs", "-o", "json"])["jobs"].clone();
+        assert_eq!(jobs.as_array().map(Vec::len), Some(n), "{home}: {jobs}");
+        // What would become of them if they were undone is looked up from either home too.
+        let foreseen = user.run(&["undo", id, "--dry-run", "-o", "jsonl"]);
+        foreseen.with(0);
+        assert_eq!(foreseen.out.lines().count(), n, "{home}: {}", foreseen.out);
+    }
+}
+
+#[tokio::test]
 async fn a_source_that_is_away_leaves_the_runs_of_this_machine() {
     let db = harness::sqlite("cli_shared_away").await;
     Layout::JobsDlq.seed(&db, 5).await;
