@@ -329,10 +329,12 @@ impl<'a> Engine<'a> {
         }
         let done = |settled: &Settled| (settled.outcome.1 == JobResult::Done).then(|| settled.outcome.0.clone());
         let ids: Vec<JobId> = answer.settled.iter().filter_map(done).collect();
-        if !ids.is_empty() {
-            self.kept(false, || self.ledger.erase_kept(&self.run.id, &ids)).await?;
-        }
-        Ok(())
+        if ids.is_empty() { Ok(()) } else { self.erase_kept(&ids).await }
+    }
+
+    async fn erase_kept(&self, ids: &[JobId]) -> Result<(), Halt> {
+        let Run { id, intent, .. } = self.run;
+        self.kept(false, || self.ledger.erase_kept(&intent.source, &intent.store, id, ids)).await.map(drop)
     }
 
     /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come
@@ -347,7 +349,7 @@ impl<'a> Engine<'a> {
             let Some(last) = done.last() else { return Ok(()) };
             after = last.ord;
             let ids: Vec<JobId> = done.into_iter().map(|job| job.id).collect();
-            self.kept(false, || self.ledger.erase_kept(&self.run.id, &ids)).await?;
+            self.erase_kept(&ids).await?;
         }
     }
 
