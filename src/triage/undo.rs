@@ -9,7 +9,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::options::{KEPT_UNASKED, Options};
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState};
-use crate::store::{Batch, Budget, Frozen, Standing, Undoing};
+use crate::store::{Batch, Budget, Frozen, Standing, StoreInfo, Undoing};
 
 /// Jobs looked at in one call.
 const LOOK: usize = 500;
@@ -36,8 +36,7 @@ pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanEr
         }
         Some(_) => {}
     }
-    let needs = action == Action::Restore || (action == Action::Recall && desk.store.info().keeps);
-    if needs && !intent.options.keeps(intent.action, run.tally.planned) {
+    if kept_nothing(desk.store.info(), run) {
         let why = match intent.options.no_archive {
             true => "--no-archive".to_owned(),
             false => format!("it replayed more than {} jobs without --keep", grouped(KEPT_UNASKED)),
@@ -48,6 +47,17 @@ pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanEr
         return no(format!("run {id} did nothing that could be undone"));
     }
     Ok(())
+}
+
+/// Whether the undo of a run would have to put rows back of which that run kept nothing.
+pub fn kept_nothing(info: &StoreInfo, run: &Run) -> bool {
+    let intent = &run.intent;
+    let needs = match intent.action.undone_by() {
+        Some(Action::Restore) => true,
+        Some(Action::Recall) => info.keeps,
+        _ => false,
+    };
+    needs && !intent.options.keeps(intent.action, run.tally.planned)
 }
 
 /// A job of the undone run as the undo must find it: as that run has left it, or, where the row is brought back, as it
