@@ -19,7 +19,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
-use crate::ledger::{Homes, Ledger};
+use crate::ledger::{Homes, Ledger, known};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
@@ -231,10 +231,9 @@ impl Opened {
     /// How often a job was replayed before, along its lineage; `None` where the ledger cannot be read.
     pub async fn replayed(&self, detail: &JobDetail) -> Option<u64> {
         let ledger = self.homes.ledger().await.ok()?;
-        let (id, lineage) = (&detail.row.id, detail.lineage.as_ref());
-        let known = [(id.clone(), lineage.map(|lineage| lineage.exact().to_owned()))];
+        let known = [known(detail)];
         let counts = ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &known).await.ok()?;
-        Some(counts.get(id).copied().unwrap_or(0))
+        Some(counts.get(&detail.row.id).copied().unwrap_or(0))
     }
 
     /// Reads a filter and resolves its times; without a text every dead job passes.

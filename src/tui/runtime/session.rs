@@ -14,7 +14,7 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
-use crate::ledger::{Ledger, LedgerError, Run};
+use crate::ledger::{Ledger, LedgerError, Run, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Opened, Reply, Request};
@@ -166,9 +166,8 @@ impl Session {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
-        let known = (id, detail.lineage.as_ref().map(|lineage| lineage.exact().to_owned()));
         let history = match self.ledger().await {
-            Ok(ledger) => ledger.history(&desk.source, &desk.store_name(), &known).await.unwrap_or_default(),
+            Ok(ledger) => ledger.history(&desk.source, &desk.store_name(), &known(&detail)).await.unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         let notation = Arc::clone(&desk.store.info().notation);
