@@ -140,6 +140,13 @@ async fn a_source_that_is_away_leaves_the_runs_of_this_machine() {
     let ended = super::Ended::from(away.output().expect("starts"));
     assert!(ended.with(0).contains("only runs that are kept on this machine"), "{}", ended.err);
     assert!(ended.out.contains("finished"), "{}", ended.out);
+    // Where they cannot be had either, that is said once, and nothing else.
+    let state = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(state.path().join("dlq-tui/ledger.sqlite3")).expect("a folder in its place");
+    let mut unusable = user.command(&["runs"]);
+    let ended = super::Ended::from(unusable.env("XDG_STATE_HOME", state.path()).output().expect("starts"));
+    let said = ended.with(1);
+    assert_eq!((said.matches("cannot be used").count(), said.contains("only runs")), (1, false), "{said}");
     let mut nowhere = user.command(&["runs"]);
     nowhere.env_remove("DATABASE_URL");
     let ended = super::Ended::from(nowhere.output().expect("starts"));
