@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::domain::action::Action;
+use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::notation::Notation;
@@ -95,6 +96,9 @@ pub struct Field {
     pub sql: Option<Spanned<String>>,
     /// How the value is read.
     pub kind: Kind,
+    /// By dotted path, where what the database holds is not JSON, and how it is written.
+    #[serde(default)]
+    pub decode: BTreeMap<String, Encoding>,
 }
 
 /// How the values of a column are read and compared.
