@@ -1,0 +1,6 @@
+//! The adapters of real frameworks on rows that these wrote, or would write: what is shown of each, and that a replay leaves
+//! them as the framework's own retry would.
+
+mod bench;
+mod delayed_job;
+mod laravel;
