@@ -1,6 +1,8 @@
 //! PostgreSQL's text.
 
-use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, like, literal};
+use super::{
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, fraction, like, literal,
+};
 use crate::adapter::{Column, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -247,6 +249,10 @@ impl Speech for Postgres {
         sql.done()
     }
 
+    fn rounds(&self, data_type: &str) -> bool {
+        data_type.starts_with("timestamp") && fraction(data_type).is_some_and(|digits| digits < 6)
+    }
+
     fn overriding(&self) -> &'static str {
         "OVERRIDING SYSTEM VALUE "
     }
@@ -278,7 +284,8 @@ impl Speech for Postgres {
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Postgres);
         sql.push(
-            "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, NULL)::text, \
+            "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, \
+             CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN a.atttypmod END)::text, \
              CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text, NULL::text \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
