@@ -1,6 +1,7 @@
 //! Whether a table fits an adapter: by its columns and, loosely, their types.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::Spec;
 
@@ -30,6 +31,23 @@ impl Table {
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.name == name)
+    }
+}
+
+/// Something that a table lacks of what an adapter says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The table.
+    pub table: String,
+    /// The column; `None` where the table itself is missing.
+    pub column: Option<String>,
+    /// What is wrong, as a sentence.
+    pub sentence: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
     }
 }
 
@@ -99,14 +117,15 @@ impl Family {
 /// Why the tables of a schema do not fit an adapter; empty when they do.
 ///
 /// `lookup` returns a table of the schema by name. A schema without the table itself gives a single reason.
-pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<String> {
+pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<Misfit> {
+    let absent = |table: &str, sentence: String| Misfit { table: table.to_owned(), column: None, sentence };
     let Some(table) = lookup(&spec.table) else {
-        return vec![format!("there is no table {}", spec.table)];
+        return vec![absent(&spec.table, format!("there is no table {}", spec.table))];
     };
     let mut reasons = misfits(&spec.table, table, &spec.detect.columns);
     for (name, columns) in &spec.detect.tables {
         match lookup(name) {
-            None => reasons.push(format!("there is no table {name} beside it")),
+            None => reasons.push(absent(name, format!("there is no table {name} beside it"))),
             Some(other) => reasons.extend(misfits(name, other, columns)),
         }
     }
@@ -114,14 +133,15 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<S
 }
 
 /// What a table lacks of these columns.
-fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
+fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<Misfit> {
+    let of = |column: &str, sentence| Misfit { table: name.to_owned(), column: Some(column.to_owned()), sentence };
     let mut reasons = Vec::new();
     for (column, word) in wanted {
         let family = Family::from_word(word);
         match table.column(column) {
-            None => reasons.push(format!("{name} has no column {column}")),
+            None => reasons.push(of(column, format!("{name} has no column {column}"))),
             Some(found) if !family.accepts(Family::of(&found.data_type)) => {
-                reasons.push(format!("{name}.{column} is {}, not {word}", found.data_type));
+                reasons.push(of(column, format!("{name}.{column} is {}, not {word}", found.data_type)));
             }
             Some(_) => {}
         }
@@ -131,7 +151,7 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
 
 /// What a live table lacks to be a destination: columns that are not there or of another type.
 pub fn destination_misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
-    misfits(name, table, wanted)
+    misfits(name, table, wanted).into_iter().map(|misfit| misfit.sentence).collect()
 }
 
 #[cfg(test)]

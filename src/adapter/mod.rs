@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use error::AdapterError;
-pub use fit::{Column, Family, Table, destination_misfits, fit};
+pub use fit::{Column, Family, Misfit, Table, destination_misfits, fit};
 pub use library::{Library, built_in};
 pub use spec::{
     Command, Detect, Field, Fields, IntoTable, Keep, Kind, Live, Message, Order, Rows, Spec, StateWords, Step, Undo,
@@ -56,6 +56,12 @@ impl Adapter {
     /// The databases that the file speaks for.
     pub fn dialects(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.specs.keys().copied()
+    }
+
+    /// The line (from 1) of the file that asks a database for what a table lacks; `None` where no line does by itself.
+    pub fn line_of(&self, dialect: &str, misfit: &Misfit) -> Option<usize> {
+        let main = self.spec(dialect).is_some_and(|spec| spec.table == misfit.table);
+        parse::asked_for(&self.text, dialect, main, misfit).map(|offset| self.line(offset))
     }
 
     /// The line (from 1) that a place in the text lies on.

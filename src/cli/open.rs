@@ -127,7 +127,7 @@ impl Surveyed {
             }
             ([], _) => {
                 let near = self.detection.rejected.iter().filter(|r| r.schema.is_some());
-                let near: String = near.map(|r| format!("\n  not {}: {}", r.adapter, r.reasons.join("; "))).collect();
+                let near: String = near.map(|r| format!("\n  not {}: {}", r.adapter, r.why())).collect();
                 format!(
                     "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui init` creates one, and \
                      an adapter file describes your own (see docs/adapters.md){near}"

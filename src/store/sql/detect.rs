@@ -8,7 +8,7 @@ use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
-use crate::adapter::{Adapter, Column, Spec, Table, fit};
+use crate::adapter::{Adapter, Column, Misfit, Spec, Table, fit};
 use crate::store::{Budget, Result};
 
 /// A layout that was found in a database.
@@ -48,8 +48,15 @@ pub struct Rejected {
     pub adapter: String,
     /// The schema looked at; `None` when no schema has the table.
     pub schema: Option<String>,
-    /// Why, in sentences.
-    pub reasons: Vec<String>,
+    /// Why.
+    pub reasons: Vec<Misfit>,
+}
+
+impl Rejected {
+    /// Why, in one line.
+    pub fn why(&self) -> String {
+        self.reasons.iter().map(|misfit| misfit.sentence.as_str()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// What a database holds of what the adapters know.
@@ -149,7 +156,7 @@ fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
     }
     for (adapter, spec) in specs {
         if !seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table)) {
-            let reasons = vec![format!("there is no table {}", spec.table)];
+            let reasons = fit(spec, |_| None);
             detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
         }
     }
