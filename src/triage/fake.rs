@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     Midway(usize, StoreError),
     /// It is undone at the very end, after its transaction was noted.
     Undone(StoreError),
+    /// Nothing: the next one is for the call after this.
+    Not,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +62,8 @@ pub(crate) struct Data {
     pub(crate) endings: Option<Vec<bool>>,
     /// What was archived, with the run that did it.
     pub(crate) twin: Vec<(String, u64)>,
+    /// When each replayed job was told to run, in microseconds; each of a batch later than the one before.
+    pub(crate) told: BTreeMap<u64, Option<Timestamp>>,
 }
 
 pub(crate) struct Fake {
@@ -69,8 +73,13 @@ pub(crate) struct Fake {
 
 impl Fake {
     pub(crate) fn new(n: u64) -> Arc<Self> {
+        Self::of(n, |_| {})
+    }
+
+    /// As [`Fake::new`], of what else is known of the store.
+    pub(crate) fn of(n: u64, change: impl FnOnce(&mut StoreInfo)) -> Arc<Self> {
         let ready = || Availability::Ready { notes: vec!["Counters start again.".into()] };
-        let info = StoreInfo {
+        let mut info = StoreInfo {
             adapter: "memory".into(),
             title: "jobs".into(),
             server: String::new(),
@@ -87,6 +96,7 @@ impl Fake {
             notation: Arc::default(),
             read_only: None,
         };
+        change(&mut info);
         let row = Row { state: State::Dead, locked: 0, refuses: None };
         let data = Data { rows: (0..n).map(|id| (id, row.clone())).collect(), ..Data::default() };
         Arc::new(Self { info, data: Mutex::new(data) })
@@ -152,6 +162,7 @@ impl Data {
             Action::Replay => {
                 row.state = State::Resolved;
                 self.live.push(n);
+                self.told.insert(n, batch.run_after);
                 if self.removes {
                     self.rows.remove(&n);
                 }
@@ -280,6 +291,7 @@ impl Store for Fake {
             let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
             let fault = match fault {
                 Some(Fault::Before(error)) => return failed(error),
+                Some(Fault::Not) => None,
                 other => other,
             };
             if let Some(Fault::Midway(n, _)) = &fault {

@@ -1,7 +1,7 @@
 //! One batch against the store: tried until every job is answered for, the store says for certain that nothing
 //! happened, or nobody wants to wait any longer.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl Engine<'_> {
     pub(super) async fn answer(&self, named: Vec<(Standing, Vec<JobId>)>, doubtful: bool) -> Answer {
         let mut answer = Answer::default();
         let mut parts: Vec<Part> =
-            named.into_iter().map(|(standing, ids)| Part { ids, standing, doubtful, tries: 0 }).collect();
+            self.by_due(named).into_iter().map(|(standing, ids)| Part { ids, standing, doubtful, tries: 0 }).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
@@ -119,7 +119,7 @@ impl Engine<'_> {
             standing: standing.clone(),
             run: self.run.id.0.clone(),
             options: self.run.intent.options.clone(),
-            run_after: self.instants(ids.len()),
+            run_after: self.instants(ids),
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: self.archive.clone(),
             undo,
@@ -129,10 +129,27 @@ impl Engine<'_> {
         self.desk.store.apply(batch, &self.budget).await
     }
 
-    /// The first of the instants at which as many jobs may run, where they are spread.
-    fn instants(&self, jobs: usize) -> Option<Timestamp> {
-        let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
-        self.due.map(|due| Timestamp(due.0.saturating_add(self.told.fetch_add(jobs, Ordering::Relaxed))))
+    /// Jobs apart that are to run at different times: those of one call to the store are told one after the other.
+    fn by_due(&self, named: Vec<(Standing, Vec<JobId>)>) -> Vec<(Standing, Vec<JobId>)> {
+        if self.dues.is_empty() {
+            return named;
+        }
+        let mut apart = Vec::new();
+        for (standing, ids) in named {
+            let mut slots: BTreeMap<Option<Timestamp>, Vec<JobId>> = BTreeMap::new();
+            for id in ids {
+                slots.entry(self.dues.get(&id).copied()).or_default().push(id);
+            }
+            apart.extend(slots.into_values().map(|ids| (standing.clone(), ids)));
+        }
+        apart
+    }
+
+    /// The first of the instants at which these jobs may run, where they are spread.
+    fn instants(&self, ids: &[JobId]) -> Option<Timestamp> {
+        let jobs = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+        let due = ids.iter().filter_map(|id| self.dues.get(id)).max().copied().or(self.due);
+        due.map(|due| Timestamp(due.0.saturating_add(self.told.fetch_add(jobs, Ordering::Relaxed))))
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says

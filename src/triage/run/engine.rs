@@ -1,5 +1,6 @@
 //! The loop over the batches of a run.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
@@ -13,7 +14,7 @@ use super::{Receipt, RunError, RunOptions, ready};
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunJob, RunState, Settled, Tally};
 use crate::store::{Archive, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
@@ -140,8 +141,12 @@ pub(super) struct Engine<'a> {
     state: RunState,
     tally: Tally,
     meter: Meter,
+    /// How the jobs are spread, where each can be told when it may run.
+    spread: Option<Spread>,
     /// When the jobs of the present batch may run; `None` is at once.
     pub(super) due: Option<Timestamp>,
+    /// The same, of jobs whose batch is made of several places of the run.
+    pub(super) dues: HashMap<JobId, Timestamp>,
     /// Jobs that were told when to run: each is told an instant of its own, also where some are tried again.
     pub(super) told: AtomicI64,
 }
@@ -180,13 +185,18 @@ impl<'a> Engine<'a> {
             state,
             tally,
             meter,
+            spread: None,
             due: None,
+            dues: HashMap::new(),
             told: AtomicI64::new(0),
         }
     }
 
     async fn work(&mut self) -> Result<(), Halt> {
         self.tell(None);
+        self.spread = self.spread().filter(|_| self.desk.store.info().defers);
+        let reached = self.tally.planned - self.tally.not_started - self.tally.in_doubt;
+        self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
         self.settle_doubts().await?;
         self.erase_again().await?;
         self.pass().await?;
@@ -197,7 +207,13 @@ impl<'a> Engine<'a> {
 
     /// The jobs of batches whose result is not known.
     async fn settle_doubts(&mut self) -> Result<(), Halt> {
-        for (no, ids) in self.kept(false, || self.ledger.in_doubt(&self.run.id)).await? {
+        let doubts = self.kept(false, || self.ledger.in_doubt(&self.run.id)).await?;
+        if self.spread.is_some() && !doubts.is_empty() {
+            let all = usize::MAX >> 1;
+            let jobs = self.kept(false, || self.ledger.jobs(&self.run.id, Part::InDoubt, 0, all)).await?;
+            self.place(&jobs);
+        }
+        for (no, ids) in doubts {
             self.settle(no, &ids, true).await?;
         }
         Ok(())
@@ -215,18 +231,21 @@ impl<'a> Engine<'a> {
             false if !self.options.adapts => BatchSize::fixed(most),
             false => BatchSize::adaptive(most),
         };
-        let spread = spread.filter(|_| defers);
+        let cap = self.spread.map_or(usize::MAX, Spread::cap);
         let mut refusals = 0;
         let mut begun = None;
         while begun.is_some() || self.tally.not_started > 0 {
             if begun.is_none() {
                 self.control.rest(pace.wait(Instant::now())).await;
                 self.allowed().await?;
-                let n = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+                let n = pace.cap(size.get()).min(cap);
                 begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, n, Timestamp::now())).await?;
             }
             let Some((no, ids)) = begun.take() else { break };
-            self.due = spread.map(|spread| spread.due(self.tally.planned - self.tally.not_started, jitter()));
+            self.dues.clear();
+            let reached = self.tally.planned - self.tally.not_started;
+            self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
+            self.due = self.spread.map(|spread| spread.due(reached, jitter()));
             self.tally.begin(ids.len() as u64);
             pace.started(ids.len(), Instant::now());
             let done = self.tally.done;
@@ -234,7 +253,7 @@ impl<'a> Engine<'a> {
             size.took(ids.len(), answer.elapsed);
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
             let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
-            let most = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+            let most = pace.cap(size.get()).min(cap);
             let next = if at_once && !outside { most } else { 0 };
             begun = self.record(no, &ids, answer, next).await?;
             refusals = if self.tally.done > done { 0 } else { refusals + 1 };
@@ -254,6 +273,18 @@ impl<'a> Engine<'a> {
     fn spread(&self) -> Option<Spread> {
         let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
         Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.tally.planned))
+    }
+
+    /// Gives jobs of several places of the run the instants of those, where they are spread.
+    fn place(&mut self, jobs: &[RunJob]) {
+        let Some(spread) = self.spread else { return };
+        let mut slots: HashMap<u64, Timestamp> = HashMap::new();
+        let due = |job: &RunJob| {
+            let reached = u64::try_from(job.ord - 1).unwrap_or_default();
+            let due = slots.entry(spread.slot_of(reached)).or_insert_with(|| spread.due(reached, jitter()));
+            (job.id.clone(), *due)
+        };
+        self.dues = jobs.iter().map(due).collect();
     }
 
     /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
@@ -282,6 +313,7 @@ impl<'a> Engine<'a> {
             pace.started(locked.len(), Instant::now());
             let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
             self.tally.begin_again(&SkipReason::Locked, locked.len() as u64);
+            self.place(&locked);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
             self.settle(no, &ids, false).await?;
         }
