@@ -64,6 +64,8 @@ pub(crate) struct Data {
     pub(crate) twin: Vec<(String, u64)>,
     /// When each replayed job was told to run, in microseconds; each of a batch later than the one before.
     pub(crate) told: BTreeMap<u64, Option<Timestamp>>,
+    /// Bytes that what is kept of a row has more than it needs.
+    pub(crate) padding: usize,
 }
 
 pub(crate) struct Fake {
@@ -302,9 +304,10 @@ impl Store for Fake {
                 batch.ids.iter().filter(dead).cloned().collect()
             });
             if let (Action::Discard, Some(archive)) = (batch.action, &batch.archive) {
-                let rows = dead.iter().map(|id| (id.clone(), "{}".to_owned())).collect();
-                if let Err(why) = archive.keep(rows).await {
-                    return failed(StoreError::Input(why));
+                let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));
+                let rows = dead.iter().map(|id| (id.clone(), row.clone())).collect();
+                if let Err(error) = archive.keep(rows).await {
+                    return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
                 }
             }
             if let (Action::Replay, Some(deliver)) = (batch.action, &batch.deliver) {
@@ -318,9 +321,9 @@ impl Store for Fake {
                 Some((endings.len() - 1).to_string())
             });
             if let (Some(name), Some(witness)) = (name, &batch.witness)
-                && let Err(why) = witness.note(&name, &dead).await
+                && let Err(error) = witness.note(&name, &dead).await
             {
-                return failed(StoreError::Input(why));
+                return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
             }
             if let Some(Fault::Undone(error)) = fault {
                 return failed(error);

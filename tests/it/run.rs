@@ -326,3 +326,40 @@ async fn a_job_that_a_worker_has_taken_up_since_it_was_frozen_is_not_put_back_un
         assert_eq!(db.count("dlq_events where status = 'PROCESSING'").await, running, "{told}");
     }
 }
+
+#[tokio::test]
+async fn a_server_that_is_full_stops_the_run_at_its_first_batch_and_it_goes_on_later() {
+    for db in every_engine("server_full").await {
+        Layout::JobsDlq.seed(&db, 120).await;
+        match db.engine {
+            Database::Postgres => {
+                db.execute(
+                    "create function full() returns trigger language plpgsql as $$ begin raise exception \
+                     'could not extend file' using errcode = '53100'; end $$",
+                )
+                .await;
+                db.execute("create trigger room before insert on jobs for each row execute function full()").await;
+            }
+            Database::Mysql => {
+                db.execute(
+                    "create trigger room before insert on jobs for each row \
+                     signal sqlstate 'HY000' set mysql_errno = 1114, message_text = 'The table jobs is full'",
+                )
+                .await;
+            }
+            Database::Sqlite => continue,
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk(&db.url, "jobs_dlq").await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        let receipt = go(&desk, &ledger, &run).await;
+        let told = format!("{:?}: {receipt:?}", db.engine);
+        assert_eq!((receipt.run.tally.not_started, receipt.run.state), (120, RunState::Stopped), "{told}");
+        assert!(receipt.halted.is_some_and(|why| why.contains("make room on the database server")), "{told}");
+        let on = if db.engine == Database::Postgres { " on jobs" } else { "" };
+        db.execute(&format!("drop trigger room{on}")).await;
+        let receipt = go(&desk, &ledger, &run).await;
+        assert!(receipt.is_complete(), "{receipt:?}");
+    }
+}

@@ -72,7 +72,8 @@ impl Engine<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
-            let weary = part.tries >= TRIES && !matches!(error, StoreError::Unreachable(_));
+            let away = matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_));
+            let weary = part.tries >= TRIES && !away;
             if error.retryable() && weary {
                 answer.settled.extend(self.given_up(&part, &error).await);
                 continue;
@@ -81,7 +82,10 @@ impl Engine<'_> {
             if !error.retryable() || enough {
                 parts.push(part);
                 answer.untouched = answer.settled.is_empty() && parts.iter().all(|part| !part.doubtful);
-                answer.halt = Some(error.to_string());
+                answer.halt = Some(match error.remedy() {
+                    Some(remedy) => format!("{error}; {remedy}"),
+                    None => error.to_string(),
+                });
                 return answer;
             }
             self.tell(Some(format!("{error}; trying again")));

@@ -52,3 +52,45 @@ async fn jobs_of_an_interrupted_batch_are_told_the_instants_of_their_own_place_i
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_each_in_its_place(&bench, &run).await;
 }
+
+#[tokio::test]
+async fn a_discard_waits_for_a_ledger_that_cannot_take_its_copies_and_deletes_nothing_without_one() {
+    let bench = Bench::new(10).await;
+    let run = bench.all(Action::Discard).await;
+    bench.fake.with(|data| data.padding = 3_000);
+    bench.ledger.limit_pages(1).await;
+    let mut progress = bench.progress.subscribe();
+    let room = async {
+        progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("full"))).await.unwrap();
+        let waiting = progress.borrow().waiting.clone().unwrap();
+        assert!(waiting.contains("nothing is deleted without its copy"), "{waiting}");
+        assert_eq!(bench.fake.with(|data| data.rows.len()), 10);
+        bench.ledger.limit_pages(1_000_000).await;
+    };
+    let receipt = bench.execute(&run, small());
+    tokio::pin!(receipt, room);
+    // A run that ended before it had waited would leave the other waiting for ever.
+    let receipt = tokio::select! {
+        receipt = &mut receipt => panic!("it has not waited: {receipt:?}"),
+        () = room => receipt.await,
+    };
+    assert!(receipt.is_complete(), "{receipt:?}");
+    let ids: Vec<JobId> = (0..10).map(|id| JobId::new(id.to_string())).collect();
+    assert_eq!(bench.ledger.archived(&run, &ids).await.unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn a_ledger_that_stays_full_halts_a_discard_with_what_is_to_be_done() {
+    let bench = Bench::new(10).await;
+    let run = bench.all(Action::Discard).await;
+    bench.fake.with(|data| data.padding = 3_000);
+    bench.ledger.limit_pages(1).await;
+    let impatient = RunOptions { patience: Duration::ZERO, ..small() };
+    let receipt = bench.execute(&run, impatient).await;
+    assert_eq!((receipt.run.state, receipt.run.tally.not_started), (RunState::Stopped, 10), "{receipt:?}");
+    let halted = receipt.halted.unwrap();
+    assert!(halted.contains("make room") && halted.contains("resume"), "{halted}");
+    assert_eq!(bench.fake.with(|data| data.rows.len()), 10);
+    bench.ledger.limit_pages(1_000_000).await;
+    assert!(bench.execute(&run, small()).await.is_complete());
+}
