@@ -64,6 +64,8 @@ pub(crate) struct Data {
     pub(crate) twin: Vec<(String, u64)>,
     /// When each replayed job was told to run, in microseconds; each of a batch later than the one before.
     pub(crate) told: BTreeMap<u64, Option<Timestamp>>,
+    /// What the database says that it is.
+    pub(crate) identity: Option<Identity>,
     /// Bytes that what is kept of a row has more than it needs.
     pub(crate) padding: usize,
 }
@@ -192,6 +194,10 @@ impl Store for Fake {
 
     fn clock(&self) -> Timestamp {
         self.with(|data| data.clock)
+    }
+
+    fn identity<'a>(&'a self, _: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async { Ok(self.with(|data| data.identity.clone())) })
     }
 
     fn estimate<'a>(&'a self, _: Facet, _: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {

@@ -109,7 +109,11 @@ pub async fn freeze(
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
     if let Scope::Undo(run, _) = &ask.scope {
-        undo::check(desk, &ledger.run(run).await?, ask.action)?;
+        let undone = ledger.run(run).await?;
+        undo::check(desk, &undone, ask.action)?;
+        if let Some(reason) = undone.strays(desk.store.identity(budget).await?.as_ref()) {
+            return Err(PlanError::Disabled(reason));
+        }
         ask.options.undoes = Some(run.0.clone());
     }
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
@@ -134,7 +138,8 @@ pub async fn freeze(
         Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let run = ledger.create_run(&intent(desk, &ask, filter.as_ref())).await?;
+    let database = desk.store.identity(budget).await?;
+    let run = ledger.create_run(&RunIntent { database, ..intent(desk, &ask, filter.as_ref()) }).await?;
     let left = ask.limit.unwrap_or(u64::MAX);
     let guard = Guard::new(desk, ledger, &run, ask.action, ask.thresholds.max_replays);
     let mut freezer = Freezer {
@@ -193,6 +198,7 @@ fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
         reason: ask.reason.clone(),
         operator: desk.operator.clone(),
         options: ask.options.clone(),
+        database: None,
         frozen_at: ask.now,
     }
 }

@@ -18,6 +18,7 @@ use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Homes, Known, LedgerError};
+use crate::store::Identity;
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
     PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
@@ -157,6 +158,10 @@ impl<S: Store> Store for Judged<S> {
 
     fn clock(&self) -> Timestamp {
         self.store.clock()
+    }
+
+    fn identity<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        self.store.identity(budget)
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {

@@ -363,3 +363,26 @@ async fn a_server_that_is_full_stops_the_run_at_its_first_batch_and_it_goes_on_l
         assert!(receipt.is_complete(), "{receipt:?}");
     }
 }
+
+#[tokio::test]
+async fn a_run_is_not_resumed_on_another_database_of_the_same_name() {
+    let (planned, others) = (every_engine("planned").await, every_engine("repointed").await);
+    for (db, other) in planned.into_iter().zip(others) {
+        Layout::JobsDlq.seed(&db, 60).await;
+        Layout::JobsDlq.seed(&other, 60).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let here = desk(&db.url, "jobs_dlq").await;
+        let run = plan(&here, &ledger, "state:dead", Action::Discard).await.run;
+        let control = RunControl::new();
+        control.stop();
+        execute(&here, &ledger, &run, options(), &control, &progress()).await.expect("a receipt");
+        let there = desk(&other.url, "jobs_dlq").await;
+        let refused = resume(&there, &ledger, &run, options(), &RunControl::new(), &progress()).await;
+        let why = refused.expect_err("another database").to_string();
+        assert!(why.contains("which is another database"), "{:?}: {why}", db.engine);
+        assert_eq!(other.count("jobs_dlq").await, 60);
+        let again = desk(&db.url, "jobs_dlq").await;
+        assert!(go(&again, &ledger, &run).await.is_complete());
+    }
+}

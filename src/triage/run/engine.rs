@@ -63,6 +63,7 @@ async fn execute_held(
     let record = ledger.run(run).await?;
     ready::check(desk, &record)?;
     let validator = ready::validator(&options, ledger, &record)?;
+    ready::same_database(desk, &record, &options).await?;
     ready::prepare(desk, &record, &options).await?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;

@@ -223,6 +223,7 @@ fn run(id: &str) -> Run {
         reason: None,
         operator: Operator::default(),
         options: Default::default(),
+        database: None,
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };

@@ -211,6 +211,11 @@ pub(super) trait Speech: Sync {
     /// The database's clock in microseconds, as a contract column.
     fn clock(&self) -> &'static str;
 
+    /// What the database is known by wherever it is reached, in one row; `None` where it cannot say.
+    fn identity(&self) -> Option<Statement> {
+        None
+    }
+
     /// A token that differs whenever anything may have changed, as a contract column; `None` where there is none.
     fn change_token(&self) -> Option<&'static str> {
         None

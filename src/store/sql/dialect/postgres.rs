@@ -261,6 +261,13 @@ impl Speech for Postgres {
         "round(extract(epoch from clock_timestamp()) * 1000000)::bigint"
     }
 
+    fn identity(&self) -> Option<Statement> {
+        // Replicas have both in common with their primary.
+        let sql = "SELECT s.system_identifier::text || '/' || d.oid::text FROM pg_control_system() AS s, \
+                   pg_catalog.pg_database AS d WHERE d.datname = current_database()";
+        Some(Statement { sql: sql.to_owned(), binds: Vec::new() })
+    }
+
     fn change_token(&self) -> Option<&'static str> {
         Some("pg_current_snapshot()::text")
     }

@@ -1,6 +1,7 @@
-//! Where a run meets its limits: jobs that come late in a spread.
+//! Where a run meets its limits: jobs that come late in a spread, a ledger that is full, a source that is another one.
 
 use super::*;
+use crate::store::Identity;
 
 /// Jobs that are spread over ten seconds, three in each.
 async fn spread() -> (Bench, RunId) {
@@ -93,4 +94,26 @@ async fn a_ledger_that_stays_full_halts_a_discard_with_what_is_to_be_done() {
     assert_eq!(bench.fake.with(|data| data.rows.len()), 10);
     bench.ledger.limit_pages(1_000_000).await;
     assert!(bench.execute(&run, small()).await.is_complete());
+}
+
+#[tokio::test]
+async fn a_source_that_leads_to_another_database_than_the_plan_is_not_touched() {
+    let identity = |own: &str, place: &str| Some(Identity { own: Some(own.into()), place: place.into() });
+    let bench = Bench::new(10).await;
+    bench.fake.with(|data| data.identity = identity("7/16384", "db1:5432/shop"));
+    let run = bench.all(Action::Discard).await;
+    for (own, place, why) in [
+        ("8/16384", "db2:5432/shop", "main leads to db2:5432/shop now, which is another database"),
+        ("8/16384", "db1:5432/shop", "the database at db1:5432/shop is another one since"),
+    ] {
+        bench.fake.with(|data| data.identity = identity(own, place));
+        let refused = execute(&bench.fake.desk(), &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
+        assert!(matches!(&refused, Err(RunError::Disabled(said)) if said.contains(why)), "{refused:?}");
+        assert_eq!(bench.fake.with(|data| data.rows.len()), 10);
+    }
+    bench.fake.with(|data| data.identity = identity("7/16384", "db2:5432/shop"));
+    assert!(bench.execute(&run, small()).await.is_complete(), "a replica that has taken over is the same database");
+    bench.fake.with(|data| data.identity = identity("8/16384", "db2:5432/shop"));
+    let undo = bench.plan(Scope::Undo(run, Vec::new()), Action::Restore).await;
+    assert!(matches!(&undo, Err(PlanError::Disabled(said)) if said.contains("another database")), "{undo:?}");
 }
