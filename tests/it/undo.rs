@@ -601,3 +601,21 @@ async fn a_replay_is_not_said_to_be_undoable_where_the_instant_that_tells_its_jo
         }
     }
 }
+
+#[tokio::test]
+#[ignore = "a measurement, run by hand"]
+async fn what_it_costs_to_keep_ten_thousand_wide_rows() {
+    for db in every_engine("wide").await {
+        Layout::JobsDlq.seed(&db, 10_000).await;
+        for n in 0..30 {
+            db.execute(&format!("alter table jobs_dlq add column wide{n} text")).await;
+        }
+        let sets: Vec<String> = (0..30).map(|n| format!("wide{n} = error_msg")).collect();
+        db.execute(&format!("update jobs_dlq set {}", sets.join(", "))).await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        let run = plan(&bench.desk, &bench.ledger, "state:dead", Action::Discard).await.run;
+        let before = std::time::Instant::now();
+        let receipt = go(&bench.desk, &bench.ledger, &run).await;
+        println!("{:?}: {} rows kept in {:?}", db.engine, receipt.run.tally.done, before.elapsed());
+    }
+}
