@@ -1,9 +1,8 @@
 //! One batch against the store: tried until every job is answered for, the store says for certain that nothing
 //! happened, or nobody wants to wait any longer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,7 +11,6 @@ use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerWitness, Settled};
 use crate::store::{Applied, Batch, Broke, Standing, StoreError};
 use crate::triage::undo;
@@ -131,29 +129,6 @@ impl Engine<'_> {
             record: self.record.clone(),
         };
         self.desk.store.apply(batch, &self.budget).await
-    }
-
-    /// Jobs apart that are to run at different times: those of one call to the store are told one after the other.
-    fn by_due(&self, named: Vec<(Standing, Vec<JobId>)>) -> Vec<(Standing, Vec<JobId>)> {
-        if self.dues.is_empty() {
-            return named;
-        }
-        let mut apart = Vec::new();
-        for (standing, ids) in named {
-            let mut slots: BTreeMap<Option<Timestamp>, Vec<JobId>> = BTreeMap::new();
-            for id in ids {
-                slots.entry(self.dues.get(&id).copied()).or_default().push(id);
-            }
-            apart.extend(slots.into_values().map(|ids| (standing.clone(), ids)));
-        }
-        apart
-    }
-
-    /// The first of the instants at which these jobs may run, where they are spread.
-    fn instants(&self, ids: &[JobId]) -> Option<Timestamp> {
-        let jobs = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-        let due = ids.iter().filter_map(|id| self.dues.get(id)).max().copied().or(self.due);
-        due.map(|due| Timestamp(due.0.saturating_add(self.told.fetch_add(jobs, Ordering::Relaxed))))
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says

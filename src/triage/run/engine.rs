@@ -10,11 +10,12 @@ use tokio::time::Instant;
 use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace, Spread};
+use super::places::jitter;
 use super::{Receipt, RunError, RunOptions, ready};
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunJob, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
 use crate::store::{Archive, Budget, Record};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
@@ -105,12 +106,6 @@ pub async fn resume(
 const LEFT_IN_DOUBT: &str = "what became of some jobs is not known yet: resume the run to find out";
 const STOPPED: &str = "stopped by the operator";
 
-/// A number from 0 to 1 that nobody can foresee.
-fn jitter() -> f64 {
-    let [a, b, c, d, ..] = *uuid::Uuid::new_v4().as_bytes();
-    f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
-}
-
 /// Why the loop ends before its end.
 pub(super) enum Halt {
     /// The run can be resumed; a sentence for the receipt.
@@ -140,10 +135,10 @@ pub(super) struct Engine<'a> {
     pub(super) record: Option<Arc<dyn Record>>,
     progress: &'a watch::Sender<RunProgress>,
     state: RunState,
-    tally: Tally,
+    pub(super) tally: Tally,
     meter: Meter,
     /// How the jobs are spread, where each can be told when it may run.
-    spread: Option<Spread>,
+    pub(super) spread: Option<Spread>,
     /// When the jobs of the present batch may run; `None` is at once.
     pub(super) due: Option<Timestamp>,
     /// The same, of jobs whose batch is made of several places of the run.
@@ -267,25 +262,6 @@ impl<'a> Engine<'a> {
             }
         }
         Ok(())
-    }
-
-    /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
-    /// that it goes on where it was.
-    fn spread(&self) -> Option<Spread> {
-        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
-        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.tally.planned))
-    }
-
-    /// Gives jobs of several places of the run the instants of those, where they are spread.
-    fn place(&mut self, jobs: &[RunJob]) {
-        let Some(spread) = self.spread else { return };
-        let mut slots: HashMap<u64, Timestamp> = HashMap::new();
-        let due = |job: &RunJob| {
-            let reached = u64::try_from(job.ord - 1).unwrap_or_default();
-            let due = slots.entry(spread.slot_of(reached)).or_insert_with(|| spread.due(reached, jitter()));
-            (job.id.clone(), *due)
-        };
-        self.dues = jobs.iter().map(due).collect();
     }
 
     /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
