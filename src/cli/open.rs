@@ -65,6 +65,7 @@ pub struct Surveyed {
     pub homes: Homes,
     /// Nothing was opened yet: what the survey heard is fresh.
     is_fresh: AtomicBool,
+    redactor: Arc<Redactor>,
 }
 
 /// Connects, and looks which layouts are there.
@@ -92,7 +93,9 @@ pub async fn survey_with(
     let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
     let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
-    Ok(Surveyed { origin, engine, library, detection, homes, is_fresh })
+    // What is shown on this screen is one thing, and what is put on record another.
+    let redactor = Arc::new(session.redactor().revealing(false));
+    Ok(Surveyed { origin, engine, library, detection, homes, is_fresh, redactor })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -165,6 +168,7 @@ impl Surveyed {
             store: Arc::new(Judged::new(store, self.origin.name.clone(), self.homes.clone())),
             source: self.origin.name.clone(),
             production: self.origin.production(),
+            redactor: Arc::clone(&self.redactor),
         })
     }
 }

@@ -111,7 +111,13 @@ impl Fake {
     }
 
     pub(crate) fn desk(self: &Arc<Self>) -> Desk {
-        Desk { store: self.clone(), source: "main".into(), production: false, operator: Operator::default() }
+        Desk {
+            store: self.clone(),
+            source: "main".into(),
+            production: false,
+            operator: Operator::default(),
+            redactor: Arc::default(),
+        }
     }
 }
 

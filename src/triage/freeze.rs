@@ -15,6 +15,7 @@ use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::options::Options;
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent};
 use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
@@ -309,6 +310,12 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
 
     async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        // What a job was frozen with is told by receipts and splits too, and by others than its database.
+        let on_record = |text: &mut Option<Untrusted>| *text = text.take().map(|text| self.desk.on_record(&text));
+        for job in &mut jobs {
+            on_record(&mut job.error_class);
+            on_record(&mut job.job_class);
+        }
         self.left -= jobs.len() as u64;
         self.progress.frozen += jobs.len() as u64;
         self.gathered.extend(jobs);

@@ -99,6 +99,20 @@ impl Engine<'_> {
         answer
     }
 
+    /// Servers and commands quote what a row holds.
+    pub(super) fn mask(&self, answer: &mut Answer) {
+        for Settled { outcome: (_, result), .. } in &mut answer.settled {
+            match result {
+                JobResult::Failed(reason) => *reason = self.desk.on_record(reason),
+                JobResult::Skipped(SkipReason::NotAccepted(reason)) => {
+                    *reason = self.desk.redactor.prose(reason).into_owned();
+                }
+                JobResult::Done | JobResult::Skipped(_) => {}
+            }
+        }
+        answer.halt = answer.halt.take().map(|why| self.desk.redactor.prose(&why).into_owned());
+    }
+
     async fn attempt(&self, part: &Part) -> Tried {
         if part.doubtful {
             return self.reconcile(part).await;

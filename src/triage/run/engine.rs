@@ -326,6 +326,7 @@ impl<'a> Engine<'a> {
         if !answer.untouched {
             answer.settled.extend(never.into_iter().map(Settled::from));
         }
+        self.mask(&mut answer);
         self.erase(&answer).await?;
         Ok(answer)
     }
@@ -420,6 +421,7 @@ impl<'a> Engine<'a> {
 
     /// Tells how far the run has got.
     pub(super) fn tell(&self, waiting: Option<String>) {
+        let waiting = waiting.map(|why| self.desk.redactor.prose(&why).into_owned());
         let now = Instant::now();
         self.progress.send_replace(RunProgress {
             run: self.run.id.clone(),
