@@ -7,7 +7,7 @@ use super::home::{Cells, int, maybe, rows, text};
 use super::id;
 use super::model::{RunId, RunIntent, RunState};
 use super::open::Ledger;
-use super::runs::{at_work, in_state};
+use super::runs::{at_work, in_state, kept};
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 use crate::store::sql::engine::Bind;
@@ -30,7 +30,7 @@ impl Ledger {
     /// When the record cannot be kept: then nothing may be acted on.
     pub async fn create_run(&self, intent: &RunIntent) -> Result<RunId> {
         let operator = &intent.operator;
-        let options = serde_json::to_string(&intent.options).map_err(|e| LedgerError::Refused(e.to_string()))?;
+        let options = kept(intent)?;
         for nth in 0..ID_TRIES {
             let id = id::candidate(intent.frozen_at, nth);
             let binds = [

@@ -24,6 +24,7 @@ fn intent(action: Action) -> RunIntent {
         reason: Some("the gateway is back".into()),
         options: Pacing { rate: Some(200.0), ..Pacing::default() }.into(),
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
+        database: None,
         frozen_at: T,
     }
 }

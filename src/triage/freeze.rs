@@ -15,6 +15,7 @@ use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::options::Options;
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent};
 use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
@@ -119,7 +120,11 @@ pub async fn freeze(
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
     if let Scope::Undo(run, _) = &ask.scope {
-        undo::check(desk, &ledger.run(run).await?, ask.action)?;
+        let undone = ledger.run(run).await?;
+        undo::check(desk, &undone, ask.action)?;
+        if let Some(reason) = undone.strays(desk.store.identity(budget).await?.as_ref()) {
+            return Err(PlanError::Disabled(reason));
+        }
         ask.options.undoes = Some(run.0.clone());
     }
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
@@ -144,7 +149,8 @@ pub async fn freeze(
         Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let run = ledger.create_run(&intent(desk, &ask, filter.as_ref())).await?;
+    let database = desk.store.identity(budget).await?;
+    let run = ledger.create_run(&RunIntent { database, ..intent(desk, &ask, filter.as_ref()) }).await?;
     let left = ask.limit.unwrap_or(u64::MAX);
     let guard = Guard::new(desk, ledger, &run, ask.action, ask.thresholds.max_replays);
     let mut freezer = Freezer {
@@ -204,6 +210,7 @@ fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
         reason: ask.reason.clone(),
         operator: desk.operator.clone(),
         options: ask.options.clone(),
+        database: None,
         frozen_at: ask.now,
     }
 }
@@ -331,6 +338,12 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         self.leave_unfit(&mut jobs).await?;
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        // What a job was frozen with is told by receipts and splits too, and by others than its database.
+        let on_record = |text: &mut Option<Untrusted>| *text = text.take().map(|text| self.desk.on_record(&text));
+        for job in &mut jobs {
+            on_record(&mut job.error_class);
+            on_record(&mut job.job_class);
+        }
         self.left -= jobs.len() as u64;
         self.progress.frozen += jobs.len() as u64;
         self.gathered.extend(jobs);

@@ -5,6 +5,7 @@ mod control;
 mod doubt;
 mod engine;
 mod pace;
+mod places;
 mod ready;
 mod screen;
 mod testimony;
