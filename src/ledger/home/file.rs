@@ -19,8 +19,9 @@ use crate::store::sql::engine::{Row, Statement, lite};
 
 /// How long a statement waits for another process that is writing.
 const BUSY: Duration = Duration::from_secs(10);
-/// Page cache of a connection in KiB: enough that freezing a million ids does not read its index back.
-const CACHE_KIB: &str = "-65536";
+/// Page cache of a connection in KiB, and also what it sorts in memory: a frozen cohort is written and read in order, and
+/// what a run touches at random the system's own cache has.
+const CACHE_KIB: &str = "-8192";
 /// Times that bringing the schema up to date is tried: two processes may find the file new at the same moment.
 const MIGRATION_TRIES: u32 = 10;
 
@@ -121,8 +122,8 @@ impl Tx<'_> {
         decode(&rows)
     }
 
-    pub(super) async fn execute(&mut self, statement: &Statement) -> Result<u64> {
-        let done = lite::bind(statement).execute(&mut *self.tx).await.map_err(|e| self.file.fault(e))?;
+    pub(super) async fn execute(&mut self, statement: Statement) -> Result<u64> {
+        let done = lite::bind_all(statement).execute(&mut *self.tx).await.map_err(|e| self.file.fault(e))?;
         Ok(done.rows_affected())
     }
 

@@ -62,11 +62,16 @@ fn remembers_failure(sql: &str) -> bool {
 }
 
 pub(crate) fn sqlite(statement: &Statement) -> Query<'static, Sqlite, SqliteArguments> {
-    let query = sqlx::query(trusted(statement));
-    statement.binds.iter().fold(query, |query, bind| match bind {
-        Bind::Text(value) => query.bind(value.clone()),
-        Bind::Int(value) => query.bind(*value),
-        Bind::Texts(values) => query.bind(json_array(values)),
+    sqlite_all(statement.clone())
+}
+
+/// The same for a statement that nobody needs any more: its values are not copied.
+pub(crate) fn sqlite_all(statement: Statement) -> Query<'static, Sqlite, SqliteArguments> {
+    let query = sqlx::query(trusted(&statement));
+    statement.binds.into_iter().fold(query, |query, bind| match bind {
+        Bind::Text(value) => query.bind(value),
+        Bind::Int(value) => query.bind(value),
+        Bind::Texts(values) => query.bind(json_array(&values)),
     })
 }
 
