@@ -33,7 +33,7 @@ fn unreadable(column: &impl Column, error: &dyn std::fmt::Display) -> StoreError
 }
 
 pub(super) fn postgres(row: &PgRow) -> Result<Row> {
-    let values = row.columns().iter().map(|column| {
+    values(row.columns(), |_, column| {
         let value = row.try_get_raw(column.ordinal()).map_err(|e| unreadable(column, &e))?;
         if value.is_null() {
             return Ok(Value::Null);
@@ -42,8 +42,16 @@ pub(super) fn postgres(row: &PgRow) -> Result<Row> {
         postgres_value(value, info.name())
             .map_err(|e| unreadable(column, &e))?
             .ok_or_else(|| unfit(column, info.name()))
-    });
-    values.collect::<Result<Vec<_>>>().map(Row)
+    })
+}
+
+/// A value for each column. Rows are read by the million: this one takes its memory at once.
+fn values<C: Column>(columns: &[C], value: impl Fn(usize, &C) -> Result<Value>) -> Result<Row> {
+    let mut values = Vec::with_capacity(columns.len());
+    for (at, column) in columns.iter().enumerate() {
+        values.push(value(at, column)?);
+    }
+    Ok(Row(values))
 }
 
 /// `None` for a type that is neither text nor a whole number.
@@ -69,7 +77,7 @@ fn postgres_value(value: PgValueRef<'_>, name: &str) -> std::result::Result<Opti
 }
 
 pub(super) fn mysql(row: &MySqlRow) -> Result<Row> {
-    let values = row.columns().iter().enumerate().map(|(at, column)| {
+    values(row.columns(), |at, column| {
         let value = row.try_get_raw(at).map_err(|e| unreadable(column, &e))?;
         if value.is_null() {
             return Ok(Value::Null);
@@ -91,8 +99,7 @@ pub(super) fn mysql(row: &MySqlRow) -> Result<Row> {
                 Ok(if name == "DECIMAL" { decimal(&bytes) } else { text(&bytes) })
             }
         }
-    });
-    values.collect::<Result<Vec<_>>>().map(Row)
+    })
 }
 
 /// A DECIMAL, such as every `SUM` is: a whole number where it is one.
@@ -104,7 +111,7 @@ fn decimal(bytes: &[u8]) -> Value {
 }
 
 pub(crate) fn sqlite(row: &SqliteRow) -> Result<Row> {
-    let values = row.columns().iter().enumerate().map(|(at, column)| {
+    values(row.columns(), |at, column| {
         let value = row.try_get_raw(at).map_err(|e| unreadable(column, &e))?;
         if value.is_null() {
             return Ok(Value::Null);
@@ -122,8 +129,7 @@ pub(crate) fn sqlite(row: &SqliteRow) -> Result<Row> {
                 Ok(text(&bytes))
             }
         }
-    });
-    values.collect::<Result<Vec<_>>>().map(Row)
+    })
 }
 
 #[cfg(test)]
