@@ -1,11 +1,15 @@
 //! Rows as the drivers bring them, decoded by what the value is, not by what was asked for.
 
+use std::pin::pin;
+
+use futures_util::{Stream, StreamExt};
 use sqlx::mysql::MySqlRow;
 use sqlx::postgres::types::Oid;
 use sqlx::postgres::{PgRow, PgValueRef};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Decode, Postgres, Row as _, TypeInfo, ValueRef};
 
+use super::fault::store_error;
 use super::{Row, Value};
 use crate::domain::text::Untrusted;
 use crate::store::{Result, StoreError};
@@ -43,6 +47,27 @@ pub(super) fn postgres(row: &PgRow) -> Result<Row> {
             .map_err(|e| unreadable(column, &e))?
             .ok_or_else(|| unfit(column, info.name()))
     })
+}
+
+/// The rows of a statement, each decoded as it comes: two forms of ten thousand rows at a time are memory for nothing. One
+/// that cannot be decoded fails when the last has come, so that the connection is left as after any other statement.
+pub(super) async fn all<R>(
+    rows: impl Stream<Item = sqlx::Result<R>>,
+    decode: impl Fn(&R) -> Result<Row>,
+) -> Result<Vec<Row>> {
+    let mut rows = pin!(rows);
+    let (mut decoded, mut odd) = (Vec::new(), None);
+    while let Some(row) = rows.next().await {
+        match decode(&row.map_err(store_error)?) {
+            Ok(row) if odd.is_none() => decoded.push(row),
+            Ok(_) => {}
+            Err(error) => odd = odd.or(Some(error)),
+        }
+    }
+    match odd {
+        Some(error) => Err(error),
+        None => Ok(decoded),
+    }
 }
 
 /// A value for each column. Rows are read by the million: this one takes its memory at once.
