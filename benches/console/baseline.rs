@@ -92,7 +92,12 @@ impl Baseline {
             Layout::DlqEvents => "id, error_reason, event_type, created_at, status, md5(payload::text)",
             Layout::JobsDlq => "id, error_class, payload->>'type', failed_at, md5(payload::text)",
         };
-        format!("select {columns} from {} where {} order by {}", self.0.table(), self.0.is_dead(), self.order_by("desc"))
+        format!(
+            "select {columns} from {} where {} order by {}",
+            self.0.table(),
+            self.0.is_dead(),
+            self.order_by("desc")
+        )
     }
 
     /// How many jobs are dead.

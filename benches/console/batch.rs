@@ -42,7 +42,9 @@ pub fn enough(url: &str, layout: Layout, needed: u64) -> Result<(), String> {
     let dead: u64 = Psql::new(url).print(&[&Baseline(layout).dead_count()]).parse().unwrap_or(0);
     match dead >= needed {
         true => Ok(()),
-        false => Err(format!("left out: it replays {needed} jobs, and the table has {dead} dead ones; use more --rows")),
+        false => {
+            Err(format!("left out: it replays {needed} jobs, and the table has {dead} dead ones; use more --rows"))
+        }
     }
 }
 

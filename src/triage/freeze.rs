@@ -1,6 +1,6 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -84,6 +84,16 @@ pub enum PlanError {
         /// Replays that a job may have behind it.
         max: u64,
     },
+    /// The action cannot be done for any job that is in the scope.
+    #[error("nothing to {action}: {} left out: {because}", grouped(*.jobs))]
+    Unfit {
+        /// The verb.
+        action: Action,
+        /// The jobs.
+        jobs: u64,
+        /// Why, for the most of them.
+        because: String,
+    },
     /// The source failed or the caller cancelled.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -149,6 +159,7 @@ pub async fn freeze(
         census: Census::default(),
         progress: NOTHING,
         guard,
+        unfit: Unfit::default(),
         on_progress,
     };
     let planned = async {
@@ -211,16 +222,20 @@ struct Freezer<'a, F> {
     census: Census,
     progress: FreezeProgress,
     guard: Guard<'a>,
+    unfit: Unfit,
     on_progress: F,
 }
 
+/// Reasons why the action cannot be done for some jobs, each with the number of these.
+type Unfit = BTreeMap<String, u64>;
+
 /// Jobs of a scope that are not in the cohort.
-#[derive(Clone, Copy)]
 struct LeftOut {
     /// Named, and not there.
     missing: u64,
     /// Replayed too often before.
     barred: u64,
+    unfit: Unfit,
 }
 
 impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
@@ -239,17 +254,19 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             (Scope::Filter(_), None) => 0,
         };
         self.write(0).await?;
-        Ok(LeftOut { missing, barred: self.guard.barred })
+        Ok(LeftOut { missing, barred: self.guard.barred, unfit: std::mem::take(&mut self.unfit) })
     }
 
     async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
         // How often a job was replayed only the ledger knows; the store is asked for the rest.
         let asked = filter.without(&Key::Replayed);
         let (store, budget) = (Arc::clone(&self.desk.store), self.budget);
+        self.check()?;
         let mut step = store.freeze(&asked, Cursor::Start, budget).await?;
         loop {
             self.check()?;
-            let jobs = self.guard.pass(Some(filter), step.jobs).await?;
+            let mut jobs = self.guard.pass(Some(filter), step.jobs).await?;
+            self.leave_unfit(&mut jobs).await?;
             self.progress.examined += step.scanned.rows;
             self.progress.share = step.scanned.share;
             self.take(jobs);
@@ -307,7 +324,20 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
         Ok(named.len().saturating_sub(found) as u64)
     }
 
-    async fn add(&mut self, jobs: Vec<Frozen>) -> Result<(), PlanError> {
+    /// Leaves out the jobs for which the layout does not allow the action.
+    async fn leave_unfit(&mut self, jobs: &mut Vec<Frozen>) -> Result<(), PlanError> {
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+        let unfit: HashMap<JobId, String> =
+            self.desk.store.unfit(self.action, &ids, self.budget).await?.into_iter().collect();
+        jobs.retain(|job| !unfit.contains_key(&job.id));
+        for reason in unfit.into_values() {
+            *self.unfit.entry(reason).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
+        self.leave_unfit(&mut jobs).await?;
         self.take(jobs);
         self.write(GATHER).await
     }
@@ -347,6 +377,10 @@ async fn plan(
     if count == 0 && left_out.barred > 0 {
         return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
     }
+    if let Some((because, _)) = left_out.unfit.iter().max_by_key(|(_, n)| **n).filter(|_| count == 0) {
+        let jobs = left_out.unfit.values().sum();
+        return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
+    }
     if count == 0 {
         return Err(PlanError::Empty(ask.action));
     }
@@ -364,6 +398,7 @@ async fn plan(
         None => Vec::new(),
     };
     let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
+    told.extend(left_out.unfit.iter().map(|(because, n)| format!("{} left out: {because}", grouped(*n))));
     told.extend(remarks::warnings(ask, &split, left_out.missing, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::outlook(desk, ledger, run, budget, |_| {}).await?,

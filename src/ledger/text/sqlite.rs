@@ -18,10 +18,7 @@ pub(super) const TEXT: Text = Text {
         ("materialized", "MATERIALIZED"),
         ("asked", "json_each(@) AS asked"),
         ("among", "IN (SELECT value FROM {asked @})"),
-        (
-            "told",
-            "(SELECT value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2 FROM json_each(@)) AS told",
-        ),
+        ("told", "(SELECT value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2 FROM json_each(@)) AS told"),
         ("by_job", "INDEXED BY {prefix}run_jobs_by_job"),
         ("by_not_started", "INDEXED BY {prefix}run_jobs_not_started"),
         ("by_in_doubt", "INDEXED BY {prefix}run_jobs_in_doubt"),

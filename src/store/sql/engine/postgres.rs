@@ -133,9 +133,9 @@ impl Link for PgLink {
     }
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
-        Box::pin(async move {
-            decode::all(bind::postgres(statement).fetch(&mut self.connection), decode::postgres).await
-        })
+        Box::pin(
+            async move { decode::all(bind::postgres(statement).fetch(&mut self.connection), decode::postgres).await },
+        )
     }
 
     fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {
