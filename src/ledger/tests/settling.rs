@@ -37,10 +37,10 @@ async fn the_numbers_of_a_census_are_those_of_the_record() {
     let mut census = Census::default();
     for step in 0..4 {
         let of = |n: usize| Frozen {
-            error_class: (n % 5 > 0).then(|| Untrusted::new(format!("{}{}", "E".repeat(199), n % 7))),
+            error_class: (!n.is_multiple_of(5)).then(|| Untrusted::new(format!("{}{}", "E".repeat(199), n % 7))),
             replays: n as u64 % 3,
-            state: if n % 4 == 0 { State::Ignored } else { State::Dead },
-            at: (n % 2 == 0).then(|| Timestamp(T.0 - n as i64)),
+            state: if n.is_multiple_of(4) { State::Ignored } else { State::Dead },
+            at: n.is_multiple_of(2).then(|| Timestamp(T.0 - n as i64)),
             ..frozen(n)
         };
         let jobs: Vec<Frozen> = (step * 700..step * 700 + 700).map(of).collect();
