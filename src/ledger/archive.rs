@@ -53,7 +53,7 @@ impl Ledger {
         let seq = tx.first("SELECT seq FROM {runs} WHERE id = ?1", [text(&run.0)]).await?;
         let seq = seq.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?.int()?;
         for statement in statements(&self.home, seq, kept)? {
-            tx.run(&statement).await?;
+            tx.run(statement).await?;
         }
         tx.commit().await
     }

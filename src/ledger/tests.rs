@@ -12,6 +12,8 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 
+mod settling;
+
 const T: Timestamp = Timestamp(1_795_144_329_000_000);
 
 fn intent(action: Action) -> RunIntent {

@@ -48,7 +48,7 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
-            batch: 2_000,
+            batch: 5_000,
             adapts: true,
             rate: None,
             deliver: None,
