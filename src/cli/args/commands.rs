@@ -307,6 +307,8 @@ pub enum Reference {
     Keys,
     /// docs/adapters.md.
     Adapters,
+    /// docs/capture.md.
+    Capture,
 }
 
 #[cfg(test)]

@@ -149,9 +149,9 @@ async fn init_says_why_it_creates_nothing_and_where_it_creates_something() {
         assert!(elsewhere.out.starts_with("CREATE SCHEMA \"dead\";\n"), "{}", elsewhere.out);
         user.run(&["--store", "dead.jobs_dlq", "stats"]).with(0);
         db.execute("create role nobody_of_note login; grant connect on database postgres to nobody_of_note").await;
-        let denied =
-            user.command(&["init", "--yes"]).env("DATABASE_URL", db.url.replacen("dlq:", "nobody_of_note:", 1));
-        let denied = super::Ended::from({ denied }.output().expect("the binary starts"));
+        let mut command = user.command(&["init", "--yes"]);
+        command.env("DATABASE_URL", db.url.replacen("dlq:", "nobody_of_note:", 1));
+        let denied = super::Ended::from(command.output().expect("the binary starts"));
         db.execute("drop owned by nobody_of_note; drop role nobody_of_note").await;
         assert!(denied.with(4).contains("somebody who may can run the statements above"), "{}", denied.err);
     }
