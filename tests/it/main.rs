@@ -12,6 +12,7 @@ mod install;
 mod judged;
 mod pgbouncer;
 mod pty;
+mod recipes;
 mod replay_options;
 mod retention;
 mod run;
