@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
+use crate::domain::job::State;
 use crate::domain::notation::Notation;
 use crate::domain::options::Attempts;
 
@@ -18,10 +19,16 @@ pub struct Spec {
     pub title: String,
     /// The dead-letter table.
     pub table: String,
+    /// What is joined to the table, which is `t`: at most one row for each of its rows.
+    #[serde(default)]
+    pub join: Option<Spanned<String>>,
     /// What tells the layout from a table that only has the same name.
     pub detect: Detect,
     /// The primary key.
     pub key: Field,
+    /// The column that the key is unique within, where the key alone is not the primary key: an id is then `scope/key`.
+    #[serde(default)]
+    pub scope: Option<Field>,
     /// The columns that lists are ordered by.
     pub order: Order,
     /// Where each part of a dead job stands.
@@ -31,6 +38,12 @@ pub struct Spec {
     /// The facets offered, in order; all that have a field when absent.
     #[serde(default)]
     pub facets: Option<Vec<FacetWord>>,
+    /// What else is shown of an open job, by name.
+    #[serde(default)]
+    pub more: BTreeMap<String, Field>,
+    /// Indexes that lists and counts need, if they are to be quick on a big table.
+    #[serde(default)]
+    pub indexes: Vec<Index>,
     /// How each action is done.
     #[serde(default)]
     pub verbs: Verbs,
@@ -42,6 +55,20 @@ pub struct Spec {
     pub notation: Notation,
 }
 
+/// An index that is wanted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Index {
+    /// What it begins with.
+    pub columns: Vec<String>,
+    /// A condition that its rows meet, where the database has partial indexes.
+    #[serde(default)]
+    pub only: Option<String>,
+    /// What it is for, in a few words.
+    #[serde(rename = "for")]
+    pub purpose: String,
+}
+
 /// What must be there for the layout to be recognised.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,6 +78,9 @@ pub struct Detect {
     /// Other tables of the same schema, each with its columns.
     #[serde(default)]
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// Functions of the same schema.
+    #[serde(default)]
+    pub functions: Vec<String>,
 }
 
 /// A column, or an expression over the table (known as `t`), with how its values are read.
@@ -104,6 +134,10 @@ impl Kind {
 pub struct Order {
     /// The column that stands for the time of death: an indexed time, or an ascending key.
     pub time: Field,
+    /// What stands in for it where no index serves it, and where not only dead jobs are listed: those that are not dead
+    /// may have no such time.
+    #[serde(default)]
+    pub otherwise: Option<Field>,
     /// Attempts made.
     #[serde(default)]
     pub attempts: Option<Field>,
@@ -171,6 +205,39 @@ pub struct StateWords {
     /// Set aside.
     #[serde(default)]
     pub ignored: Vec<String>,
+    /// The same as conditions, where an index serves these better than the words.
+    #[serde(default)]
+    pub when: StateConditions,
+}
+
+/// Conditions over `t` that say the same as the words of a state.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateConditions {
+    /// Waits for an operator.
+    #[serde(default)]
+    pub dead: Option<Spanned<String>>,
+    /// The framework still means to run it.
+    #[serde(default)]
+    pub retrying: Option<Spanned<String>>,
+    /// Settled.
+    #[serde(default)]
+    pub resolved: Option<Spanned<String>>,
+    /// Set aside.
+    #[serde(default)]
+    pub ignored: Option<Spanned<String>>,
+}
+
+impl StateConditions {
+    /// The condition of a state, where there is one.
+    pub fn get(&self, state: State) -> Option<&Spanned<String>> {
+        match state {
+            State::Dead => self.dead.as_ref(),
+            State::Retrying => self.retrying.as_ref(),
+            State::Resolved => self.resolved.as_ref(),
+            State::Ignored => self.ignored.as_ref(),
+        }
+    }
 }
 
 /// A facet by its word.
@@ -237,6 +304,13 @@ pub struct Verb {
     /// The guard: a condition over `t` that a job must still meet.
     #[serde(default)]
     pub when: Option<Spanned<String>>,
+    /// Jobs for which it cannot be done, with the reason.
+    #[serde(default)]
+    pub refuse: Vec<Refusal>,
+    /// A statement over the rows that are held, which takes the framework's own locks and returns the keys of the jobs
+    /// whose locks it was given; the others are skipped as locked.
+    #[serde(default)]
+    pub lock: Option<Spanned<String>>,
     /// A condition over `t` that holds once the verb took effect by the run that `{run}` names, where a row shows that.
     #[serde(default)]
     pub trace: Option<Spanned<String>>,
@@ -267,6 +341,16 @@ pub struct Verb {
     /// How the message is made that a destination takes.
     #[serde(default)]
     pub message: Option<Message>,
+}
+
+/// Jobs for which a verb cannot be done.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// A condition over `t`.
+    pub when: Spanned<String>,
+    /// The reason, as a receipt shows it behind the number of jobs.
+    pub because: String,
 }
 
 /// Where replayed jobs go, as the config has it.
@@ -412,12 +496,21 @@ pub struct Command {
     pub notes: Vec<String>,
 }
 
-/// How the message is made that a destination takes: a JSON template and where its values stand.
+/// How the message is made that a destination takes, or that statements find as `b.message`: a JSON template and where its
+/// values stand, or stored JSON with some of its values replaced.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
     /// The template.
-    pub template: Spanned<String>,
+    #[serde(default)]
+    pub template: Option<Spanned<String>>,
     /// The values that it names, read together with the lock on the row.
+    #[serde(default)]
     pub values: BTreeMap<String, Field>,
+    /// Or the stored JSON, which stays as it was written but for what is set.
+    #[serde(default)]
+    pub edit: Option<Field>,
+    /// By path, the JSON values that stand there from now on; a path that the JSON does not have is passed over.
+    #[serde(default)]
+    pub set: BTreeMap<String, Spanned<String>>,
 }

@@ -60,6 +60,12 @@ impl<'a> Judge<'a> {
         Self { layout, exact, loose, dead_only: false, rest: None, extras: Extras::default() }
     }
 
+    /// Whether only dead jobs can match.
+    pub(super) fn only_dead(&self) -> bool {
+        let names_dead = |c: &&Clause| c.key == Key::State && !c.negated && c.any == [Test::State(State::Dead)];
+        self.dead_only || self.exact.iter().find(names_dead).is_some()
+    }
+
     /// Whether the primary key decides: then no scan is ever long.
     pub(super) fn by_key(&self) -> bool {
         self.exact.iter().any(|c| {
@@ -183,20 +189,19 @@ impl<'a> Judge<'a> {
     fn id(&self, sql: &mut Sql, pattern: &Pattern) {
         let key = &self.layout.key;
         match pattern {
-            Pattern::Equals(id) if is_key(id, key.kind) => {
-                self.layout.speech.keys_in(sql, &key.raw, key.kind, std::slice::from_ref(id));
+            Pattern::Equals(id) if self.layout.holds(id) => {
+                self.layout.keys_in(sql, std::slice::from_ref(id));
             }
             Pattern::Equals(_) => {
                 sql.push("1 = 0");
             }
             pattern => {
-                let text = Expr { raw: self.layout.speech.contract(&key.raw, key.kind), ..key.clone() };
+                let text = Expr { raw: self.layout.key_text.clone(), ..key.clone() };
                 self.text(sql, &Expr { kind: Kind::Text, ..text }, pattern);
             }
         }
     }
 
-    /// Writes whether a row is in a state.
     /// Whether a job died and was last changed before an instant; one without such times has no age that counts.
     pub(super) fn untouched(&self, sql: &mut Sql, since: Timestamp) {
         let parts = [Part::At, Part::Touched].into_iter().filter_map(|p| self.layout.part(p));
@@ -205,11 +210,16 @@ impl<'a> Judge<'a> {
         sql.join(&parts, " AND ", |sql, expr| self.value(sql, expr, &before));
     }
 
+    /// Writes whether a row is in a state.
     pub(super) fn state(&self, sql: &mut Sql, state: State) {
         let Some(expr) = self.layout.part(Part::State) else {
             sql.push(if state == State::Dead { "1 = 1" } else { "1 = 0" });
             return;
         };
+        if let Some(condition) = self.layout.condition(state) {
+            sql.push(condition);
+            return;
+        }
         let words = self.layout.words(state);
         if state != State::Retrying {
             match words {
@@ -251,7 +261,7 @@ impl<'a> Judge<'a> {
             key => part_of_key(key).into_iter().collect(),
         };
         let texts: Vec<String> = match key {
-            Key::Id => vec![self.layout.speech.contract(&self.layout.key.raw, self.layout.key.kind)],
+            Key::Id => vec![self.layout.key_text.clone()],
             _ => parts.into_iter().filter_map(|p| self.layout.part(p)).map(|e| as_text(self.layout, e)).collect(),
         };
         if texts.is_empty() {
@@ -326,14 +336,5 @@ fn as_text(layout: &Layout, expr: &Expr) -> String {
 fn and(sql: &mut Sql, first: &mut bool) {
     if !std::mem::take(first) {
         sql.push(" AND ");
-    }
-}
-
-/// Whether text is a primary key as the database prints it.
-pub(super) fn is_key(text: &str, kind: Kind) -> bool {
-    match kind {
-        Kind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
-        Kind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
-        _ => true,
     }
 }

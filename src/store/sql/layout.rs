@@ -1,13 +1,18 @@
 //! An adapter's layout as it stands in one database: every field an expression, every name quoted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::dialect::Speech;
-use crate::adapter::{Adapter, Column, Field, Kind, Spec, Table};
+use super::build::Sql;
+use super::dialect::{BatchRow, Speech};
+use crate::adapter::{Adapter, Column, Field, Kind, Piece, Spec, Table, pieces};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
 use crate::domain::job::State;
 use crate::store::SortKey;
+
+/// What stands in an id between what the key is unique within and the key, which has none of it.
+const SCOPE_END: char = '/';
 
 /// A part of a dead job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,13 +51,26 @@ pub(super) struct Layout {
     pub(super) schema: String,
     /// The table, quoted, with its schema.
     pub(super) table: String,
+    /// What is joined to it; empty where nothing is.
+    pub(super) join: String,
+    /// The table as `t` with what is joined to it.
+    pub(super) from: String,
     pub(super) key: Expr,
+    /// What the key is unique within, where it is not unique in the whole table.
+    pub(super) scope: Option<Expr>,
+    /// A job's id as a contract column: the key, behind what it is unique within.
+    pub(super) key_text: String,
     /// The key column's collation, where the database has one.
     pub(super) key_collation: Option<String>,
     pub(super) columns: Vec<Column>,
     time: Expr,
+    otherwise: Option<Expr>,
     attempts: Option<Expr>,
     parts: BTreeMap<Part, Expr>,
+    /// What else is shown of an open job.
+    pub(super) more: BTreeMap<String, Expr>,
+    /// Conditions of the states that have one.
+    conditions: BTreeMap<State, String>,
 }
 
 impl Layout {
@@ -63,7 +81,9 @@ impl Layout {
         schema: &str,
         found: &Table,
     ) -> Self {
-        let expr = |field: &Field| expression(speech, field, found);
+        let table = format!("{}.{}", speech.quote(schema), speech.quote(&spec.table));
+        let names = Names { table: &table, schema: speech.quote(schema) };
+        let expr = |field: &Field| expression(speech, field, found, &names);
         let f = &spec.fields;
         let parts = [
             (Part::At, Some(&f.at)),
@@ -87,19 +107,40 @@ impl Layout {
             // A column of text holds whatever the application calls a key, and is compared as text.
             key.kind = Kind::Text;
         }
+        let (time, otherwise) = (expr(&spec.order.time), spec.order.otherwise.as_ref().map(expr));
         let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
+        let scope = spec.scope.as_ref().map(expr);
+        let bare = speech.contract(&key.raw, Kind::Text);
+        let key_text = scope.as_ref().map_or(bare.clone(), |scope| {
+            speech.concat(&[&speech.contract(&scope.raw, Kind::Text), &format!("'{SCOPE_END}'"), &bare])
+        });
+        let join = spec.join.as_ref().map_or(String::new(), |j| format!(" {}", names.fill(j.get_ref().trim())));
+        let conditions = State::ALL.into_iter().filter_map(|state| {
+            let condition = spec.states.when.get(state)?;
+            Some((state, format!("({})", names.fill(condition.get_ref().trim()))))
+        });
         Self {
             speech,
             adapter: adapter.name.clone(),
             schema: schema.to_owned(),
-            table: format!("{}.{}", speech.quote(schema), speech.quote(&spec.table)),
+            more: spec.more.iter().map(|(name, field)| (name.clone(), expr(field))).collect(),
+            from: format!("{table} AS t{join}"),
+            conditions: conditions.collect(),
+            join,
             key_collation: collation,
             columns: found.columns.clone(),
-            time: expr(&spec.order.time),
+            time: match &otherwise {
+                Some(otherwise) if time.column.as_deref().is_some_and(|c| !found.serves(c)) => otherwise.clone(),
+                _ => time,
+            },
+            otherwise,
             attempts: spec.order.attempts.as_ref().map(expr),
             parts: parts.into_iter().filter_map(|(p, f)| Some((p, expr(f?)))).collect(),
             key,
+            scope,
+            key_text,
             spec: spec.clone(),
+            table,
         }
     }
 
@@ -110,15 +151,57 @@ impl Layout {
 
     /// The expression of any field of an adapter over the same table.
     pub(super) fn expr(&self, field: &Field) -> Expr {
-        expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() })
+        let names = Names { table: &self.table, schema: self.speech.quote(&self.schema) };
+        expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() }, &names)
     }
 
-    /// What an order sorts by; `None` where the layout cannot.
-    pub(super) fn order(&self, key: SortKey) -> Option<&Expr> {
+    /// What an order sorts by, in lists of dead jobs alone or of others too; `None` where the layout cannot.
+    pub(super) fn order(&self, key: SortKey, dead: bool) -> Option<&Expr> {
         match key {
-            SortKey::Time => Some(&self.time),
+            SortKey::Time if dead => Some(&self.time),
+            SortKey::Time => Some(self.otherwise.as_ref().unwrap_or(&self.time)),
             SortKey::Attempts => self.attempts.as_ref(),
         }
+    }
+
+    /// Writes whether a row is one of these jobs.
+    pub(super) fn keys_in(&self, sql: &mut Sql, ids: &[String]) {
+        let Some(scope) = &self.scope else {
+            return self.speech.keys_in(sql, &self.key.raw, self.key.kind, ids);
+        };
+        let apart: Vec<(String, String)> = ids.iter().map(|id| self.parts_of(id)).collect();
+        self.speech.pairs_in(sql, &scope.raw, (&self.key.raw, self.key.kind), &apart);
+    }
+
+    /// Whether text is a job's id as the database prints it.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        match &self.scope {
+            None => is_key(id, self.key.kind),
+            Some(_) => id.rsplit_once(SCOPE_END).is_some_and(|(_, key)| is_key(key, self.key.kind)),
+        }
+    }
+
+    /// An id as what the key is unique within, and the key.
+    fn parts_of(&self, id: &str) -> (String, String) {
+        let (scope, key) = id.rsplit_once(SCOPE_END).unwrap_or(("", id));
+        (scope.to_owned(), key.to_owned())
+    }
+
+    /// The key alone of a job's id.
+    pub(super) fn bare<'a>(&self, id: &'a str) -> &'a str {
+        self.scope.as_ref().and_then(|_| id.rsplit_once(SCOPE_END)).map_or(id, |(_, key)| key)
+    }
+
+    /// The rows of a batch with their keys as the table has them.
+    pub(super) fn apart<'a>(&self, rows: &'a [BatchRow]) -> Cow<'a, [BatchRow]> {
+        if self.scope.is_none() {
+            return Cow::Borrowed(rows);
+        }
+        let apart = |row: &BatchRow| {
+            let (scope, id) = self.parts_of(&row.id);
+            BatchRow { id, scope, ..row.clone() }
+        };
+        Cow::Owned(rows.iter().map(apart).collect())
     }
 
     /// Whether an order is that of the primary key itself.
@@ -135,6 +218,11 @@ impl Layout {
             State::Resolved => &words.resolved,
             State::Ignored => &words.ignored,
         }
+    }
+
+    /// The condition of a state, where the adapter has one.
+    pub(super) fn condition(&self, state: State) -> Option<&str> {
+        self.conditions.get(&state).map(String::as_str)
     }
 
     /// What a native word means; a word that the adapter does not know is no state to act on.
@@ -187,9 +275,27 @@ pub(super) fn part_of_key(key: &Key) -> Option<Part> {
     }
 }
 
-fn expression(speech: &'static dyn Speech, field: &Field, table: &Table) -> Expr {
+/// The names that a field's expression may hold as placeholders; others are filled in with the statement.
+struct Names<'a> {
+    table: &'a str,
+    schema: String,
+}
+
+impl Names<'_> {
+    fn fill(&self, text: &str) -> String {
+        let piece = |piece: Piece<'_>| match piece {
+            Piece::Sql(text) => text.to_owned(),
+            Piece::Hole("table") => self.table.to_owned(),
+            Piece::Hole("schema") => self.schema.clone(),
+            Piece::Hole(hole) => format!("{{{hole}}}"),
+        };
+        pieces(text).into_iter().map(piece).collect()
+    }
+}
+
+fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: &Names<'_>) -> Expr {
     let Some(name) = field.column.as_ref().map(|c| c.get_ref().clone()) else {
-        let sql = field.sql.as_ref().map(|s| s.get_ref().trim().to_owned()).unwrap_or_default();
+        let sql = field.sql.as_ref().map(|s| names.fill(s.get_ref().trim())).unwrap_or_default();
         return Expr { raw: format!("({sql})"), kind: field.kind, column: None, nullable: true };
     };
     let column = table.column(&name);
@@ -198,4 +304,13 @@ fn expression(speech: &'static dyn Speech, field: &Field, table: &Table) -> Expr
     let raw = if cast { speech.contract(&quoted, Kind::Text) } else { quoted };
     let nullable = column.is_none_or(|c| c.nullable);
     Expr { raw, kind: field.kind, column: Some(name), nullable }
+}
+
+/// Whether text is a primary key as the database prints it.
+fn is_key(text: &str, kind: Kind) -> bool {
+    match kind {
+        Kind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
+        Kind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
+        _ => true,
+    }
 }

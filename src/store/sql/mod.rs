@@ -58,7 +58,7 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
-pub use check::{Finding, check};
+pub use check::{Finding, check, missing_indexes};
 pub use count::CountState;
 pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
@@ -98,7 +98,7 @@ pub struct SqlStore {
     /// The database's clock when we last heard it.
     clock: Mutex<(Timestamp, Instant)>,
     /// The newest and oldest instant of death, when it was last asked for.
-    span: Mutex<Option<(Instant, i64, i64)>>,
+    span: Mutex<Option<reads::Span>>,
     /// Where the instants begin that no job was told yet to run at.
     instants: AtomicI64,
 }
@@ -193,6 +193,15 @@ impl Store for SqlStore {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn unfit<'a>(
+        &'a self,
+        action: Action,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
+        Box::pin(self.refused(action, ids, budget))
     }
 
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {

@@ -6,7 +6,7 @@ use super::{
     BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, like, literal,
     order_by,
 };
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::Statement;
@@ -121,6 +121,10 @@ impl Speech for Mysql {
         sql.push(")");
     }
 
+    fn concat(&self, texts: &[&str]) -> String {
+        format!("CONCAT({})", texts.join(", "))
+    }
+
     fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
         let place = sql.text(&like(parts));
         sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(raw)));
@@ -196,6 +200,10 @@ impl Speech for Mysql {
         };
         let mut shown = format!("{id} AS id, j.new_id, j.message");
         let mut read = format!("id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]'");
+        if columns.scope {
+            shown += ", j.scope";
+            read += ", scope VARCHAR(255) PATH '$[6]'";
+        }
         if columns.run_after {
             shown += ", CAST(j.run_after AS DATETIME(6)) AS run_after";
             read += ", run_after VARCHAR(40) PATH '$[3]'";
@@ -276,8 +284,16 @@ impl Speech for Mysql {
         let mut sql = Sql::new(&Mysql);
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
-             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine \
-             FROM information_schema.columns AS c \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places \
+             FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
+             GROUP_CONCAT(CONCAT(i.seq_in_index, ' ', i.index_name) SEPARATOR '\n') AS places \
+             FROM information_schema.statistics AS i WHERE i.table_schema = DATABASE() AND i.table_name IN (",
+        );
+        sql.join(tables, ", ", |sql, t| {
+            sql.push_text(t);
+        });
+        sql.push(
+            ") GROUP BY i.table_name, i.column_name) AS s ON s.table_name = c.table_name AND s.column_name = c.column_name \
              LEFT JOIN information_schema.tables AS k ON k.table_schema = c.table_schema AND k.table_name = c.table_name \
              LEFT JOIN information_schema.engines AS e ON e.engine = k.engine AND e.transactions = 'NO' \
              WHERE c.table_schema = DATABASE() AND c.table_name IN (",
@@ -287,6 +303,11 @@ impl Speech for Mysql {
         });
         sql.push(") ORDER BY c.table_name, c.ordinal_position");
         sql.done()
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
+        format!("CREATE INDEX {name} ON {} ({});", self.quote(place.table), self.index_columns(index))
     }
 
     fn definitions(&self, schema: &str, tables: &[String]) -> Statement {

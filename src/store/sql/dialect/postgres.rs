@@ -1,7 +1,7 @@
 //! PostgreSQL's text.
 
 use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, like, literal};
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
@@ -133,6 +133,15 @@ impl Speech for Postgres {
         };
     }
 
+    fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, Kind), pairs: &[(String, String)]) {
+        let mut list = |value: &dyn Fn(&(String, String)) -> &String| {
+            sql.bind(Bind::Texts(pairs.iter().map(|pair| Some(value(pair).clone())).collect()))
+        };
+        let (within, ids) = (list(&|pair| &pair.0), list(&|pair| &pair.1));
+        let of = Self::type_of(kind);
+        sql.push(&format!("({scope}, {key}) IN (SELECT * FROM unnest({within}::text[], {ids}::text[]::{of}[]))"));
+    }
+
     fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
         let place = sql.text(&like(parts));
         sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
@@ -188,6 +197,10 @@ impl Speech for Postgres {
             list("", &|r| Some(r.new_id.clone())),
             list("", &|r| r.message.clone()),
         ];
+        if columns.scope {
+            names.push("scope");
+            lists.push(list("", &|r| Some(r.scope.clone())));
+        }
         if columns.run_after {
             names.push("run_after");
             lists.push(list("::timestamptz[]", &|r| Some(Self::instant_text(r.run_after?))));
@@ -204,7 +217,7 @@ impl Speech for Postgres {
     }
 
     fn lock_clause(&self) -> &'static str {
-        " FOR UPDATE SKIP LOCKED"
+        " FOR UPDATE OF t SKIP LOCKED"
     }
 
     fn now(&self) -> &'static str {
@@ -277,17 +290,29 @@ impl Speech for Postgres {
 
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Postgres);
-        sql.push(
-            "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, NULL)::text, \
-             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text, NULL::text \
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!(
+            "SELECT s, r, a, y, n, NULL::text, NULL::text, i FROM (\
+             SELECT n.nspname::text AS s, c.relname::text AS r, a.attname::text AS a, format_type(a.atttypid, NULL)::text AS y, \
+             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint AS n, a.attnum AS o, \
+             (SELECT string_agg(k.n || ' ' || i.indexrelid, E'\\n') FROM pg_catalog.pg_index i \
+             CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) \
+             WHERE i.indrelid = c.oid AND i.indisvalid AND k.attnum = a.attnum) AS i \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-             WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname <> 'information_schema' \
-             AND n.nspname NOT LIKE 'pg!_%' ESCAPE '!' AND c.relname = ANY(",
-        );
-        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
-        sql.push(&format!("{place}::text[]) ORDER BY n.nspname <> 'public', 1, 2, a.attnum"));
+             WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY({place}::text[]) \
+             UNION ALL SELECT DISTINCT n.nspname::text, p.proname || '()', '', '', 0::bigint, 0::int2, NULL::text \
+             FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace \
+             WHERE p.proname = ANY(SELECT left(w, -2)::name FROM unnest({place}::text[]) AS w WHERE w LIKE '%()')) AS x \
+             WHERE s <> 'information_schema' AND s NOT LIKE 'pg!_%' ESCAPE '!' ORDER BY s <> 'public', 1, 2, o"
+        ));
         sql.done()
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+        let (schema, table) = (self.quote(place.schema), self.quote(place.table));
+        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
+        format!("CREATE INDEX CONCURRENTLY ON {schema}.{table} ({}){only};", self.index_columns(index))
     }
 
     fn definitions(&self, schema: &str, tables: &[String]) -> Statement {

@@ -3,7 +3,7 @@
 
 use super::postgres::epoch;
 use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, literal};
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
@@ -171,6 +171,9 @@ impl Speech for Sqlite {
         let place = sql.text(&batch_json(rows, columns));
         let id = self.cast("value->>'$[0]'", kind);
         let mut shown = format!("{id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message");
+        if columns.scope {
+            shown += ", value->>'$[6]' AS scope";
+        }
         if columns.run_after {
             shown += ", value->>'$[3]' AS run_after";
         }
@@ -237,13 +240,21 @@ impl Speech for Sqlite {
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Sqlite);
         sql.push(
-            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL \
+            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL, \
+             (SELECT group_concat((p.seqno + 1) || ' ' || i.name, char(10)) FROM pragma_index_list(m.name) AS i, \
+             pragma_index_info(i.name) AS p WHERE p.name = c.name) \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
         sql.done()
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
+        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
+        format!("CREATE INDEX {name} ON {} ({}){only};", self.quote(place.table), self.index_columns(index))
     }
 
     fn definitions(&self, _schema: &str, tables: &[String]) -> Statement {
