@@ -231,7 +231,7 @@ fn as_asked(spec: &Spec, name: &str) -> Found {
         nullable: true,
         collation: None,
     };
-    Found { columns: columns.into_iter().flatten().map(column).collect(), without_transactions: None }
+    Found { columns: columns.into_iter().flatten().map(column).collect(), ..Found::default() }
 }
 
 /// The statements of a preset; there a semicolon at the end of a line ends one, and nothing else does.

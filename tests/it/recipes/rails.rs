@@ -127,6 +127,25 @@ async fn jobs_of_an_application_are_kept_replayed_kept_again_in_the_same_row_and
     }
 }
 
+#[tokio::test]
+async fn a_job_that_dies_again_before_its_replay_is_acknowledged_stays_dead() {
+    if !is_on() {
+        return;
+    }
+    for db in every_engine("eager").await {
+        let shop = Shop::of(&db);
+        let config = std::fs::read_to_string(super::recipe("dead_letter_jobs/config.toml")).expect("a file");
+        let shop = Shop { user: User::of(&db).configured(&config.replace("script/replay.rb", "eager.rb")), ..shop };
+        shop.user.run(&["init", "--yes"]).with(0);
+        shop.runs("setup.rb");
+        shop.runs("work.rb");
+        let receipt = shop.dlq(&["--source", "shop", "replay", "--all", "--yes", "-o", "json"]);
+        assert_eq!(receipt["done"], 3, "{receipt}");
+        assert_eq!(db.count("delayed_jobs").await, 0);
+        assert_eq!(db.column("select status from dead_letter_jobs").await, ["failed"; 3], "{:?}", db.engine);
+    }
+}
+
 /// The column holds the serialised arguments themselves, and not a text with them in it.
 async fn assert_as_the_framework_writes_it(db: &TestDb) {
     let text = if db.engine == Engine::Postgres { "arguments::text" } else { "arguments" };
