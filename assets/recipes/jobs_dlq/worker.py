@@ -45,7 +45,7 @@ class Database:
 
             self.connect = lambda: psycopg.connect(url)
             self.now, self.later = "now()", "now() + %s * interval '1 second'"
-        elif parts.scheme == "mysql":
+        elif parts.scheme in ("mysql", "mariadb"):
             import pymysql
 
             where = dict(host=parts.hostname, port=parts.port or 3306, database=parts.path[1:])
@@ -53,14 +53,16 @@ class Database:
             calm = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
             self.connect = lambda: pymysql.connect(**where, **who, charset="utf8mb4", init_command=calm)
             self.now, self.later = "utc_timestamp(6)", "utc_timestamp(6) + INTERVAL %s SECOND"
-        else:
+        elif parts.scheme == "sqlite":
             import sqlite3
 
-            path = url.removeprefix("sqlite:").removeprefix("//")
+            path = url.split("?")[0].removeprefix("sqlite:").removeprefix("//")
             self.connect = lambda: sqlite3.connect(path, timeout=30, isolation_level=None)
             self.mark, self.lock, self.begin = "?", "", "BEGIN IMMEDIATE"  # the whole database is locked
             form = "strftime('%Y-%m-%d %H:%M:%f000', 'now'"
             self.now, self.later = f"{form})", f"{form}, %s || ' seconds')"
+        else:
+            raise ValueError(f"{parts.scheme}: is no database that this worker knows")
 
     @contextmanager
     def transaction(self, connection):

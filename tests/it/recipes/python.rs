@@ -81,8 +81,12 @@ impl Shop {
     }
 
     fn worker(&self) -> Worker {
+        self.worker_that(&["app.py"])
+    }
+
+    fn worker_that(&self, runs: &[&str]) -> Worker {
         let mut command = Command::new(python());
-        command.arg("app.py").current_dir(self.folder.path()).env("DATABASE_URL", &self.db.url);
+        command.args(runs).current_dir(self.folder.path()).env("DATABASE_URL", &self.db.url);
         let log =
             |name: &str| std::fs::File::options().append(true).create(true).open(self.file(name)).expect("a file");
         Worker(command.stdout(log("log")).stderr(log("log")).spawn().expect("a worker"))
@@ -222,6 +226,21 @@ async fn a_worker_that_was_taken_for_lost_says_nothing_about_a_job_that_is_someb
             let left = "select count(*) from jobs where locked_by = 'somebody else' and locked_at is not null and attempts = 2";
             assert_eq!((shop.db.scalar(left).await.as_str(), shop.db.count("jobs_dlq").await), ("1", 0));
         }
+    }
+}
+
+#[tokio::test]
+async fn the_lock_of_a_job_that_takes_long_is_renewed() {
+    for shop in shops("long", Mood::Hangs).await {
+        shop.enqueue(1, 5).await;
+        let worker = shop.worker_that(&["-c", "import worker; worker.LEASE = 1; import app"]);
+        shop.came(1).await;
+        let (long_ago, lately) = (shop.before(600), shop.before(60));
+        shop.db.execute(&format!("update jobs set locked_at = {long_ago}")).await;
+        shop.until(&format!("select count(*) from jobs where locked_at > {lately}"), "1").await;
+        shop.hook.becomes(Mood::Takes);
+        shop.until("select count(*) from jobs", "0").await;
+        assert!(worker.ends(), "{:?}", shop.db.engine);
     }
 }
 
