@@ -127,6 +127,7 @@ impl<'a> Judge<'a> {
 
     fn expr(&self, part: Part) -> Option<&Expr> {
         match part {
+            Part::At => self.layout.death(self.only_dead()),
             // Without a column for it, nothing has touched the row since it died.
             Part::Touched => self.layout.part(Part::Touched).or(self.layout.part(Part::At)),
             part => self.layout.part(part),

@@ -204,6 +204,16 @@ impl Layout {
         Cow::Owned(rows.iter().map(apart).collect())
     }
 
+    /// The instant of death. Where only dead jobs are meant and it is made of the column that orders these (beside others,
+    /// for jobs in other states), that column: an index serves it.
+    pub(super) fn death(&self, dead: bool) -> Option<&Expr> {
+        let at = self.part(Part::At)?;
+        let order = self.order(SortKey::Time, dead).filter(|order| dead && order.kind.is_time());
+        let word = |c: char| !(c.is_alphanumeric() || c == '_');
+        let names = |column: &String| at.raw.split(word).any(|w| w == column);
+        Some(order.filter(|order| order.column.as_ref().is_some_and(names)).unwrap_or(at))
+    }
+
     /// Whether an order is that of the primary key itself.
     pub(super) fn is_key(&self, expr: &Expr) -> bool {
         expr.raw == self.key.raw
