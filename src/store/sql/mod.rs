@@ -42,6 +42,7 @@ mod recall;
 mod record;
 mod restore;
 mod row;
+mod sample;
 mod scan;
 mod stats;
 mod steps;
@@ -63,6 +64,7 @@ pub use count::CountState;
 pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
 pub use open::{OpenOptions, ReplayDestination, open};
+pub use sample::sample;
 pub use watch::Mark;
 
 use super::{
