@@ -14,6 +14,7 @@ mod judged;
 mod kills;
 mod pgbouncer;
 mod pty;
+mod recipes;
 mod replay_options;
 mod retention;
 mod run;

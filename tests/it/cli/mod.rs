@@ -42,7 +42,7 @@ impl User {
         Self { database_url: Some(db.url.clone()), ..Self::new() }
     }
 
-    fn home(&self) -> &Path {
+    pub fn home(&self) -> &Path {
         self.home.path()
     }
 
@@ -54,7 +54,7 @@ impl User {
         self
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dlq-tui"));
         command
             .args(args)

@@ -120,10 +120,15 @@ impl TestDb {
 
     /// The first column of every row as text; `NULL` where it is null.
     pub async fn column(&self, sql: &str) -> Vec<String> {
+        self.column_at(sql, 0).await
+    }
+
+    /// Another column of every row, counted from 0.
+    pub async fn column_at(&self, sql: &str, at: usize) -> Vec<String> {
         let values = on_connection!(self.engine, self.url.as_str(), |connection| {
             let rows = raw(sql).fetch_all(&mut connection).await;
             let rows = rows.unwrap_or_else(|e| panic!("{}: {e}\n{}", self.engine.name(), shortened(sql)));
-            rows.iter().map(|row| row.try_get_unchecked::<Option<String>, _>(0)).collect::<Result<Vec<_>, _>>()
+            rows.iter().map(|row| row.try_get_unchecked::<Option<String>, _>(at)).collect::<Result<Vec<_>, _>>()
         });
         let values = values.unwrap_or_else(|e| panic!("{}: {e}\n{}", self.engine.name(), shortened(sql)));
         values.into_iter().map(|value| value.unwrap_or_else(|| "NULL".to_owned())).collect()

@@ -128,7 +128,7 @@ fn private(name: &str, start: Start) -> Option<Server> {
 }
 
 /// Says why a server is missing: as a failure where `DLQ_TEST_REQUIRE` names it, in one line on stderr otherwise.
-fn skip(name: &str, reason: &str) {
+pub fn skip(name: &str, reason: &str) {
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     assert!(!is_listed("DLQ_TEST_REQUIRE", name), "DLQ_TEST_REQUIRE names {name}: {reason}");
     let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
