@@ -47,6 +47,11 @@ def say(**line):
     print(json.dumps(line), flush=True)
 
 
+def name(error):
+    """The class of an error as a traceback writes it."""
+    return error.__qualname__ if error.__module__ == "builtins" else f"{error.__module__}.{error.__qualname__}"
+
+
 def run(kind, marker):
     """Runs a job: raises where the world is broken, and says in either case what happened."""
     if not BROKEN:
@@ -54,7 +59,7 @@ def run(kind, marker):
     try:
         fail(kind, marker)
     except Exception as error:
-        say(ran=marker, kind=kind, ok=False, **{"class": type(error).__name__, "message": str(error)})
+        say(ran=marker, kind=kind, ok=False, **{"class": name(type(error)), "message": str(error)})
         raise
 
 
