@@ -22,6 +22,8 @@ pub struct Column {
 pub struct Table {
     /// Its columns, in order.
     pub columns: Vec<Column>,
+    /// Its indexes: by name, their columns in order.
+    pub indexes: BTreeMap<String, Vec<String>>,
     /// Its storage engine, where that has no transactions.
     pub without_transactions: Option<String>,
 }
@@ -30,6 +32,17 @@ impl Table {
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.name == name)
+    }
+
+    /// Whether an index can serve an order by a column: one that begins with it, or with one word before it, as the
+    /// state often is.
+    pub fn serves(&self, column: &str) -> bool {
+        self.indexes.values().any(|columns| columns.iter().take(2).any(|c| c == column))
+    }
+
+    /// Whether an index begins with these columns, in this order.
+    pub fn has_index(&self, columns: &[String]) -> bool {
+        self.indexes.values().any(|index| index.starts_with(columns))
     }
 }
 
@@ -51,15 +64,16 @@ pub enum Family {
 }
 
 impl Family {
-    fn from_word(word: &str) -> Family {
-        match word {
+    fn from_word(word: &str) -> Option<Family> {
+        Some(match word {
             "text" => Family::Text,
             "int" => Family::Number,
             "time" => Family::Time,
             "json" => Family::Json,
             "uuid" => Family::Uuid,
-            _ => Family::Any,
-        }
+            "any" => Family::Any,
+            _ => return None,
+        })
     }
 
     /// The family of a type as a catalogue spells it; `Any` for a type that none of us knows.
@@ -110,17 +124,33 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<S
             Some(other) => reasons.extend(misfits(name, other, columns)),
         }
     }
+    let functions = spec.detect.functions.iter().filter(|name| lookup(&function(name)).is_none());
+    reasons.extend(functions.map(|name| format!("there is no function {name} beside it")));
     reasons
 }
+
+/// The name by which a function is looked up among the tables of its schema.
+pub fn function(name: &str) -> String {
+    format!("{name}()")
+}
+
+/// The word for a column that must not be there.
+const ABSENT: &str = "absent";
 
 /// What a table lacks of these columns.
 fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
     let mut reasons = Vec::new();
     for (column, word) in wanted {
-        let family = Family::from_word(word);
+        let is_of = |found: &Column| match Family::from_word(word) {
+            Some(family) => family.accepts(Family::of(&found.data_type)),
+            // A type as this database spells it.
+            None => found.data_type.eq_ignore_ascii_case(word),
+        };
         match table.column(column) {
+            None if word == ABSENT => {}
             None => reasons.push(format!("{name} has no column {column}")),
-            Some(found) if !family.accepts(Family::of(&found.data_type)) => {
+            Some(_) if word == ABSENT => reasons.push(format!("{name} has a column {column}")),
+            Some(found) if !is_of(found) => {
                 reasons.push(format!("{name}.{column} is {}, not {word}", found.data_type));
             }
             Some(_) => {}
@@ -151,10 +181,33 @@ mod tests {
             ("text", "character varying"),
             ("text", "USER-DEFINED"),
         ] {
-            assert!(Family::from_word(wanted).accepts(Family::of(found)), "{wanted} {found}");
+            assert!(Family::from_word(wanted).is_some_and(|f| f.accepts(Family::of(found))), "{wanted} {found}");
         }
         for (wanted, found) in [("json", "integer"), ("time", "jsonb"), ("text", "bigint"), ("int", "text")] {
-            assert!(!Family::from_word(wanted).accepts(Family::of(found)), "{wanted} {found}");
+            assert!(!Family::from_word(wanted).is_some_and(|f| f.accepts(Family::of(found))), "{wanted} {found}");
         }
+    }
+
+    fn column(name: &str, data_type: &str) -> Column {
+        Column { name: name.to_owned(), data_type: data_type.to_owned(), nullable: true, collation: None }
+    }
+
+    #[test]
+    fn a_type_can_be_named_as_the_database_spells_it_and_a_column_can_be_unwanted() {
+        let table = Table { columns: vec![column("errors", "jsonb[]")], ..Table::default() };
+        let misfits =
+            |word: &str, column: &str| misfits("jobs", &table, &BTreeMap::from([(column.to_owned(), word.to_owned())]));
+        assert!(misfits("jsonb[]", "errors").is_empty() && misfits("absent", "kwargs").is_empty());
+        assert_eq!(misfits("jsonb", "errors"), ["jobs.errors is jsonb[], not jsonb"]);
+        assert_eq!(misfits("absent", "errors"), ["jobs has a column errors"]);
+    }
+
+    #[test]
+    fn an_order_is_served_by_an_index_on_it_or_behind_one_other_column() {
+        let index = |columns: &[&str]| columns.iter().map(|c| (*c).to_owned()).collect::<Vec<_>>();
+        let indexes = BTreeMap::from([("i".to_owned(), index(&["state", "failed_at", "id"]))]);
+        let table = Table { indexes, ..Table::default() };
+        assert!(table.serves("state") && table.serves("failed_at") && !table.serves("id"));
+        assert!(table.has_index(&index(&["state", "failed_at"])) && !table.has_index(&index(&["failed_at"])));
     }
 }

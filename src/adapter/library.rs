@@ -118,6 +118,22 @@ mod tests {
     }
 
     #[test]
+    fn a_variant_says_what_differs_and_is_tried_before_the_rest_of_its_file() {
+        let text = BUILT_IN[2].to_owned()
+            + "\n[[variants]]\ndatabases = [\"postgres\"]\ntitle = \"older\"\n\
+               [variants.detect]\nfunctions = [\"retry\"]\n[variants.detect.columns]\nfailed_by = \"absent\"\n";
+        let adapter = Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{e}"));
+        let [variant, plain] = adapter.variants("postgres") else { panic!("a variant and the rest") };
+        assert_eq!((variant.title.as_str(), plain.title.as_str()), ("older", "jobs and jobs_dlq"));
+        assert_eq!(variant.detect.columns["failed_by"], "absent");
+        assert_eq!(variant.detect.columns["payload"], "json");
+        assert_eq!(adapter.variants("sqlite").len(), 1);
+        let fault =
+            Adapter::parse(&text.replace("title = \"older", "titel = \"older"), None).err().map(|e| e.to_string());
+        assert!(fault.is_some_and(|f| f.contains("titel")));
+    }
+
+    #[test]
     fn a_file_of_the_operators_wins_by_name_and_a_bad_one_names_its_line() {
         let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
         let own = BUILT_IN[2].replacen("title = \"", "title = \"our own ", 1);

@@ -2,7 +2,8 @@
 //!
 //! An adapter is one TOML file. What stands at its top level holds for every database; the sections `[postgres]`,
 //! `[mysql]` and `[sqlite]` repeat the same keys and win over it there. The file names the columns and expressions of
-//! each field, the words of the states, and for each verb its guard and its statements. This floor reads and validates
+//! each field, the words of the states, and for each verb its guard and its statements. A section `[[variants]]` repeats keys
+//! as well, for databases where what it detects is there, too. This floor reads and validates
 //! such files and decides whether a table fits one; it knows no database.
 
 mod error;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use error::AdapterError;
-pub use fit::{Column, Family, Table, destination_misfits, fit};
+pub use fit::{Column, Family, Table, destination_misfits, fit, function};
 pub use library::{Library, built_in};
 pub use spec::{
     Command, Detect, Field, Fields, IntoTable, Keep, Kind, Live, Message, Order, Rows, Spec, StateWords, Step, Undo,
@@ -36,7 +37,7 @@ pub struct Adapter {
     pub origin: Option<PathBuf>,
     /// The text, as `adapters show` prints it.
     pub text: String,
-    specs: BTreeMap<&'static str, Spec>,
+    specs: BTreeMap<&'static str, Vec<Spec>>,
 }
 
 impl Adapter {
@@ -50,7 +51,12 @@ impl Adapter {
 
     /// What the file says for a database, by the database's word; `None` when it does not speak for it.
     pub fn spec(&self, dialect: &str) -> Option<&Spec> {
-        self.specs.get(dialect)
+        self.specs.get(dialect)?.last()
+    }
+
+    /// All that the file says for a database, its variants first, in the order in which they are tried.
+    pub fn variants(&self, dialect: &str) -> &[Spec] {
+        self.specs.get(dialect).map_or(&[], Vec::as_slice)
     }
 
     /// The databases that the file speaks for.

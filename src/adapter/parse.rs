@@ -13,6 +13,7 @@ use super::spec::{Field, Keep, Kind, Message, Spec, Step, Undo, Verb};
 use super::text::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS};
 use crate::domain::action::Action;
+use crate::domain::job::State;
 
 /// A fault with the byte offset where it stands.
 type Fault = (Option<usize>, String);
@@ -30,6 +31,7 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
     let name = take_name(&mut root)?;
     let spoken = take_dialects(&mut root)?;
     named_notation(&mut root)?;
+    let variants = take_variants(&mut root)?;
     let mut overlays: Vec<(&str, Option<DeTable<'_>>)> = Vec::new();
     for dialect in DIALECTS {
         overlays.push((dialect, take_table(&mut root, dialect)?));
@@ -43,10 +45,20 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
         if let Some(overlay) = overlay {
             overlay_onto(&mut merged, overlay);
         }
-        let spec = Spec::deserialize(Deserializer::from(Spanned::new(0..text.len(), merged)))
-            .map_err(|e| in_dialect(fault(e), dialect, spoken.len()))?;
-        validate(&spec).map_err(|f| in_dialect(f, dialect, spoken.len()))?;
-        specs.insert(dialect, spec);
+        let spec = |table: DeTable<'_>| {
+            let spec = Spec::deserialize(Deserializer::from(Spanned::new(0..text.len(), table)));
+            let spec = spec.map_err(|e| in_dialect(fault(e), dialect, spoken.len()))?;
+            validate(&spec).map_err(|f| in_dialect(f, dialect, spoken.len()))?;
+            Ok(spec)
+        };
+        let mut tried = Vec::new();
+        for (_, variant) in variants.iter().filter(|(spoken, _)| spoken.contains(&dialect)) {
+            let mut varied = merged.clone();
+            overlay_onto(&mut varied, variant.clone());
+            tried.push(spec(varied)?);
+        }
+        tried.push(spec(merged)?);
+        specs.insert(dialect, tried);
     }
     Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), specs })
 }
@@ -87,6 +99,18 @@ fn take_dialects(root: &mut DeTable<'_>) -> Result<Vec<&'static str>, Fault> {
         item.get_ref().as_str().and_then(|word| DIALECTS.into_iter().find(|d| *d == word)).ok_or_else(wrong)
     };
     items.iter().map(named).collect()
+}
+
+/// The variants, each with the databases that it is for.
+fn take_variants<'i>(root: &mut DeTable<'i>) -> Result<Vec<(Vec<&'static str>, DeTable<'i>)>, Fault> {
+    let Some(value) = root.remove("variants") else { return Ok(Vec::new()) };
+    let wrong = (Some(value.span().start), "`variants` are sections `[[variants]]`".to_owned());
+    let DeValue::Array(items) = value.into_inner() else { return Err(wrong) };
+    let one = |item: Spanned<DeValue<'i>>| match item.into_inner() {
+        DeValue::Table(mut table) => Ok((take_dialects(&mut table)?, table)),
+        _ => Err(wrong.clone()),
+    };
+    items.into_iter().map(one).collect()
 }
 
 /// Puts the rules of a notation that comes with the console where a file only names it.
@@ -141,6 +165,10 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
     if !matches!(spec.key.kind, Kind::Int | Kind::Uuid | Kind::Text) || spec.key.column.is_none() {
         return Err((source_at(&spec.key), "`key` is a column of kind int, uuid or text".to_owned()));
     }
+    spec.join.as_ref().map_or(Ok(()), holes)?;
+    for state in State::ALL {
+        spec.states.when.get(state).map_or(Ok(()), holes)?;
+    }
     field(&spec.order.time, "order.time")?;
     let f = &spec.fields;
     field(&f.at, "fields.at")?;
@@ -148,6 +176,7 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
         return Err((source_at(&f.at), "`fields.at` is of kind utc, instant, epoch_s or epoch_ms".to_owned()));
     }
     let optional = [
+        ("order.otherwise", &spec.order.otherwise),
         ("order.attempts", &spec.order.attempts),
         ("fields.touched", &f.touched),
         ("fields.state", &f.state),

@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
+use crate::domain::job::State;
 use crate::domain::notation::Notation;
 use crate::domain::options::Attempts;
 
@@ -18,6 +19,9 @@ pub struct Spec {
     pub title: String,
     /// The dead-letter table.
     pub table: String,
+    /// What is joined to the table, which is `t`: at most one row for each of its rows.
+    #[serde(default)]
+    pub join: Option<Spanned<String>>,
     /// What tells the layout from a table that only has the same name.
     pub detect: Detect,
     /// The primary key.
@@ -51,6 +55,9 @@ pub struct Detect {
     /// Other tables of the same schema, each with its columns.
     #[serde(default)]
     pub tables: BTreeMap<String, BTreeMap<String, String>>,
+    /// Functions of the same schema.
+    #[serde(default)]
+    pub functions: Vec<String>,
 }
 
 /// A column, or an expression over the table (known as `t`), with how its values are read.
@@ -104,6 +111,10 @@ impl Kind {
 pub struct Order {
     /// The column that stands for the time of death: an indexed time, or an ascending key.
     pub time: Field,
+    /// What stands in for it where no index serves it, and where not only dead jobs are listed: those that are not dead
+    /// may have no such time.
+    #[serde(default)]
+    pub otherwise: Option<Field>,
     /// Attempts made.
     #[serde(default)]
     pub attempts: Option<Field>,
@@ -171,6 +182,39 @@ pub struct StateWords {
     /// Set aside.
     #[serde(default)]
     pub ignored: Vec<String>,
+    /// The same as conditions, where an index serves these better than the words.
+    #[serde(default)]
+    pub when: StateConditions,
+}
+
+/// Conditions over `t` that say the same as the words of a state.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateConditions {
+    /// Waits for an operator.
+    #[serde(default)]
+    pub dead: Option<Spanned<String>>,
+    /// The framework still means to run it.
+    #[serde(default)]
+    pub retrying: Option<Spanned<String>>,
+    /// Settled.
+    #[serde(default)]
+    pub resolved: Option<Spanned<String>>,
+    /// Set aside.
+    #[serde(default)]
+    pub ignored: Option<Spanned<String>>,
+}
+
+impl StateConditions {
+    /// The condition of a state, where there is one.
+    pub fn get(&self, state: State) -> Option<&Spanned<String>> {
+        match state {
+            State::Dead => self.dead.as_ref(),
+            State::Retrying => self.retrying.as_ref(),
+            State::Resolved => self.resolved.as_ref(),
+            State::Ignored => self.ignored.as_ref(),
+        }
+    }
 }
 
 /// A facet by its word.

@@ -1,8 +1,9 @@
 //! Statements of adapter files: SQL with `{placeholders}` that the store fills in.
 
 /// The placeholders that statements may hold, with what each stands for.
-pub const PLACEHOLDERS: [(&str, &str); 15] = [
+pub const PLACEHOLDERS: [(&str, &str); 16] = [
     ("table", "the dead-letter table, quoted, with its schema"),
+    ("from", "the dead-letter table as `t`, with what the file joins to it"),
     ("schema", "the schema that the table was found in, quoted"),
     ("target", "the live table that the config names as destination, quoted, with its schema"),
     ("key", "the primary key as text"),

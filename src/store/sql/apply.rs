@@ -222,7 +222,7 @@ impl SqlStore {
         for expression in work.keeping.expressions() {
             sql.push(", ").push(&expression);
         }
-        sql.push(&format!(" FROM {} AS t WHERE ", layout.table));
+        sql.push(&format!(" FROM {} WHERE ", layout.from));
         push(&mut sql, "{ids} AND ", &fill);
         self.guard(&mut sql, work, &fill);
         sql.push(speech.lock_clause());

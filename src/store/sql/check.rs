@@ -11,6 +11,7 @@ use super::message::push_expr;
 use super::steps::{Fill, expand, push};
 use crate::adapter::{Adapter, Field, Kind, Spec, Undo, Verb, Way};
 use crate::domain::action::Action;
+use crate::domain::job::State;
 use crate::store::{Budget, Result, StoreError};
 
 /// What the database says of one piece of an adapter file.
@@ -45,9 +46,10 @@ pub async fn check(
 ) -> Result<Vec<Finding>> {
     let word = engine.dialect().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
-    let spec = adapter.spec(word).ok_or_else(unspoken)?;
+    let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
     let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
     let mut pieces = fields(&layout, spec);
+    pieces.extend(conditions(&layout, spec));
     for action in Action::ALL {
         if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
             pieces.extend(verb_pieces(&layout, verb, action, target));
@@ -85,6 +87,7 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
     let all = [
         ("key", Some(&spec.key)),
         ("order.time", Some(&spec.order.time)),
+        ("order.otherwise", spec.order.otherwise.as_ref()),
         ("order.attempts", spec.order.attempts.as_ref()),
         ("fields.at", Some(&f.at)),
         ("fields.touched", f.touched.as_ref()),
@@ -104,6 +107,16 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
     all.into_iter().filter_map(|(what, field)| Some(field_piece(layout, what.to_owned(), field?, false))).collect()
 }
 
+/// The conditions of states.
+fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = Piece> + 'a {
+    State::ALL.into_iter().filter_map(|state| {
+        let (text, condition) = (spec.states.when.get(state)?, layout.condition(state)?);
+        let mut sql = Sql::new(layout.speech);
+        sql.push(&format!("SELECT 1 FROM {} WHERE {condition}", layout.from));
+        Some(Piece { what: format!("states.when.{state}"), offset: text.span().start, statement: sql.done() })
+    })
+}
+
 fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> Piece {
     let expr = layout.expr(field);
     let offset = field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start);
@@ -114,7 +127,7 @@ fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) ->
         // Nobody fills placeholders in where lists are read.
         false => drop(sql.push(&layout.speech.contract(&expr.raw, expr.kind))),
     }
-    sql.push(&format!(" FROM {} AS t", layout.table));
+    sql.push(&format!(" FROM {}", layout.from));
     Piece { what, offset, statement: sql.done() }
 }
 
@@ -123,7 +136,7 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
     for (name, condition) in [("when", &verb.when), ("trace", &verb.trace)] {
         let Some(condition) = condition else { continue };
         let mut sql = Sql::new(layout.speech);
-        sql.push(&format!("SELECT 1 FROM {} AS t WHERE ", layout.table));
+        sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
         push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
         let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
         pieces.push(Piece { what, offset, statement: sql.done() });

@@ -70,7 +70,7 @@ impl SqlStore {
     async fn count_whole(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<HistogramStep> {
         // Where no index gives the last hour, the one pass over all rows tells its slots apart as well.
         let from = self.trend_start();
-        let at = self.layout.part(Part::At).filter(|_| !self.at_is_indexed());
+        let at = self.layout.part(Part::At).filter(|_| !self.at_is_indexed(judge));
         let slot = at.map(|at| {
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
             // The comparison is cheap and spares all older rows the arithmetic.
@@ -103,7 +103,7 @@ impl SqlStore {
         more: Option<Statement>,
         budget: &Budget,
     ) -> Result<(Side, Vec<Row>)> {
-        let Some(axis) = Axis::of(&self.layout) else { return Ok((Side::default(), Vec::new())) };
+        let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else { return Ok((Side::default(), Vec::new())) };
         let from = self.start_bucket(&axis, budget).await?;
         let hour_ago = self.trend_start();
         let mut statements = vec![axis.look(), axis.recount(grouping, judge, from, None)];
@@ -123,7 +123,7 @@ impl SqlStore {
 
     /// The same for what is judged in memory: only the clock; the deltas start from the mark.
     async fn side_in_memory(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
-        let Some(axis) = Axis::of(&self.layout) else { return Ok(Side::default()) };
+        let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else { return Ok(Side::default()) };
         let from = self.start_bucket(&axis, budget).await?;
         let (look, recent) = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
         let clock = look.clock;
@@ -134,7 +134,7 @@ impl SqlStore {
 
     fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
         let at = self.layout.part(Part::At)?;
-        self.at_is_indexed().then(|| {
+        self.at_is_indexed(judge).then(|| {
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
             grouping.statement(
                 judge,
@@ -155,9 +155,11 @@ impl SqlStore {
     }
 
     /// Whether the time of death is what the list is ordered by, and so has an index.
-    fn at_is_indexed(&self) -> bool {
+    fn at_is_indexed(&self, judge: &Judge<'_>) -> bool {
         let at = self.layout.part(Part::At);
-        at.is_some_and(|at| self.layout.order(SortKey::Time).is_some_and(|order| order.raw == at.raw))
+        at.is_some_and(|at| {
+            self.layout.order(SortKey::Time, judge.only_dead()).is_some_and(|order| order.raw == at.raw)
+        })
     }
 
     /// One step of a count by windows.
@@ -176,7 +178,7 @@ impl SqlStore {
         let Some(last) = last else {
             return Ok(finished(grouping.facet, state.bars, state.side));
         };
-        let share = self.share(&last, state.looked_at).await;
+        let share = self.share(&last, judge.only_dead()).await;
         state.cursor = Cursor::After(last);
         let mut histogram = histogram(grouping.facet, &state.bars, &state.side, Exactness::AtLeast);
         histogram.progress = Some(share);
@@ -254,6 +256,7 @@ pub(super) fn window_statement(
     scan.judge.push(&mut sql);
     sql.push(" THEN 1 ELSE 0 END AS hit FROM ");
     speech.window(&mut sql, shape, within);
+    sql.push(&scan.layout.join);
     sql.push(") AS x GROUP BY v");
     sql.done()
 }

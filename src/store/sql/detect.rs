@@ -8,7 +8,7 @@ use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
-use crate::adapter::{Adapter, Column, Spec, Table, fit};
+use crate::adapter::{Adapter, Column, Spec, Table, fit, function};
 use crate::store::{Budget, Result};
 
 /// A layout that was found in a database.
@@ -22,6 +22,8 @@ pub struct Found {
     pub schema: String,
     /// The dead-letter table.
     pub table: String,
+    /// Which of the adapter's variants it is.
+    pub(super) variant: usize,
     /// Why nothing can be written safely, where that is so.
     pub(super) unsafe_to_write: Option<String>,
     pub(super) columns: Table,
@@ -33,6 +35,11 @@ impl Found {
     /// The tables that were seen in its schema.
     pub(super) fn neighbours(&self) -> Option<&BTreeMap<String, Table>> {
         self.seen.catalogue.iter().find(|(schema, _)| *schema == self.schema).map(|(_, tables)| tables)
+    }
+
+    /// What the adapter says of this layout; `None` when it does not speak for this database.
+    pub(super) fn spec<'a>(&self, adapter: &'a Adapter, dialect: &str) -> Option<&'a Spec> {
+        adapter.variants(dialect).get(self.variant)
     }
 
     /// Schema and table, as `--store` takes them and pickers show them.
@@ -106,16 +113,21 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
     Ok(matched(&specs, Seen { names, catalogue }))
 }
 
-type Specs<'a> = Vec<(&'a Adapter, &'a Spec)>;
+/// Adapters with their variants, in the order in which they are tried.
+type Specs<'a> = Vec<(&'a Adapter, &'a [Spec])>;
 
 fn specs(adapters: &[Adapter], dialect: Dialect) -> Specs<'_> {
-    adapters.iter().filter_map(|a| Some((a, a.spec(dialect.word())?))).collect()
+    adapters.iter().map(|a| (a, a.variants(dialect.word()))).filter(|(_, variants)| !variants.is_empty()).collect()
 }
 
 /// The tables that tell the layouts apart.
 fn names(specs: &Specs<'_>) -> Vec<String> {
-    let mut names: Vec<String> = specs.iter().map(|(_, s)| s.table.clone()).collect();
-    names.extend(specs.iter().flat_map(|(_, s)| s.detect.tables.keys().cloned()));
+    let mut names: Vec<String> = Vec::new();
+    for spec in specs.iter().flat_map(|(_, variants)| variants.iter()) {
+        names.push(spec.table.clone());
+        names.extend(spec.detect.tables.keys().cloned());
+        names.extend(spec.detect.functions.iter().map(|name| function(name)));
+    }
     names.sort();
     names.dedup();
     names
@@ -126,34 +138,60 @@ fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
     let seen = Arc::new(seen);
     let mut detection = Detection::default();
     for (schema, tables) in &seen.catalogue {
-        for (adapter, spec) in specs {
-            let Some(table) = tables.get(&spec.table) else { continue };
-            let reasons = fit(spec, |name| tables.get(name));
-            if reasons.is_empty() {
-                detection.found.push(Found {
-                    adapter: adapter.name.clone(),
-                    title: spec.title.clone(),
-                    schema: schema.clone(),
-                    table: spec.table.clone(),
-                    unsafe_to_write: std::iter::once(&spec.table)
-                        .chain(spec.detect.tables.keys())
-                        .find_map(|name| without_transactions(name, tables.get(name)?)),
-                    columns: table.clone(),
-                    seen: Arc::clone(&seen),
-                });
-            } else {
-                let schema = Some(schema.clone());
-                detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema, reasons });
+        for (adapter, variants) in specs {
+            let there = variants.iter().enumerate().filter(|(_, spec)| tables.contains_key(&spec.table));
+            let mut misfits: Vec<Vec<String>> = Vec::new();
+            let mut found = None;
+            for (variant, spec) in there {
+                match fit(spec, |name| tables.get(name)) {
+                    reasons if reasons.is_empty() => {
+                        found = Some((variant, spec));
+                        break;
+                    }
+                    reasons => misfits.push(reasons),
+                }
+            }
+            match (found, misfits.into_iter().min_by_key(Vec::len)) {
+                (Some((variant, spec)), _) => {
+                    detection.found.push(found_as(adapter, (variant, spec), schema, tables, &seen));
+                }
+                (None, Some(reasons)) => {
+                    let schema = Some(schema.clone());
+                    detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema, reasons });
+                }
+                (None, None) => {}
             }
         }
     }
-    for (adapter, spec) in specs {
-        if !seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table)) {
+    for (adapter, variants) in specs {
+        let there = |spec: &Spec| seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table));
+        if let Some(spec) = variants.last().filter(|_| !variants.iter().any(there)) {
             let reasons = vec![format!("there is no table {}", spec.table)];
             detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
         }
     }
     detection
+}
+
+fn found_as(
+    adapter: &Adapter,
+    (variant, spec): (usize, &Spec),
+    schema: &str,
+    tables: &BTreeMap<String, Table>,
+    seen: &Arc<Seen>,
+) -> Found {
+    Found {
+        adapter: adapter.name.clone(),
+        title: spec.title.clone(),
+        schema: schema.to_owned(),
+        table: spec.table.clone(),
+        variant,
+        unsafe_to_write: std::iter::once(&spec.table)
+            .chain(spec.detect.tables.keys())
+            .find_map(|name| without_transactions(name, tables.get(name)?)),
+        columns: tables.get(&spec.table).cloned().unwrap_or_default(),
+        seen: Arc::clone(seen),
+    }
 }
 
 /// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.
@@ -170,6 +208,18 @@ pub(super) async fn read_catalogue(engine: &Engine, names: &[String], budget: &B
     match catalogue_statement(engine.dialect(), names) {
         Some(statement) => catalogue(engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         None => Ok(Vec::new()),
+    }
+}
+
+/// Puts a column at its places in indexes: lines of place (from 1) and index.
+fn index(indexes: &mut BTreeMap<String, Vec<String>>, column: &str, places: &str) {
+    for (place, name) in places.lines().filter_map(|line| line.split_once(' ')) {
+        let Ok(place) = place.parse::<usize>() else { continue };
+        let columns = indexes.entry(name.to_owned()).or_default();
+        columns.resize(columns.len().max(place), String::new());
+        if let Some(slot) = columns.get_mut(place.saturating_sub(1)) {
+            column.clone_into(slot);
+        }
     }
 }
 
@@ -190,8 +240,10 @@ fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
         }
         if let Some((_, tables)) = catalogue.last_mut() {
             let table = tables.entry(table).or_default();
+            let name = column.name.clone();
             table.columns.push(column);
             table.without_transactions = cells.text()?;
+            index(&mut table.indexes, &name, cells.text()?.as_deref().unwrap_or_default());
         }
     }
     Ok(catalogue)

@@ -64,7 +64,7 @@ impl SqlStore {
             push(&mut sql, taken, &fill);
             sql.push(" THEN 2 ");
         }
-        sql.push(&format!("ELSE 0 END FROM {} AS t WHERE ", layout.table));
+        sql.push(&format!("ELSE 0 END FROM {} WHERE ", layout.from));
         push(&mut sql, "{ids}", &fill);
         let mut there: HashMap<String, Option<i64>> = HashMap::new();
         for row in self.fetch(asker, sql.done()).await? {

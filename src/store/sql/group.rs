@@ -79,7 +79,7 @@ impl Grouping<'_> {
             slot(&mut sql);
             sql.push(" AS s");
         }
-        sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         judge.push(&mut sql);
         within(&mut sql);
         sql.push(") AS x GROUP BY v");

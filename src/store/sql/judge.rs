@@ -60,6 +60,12 @@ impl<'a> Judge<'a> {
         Self { layout, exact, loose, dead_only: false, rest: None, extras: Extras::default() }
     }
 
+    /// Whether only dead jobs can match.
+    pub(super) fn only_dead(&self) -> bool {
+        let names_dead = |c: &&Clause| c.key == Key::State && !c.negated && c.any == [Test::State(State::Dead)];
+        self.dead_only || self.exact.iter().find(names_dead).is_some()
+    }
+
     /// Whether the primary key decides: then no scan is ever long.
     pub(super) fn by_key(&self) -> bool {
         self.exact.iter().any(|c| {
@@ -196,7 +202,6 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Writes whether a row is in a state.
     /// Whether a job died and was last changed before an instant; one without such times has no age that counts.
     pub(super) fn untouched(&self, sql: &mut Sql, since: Timestamp) {
         let parts = [Part::At, Part::Touched].into_iter().filter_map(|p| self.layout.part(p));
@@ -205,11 +210,16 @@ impl<'a> Judge<'a> {
         sql.join(&parts, " AND ", |sql, expr| self.value(sql, expr, &before));
     }
 
+    /// Writes whether a row is in a state.
     pub(super) fn state(&self, sql: &mut Sql, state: State) {
         let Some(expr) = self.layout.part(Part::State) else {
             sql.push(if state == State::Dead { "1 = 1" } else { "1 = 0" });
             return;
         };
+        if let Some(condition) = self.layout.condition(state) {
+            sql.push(condition);
+            return;
+        }
         let words = self.layout.words(state);
         if state != State::Retrying {
             match words {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dialect::Speech;
-use crate::adapter::{Adapter, Column, Field, Kind, Spec, Table};
+use crate::adapter::{Adapter, Column, Field, Kind, Piece, Spec, Table, pieces};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
 use crate::domain::job::State;
@@ -46,13 +46,20 @@ pub(super) struct Layout {
     pub(super) schema: String,
     /// The table, quoted, with its schema.
     pub(super) table: String,
+    /// What is joined to it; empty where nothing is.
+    pub(super) join: String,
+    /// The table as `t` with what is joined to it.
+    pub(super) from: String,
     pub(super) key: Expr,
     /// The key column's collation, where the database has one.
     pub(super) key_collation: Option<String>,
     pub(super) columns: Vec<Column>,
     time: Expr,
+    otherwise: Option<Expr>,
     attempts: Option<Expr>,
     parts: BTreeMap<Part, Expr>,
+    /// Conditions of the states that have one.
+    conditions: BTreeMap<State, String>,
 }
 
 impl Layout {
@@ -63,7 +70,9 @@ impl Layout {
         schema: &str,
         found: &Table,
     ) -> Self {
-        let expr = |field: &Field| expression(speech, field, found);
+        let table = format!("{}.{}", speech.quote(schema), speech.quote(&spec.table));
+        let names = Names { table: &table, schema: speech.quote(schema) };
+        let expr = |field: &Field| expression(speech, field, found, &names);
         let f = &spec.fields;
         let parts = [
             (Part::At, Some(&f.at)),
@@ -87,19 +96,32 @@ impl Layout {
             // A column of text holds whatever the application calls a key, and is compared as text.
             key.kind = Kind::Text;
         }
+        let (time, otherwise) = (expr(&spec.order.time), spec.order.otherwise.as_ref().map(expr));
         let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
+        let join = spec.join.as_ref().map_or(String::new(), |j| format!(" {}", names.fill(j.get_ref().trim())));
+        let conditions = State::ALL.into_iter().filter_map(|state| {
+            let condition = spec.states.when.get(state)?;
+            Some((state, format!("({})", names.fill(condition.get_ref().trim()))))
+        });
         Self {
             speech,
             adapter: adapter.name.clone(),
             schema: schema.to_owned(),
-            table: format!("{}.{}", speech.quote(schema), speech.quote(&spec.table)),
+            from: format!("{table} AS t{join}"),
+            conditions: conditions.collect(),
+            join,
             key_collation: collation,
             columns: found.columns.clone(),
-            time: expr(&spec.order.time),
+            time: match &otherwise {
+                Some(otherwise) if time.column.as_deref().is_some_and(|c| !found.serves(c)) => otherwise.clone(),
+                _ => time,
+            },
+            otherwise,
             attempts: spec.order.attempts.as_ref().map(expr),
             parts: parts.into_iter().filter_map(|(p, f)| Some((p, expr(f?)))).collect(),
             key,
             spec: spec.clone(),
+            table,
         }
     }
 
@@ -110,13 +132,15 @@ impl Layout {
 
     /// The expression of any field of an adapter over the same table.
     pub(super) fn expr(&self, field: &Field) -> Expr {
-        expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() })
+        let names = Names { table: &self.table, schema: self.speech.quote(&self.schema) };
+        expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() }, &names)
     }
 
-    /// What an order sorts by; `None` where the layout cannot.
-    pub(super) fn order(&self, key: SortKey) -> Option<&Expr> {
+    /// What an order sorts by, in lists of dead jobs alone or of others too; `None` where the layout cannot.
+    pub(super) fn order(&self, key: SortKey, dead: bool) -> Option<&Expr> {
         match key {
-            SortKey::Time => Some(&self.time),
+            SortKey::Time if dead => Some(&self.time),
+            SortKey::Time => Some(self.otherwise.as_ref().unwrap_or(&self.time)),
             SortKey::Attempts => self.attempts.as_ref(),
         }
     }
@@ -135,6 +159,11 @@ impl Layout {
             State::Resolved => &words.resolved,
             State::Ignored => &words.ignored,
         }
+    }
+
+    /// The condition of a state, where the adapter has one.
+    pub(super) fn condition(&self, state: State) -> Option<&str> {
+        self.conditions.get(&state).map(String::as_str)
     }
 
     /// What a native word means; a word that the adapter does not know is no state to act on.
@@ -187,9 +216,27 @@ pub(super) fn part_of_key(key: &Key) -> Option<Part> {
     }
 }
 
-fn expression(speech: &'static dyn Speech, field: &Field, table: &Table) -> Expr {
+/// The names that a field's expression may hold as placeholders; others are filled in with the statement.
+struct Names<'a> {
+    table: &'a str,
+    schema: String,
+}
+
+impl Names<'_> {
+    fn fill(&self, text: &str) -> String {
+        let piece = |piece: Piece<'_>| match piece {
+            Piece::Sql(text) => text.to_owned(),
+            Piece::Hole("table") => self.table.to_owned(),
+            Piece::Hole("schema") => self.schema.clone(),
+            Piece::Hole(hole) => format!("{{{hole}}}"),
+        };
+        pieces(text).into_iter().map(piece).collect()
+    }
+}
+
+fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: &Names<'_>) -> Expr {
     let Some(name) = field.column.as_ref().map(|c| c.get_ref().clone()) else {
-        let sql = field.sql.as_ref().map(|s| s.get_ref().trim().to_owned()).unwrap_or_default();
+        let sql = field.sql.as_ref().map(|s| names.fill(s.get_ref().trim())).unwrap_or_default();
         return Expr { raw: format!("({sql})"), kind: field.kind, column: None, nullable: true };
     };
     let column = table.column(&name);

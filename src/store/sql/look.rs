@@ -28,11 +28,11 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<Changes> {
         let began = Instant::now();
-        let Some(axis) = Axis::of(&self.layout) else {
+        let judge = Judge::new(&self.layout, filter, self.server_now());
+        let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else {
             return Err(StoreError::Layout("the adapter names no order by time".to_owned()));
         };
         let since: Option<&Mark> = since.map(|w| &*w.0);
-        let judge = Judge::new(&self.layout, filter, self.server_now());
         let grouping = Grouping { layout: &self.layout, facet };
         let from = match since {
             Some(mark) => axis.bucket_of(mark.bound()),
@@ -78,7 +78,7 @@ impl SqlStore {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, &self.layout, &self.layout.key, judge.extras);
-        sql.push(&format!(", {} FROM {} AS t WHERE ", axis.bucket(), self.layout.table));
+        sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.layout.from));
         judge.push(&mut sql);
         sql.push(" AND ");
         axis.from(&mut sql, from);

@@ -92,7 +92,7 @@ pub struct SqlStore {
     /// The database's clock when we last heard it.
     clock: Mutex<(Timestamp, Instant)>,
     /// The newest and oldest instant of death, when it was last asked for.
-    span: Mutex<Option<(Instant, i64, i64)>>,
+    span: Mutex<Option<reads::Span>>,
     /// Where the instants begin that no job was told yet to run at.
     instants: AtomicI64,
 }

@@ -96,7 +96,7 @@ pub async fn open(
 ) -> Result<SqlStore> {
     let word = engine.dialect().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
-    let spec = adapter.spec(word).ok_or_else(unspoken)?;
+    let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
     let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
     for action in Action::ALL {
         if let Some(message) = spec.verbs.get(action).and_then(|v| v.message.as_ref()) {
@@ -104,7 +104,7 @@ pub async fn open(
         }
     }
     let destination = check_destination(&engine, &layout, &options.destination, &found.seen, budget).await?;
-    let axis = Axis::of(&layout).ok_or_else(unspoken)?;
+    let axis = Axis::of(&layout, true).ok_or_else(unspoken)?;
     let clock = match options.just_connected {
         true => engine.clock(),
         false => {
@@ -138,7 +138,7 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
     let mut actions: Vec<(Action, Availability)> =
         Action::ALL.into_iter().filter_map(|a| Some((a, available(a, verbs.get(a)?)))).collect();
     actions.extend(undoable(layout, found, destination, &actions));
-    let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s).is_some()).collect();
+    let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s, true).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
         title: found.label(),

@@ -7,7 +7,7 @@ use super::SqlStore;
 use super::build::Sql;
 use super::engine::Row;
 use super::judge::{Extras, Judge, is_key};
-use super::layout::{Layout, Part};
+use super::layout::{Expr, Layout, Part};
 use super::row::{Cells, Read, WIDTH, contract, read, select};
 use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
@@ -23,6 +23,14 @@ use crate::store::{
 
 /// Jobs of one step of freezing.
 const FREEZE: usize = 10_000;
+/// The newest and oldest place on an axis, as they were a while ago.
+#[derive(Clone)]
+pub(super) struct Span {
+    asked: Instant,
+    order: String,
+    ends: (i64, i64),
+}
+
 /// How long the ends of the table are remembered for showing progress.
 const SPAN_AGE: Duration = Duration::from_secs(60);
 
@@ -37,7 +45,7 @@ impl SqlStore {
         let step = self.scan(&judge, query.sort, budget).step(&query.cursor, query.limit.max(1)).await?;
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
         let scanned = match step.looked_at {
-            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, query.sort, forward).await }),
+            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, &judge, query.sort, forward).await }),
             None => None,
         };
         let mut entries: Vec<Entry> = step.rows.into_iter().map(|r| r.entry).collect();
@@ -48,7 +56,7 @@ impl SqlStore {
     }
 
     pub(super) async fn read_rows(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>> {
-        let order = self.layout.order(SortKey::Time).unwrap_or(&self.layout.key);
+        let order = self.layout.order(SortKey::Time, true).unwrap_or(&self.layout.key);
         let valid = self.valid(ids);
         if valid.is_empty() {
             return Ok(Vec::new());
@@ -56,7 +64,7 @@ impl SqlStore {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, &self.layout, order, Extras { lineage: true, ..Extras::default() });
-        sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         self.layout.speech.keys_in(&mut sql, &self.layout.key.raw, self.layout.key.kind, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry)).collect()
@@ -72,7 +80,7 @@ impl SqlStore {
         let shown: Vec<&str> = heavy.iter().filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
         let others: Vec<&str> =
             layout.columns.iter().map(|c| c.name.as_str()).filter(|name| !shown.contains(name)).collect();
-        let order = layout.order(SortKey::Time).unwrap_or(&layout.key);
+        let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
         let mut sql = Sql::new(layout.speech);
         sql.push("SELECT ");
         select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
@@ -81,7 +89,7 @@ impl SqlStore {
         for name in &others {
             sql.push(&format!(", {}", layout.speech.contract(&format!("t.{}", layout.speech.quote(name)), Kind::Text)));
         }
-        sql.push(&format!(" FROM {} AS t WHERE ", layout.table));
+        sql.push(&format!(" FROM {} WHERE ", layout.from));
         layout.speech.keys_in(&mut sql, &layout.key.raw, layout.key.kind, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         rows.into_iter().map(|row| detail(layout, &others, row)).collect()
@@ -96,7 +104,7 @@ impl SqlStore {
         let step = self.scan(&judge, sort, budget).step(&cursor, FREEZE).await?;
         let next = step.last.clone().map(Cursor::After);
         let rows = step.looked_at.unwrap_or(step.rows.len() as u64);
-        let share = if next.is_some() { self.share_of(&step, sort, true).await } else { 1.0 };
+        let share = if next.is_some() { self.share_of(&step, &judge, sort, true).await } else { 1.0 };
         let jobs = step.rows.into_iter().map(frozen).collect();
         Ok(FreezeStep { jobs, next, scanned: Scanned { rows, share } })
     }
@@ -130,30 +138,31 @@ impl SqlStore {
         ids.iter().map(JobId::as_str).filter(|id| is_key(id, kind)).map(str::to_owned).collect()
     }
 
-    async fn share_of(&self, step: &Step, sort: Sort, forward: bool) -> f32 {
+    async fn share_of(&self, step: &Step, judge: &Judge<'_>, sort: Sort, forward: bool) -> f32 {
         let Some(last) = &step.last else { return 1.0 };
         if sort.key != SortKey::Time {
             return 0.0;
         }
-        let share = self.share(last, 0).await;
+        let share = self.share(last, judge.only_dead()).await;
         if sort.descending == forward { share } else { 1.0 - share }
     }
 
     /// How far a place lies from the newest row towards the oldest, from 0 to 1.
-    pub(super) async fn share(&self, last: &Position, _looked_at: u64) -> f32 {
-        let Some((newest, oldest)) = self.ends().await else { return 0.0 };
-        let Some(here) = self.axis_value(last).await else { return 1.0 };
+    pub(super) async fn share(&self, last: &Position, dead: bool) -> f32 {
+        let Some(order) = self.layout.order(SortKey::Time, dead) else { return 0.0 };
+        let Some((newest, oldest)) = self.ends(order).await else { return 0.0 };
+        let Some(here) = axis_value(order, last) else { return 1.0 };
         let whole = newest.saturating_sub(oldest).max(1) as f64;
         (newest.saturating_sub(here) as f64 / whole).clamp(0.0, 1.0) as f32
     }
 
     /// The newest and oldest place on the axis, as numbers.
-    async fn ends(&self) -> Option<(i64, i64)> {
-        let known = *self.span.lock().unwrap_or_else(|p| p.into_inner());
-        if let Some((_, newest, oldest)) = known.filter(|(asked, ..)| asked.elapsed() < SPAN_AGE) {
-            return Some((newest, oldest));
+    async fn ends(&self, order: &Expr) -> Option<(i64, i64)> {
+        let known = self.span.lock().unwrap_or_else(|p| p.into_inner()).clone();
+        let fresh = |known: &Span| known.asked.elapsed() < SPAN_AGE && known.order == order.raw;
+        if let Some(known) = known.filter(fresh) {
+            return Some(known.ends);
         }
-        let order = self.layout.order(SortKey::Time)?;
         let speech = self.layout.speech;
         let end = |f: &str| {
             speech.contract(&format!("(SELECT {f}({}) FROM {} AS t)", order.raw, self.layout.table), order.kind)
@@ -164,26 +173,26 @@ impl SqlStore {
         let row = self.engine.read(&[sql.done()], &budget).await.ok()?.pop()?.into_iter().next()?;
         let mut cells = Cells::new(row);
         let ends = (cells.int().ok()??, cells.int().ok()??);
-        *self.span.lock().unwrap_or_else(|p| p.into_inner()) = Some((Instant::now(), ends.0, ends.1));
+        let known = Span { asked: Instant::now(), order: order.raw.clone(), ends };
+        *self.span.lock().unwrap_or_else(|p| p.into_inner()) = Some(known);
         Some(ends)
     }
+}
 
-    /// A place as a number on the axis.
-    async fn axis_value(&self, place: &Position) -> Option<i64> {
-        let key = place.key.as_deref()?;
-        let order = self.layout.order(SortKey::Time)?;
-        if !matches!(order.kind, Kind::Utc | Kind::Instant) {
-            let unit = match order.kind {
-                Kind::EpochS => 1_000_000,
-                Kind::EpochMs => 1_000,
-                _ => 1,
-            };
-            return key.parse::<i64>().ok().map(|n| n.saturating_mul(unit));
-        }
-        let whole = key.get(..19)?.replace('T', " ");
-        let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;
-        Some(at.and_utc().timestamp_micros())
+/// A place as a number on the axis.
+fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
+    let key = place.key.as_deref()?;
+    if !matches!(order.kind, Kind::Utc | Kind::Instant) {
+        let unit = match order.kind {
+            Kind::EpochS => 1_000_000,
+            Kind::EpochMs => 1_000,
+            _ => 1,
+        };
+        return key.parse::<i64>().ok().map(|n| n.saturating_mul(unit));
     }
+    let whole = key.get(..19)?.replace('T', " ");
+    let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;
+    Some(at.and_utc().timestamp_micros())
 }
 
 /// A row of [`SqlStore::read_details`]: the light columns, backtrace and lineage, and those that nothing else shows.

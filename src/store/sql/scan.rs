@@ -69,7 +69,7 @@ impl Scan<'_> {
 
     fn order(&self) -> Result<&Expr> {
         let missing = || StoreError::Input("this layout cannot be sorted by attempts".to_owned());
-        self.layout.order(self.sort.key).ok_or_else(missing)
+        self.layout.order(self.sort.key, self.judge.only_dead()).ok_or_else(missing)
     }
 
     /// What the same scan would ask wherever it stands: the memory of what was slow goes by it.
@@ -217,7 +217,7 @@ impl Scan<'_> {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
-        sql.push(&format!(" FROM {} AS t WHERE ", self.layout.table));
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         self.judge.push(&mut sql);
         sql.push(" AND ");
         self.within(&mut sql, order, segment, forward);
@@ -243,6 +243,7 @@ impl Scan<'_> {
         sql.push(" THEN 1 ELSE 0 END AS hit, rn FROM ");
         let within = &mut |sql: &mut Sql| self.within(sql, order, segment, forward);
         self.layout.speech.window(&mut sql, &shape, within);
+        sql.push(&self.layout.join);
         sql.push(&format!(") AS x WHERE hit = 1 OR rn = {size}"));
         sql.done()
     }

@@ -77,8 +77,8 @@ impl SqlStore {
         };
         let word = self.layout.speech.contract("v", Kind::Text);
         let group = self.layout.speech.group(&expr.raw);
-        let table = &self.layout.table;
-        sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {table} AS t) AS x GROUP BY v"));
+        let from = &self.layout.from;
+        sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY v"));
         let rows = match self.engine.read(&[sql.done()], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             Err(StoreError::Timeout(_)) => return self.guess_states(budget).await,
@@ -105,7 +105,7 @@ impl SqlStore {
         }
         let judge = Judge::everything(&self.layout);
         let mut sql = Sql::new(self.layout.speech);
-        sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} AS t WHERE ", self.layout.table));
+        sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.layout.from));
         judge.state(&mut sql, State::Dead);
         sql.push(&format!(" LIMIT {CAP}) AS x"));
         let n = first_count(self.engine.read(&[sql.done()], budget).await?.pop())?;

@@ -62,6 +62,7 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
         match piece {
             Piece::Sql(text) => drop(sql.push(text)),
             Piece::Hole("table") => drop(sql.push(&layout.table)),
+            Piece::Hole("from") => drop(sql.push(&layout.from)),
             Piece::Hole("schema") => drop(sql.push(&speech.quote(&layout.schema))),
             Piece::Hole("target") => drop(sql.push(fill.target.unwrap_or("NULL"))),
             Piece::Hole("key") => drop(sql.push(&speech.contract(&layout.key.raw, Kind::Text))),

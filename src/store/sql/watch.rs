@@ -47,9 +47,9 @@ pub(super) struct Axis<'a> {
 }
 
 impl<'a> Axis<'a> {
-    /// The axis of a layout: its order by time.
-    pub(super) fn of(layout: &'a Layout) -> Option<Self> {
-        layout.order(SortKey::Time).map(|order| Self { layout, order })
+    /// The axis of a layout: its order by time, of dead jobs alone or of others too.
+    pub(super) fn of(layout: &'a Layout, dead: bool) -> Option<Self> {
+        layout.order(SortKey::Time, dead).map(|order| Self { layout, order })
     }
 
     pub(super) fn is_time(&self) -> bool {

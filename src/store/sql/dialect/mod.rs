@@ -227,7 +227,7 @@ pub(super) trait Speech: Sync {
     }
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
-    /// that has no transactions; in order of position.
+    /// that has no transactions; and the column's places in indexes, as lines of place (from 1) and index. In order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
     /// Columns of tables of one schema: `table, column, definition`, with everything that tells what a value may be;

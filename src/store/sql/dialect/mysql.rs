@@ -276,8 +276,16 @@ impl Speech for Mysql {
         let mut sql = Sql::new(&Mysql);
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
-             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine \
-             FROM information_schema.columns AS c \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places \
+             FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
+             GROUP_CONCAT(CONCAT(i.seq_in_index, ' ', i.index_name) SEPARATOR '\n') AS places \
+             FROM information_schema.statistics AS i WHERE i.table_schema = DATABASE() AND i.table_name IN (",
+        );
+        sql.join(tables, ", ", |sql, t| {
+            sql.push_text(t);
+        });
+        sql.push(
+            ") GROUP BY i.table_name, i.column_name) AS s ON s.table_name = c.table_name AND s.column_name = c.column_name \
              LEFT JOIN information_schema.tables AS k ON k.table_schema = c.table_schema AND k.table_name = c.table_name \
              LEFT JOIN information_schema.engines AS e ON e.engine = k.engine AND e.transactions = 'NO' \
              WHERE c.table_schema = DATABASE() AND c.table_name IN (",

@@ -204,7 +204,7 @@ impl Speech for Postgres {
     }
 
     fn lock_clause(&self) -> &'static str {
-        " FOR UPDATE SKIP LOCKED"
+        " FOR UPDATE OF t SKIP LOCKED"
     }
 
     fn now(&self) -> &'static str {
@@ -277,16 +277,22 @@ impl Speech for Postgres {
 
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Postgres);
-        sql.push(
-            "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, NULL)::text, \
-             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint, NULL::text, NULL::text \
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!(
+            "SELECT s, r, a, y, n, NULL::text, NULL::text, i FROM (\
+             SELECT n.nspname::text AS s, c.relname::text AS r, a.attname::text AS a, format_type(a.atttypid, NULL)::text AS y, \
+             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint AS n, a.attnum AS o, \
+             (SELECT string_agg(k.n || ' ' || i.indexrelid, E'\\n') FROM pg_catalog.pg_index i \
+             CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) \
+             WHERE i.indrelid = c.oid AND i.indisvalid AND k.attnum = a.attnum) AS i \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-             WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname <> 'information_schema' \
-             AND n.nspname NOT LIKE 'pg!_%' ESCAPE '!' AND c.relname = ANY(",
-        );
-        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
-        sql.push(&format!("{place}::text[]) ORDER BY n.nspname <> 'public', 1, 2, a.attnum"));
+             WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY({place}::text[]) \
+             UNION ALL SELECT DISTINCT n.nspname::text, p.proname || '()', '', '', 0::bigint, 0::int2, NULL::text \
+             FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace \
+             WHERE p.proname = ANY(SELECT left(w, -2)::name FROM unnest({place}::text[]) AS w WHERE w LIKE '%()')) AS x \
+             WHERE s <> 'information_schema' AND s NOT LIKE 'pg!_%' ESCAPE '!' ORDER BY s <> 'public', 1, 2, o"
+        ));
         sql.done()
     }
 

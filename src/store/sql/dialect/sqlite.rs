@@ -237,7 +237,9 @@ impl Speech for Sqlite {
     fn catalogue(&self, tables: &[String]) -> Statement {
         let mut sql = Sql::new(&Sqlite);
         sql.push(
-            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL \
+            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL, \
+             (SELECT group_concat((p.seqno + 1) || ' ' || i.name, char(10)) FROM pragma_index_list(m.name) AS i, \
+             pragma_index_info(i.name) AS p WHERE p.name = c.name) \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );
