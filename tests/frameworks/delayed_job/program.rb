@@ -111,6 +111,8 @@ when "enqueue"
     say(enqueued: marker, kind: kind, id: enqueue(kind, marker).to_s)
   end
 when "work"
+  # A worker that goes in order unlocks even dead rows; those of one that was killed, or still runs, stay locked.
+  Delayed::Worker.plugins.delete(Delayed::Plugins::ClearLocks)
   worker = Delayed::Worker.new(exit_on_complete: true)
   Delayed::Worker.lifecycle.before(:failure) do |_worker, job|
     marker = job.handler[/Shop::Lost.*\nmarker: (\S+)/, 1]

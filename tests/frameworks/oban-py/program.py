@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import sys
 
 from oban import Cancel, Oban, worker
 from oban.schema import install as install_schema
@@ -7,6 +8,14 @@ from oban.schema import install as install_schema
 import shop
 
 logging.disable()
+
+if sys.version_info < (3, 12):
+    # Until 3.12 it could swallow a cancellation, and a worker that is asked to stop would never end.
+    async def wait_for(awaitable, timeout):
+        async with asyncio.timeout(timeout):
+            return await awaitable
+
+    asyncio.wait_for = wait_for
 
 
 def define(kind):
@@ -49,24 +58,23 @@ async def idle(pool):
 
 async def main():
     pool = await Oban.create_pool(shop.DATABASE)
-    if shop.VERB == "install":
-        await install_schema(pool)
-    else:
-        works = shop.VERB == "work"
-        queues = {"default": 2, "payments": 1} if works else {}
-        oban = Oban(pool=pool, node="worker-eu-1", queues=queues, leadership=works, stager={"interval": 0.1})
-        async with oban:
-            match shop.VERB:
-                case "enqueue":
-                    await enqueue()
-                case "work":
-                    await idle(pool)
-                case "retry":
-                    await oban.retry_many_jobs([int(number) for number in shop.WORDS])
-                    for number in shop.WORDS:
-                        shop.say(retried=number)
-                case "delete":
-                    await oban.delete_many_jobs([int(number) for number in shop.WORDS])
+    works = shop.VERB == "work"
+    queues = {"default": 2, "payments": 1} if works else {}
+    oban = Oban(pool=pool, node="worker-eu-1", queues=queues, leadership=works, stager={"interval": 0.1})
+    match shop.VERB:
+        case "install":
+            await install_schema(pool)
+        case "enqueue":
+            await enqueue()
+        case "work":
+            async with oban:
+                await idle(pool)
+        case "retry":
+            await oban.retry_many_jobs([int(number) for number in shop.WORDS])
+            for number in shop.WORDS:
+                shop.say(retried=number)
+        case "delete":
+            await oban.delete_many_jobs([int(number) for number in shop.WORDS])
     await pool.close()
 
 

@@ -96,6 +96,11 @@ impl Framework {
         Some(framework)
     }
 
+    /// The name of its folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The program's command line, without verb.
     fn command(&self) -> Command {
         let installed = cache().join(&self.runtime);

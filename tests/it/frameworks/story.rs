@@ -2,6 +2,7 @@
 //! itself.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -11,15 +12,30 @@ use super::{STANDING, open};
 use crate::cli::User;
 use crate::harness::Engine;
 
-/// A shop on a framework whose adapter stands.
+/// A shop on a framework whose adapter stands, or is being written.
 async fn standing(name: &str, engine: Engine, purpose: &str) -> Option<Shop> {
-    if STANDING.contains(&name) { open(name, engine, purpose).await } else { None }
+    if STANDING.contains(&name) || draft(name).is_some() { open(name, engine, purpose).await } else { None }
+}
+
+/// The adapter file `<name>.toml` in the folder that `DLQ_TEST_ADAPTERS` names: how an adapter is tried while it is written.
+fn draft(name: &str) -> Option<PathBuf> {
+    let file = PathBuf::from(std::env::var_os("DLQ_TEST_ADAPTERS")?).join(format!("{name}.toml"));
+    file.is_file().then_some(file)
+}
+
+/// An operator of a shop; with the draft, where there is one.
+fn operator(shop: &Shop) -> User {
+    let user = User::of(&shop.db);
+    match draft(shop.framework.name()) {
+        Some(file) => user.with_adapter(&file),
+        None => user,
+    }
 }
 
 /// Dead, found, replayed, run; dead, replayed, dead again, found again, replayed, run.
 pub async fn told(name: &str, engine: Engine) {
     let Some(shop) = standing(name, engine, "story").await else { return };
-    let user = User::of(&shop.db);
+    let user = operator(&shop);
     let first = shop.one_of_each("first");
     let said = dies(&shop, &first).await;
     // One that is alive: nobody may find it, and it runs once like the others.
@@ -56,7 +72,7 @@ pub async fn same_rows(name: &str, engine: Engine) {
     let (ours, before) = (shop.twin().await, shop.rows().await);
     assert_eq!(ours.rows().await, before, "{shop}: the copy is not one");
     shop.retry(&jobs).await;
-    User::of(&ours.db).run(&["replay", "--all", "--yes"]).with(0);
+    operator(&ours).run(&["replay", "--all", "--yes"]).with(0);
     let theirs = comparable(&shop, shop.rows().await.since(&before));
     let ours = comparable(&shop, ours.rows().await.since(&before));
     let told: Vec<String> = differences(&theirs, &ours);
