@@ -14,6 +14,7 @@ use super::text::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS};
 use crate::domain::action::Action;
 use crate::domain::job::State;
+use crate::domain::json::Document;
 
 /// A fault with the byte offset where it stands.
 type Fault = (Option<usize>, String);
@@ -169,6 +170,13 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
     for state in State::ALL {
         spec.states.when.get(state).map_or(Ok(()), holes)?;
     }
+    if let Some(scope) = &spec.scope {
+        field(scope, "scope")?;
+        if scope.kind != Kind::Text || scope.column.is_none() || spec.key.kind == Kind::Text {
+            let message = "`scope` is a column of kind text, beside a key of kind int or uuid".to_owned();
+            return Err((source_at(scope), message));
+        }
+    }
     field(&spec.order.time, "order.time")?;
     let f = &spec.fields;
     field(&f.at, "fields.at")?;
@@ -203,6 +211,9 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
             verb(v, action)?;
         }
     }
+    for (name, more) in &spec.more {
+        field(more, &format!("more.{name}"))?;
+    }
     spec.outcome.as_ref().map_or(Ok(()), holes)
 }
 
@@ -236,6 +247,8 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
     };
     holes(when)?;
     verb.trace.as_ref().map_or(Ok(()), holes)?;
+    verb.lock.as_ref().map_or(Ok(()), holes)?;
+    verb.refuse.iter().try_for_each(|refusal| holes(&refusal.when))?;
     if action == Action::Archive {
         return match verb.steps.first() {
             Some(step) => {
@@ -289,5 +302,21 @@ fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), Fault> {
 }
 
 fn message(message: &Message) -> Result<(), Fault> {
+    match (&message.template, &message.edit) {
+        (Some(_), None) => {}
+        (None, Some(edit)) => field(edit, "message.edit")?,
+        (template, edit) => {
+            let at = template.as_ref().map(|t| t.span().start).or(edit.as_ref().and_then(source_at));
+            return Err((at, "a message has either `template` or `edit`".to_owned()));
+        }
+    }
+    for (path, value) in &message.set {
+        if Document::parse(value.get_ref().as_str()).is_err() {
+            return Err((
+                Some(value.span().start),
+                format!("`message.set.{path}` is no JSON: text stands in quotes of its own"),
+            ));
+        }
+    }
     message.values.iter().try_for_each(|(name, f)| field(f, &format!("message.values.{name}")))
 }

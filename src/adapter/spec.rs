@@ -26,6 +26,9 @@ pub struct Spec {
     pub detect: Detect,
     /// The primary key.
     pub key: Field,
+    /// The column that the key is unique within, where the key alone is not the primary key: an id is then `scope/key`.
+    #[serde(default)]
+    pub scope: Option<Field>,
     /// The columns that lists are ordered by.
     pub order: Order,
     /// Where each part of a dead job stands.
@@ -35,6 +38,12 @@ pub struct Spec {
     /// The facets offered, in order; all that have a field when absent.
     #[serde(default)]
     pub facets: Option<Vec<FacetWord>>,
+    /// What else is shown of an open job, by name.
+    #[serde(default)]
+    pub more: BTreeMap<String, Field>,
+    /// Indexes that lists and counts need, if they are to be quick on a big table.
+    #[serde(default)]
+    pub indexes: Vec<Index>,
     /// How each action is done.
     #[serde(default)]
     pub verbs: Verbs,
@@ -44,6 +53,20 @@ pub struct Spec {
     /// How payloads are read by a human: a section, or the name of a notation that comes with the console.
     #[serde(default)]
     pub notation: Notation,
+}
+
+/// An index that is wanted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Index {
+    /// What it begins with.
+    pub columns: Vec<String>,
+    /// A condition that its rows meet, where the database has partial indexes.
+    #[serde(default)]
+    pub only: Option<String>,
+    /// What it is for, in a few words.
+    #[serde(rename = "for")]
+    pub purpose: String,
 }
 
 /// What must be there for the layout to be recognised.
@@ -281,6 +304,13 @@ pub struct Verb {
     /// The guard: a condition over `t` that a job must still meet.
     #[serde(default)]
     pub when: Option<Spanned<String>>,
+    /// Jobs for which it cannot be done, with the reason.
+    #[serde(default)]
+    pub refuse: Vec<Refusal>,
+    /// A statement over the rows that are held, which takes the framework's own locks and returns the keys of the jobs
+    /// whose locks it was given; the others are skipped as locked.
+    #[serde(default)]
+    pub lock: Option<Spanned<String>>,
     /// A condition over `t` that holds once the verb took effect by the run that `{run}` names, where a row shows that.
     #[serde(default)]
     pub trace: Option<Spanned<String>>,
@@ -311,6 +341,16 @@ pub struct Verb {
     /// How the message is made that a destination takes.
     #[serde(default)]
     pub message: Option<Message>,
+}
+
+/// Jobs for which a verb cannot be done.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// A condition over `t`.
+    pub when: Spanned<String>,
+    /// The reason, as a receipt shows it behind the number of jobs.
+    pub because: String,
 }
 
 /// Where replayed jobs go, as the config has it.
@@ -456,12 +496,21 @@ pub struct Command {
     pub notes: Vec<String>,
 }
 
-/// How the message is made that a destination takes: a JSON template and where its values stand.
+/// How the message is made that a destination takes, or that statements find as `b.message`: a JSON template and where its
+/// values stand, or stored JSON with some of its values replaced.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
     /// The template.
-    pub template: Spanned<String>,
+    #[serde(default)]
+    pub template: Option<Spanned<String>>,
     /// The values that it names, read together with the lock on the row.
+    #[serde(default)]
     pub values: BTreeMap<String, Field>,
+    /// Or the stored JSON, which stays as it was written but for what is set.
+    #[serde(default)]
+    pub edit: Option<Field>,
+    /// By path, the JSON values that stand there from now on; a path that the JSON does not have is passed over.
+    #[serde(default)]
+    pub set: BTreeMap<String, Spanned<String>>,
 }

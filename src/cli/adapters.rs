@@ -14,7 +14,7 @@ use super::table::{Column, Table, terminal_width};
 use crate::adapter::{Adapter, Library};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
-use crate::store::sql::check;
+use crate::store::sql::{check, missing_indexes};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -127,6 +127,9 @@ async fn against_database(session: &Session, library: &Library, name: Option<&st
         )?;
         for (finding, why) in faults {
             writeln!(out, "  line {}, {}: {}", finding.line, finding.what, Clean::line(why))?;
+        }
+        for (purpose, ddl) in missing_indexes(&surveyed.engine, adapter, found) {
+            writeln!(out, "  no index for {purpose}: on a big table run {}", Clean::line(&ddl))?;
         }
     }
     for rejected in surveyed.detection.rejected.iter().filter(|r| wanted(&r.adapter)) {

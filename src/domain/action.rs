@@ -108,6 +108,8 @@ pub enum SkipReason {
     Locked,
     /// The validator did not accept it; the text is what [`SkipReason::not_accepted`] makes of its words.
     NotAccepted(String),
+    /// The layout does not allow the action for this job, for the reason that the adapter gives.
+    Unfit(String),
     /// It cannot be taken back out of the live queue: it is being worked on.
     Taken,
     /// It cannot be taken back out of the live queue: it is not there as it was put there.
@@ -136,7 +138,7 @@ impl SkipReason {
     /// The word that the ledger keeps and receipts show.
     pub fn word(&self) -> &str {
         match self {
-            SkipReason::NotAccepted(text) => text,
+            SkipReason::NotAccepted(text) | SkipReason::Unfit(text) => text,
             SkipReason::Gone => "gone",
             SkipReason::Changed => "changed meanwhile",
             SkipReason::Locked => "locked by another session",

@@ -80,6 +80,16 @@ pub trait Store: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>>;
 
+    /// Those of these jobs for which the layout does not allow an action, each with the reason.
+    fn unfit<'a>(
+        &'a self,
+        _action: Action,
+        _ids: &'a [JobId],
+        _budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// What an action would make in the database before its first use there; `None` when nothing is missing.
     ///
     /// # Errors

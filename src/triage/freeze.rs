@@ -1,6 +1,6 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use thiserror::Error;
 
@@ -83,6 +83,16 @@ pub enum PlanError {
         /// Replays that a job may have behind it.
         max: u64,
     },
+    /// The action cannot be done for any job that is in the scope.
+    #[error("nothing to {action}: {} left out: {because}", grouped(*.jobs))]
+    Unfit {
+        /// The verb.
+        action: Action,
+        /// The jobs.
+        jobs: u64,
+        /// Why, for the most of them.
+        because: String,
+    },
     /// The source failed or the caller cancelled.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -147,6 +157,7 @@ pub async fn freeze(
         gathered: Vec::new(),
         progress: NOTHING,
         guard,
+        unfit: Unfit::default(),
         on_progress,
     };
     let planned = async {
@@ -208,16 +219,20 @@ struct Freezer<'a, F> {
     gathered: Vec<Frozen>,
     progress: FreezeProgress,
     guard: Guard<'a>,
+    unfit: Unfit,
     on_progress: F,
 }
 
+/// Reasons why the action cannot be done for some jobs, each with the number of these.
+type Unfit = BTreeMap<String, u64>;
+
 /// Jobs of a scope that are not in the cohort.
-#[derive(Clone, Copy)]
 struct LeftOut {
     /// Named, and not there.
     missing: u64,
     /// Replayed too often before.
     barred: u64,
+    unfit: Unfit,
 }
 
 impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
@@ -236,7 +251,7 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
             (Scope::Filter(_), None) => 0,
         };
         self.write(0).await?;
-        Ok(LeftOut { missing, barred: self.guard.barred })
+        Ok(LeftOut { missing, barred: self.guard.barred, unfit: std::mem::take(&mut self.unfit) })
     }
 
     async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
@@ -301,7 +316,20 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
         Ok(named.len().saturating_sub(found) as u64)
     }
 
+    /// Leaves out the jobs for which the layout does not allow the action.
+    async fn leave_unfit(&mut self, jobs: &mut Vec<Frozen>) -> Result<(), PlanError> {
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+        let unfit: HashMap<JobId, String> =
+            self.desk.store.unfit(self.action, &ids, self.budget).await?.into_iter().collect();
+        jobs.retain(|job| !unfit.contains_key(&job.id));
+        for reason in unfit.into_values() {
+            *self.unfit.entry(reason).or_default() += 1;
+        }
+        Ok(())
+    }
+
     async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
+        self.leave_unfit(&mut jobs).await?;
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         self.left -= jobs.len() as u64;
         self.progress.frozen += jobs.len() as u64;
@@ -337,6 +365,10 @@ async fn plan(
     if count == 0 && left_out.barred > 0 {
         return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
     }
+    if let Some((because, _)) = left_out.unfit.iter().max_by_key(|(_, n)| **n).filter(|_| count == 0) {
+        let jobs = left_out.unfit.values().sum();
+        return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
+    }
     if count == 0 {
         return Err(PlanError::Empty(ask.action));
     }
@@ -347,6 +379,7 @@ async fn plan(
     sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     let replays = if ask.action == Action::Replay { ledger.replays(run).await? } else { Vec::new() };
     let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
+    told.extend(left_out.unfit.iter().map(|(because, n)| format!("{} left out: {because}", grouped(*n))));
     told.extend(remarks::warnings(ask, &split, left_out.missing, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::outlook(desk, ledger, run, budget, |_| {}).await?,

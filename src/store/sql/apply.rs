@@ -18,7 +18,7 @@ use super::record::{record_done, record_kept};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
 use super::work::{Way, Work};
-use crate::adapter::{Kind, Rows, Step};
+use crate::adapter::{Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
@@ -197,6 +197,9 @@ impl SqlStore {
             }
             held.rows.push(BatchRow { id, new_id, message, run_after, ..BatchRow::default() });
         }
+        if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {
+            self.lock_too(tx, work, lock, &mut held).await?;
+        }
         let known: HashSet<&str> = held.rows.iter().map(|r| r.id.as_str()).collect();
         let failed: HashSet<&str> = held.settled.iter().map(|(id, _)| id.as_str()).collect();
         let rest: Vec<String> =
@@ -208,11 +211,31 @@ impl SqlStore {
         Ok(held)
     }
 
+    /// Takes the framework's own locks on the rows that are held, and lets go of those that it was not given.
+    async fn lock_too(&self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, held: &mut Held) -> Result<()> {
+        let ids: Vec<String> = held.rows.iter().map(|row| row.id.clone()).collect();
+        let statement = expand(lock, &Fill { ids: &ids, batch: &held.rows, ..self.fill(work) });
+        let mut given = HashSet::new();
+        for row in tx.fetch(&statement).await? {
+            given.extend(Cells::new(row).text()?);
+        }
+        let Held { rows, archive, settled } = held;
+        archive.retain(|(id, _)| given.contains(id.as_str()));
+        rows.retain(|row| {
+            let had = given.contains(&row.id);
+            if !had {
+                settled.push((JobId::new(&row.id), JobResult::Skipped(SkipReason::Locked)));
+            }
+            had
+        });
+        Ok(())
+    }
+
     fn lock_statement(&self, work: &Work<'_>, ids: &[String]) -> Statement {
         let (layout, speech) = (&self.layout, self.layout.speech);
         let fill = Fill { ids, ..self.fill(work) };
         let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {}", speech.contract(&layout.key.raw, Kind::Text)));
+        sql.push(&format!("SELECT {}", layout.key_text));
         if let Some(recipe) = &work.recipe {
             recipe.push_columns(&mut sql, layout, &fill);
         }
@@ -231,6 +254,16 @@ impl SqlStore {
 
     /// Writes whether a row may still be acted on: the verb allows it, and it has not left the state it was frozen in.
     pub(super) fn guard(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
+        self.still(sql, work, fill);
+        for refusal in work.refuse {
+            sql.push(" AND (");
+            push(sql, refusal.when.get_ref(), fill);
+            sql.push(") IS NOT TRUE");
+        }
+    }
+
+    /// The same, whether or not the verb can be done for the job.
+    pub(super) fn still(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
         sql.push("(");
         push(sql, work.when.unwrap_or("1 = 1"), fill);
         sql.push(")");

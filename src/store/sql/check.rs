@@ -4,7 +4,7 @@ use toml::Spanned;
 
 use super::build::Sql;
 use super::detect::Found;
-use super::dialect::{BatchRow, speech};
+use super::dialect::{BatchRow, Place, speech};
 use super::engine::{Engine, Statement};
 use super::layout::Layout;
 use super::message::push_expr;
@@ -74,6 +74,15 @@ pub async fn check(
     Ok(findings)
 }
 
+/// The indexes that an adapter wants and a database does not have: what each is for, and the statement that makes it.
+pub fn missing_indexes(engine: &Engine, adapter: &Adapter, found: &Found) -> Vec<(String, String)> {
+    let speech = speech(engine.dialect());
+    let Some(spec) = found.spec(adapter, engine.dialect().word()) else { return Vec::new() };
+    let place = Place { schema: &found.schema, table: &found.table };
+    let missing = spec.indexes.iter().filter(|index| !found.columns.has_index(&index.columns));
+    missing.map(|index| (index.purpose.clone(), speech.create_index(place, index))).collect()
+}
+
 /// Explains one statement in a transaction that is rolled back: a reading one may not even explain a write.
 async fn explain(engine: &Engine, statement: Statement, budget: &Budget) -> Result<()> {
     let mut tx = engine.begin(budget).await?;
@@ -104,7 +113,9 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
         ("fields.backtrace", f.backtrace.as_ref()),
         ("fields.lineage", f.lineage.as_ref()),
     ];
-    all.into_iter().filter_map(|(what, field)| Some(field_piece(layout, what.to_owned(), field?, false))).collect()
+    let all = all.into_iter().filter_map(|(what, field)| Some((what.to_owned(), field?)));
+    let more = spec.more.iter().map(|(name, field)| (format!("more.{name}"), field));
+    all.chain(more).map(|(what, field)| field_piece(layout, what, field, false)).collect()
 }
 
 /// The conditions of states.
@@ -133,15 +144,24 @@ fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) ->
 
 fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str>) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    for (name, condition) in [("when", &verb.when), ("trace", &verb.trace)] {
-        let Some(condition) = condition else { continue };
+    let named = [("when", &verb.when), ("trace", &verb.trace)];
+    let named = named.into_iter().filter_map(|(name, condition)| Some((name.to_owned(), condition.as_ref()?)));
+    let refusals = verb.refuse.iter().enumerate().map(|(i, refusal)| (format!("refuse[{i}].when"), &refusal.when));
+    for (name, condition) in named.chain(refusals) {
         let mut sql = Sql::new(layout.speech);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
         push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
         let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
         pieces.push(Piece { what, offset, statement: sql.done() });
     }
+    if let Some(lock) = &verb.lock {
+        let statement = filled(layout, lock.get_ref(), target);
+        pieces.push(Piece { what: format!("verbs.{action}.lock"), offset: lock.span().start, statement });
+    }
     if let Some(message) = &verb.message {
+        if let Some(edit) = &message.edit {
+            pieces.push(field_piece(layout, format!("verbs.{action}.message.edit"), edit, true));
+        }
         for (name, field) in &message.values {
             pieces.push(field_piece(layout, format!("verbs.{action}.message.values.{name}"), field, true));
         }
@@ -203,10 +223,11 @@ fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
         Kind::Int => "0",
         _ => "00000000-0000-0000-0000-000000000000",
     };
-    let ids = [id.to_owned()];
-    let (id_text, json) = (id.to_owned(), Some("{}".to_owned()));
+    let id = layout.scope.as_ref().map_or(id.to_owned(), |_| format!("none/{id}"));
+    let ids = [id.clone()];
+    let (id_text, json) = (id.clone(), Some("{}".to_owned()));
     let row = BatchRow {
-        new_id: id.to_owned(),
+        new_id: id.clone(),
         message: json.clone(),
         kept: json,
         live: Some("0".to_owned()),

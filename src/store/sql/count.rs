@@ -133,7 +133,7 @@ impl SqlStore {
     }
 
     fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
-        let at = self.layout.part(Part::At)?;
+        let at = self.layout.death(judge.only_dead())?;
         self.at_is_indexed(judge).then(|| {
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
             grouping.statement(
@@ -156,7 +156,7 @@ impl SqlStore {
 
     /// Whether the time of death is what the list is ordered by, and so has an index.
     fn at_is_indexed(&self, judge: &Judge<'_>) -> bool {
-        let at = self.layout.part(Part::At);
+        let at = self.layout.death(judge.only_dead());
         at.is_some_and(|at| {
             self.layout.order(SortKey::Time, judge.only_dead()).is_some_and(|order| order.raw == at.raw)
         })
@@ -251,7 +251,7 @@ pub(super) fn window_statement(
         edge("i"),
         grouping.value(),
         position,
-        speech.contract(&scan.layout.key.raw, Kind::Text),
+        scan.layout.key_text,
     ));
     scan.judge.push(&mut sql);
     sql.push(" THEN 1 ELSE 0 END AS hit FROM ");

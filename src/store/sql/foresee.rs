@@ -9,10 +9,12 @@ use super::engine::{Row, Statement, Tx};
 use super::row::Cells;
 use super::steps::{Fill, push};
 use super::work::{Way, Work};
-use crate::adapter::Kind;
-use crate::domain::action::{JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::{Batch, Budget, Result};
+
+/// What stands for the first of an adapter's refusals.
+const REFUSED: usize = 10;
 
 /// Who runs the statements of an attempt: the transaction that acts, or nobody who holds anything.
 pub(super) enum Asker<'a, 'tx> {
@@ -56,13 +58,20 @@ impl SqlStore {
         let (layout, speech) = (&self.layout, self.layout.speech);
         let fill = Fill { ids: rest, ..self.fill(work) };
         let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {}, CASE WHEN ", speech.contract(&layout.key.raw, Kind::Text)));
+        sql.push(&format!("SELECT {}, CASE WHEN ", layout.key_text));
         self.guard(&mut sql, work, &fill);
         sql.push(" THEN 1 ");
         if let Some(taken) = work.taken {
             sql.push("WHEN ");
             push(&mut sql, taken, &fill);
             sql.push(" THEN 2 ");
+        }
+        for (i, refusal) in work.refuse.iter().enumerate() {
+            sql.push("WHEN ");
+            self.still(&mut sql, work, &fill);
+            sql.push(" AND (");
+            push(&mut sql, refusal.when.get_ref(), &fill);
+            sql.push(&format!(") THEN {} ", REFUSED + i));
         }
         sql.push(&format!("ELSE 0 END FROM {} WHERE ", layout.from));
         push(&mut sql, "{ids}", &fill);
@@ -77,9 +86,42 @@ impl SqlStore {
             None => SkipReason::Gone,
             Some(Some(1)) => SkipReason::Locked,
             Some(Some(2)) => SkipReason::Taken,
+            Some(Some(n)) if *n >= REFUSED as i64 => {
+                let refusal = usize::try_from(*n).ok().and_then(|n| work.refuse.get(n - REFUSED));
+                refusal.map_or(SkipReason::Changed, |refusal| SkipReason::Unfit(refusal.because.clone()))
+            }
             Some(_) => SkipReason::Changed,
         };
         Ok(rest.iter().map(|id| (JobId::new(id), JobResult::Skipped(reason(id)))).collect())
+    }
+
+    /// Those of these jobs for which the verb cannot be done, each with the adapter's reason.
+    pub(super) async fn refused(&self, action: Action, ids: &[JobId], budget: &Budget) -> Result<Vec<(JobId, String)>> {
+        let refusals = self.layout.spec.verbs.get(action).map_or(&[][..], |verb| &verb.refuse);
+        let ids = self.valid(ids);
+        if refusals.is_empty() || ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (layout, speech) = (&self.layout, self.layout.speech);
+        let fill = Fill { ids: &ids, ..Fill::of(layout, self.destination.table()) };
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("SELECT {}, CASE", layout.key_text));
+        for (i, refusal) in refusals.iter().enumerate() {
+            sql.push(" WHEN ");
+            push(&mut sql, refusal.when.get_ref(), &fill);
+            sql.push(&format!(" THEN {i}"));
+        }
+        sql.push(&format!(" ELSE -1 END FROM {} WHERE ", layout.from));
+        push(&mut sql, "{ids}", &fill);
+        let mut refused = Vec::new();
+        for row in self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
+            let mut cells = Cells::new(row);
+            let (id, which) = (cells.text()?, cells.int()?.and_then(|n| usize::try_from(n).ok()));
+            if let (Some(id), Some(refusal)) = (id, which.and_then(|n| refusals.get(n))) {
+                refused.push((JobId::new(id), refusal.because.clone()));
+            }
+        }
+        Ok(refused)
     }
 
     pub(super) async fn fetch(&self, asker: &mut Asker<'_, '_>, statement: Statement) -> Result<Vec<Row>> {

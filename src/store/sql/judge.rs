@@ -127,6 +127,7 @@ impl<'a> Judge<'a> {
 
     fn expr(&self, part: Part) -> Option<&Expr> {
         match part {
+            Part::At => self.layout.death(self.only_dead()),
             // Without a column for it, nothing has touched the row since it died.
             Part::Touched => self.layout.part(Part::Touched).or(self.layout.part(Part::At)),
             part => self.layout.part(part),
@@ -189,14 +190,14 @@ impl<'a> Judge<'a> {
     fn id(&self, sql: &mut Sql, pattern: &Pattern) {
         let key = &self.layout.key;
         match pattern {
-            Pattern::Equals(id) if is_key(id, key.kind) => {
-                self.layout.speech.keys_in(sql, &key.raw, key.kind, std::slice::from_ref(id));
+            Pattern::Equals(id) if self.layout.holds(id) => {
+                self.layout.keys_in(sql, std::slice::from_ref(id));
             }
             Pattern::Equals(_) => {
                 sql.push("1 = 0");
             }
             pattern => {
-                let text = Expr { raw: self.layout.speech.contract(&key.raw, key.kind), ..key.clone() };
+                let text = Expr { raw: self.layout.key_text.clone(), ..key.clone() };
                 self.text(sql, &Expr { kind: Kind::Text, ..text }, pattern);
             }
         }
@@ -261,7 +262,7 @@ impl<'a> Judge<'a> {
             key => part_of_key(key).into_iter().collect(),
         };
         let texts: Vec<String> = match key {
-            Key::Id => vec![self.layout.speech.contract(&self.layout.key.raw, self.layout.key.kind)],
+            Key::Id => vec![self.layout.key_text.clone()],
             _ => parts.into_iter().filter_map(|p| self.layout.part(p)).map(|e| as_text(self.layout, e)).collect(),
         };
         if texts.is_empty() {
@@ -336,14 +337,5 @@ fn as_text(layout: &Layout, expr: &Expr) -> String {
 fn and(sql: &mut Sql, first: &mut bool) {
     if !std::mem::take(first) {
         sql.push(" AND ");
-    }
-}
-
-/// Whether text is a primary key as the database prints it.
-pub(super) fn is_key(text: &str, kind: Kind) -> bool {
-    match kind {
-        Kind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
-        Kind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
-        _ => true,
     }
 }

@@ -1,13 +1,18 @@
 //! An adapter's layout as it stands in one database: every field an expression, every name quoted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::dialect::Speech;
+use super::build::Sql;
+use super::dialect::{BatchRow, Speech};
 use crate::adapter::{Adapter, Column, Field, Kind, Piece, Spec, Table, pieces};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
 use crate::domain::job::State;
 use crate::store::SortKey;
+
+/// What stands in an id between what the key is unique within and the key, which has none of it.
+const SCOPE_END: char = '/';
 
 /// A part of a dead job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +56,10 @@ pub(super) struct Layout {
     /// The table as `t` with what is joined to it.
     pub(super) from: String,
     pub(super) key: Expr,
+    /// What the key is unique within, where it is not unique in the whole table.
+    pub(super) scope: Option<Expr>,
+    /// A job's id as a contract column: the key, behind what it is unique within.
+    pub(super) key_text: String,
     /// The key column's collation, where the database has one.
     pub(super) key_collation: Option<String>,
     pub(super) columns: Vec<Column>,
@@ -58,6 +67,8 @@ pub(super) struct Layout {
     otherwise: Option<Expr>,
     attempts: Option<Expr>,
     parts: BTreeMap<Part, Expr>,
+    /// What else is shown of an open job.
+    pub(super) more: BTreeMap<String, Expr>,
     /// Conditions of the states that have one.
     conditions: BTreeMap<State, String>,
 }
@@ -98,6 +109,11 @@ impl Layout {
         }
         let (time, otherwise) = (expr(&spec.order.time), spec.order.otherwise.as_ref().map(expr));
         let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
+        let scope = spec.scope.as_ref().map(expr);
+        let bare = speech.contract(&key.raw, Kind::Text);
+        let key_text = scope.as_ref().map_or(bare.clone(), |scope| {
+            speech.concat(&[&speech.contract(&scope.raw, Kind::Text), &format!("'{SCOPE_END}'"), &bare])
+        });
         let join = spec.join.as_ref().map_or(String::new(), |j| format!(" {}", names.fill(j.get_ref().trim())));
         let conditions = State::ALL.into_iter().filter_map(|state| {
             let condition = spec.states.when.get(state)?;
@@ -107,6 +123,7 @@ impl Layout {
             speech,
             adapter: adapter.name.clone(),
             schema: schema.to_owned(),
+            more: spec.more.iter().map(|(name, field)| (name.clone(), expr(field))).collect(),
             from: format!("{table} AS t{join}"),
             conditions: conditions.collect(),
             join,
@@ -120,6 +137,8 @@ impl Layout {
             attempts: spec.order.attempts.as_ref().map(expr),
             parts: parts.into_iter().filter_map(|(p, f)| Some((p, expr(f?)))).collect(),
             key,
+            scope,
+            key_text,
             spec: spec.clone(),
             table,
         }
@@ -143,6 +162,56 @@ impl Layout {
             SortKey::Time => Some(self.otherwise.as_ref().unwrap_or(&self.time)),
             SortKey::Attempts => self.attempts.as_ref(),
         }
+    }
+
+    /// Writes whether a row is one of these jobs.
+    pub(super) fn keys_in(&self, sql: &mut Sql, ids: &[String]) {
+        let Some(scope) = &self.scope else {
+            return self.speech.keys_in(sql, &self.key.raw, self.key.kind, ids);
+        };
+        let apart: Vec<(String, String)> = ids.iter().map(|id| self.parts_of(id)).collect();
+        self.speech.pairs_in(sql, &scope.raw, (&self.key.raw, self.key.kind), &apart);
+    }
+
+    /// Whether text is a job's id as the database prints it.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        match &self.scope {
+            None => is_key(id, self.key.kind),
+            Some(_) => id.rsplit_once(SCOPE_END).is_some_and(|(_, key)| is_key(key, self.key.kind)),
+        }
+    }
+
+    /// An id as what the key is unique within, and the key.
+    fn parts_of(&self, id: &str) -> (String, String) {
+        let (scope, key) = id.rsplit_once(SCOPE_END).unwrap_or(("", id));
+        (scope.to_owned(), key.to_owned())
+    }
+
+    /// The key alone of a job's id.
+    pub(super) fn bare<'a>(&self, id: &'a str) -> &'a str {
+        self.scope.as_ref().and_then(|_| id.rsplit_once(SCOPE_END)).map_or(id, |(_, key)| key)
+    }
+
+    /// The rows of a batch with their keys as the table has them.
+    pub(super) fn apart<'a>(&self, rows: &'a [BatchRow]) -> Cow<'a, [BatchRow]> {
+        if self.scope.is_none() {
+            return Cow::Borrowed(rows);
+        }
+        let apart = |row: &BatchRow| {
+            let (scope, id) = self.parts_of(&row.id);
+            BatchRow { id, scope, ..row.clone() }
+        };
+        Cow::Owned(rows.iter().map(apart).collect())
+    }
+
+    /// The instant of death. Where only dead jobs are meant and it is made of the column that orders these (beside others,
+    /// for jobs in other states), that column: an index serves it.
+    pub(super) fn death(&self, dead: bool) -> Option<&Expr> {
+        let at = self.part(Part::At)?;
+        let order = self.order(SortKey::Time, dead).filter(|order| dead && order.kind.is_time());
+        let word = |c: char| !(c.is_alphanumeric() || c == '_');
+        let names = |column: &String| at.raw.split(word).any(|w| w == column);
+        Some(order.filter(|order| order.column.as_ref().is_some_and(names)).unwrap_or(at))
     }
 
     /// Whether an order is that of the primary key itself.
@@ -245,4 +314,13 @@ fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: 
     let raw = if cast { speech.contract(&quoted, Kind::Text) } else { quoted };
     let nullable = column.is_none_or(|c| c.nullable);
     Expr { raw, kind: field.kind, column: Some(name), nullable }
+}
+
+/// Whether text is a primary key as the database prints it.
+fn is_key(text: &str, kind: Kind) -> bool {
+    match kind {
+        Kind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
+        Kind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
+        _ => true,
+    }
 }

@@ -8,15 +8,23 @@ use super::layout::{Expr, Layout};
 use super::row::Cells;
 use super::steps::{Fill, push};
 use crate::adapter::{Kind, Message};
-use crate::domain::json::{self, Template};
+use crate::domain::json::{self, Document, NodeId, Template};
 use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
 
 /// A template with the expressions of its values.
 pub(super) struct Recipe {
-    template: Template,
+    make: Make,
     names: Vec<String>,
     values: Vec<Expr>,
+}
+
+/// How a message comes about.
+enum Make {
+    /// A template is filled.
+    Template(Template),
+    /// The stored JSON, the one value, stays as it is but for these: a path, and the JSON that stands there from now on.
+    Edit(Vec<(String, String)>),
 }
 
 /// Values that every template may name, besides its own.
@@ -28,15 +36,19 @@ impl Recipe {
     /// # Errors
     /// When it is not JSON with every place filled, or names a value that is not there.
     pub(super) fn new(layout: &Layout, message: &Message) -> Result<Self> {
-        let template = Template::parse(message.template.get_ref().trim())
-            .map_err(|e| StoreError::Layout(format!("{}: {e}", layout.adapter)))?;
+        if let Some(edit) = &message.edit {
+            let set = message.set.iter().map(|(path, value)| (path.clone(), value.get_ref().clone())).collect();
+            return Ok(Self { make: Make::Edit(set), names: Vec::new(), values: vec![layout.expr(edit)] });
+        }
+        let text = message.template.as_ref().map_or("", |t| t.get_ref().trim());
+        let template = Template::parse(text).map_err(|e| StoreError::Layout(format!("{}: {e}", layout.adapter)))?;
         let known = |name: &str| GIVEN.contains(&name) || message.values.contains_key(name);
         if let Some(unknown) = template.names().find(|n| !known(n)) {
             return Err(StoreError::Layout(format!("{}: the message has no value {unknown}", layout.adapter)));
         }
         let names = message.values.keys().cloned().collect();
         let values = message.values.values().map(|f| layout.expr(f)).collect();
-        Ok(Self { template, names, values })
+        Ok(Self { make: Make::Template(template), names, values })
     }
 
     /// Pushes the values as contract columns, in order, each behind a comma.
@@ -52,6 +64,10 @@ impl Recipe {
     /// # Errors
     /// Why this job has no message: a stored value is not JSON.
     pub(super) fn render(&self, cells: &mut Cells, given: &Given<'_>) -> Result<std::result::Result<String, String>> {
+        let template = match &self.make {
+            Make::Template(template) => template,
+            Make::Edit(set) => return Ok(edited(cells.text()?.unwrap_or_default(), set)),
+        };
         let mut values: BTreeMap<&str, String> = BTreeMap::new();
         for (name, expr) in self.names.iter().zip(&self.values) {
             let text = cells.text()?;
@@ -65,8 +81,32 @@ impl Recipe {
             _ => None,
         };
         let value = |name: &str| values.get(name).cloned().or_else(|| own(name)).map(Cow::Owned);
-        Ok(self.template.render(value).map(|text| one_line(&text)).map_err(|e| e.to_string()))
+        Ok(template.render(value).map(|text| one_line(&text)).map_err(|e| e.to_string()))
     }
+}
+
+/// Stored JSON with the values at some dotted paths replaced; everything else stays byte for byte.
+fn edited(text: String, set: &[(String, String)]) -> std::result::Result<String, String> {
+    let document = Document::parse(text).map_err(|e| format!("the stored payload is no JSON: {e}"))?;
+    let mut values: Vec<(NodeId, &str)> = Vec::new();
+    for (path, value) in set {
+        values.extend(at(&document, path).into_iter().map(|node| (node, value.as_str())));
+    }
+    values.sort_unstable();
+    Ok(document.replace(&values))
+}
+
+/// The values at a dotted path: of members with the same key, each.
+fn at(document: &Document, path: &str) -> Vec<NodeId> {
+    path.split('.').fold(vec![0], |nodes, word| {
+        let below = |node: NodeId| -> Vec<NodeId> {
+            match (document.kind(node), word.parse::<usize>()) {
+                (json::Kind::Array, Ok(nth)) => document.children(node).nth(nth).into_iter().collect(),
+                _ => document.members(node, word).collect(),
+            }
+        };
+        nodes.into_iter().flat_map(below).collect()
+    })
 }
 
 /// Pushes an expression of an adapter as a contract column, its placeholders filled in.
@@ -100,4 +140,22 @@ fn as_json(kind: Kind, text: Option<String>) -> String {
 /// JSON on one line: outside strings a line break means nothing, inside them there is none.
 fn one_line(json: &str) -> String {
     json.replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_leaves_everything_else_as_it_was_written_and_adds_nothing() {
+        let set = |pairs: &[(&str, &str)]| pairs.iter().map(|(p, v)| ((*p).to_owned(), (*v).to_owned())).collect();
+        let set: Vec<(String, String)> =
+            set(&[("retryUntil", "null"), ("data.tries", "0"), ("list.1", "2"), ("no.such", "1")]);
+        let text = r#"{ "retryUntil":17.50, "n":1e400,"data":{"tries": 3,"x":"\u0000"},"list":[0,1], "retryUntil": 5}"#;
+        let out = edited(text.to_owned(), &set);
+        let wanted =
+            r#"{ "retryUntil":null, "n":1e400,"data":{"tries": 0,"x":"\u0000"},"list":[0,2], "retryUntil": null}"#;
+        assert_eq!(out.as_deref(), Ok(wanted));
+        assert!(edited("a:1:{}".to_owned(), &set).is_err());
+    }
 }

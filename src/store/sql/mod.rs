@@ -58,7 +58,7 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
-pub use check::{Finding, check};
+pub use check::{Finding, check, missing_indexes};
 pub use count::CountState;
 pub use detect::{Detection, Found, Rejected, detect, survey};
 pub use open::{OpenOptions, ReplayDestination, open};
@@ -187,6 +187,15 @@ impl Store for SqlStore {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(self.apply_batch(batch, budget))
+    }
+
+    fn unfit<'a>(
+        &'a self,
+        action: Action,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
+        Box::pin(self.refused(action, ids, budget))
     }
 
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {

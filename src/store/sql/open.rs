@@ -163,7 +163,9 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
 
 /// Whether what is put back has a new id.
 fn renames(verb: &Verb) -> bool {
-    verb.message.as_ref().is_some_and(|message| message.template.get_ref().contains("{new_id}"))
+    verb.message
+        .as_ref()
+        .is_some_and(|message| message.template.as_ref().is_some_and(|t| t.get_ref().contains("{new_id}")))
 }
 
 fn availability(verb: &Verb, destination: &Destination) -> Availability {

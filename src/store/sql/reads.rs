@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::SqlStore;
 use super::build::Sql;
 use super::engine::Row;
-use super::judge::{Extras, Judge, is_key};
+use super::judge::{Extras, Judge};
 use super::layout::{Expr, Layout, Part};
 use super::row::{Cells, Read, WIDTH, contract, read, select};
 use super::scan::{Scan, Step};
@@ -17,6 +17,7 @@ use crate::domain::filter::Filter;
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::lineage;
 use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
 use crate::store::{
     Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
 };
@@ -65,7 +66,7 @@ impl SqlStore {
         sql.push("SELECT ");
         select(&mut sql, &self.layout, order, Extras { lineage: true, ..Extras::default() });
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
-        self.layout.speech.keys_in(&mut sql, &self.layout.key.raw, self.layout.key.kind, &valid);
+        self.layout.keys_in(&mut sql, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry)).collect()
     }
@@ -89,8 +90,11 @@ impl SqlStore {
         for name in &others {
             sql.push(&format!(", {}", layout.speech.contract(&format!("t.{}", layout.speech.quote(name)), Kind::Text)));
         }
+        for expr in layout.more.values() {
+            sql.push(&format!(", {}", layout.speech.contract(&expr.raw, expr.kind)));
+        }
         sql.push(&format!(" FROM {} WHERE ", layout.from));
-        layout.speech.keys_in(&mut sql, &layout.key.raw, layout.key.kind, &valid);
+        layout.keys_in(&mut sql, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         rows.into_iter().map(|row| detail(layout, &others, row)).collect()
     }
@@ -134,8 +138,7 @@ impl SqlStore {
 
     /// The keys among `ids` that can be keys of this table.
     pub(super) fn valid(&self, ids: &[JobId]) -> Vec<String> {
-        let kind = self.layout.key.kind;
-        ids.iter().map(JobId::as_str).filter(|id| is_key(id, kind)).map(str::to_owned).collect()
+        ids.iter().map(JobId::as_str).filter(|id| self.layout.holds(id)).map(str::to_owned).collect()
     }
 
     async fn share_of(&self, step: &Step, judge: &Judge<'_>, sort: Sort, forward: bool) -> f32 {
@@ -201,8 +204,15 @@ fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
     let light = read(layout, row)?;
     let mut cells = Cells::new(rest);
     let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
-    let metadata =
+    let mut metadata =
         others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
+    for (name, expr) in &layout.more {
+        let value = match expr.kind.is_time() {
+            true => cells.int()?.map(|at| Untrusted::new(Timestamp(at).to_string())),
+            false => cells.untrusted()?,
+        };
+        metadata.push((name.clone(), value));
+    }
     Ok(JobDetail {
         message: light.message.map(Untrusted::new),
         arguments: light.arguments.map(Untrusted::new),

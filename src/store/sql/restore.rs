@@ -12,7 +12,7 @@ use super::record::record_done;
 use super::row::Cells;
 use super::steps::{Fill, push};
 use super::work::Work;
-use crate::adapter::{Keep, Kind};
+use crate::adapter::Keep;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::{Broke, Budget, Result, StoreError};
@@ -101,11 +101,7 @@ impl SqlStore {
     async fn keys_there(&self, asker: &mut Asker<'_, '_>, ids: &[String]) -> Result<HashSet<String>> {
         let layout = &self.layout;
         let mut sql = Sql::new(layout.speech);
-        sql.push(&format!(
-            "SELECT {} FROM {} AS t WHERE ",
-            layout.speech.contract(&layout.key.raw, Kind::Text),
-            layout.table
-        ));
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, layout.table));
         push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
         let rows = self.fetch(asker, sql.done()).await?;
         rows.into_iter().map(|row| Ok(Cells::new(row).text()?.unwrap_or_default())).collect()
@@ -191,7 +187,7 @@ impl SqlStore {
         }
         let (layout, speech) = (&self.layout, self.layout.speech);
         let keeping = Keeping::of(speech, &layout.columns, &Keep::Whole(true));
-        let mut columns = vec![speech.contract(&layout.key.raw, Kind::Text)];
+        let mut columns = vec![layout.key_text.clone()];
         columns.extend(keeping.expressions());
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", columns.join(", "), layout.table));

@@ -40,7 +40,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
     let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
     let whole = |wanted: bool, part: Part| if wanted { contract(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
-        speech.contract(&layout.key.raw, Kind::Text),
+        layout.key_text.clone(),
         speech.position(&order.raw, order.kind),
         contract(layout, Part::At),
         contract(layout, Part::State),

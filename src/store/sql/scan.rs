@@ -276,7 +276,7 @@ impl Scan<'_> {
             }
             _ => None,
         };
-        let id = speech.cast(&sql.text(from.id.as_str()), key.kind);
+        let id = speech.cast(&sql.text(self.layout.bare(from.id.as_str())), key.kind);
         speech.beyond(sql, value, (&key.raw, id), descending);
     }
 

@@ -65,16 +65,17 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
             Piece::Hole("from") => drop(sql.push(&layout.from)),
             Piece::Hole("schema") => drop(sql.push(&speech.quote(&layout.schema))),
             Piece::Hole("target") => drop(sql.push(fill.target.unwrap_or("NULL"))),
-            Piece::Hole("key") => drop(sql.push(&speech.contract(&layout.key.raw, Kind::Text))),
+            Piece::Hole("key") => drop(sql.push(&layout.key_text)),
             Piece::Hole("error_class") => drop(sql.push(&contract(layout, Part::Error))),
-            Piece::Hole("ids") => speech.keys_in(sql, &layout.key.raw, layout.key.kind, fill.ids),
+            Piece::Hole("ids") => layout.keys_in(sql, fill.ids),
             Piece::Hole("batch") => {
                 let columns = BatchColumns {
+                    scope: layout.scope.is_some() && text.contains("b.scope"),
                     run_after: own_instants(text),
                     kept: text.contains("b.kept"),
                     live: fill.live.filter(|_| text.contains("b.live")),
                 };
-                speech.batch(sql, fill.batch, layout.key.kind, layout.key_collation.as_deref(), columns);
+                speech.batch(sql, &layout.apart(fill.batch), layout.key.kind, layout.key_collation.as_deref(), columns);
             }
             Piece::Hole("now") => drop(sql.push(speech.now())),
             Piece::Hole("now_utc") => drop(sql.push(speech.now_utc())),

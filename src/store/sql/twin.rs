@@ -83,7 +83,7 @@ impl SqlStore {
         let (layout, speech) = (&self.layout, self.layout.speech);
         let ids: Vec<String> = self.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
         let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", speech.contract(&layout.key.raw, Kind::Text), self.twin()));
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, self.twin()));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         sql.push(&format!(" AND t.{} = ", speech.quote(RUN)));
         let place = sql.text(run);

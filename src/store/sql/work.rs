@@ -7,7 +7,7 @@ use super::kept::Keeping;
 use super::message::Recipe;
 use super::open::Destination;
 use super::steps::own_instants;
-use crate::adapter::{Command, Keep, Live, Step, Undo, Verb};
+use crate::adapter::{Command, Keep, Live, Refusal, Step, Undo, Verb};
 use crate::domain::action::Action;
 use crate::store::{Availability, Batch, Result, StoreError};
 
@@ -16,6 +16,10 @@ pub(super) struct Work<'a> {
     pub(super) batch: &'a Batch,
     /// The guard.
     pub(super) when: Option<&'a str>,
+    /// Jobs for which the verb cannot be done.
+    pub(super) refuse: &'a [Refusal],
+    /// Takes the framework's own locks.
+    pub(super) lock: Option<&'a str>,
     /// Tells of a row that does not pass the guard whether a worker has taken the job.
     pub(super) taken: Option<&'a str>,
     pub(super) recipe: Option<Recipe>,
@@ -52,6 +56,8 @@ impl SqlStore {
         let bare = |way| Work {
             batch,
             when: None,
+            refuse: &[],
+            lock: None,
             taken: None,
             recipe: None,
             keeping: Keeping::default(),
@@ -78,6 +84,8 @@ impl SqlStore {
         Ok(Work {
             // A verb without a guard is refused when its file is read.
             when: Some(verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())),
+            refuse: &verb.refuse,
+            lock: verb.lock.as_ref().map(|l| l.get_ref().as_str()),
             recipe: verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?,
             keeping: match kept {
                 true => Keeping::of(self.layout.speech, &self.layout.columns, keep),

@@ -9,7 +9,7 @@ mod sqlite;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 
 /// The speech of a database.
@@ -25,6 +25,8 @@ pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct BatchRow {
     pub(super) id: String,
+    /// What the key is unique within, where that is not the table.
+    pub(super) scope: String,
     pub(super) new_id: String,
     pub(super) message: Option<String>,
     /// When the replayed job may run; of each job its own.
@@ -38,6 +40,7 @@ pub(super) struct BatchRow {
 /// Which columns a batch has as a row source beside `id`, `new_id` and `message`: what no statement names is not sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BatchColumns {
+    pub(super) scope: bool,
     pub(super) run_after: bool,
     pub(super) kept: bool,
     /// With the kind of the live table's key.
@@ -69,7 +72,7 @@ pub(super) enum Sort {
 }
 
 /// Where a table stands, for catalogue look-ups.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
     pub(super) schema: &'a str,
     pub(super) table: &'a str,
@@ -133,6 +136,23 @@ pub(super) trait Speech: Sync {
 
     /// Whether the primary key is one of these.
     fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]);
+
+    /// Whether two columns, the latter the key, are one of these pairs.
+    fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, Kind), pairs: &[(String, String)]) {
+        sql.push("(").join(pairs, " OR ", |sql, (within, id)| {
+            sql.push("(");
+            self.one_of(sql, scope, std::slice::from_ref(within));
+            sql.push(" AND ");
+            self.keys_in(sql, key, kind, std::slice::from_ref(id));
+            sql.push(")");
+        });
+        sql.push(if pairs.is_empty() { "1 = 0)" } else { ")" });
+    }
+
+    /// Texts, one behind the other.
+    fn concat(&self, texts: &[&str]) -> String {
+        texts.join(" || ")
+    }
 
     /// Whether a text expression is made of the parts with anything between them, exactly.
     fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]);
@@ -239,6 +259,14 @@ pub(super) trait Speech: Sync {
         Some(format!("ALTER TABLE {table} ALTER COLUMN {column} TYPE {definition}"))
     }
 
+    /// The statement that creates an index, as the database's own client takes it; others can go on writing meanwhile.
+    fn create_index(&self, place: Place<'_>, index: &Index) -> String;
+
+    /// The columns of an index, quoted.
+    fn index_columns(&self, index: &Index) -> String {
+        index.columns.iter().map(|column| self.quote(column)).collect::<Vec<_>>().join(", ")
+    }
+
     /// Deletes from a table that is known as `t`; what follows is ` WHERE …`.
     fn delete_from(&self, table: &str) -> String {
         format!("DELETE FROM {table} AS t")
@@ -278,7 +306,7 @@ pub(super) struct NewTable {
     pub(super) after: &'static str,
 }
 
-/// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live]`.
+/// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live, scope]`.
 fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
     let list: Vec<serde_json::Value> = rows
         .iter()
@@ -286,7 +314,7 @@ fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
             let at = r.run_after.filter(|_| columns.run_after);
             let at = at.map(|at| literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"));
             let kept = r.kept.as_ref().filter(|_| columns.kept);
-            serde_json::json!([r.id, r.new_id, r.message, at, kept, r.live])
+            serde_json::json!([r.id, r.new_id, r.message, at, kept, r.live, r.scope])
         })
         .collect();
     serde_json::Value::Array(list).to_string()

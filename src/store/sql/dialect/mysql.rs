@@ -6,7 +6,7 @@ use super::{
     BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, like, literal,
     order_by,
 };
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::Statement;
@@ -121,6 +121,10 @@ impl Speech for Mysql {
         sql.push(")");
     }
 
+    fn concat(&self, texts: &[&str]) -> String {
+        format!("CONCAT({})", texts.join(", "))
+    }
+
     fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
         let place = sql.text(&like(parts));
         sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(raw)));
@@ -196,6 +200,10 @@ impl Speech for Mysql {
         };
         let mut shown = format!("{id} AS id, j.new_id, j.message");
         let mut read = format!("id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]'");
+        if columns.scope {
+            shown += ", j.scope";
+            read += ", scope VARCHAR(255) PATH '$[6]'";
+        }
         if columns.run_after {
             shown += ", CAST(j.run_after AS DATETIME(6)) AS run_after";
             read += ", run_after VARCHAR(40) PATH '$[3]'";
@@ -295,6 +303,11 @@ impl Speech for Mysql {
         });
         sql.push(") ORDER BY c.table_name, c.ordinal_position");
         sql.done()
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
+        format!("CREATE INDEX {name} ON {} ({});", self.quote(place.table), self.index_columns(index))
     }
 
     fn definitions(&self, schema: &str, tables: &[String]) -> Statement {

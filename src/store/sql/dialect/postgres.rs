@@ -1,7 +1,7 @@
 //! PostgreSQL's text.
 
 use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, like, literal};
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
@@ -133,6 +133,15 @@ impl Speech for Postgres {
         };
     }
 
+    fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, Kind), pairs: &[(String, String)]) {
+        let mut list = |value: &dyn Fn(&(String, String)) -> &String| {
+            sql.bind(Bind::Texts(pairs.iter().map(|pair| Some(value(pair).clone())).collect()))
+        };
+        let (within, ids) = (list(&|pair| &pair.0), list(&|pair| &pair.1));
+        let of = Self::type_of(kind);
+        sql.push(&format!("({scope}, {key}) IN (SELECT * FROM unnest({within}::text[], {ids}::text[]::{of}[]))"));
+    }
+
     fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
         let place = sql.text(&like(parts));
         sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
@@ -188,6 +197,10 @@ impl Speech for Postgres {
             list("", &|r| Some(r.new_id.clone())),
             list("", &|r| r.message.clone()),
         ];
+        if columns.scope {
+            names.push("scope");
+            lists.push(list("", &|r| Some(r.scope.clone())));
+        }
         if columns.run_after {
             names.push("run_after");
             lists.push(list("::timestamptz[]", &|r| Some(Self::instant_text(r.run_after?))));
@@ -294,6 +307,12 @@ impl Speech for Postgres {
              WHERE s <> 'information_schema' AND s NOT LIKE 'pg!_%' ESCAPE '!' ORDER BY s <> 'public', 1, 2, o"
         ));
         sql.done()
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+        let (schema, table) = (self.quote(place.schema), self.quote(place.table));
+        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
+        format!("CREATE INDEX CONCURRENTLY ON {schema}.{table} ({}){only};", self.index_columns(index))
     }
 
     fn definitions(&self, schema: &str, tables: &[String]) -> Statement {

@@ -3,7 +3,7 @@
 
 use super::postgres::epoch;
 use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, literal};
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
@@ -171,6 +171,9 @@ impl Speech for Sqlite {
         let place = sql.text(&batch_json(rows, columns));
         let id = self.cast("value->>'$[0]'", kind);
         let mut shown = format!("{id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message");
+        if columns.scope {
+            shown += ", value->>'$[6]' AS scope";
+        }
         if columns.run_after {
             shown += ", value->>'$[3]' AS run_after";
         }
@@ -246,6 +249,12 @@ impl Speech for Sqlite {
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
         sql.done()
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
+        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
+        format!("CREATE INDEX {name} ON {} ({}){only};", self.quote(place.table), self.index_columns(index))
     }
 
     fn definitions(&self, _schema: &str, tables: &[String]) -> Statement {

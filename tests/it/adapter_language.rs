@@ -1,0 +1,205 @@
+//! What an adapter file can say of a layout in two tables, with conditions of its own, on every database.
+
+use dlq_tui::adapter::Adapter;
+use dlq_tui::domain::action::{Action, JobResult, SkipReason};
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::job::JobId;
+use dlq_tui::store::sql::{OpenOptions, SqlStore, check, detect, missing_indexes, open};
+use dlq_tui::store::{Cursor, Sort, Store};
+
+use crate::harness::{self, Engine, TestDb};
+use crate::store_desk::*;
+
+/// Chores that failed, apart from what is to be done.
+const CHORES: &str = r#"
+name = "chores"
+title = "Chores"
+table = "chores_failed"
+join = "LEFT JOIN {schema}.chores AS c ON c.id = t.chore_id"
+key = { column = "id", kind = "int" }
+
+[detect.columns]
+chore_id = "int"
+failed_at = "time"
+repeat_of = "absent"
+
+[order]
+time = { column = "failed_at", kind = "utc" }
+otherwise = { column = "id", kind = "int" }
+
+[[indexes]]
+columns = ["failed_at"]
+only = "gone_at IS NULL"
+for = "lists"
+
+[fields]
+at = { column = "failed_at", kind = "utc" }
+state = { sql = "CASE WHEN t.gone_at IS NULL THEN 'failed' ELSE 'gone' END", kind = "text" }
+message = { column = "said", kind = "text" }
+job_class = { sql = "c.kind", kind = "text" }
+attempts = { sql = "c.tries", kind = "int" }
+arguments = { sql = "c.body", kind = "json" }
+
+[more]
+home = { sql = "(SELECT max(x.home) FROM {schema}.chores AS x WHERE x.id = t.chore_id)", kind = "text" }
+
+[states]
+dead = ["failed"]
+resolved = ["gone"]
+
+[states.when]
+dead = "t.gone_at IS NULL"
+
+[verbs.replay]
+when = "t.gone_at IS NULL"
+refuse = [{ when = "c.home <> 'here'", because = "it is done at another home" }]
+lock = "SELECT {key} FROM {from} WHERE {ids} AND c.tries < 90"
+steps = [
+    { sql = "UPDATE {schema}.chores AS c SET body = b.message, tries = 0 FROM {batch} JOIN {table} AS t ON t.id = b.id WHERE c.id = t.chore_id" },
+    { sql = "UPDATE {table} AS t SET gone_at = {now_utc} WHERE {ids}" },
+]
+[verbs.replay.message]
+edit = { sql = "c.body", kind = "json" }
+[verbs.replay.message.set]
+tries = "0"
+
+[[mysql.verbs.replay.steps]]
+sql = "UPDATE {schema}.chores AS c JOIN {table} AS t ON c.id = t.chore_id JOIN {batch} ON t.id = b.id SET c.body = b.message, c.tries = 0"
+[[mysql.verbs.replay.steps]]
+sql = "UPDATE {table} AS t SET gone_at = {now_utc} WHERE {ids}"
+
+[[variants]]
+title = "Chores of old"
+[variants.detect.columns]
+repeat_of = "int"
+"#;
+
+/// Twelve chores: every third is done elsewhere, the eleventh is locked as the adapter has it, the twelfth is gone.
+async fn seed(db: &TestDb) {
+    let time = if db.engine == Engine::Mysql { "datetime(6)" } else { "timestamp" };
+    db.execute(
+        "create table chores (id integer primary key, kind varchar(40) not null, body text not null, \
+         home varchar(20) not null, tries integer not null)",
+    )
+    .await;
+    db.execute(&format!(
+        "create table chores_failed (id integer primary key, chore_id integer not null, said text, failed_at {time} null, \
+         gone_at {time} null)"
+    ))
+    .await;
+    for n in 1..=12 {
+        let home = if n % 3 == 0 { "there" } else { "here" };
+        let kind = if n % 2 == 0 { "sweep" } else { "wash" };
+        let tries = if n == 11 { 99 } else { 3 };
+        let gone = if n == 12 { "'2026-11-02 00:00:00'" } else { "NULL" };
+        let body = r#"{"tries": 3, "n":1e400}"#;
+        db.execute(&format!("insert into chores values ({}, '{kind}', '{body}', '{home}', {tries})", 100 + n)).await;
+        db.execute(&format!(
+            "insert into chores_failed values ({n}, {}, 'no soap', '2026-11-01 00:00:{n:02}', {gone})",
+            100 + n
+        ))
+        .await;
+    }
+}
+
+async fn chores(db: &TestDb) -> SqlStore {
+    let adapters = [Adapter::parse(CHORES, None).unwrap_or_else(|e| panic!("{e}"))];
+    let engine = engine(db).await;
+    let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
+    let found = detection.found.first().unwrap_or_else(|| panic!("not found: {detection:?}"));
+    for finding in check(&engine, &adapters[0], found, None, &budget()).await.expect("findings") {
+        assert_eq!(finding.verdict, Ok(()), "{}: {}", db.engine.name(), finding.what);
+    }
+    open(engine, &adapters[0], found, &OpenOptions::default(), &budget()).await.expect("a store")
+}
+
+fn id(n: u32) -> JobId {
+    JobId::new(n.to_string())
+}
+
+#[tokio::test]
+async fn a_job_in_two_tables_is_listed_counted_and_shown_as_one() {
+    for db in harness::every_engine("two-tables").await {
+        seed(&db).await;
+        let store = chores(&db).await;
+        let name = db.engine.name();
+        let ids = |rows: Vec<dlq_tui::store::Entry>| rows.into_iter().map(|e| e.row.id).collect::<Vec<_>>();
+        let dead = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 4).await;
+        assert_eq!(ids(dead), (1..=11).rev().map(id).collect::<Vec<_>>(), "{name}");
+        let all = exhaust(&store, &filter("state:dead state:resolved"), Sort::default(), Cursor::End, 5).await;
+        assert_eq!(all.len(), 12, "{name}");
+        let washed = exhaust(&store, &filter("class:wash attempts:>5"), Sort::default(), Cursor::Start, 9).await;
+        assert_eq!(ids(washed), [id(11)], "{name}");
+        let by_class = bars(&histogram(&store, Facet::Class, &Filter::all()).await.histogram);
+        assert_eq!(by_class[&Some("wash".to_owned())], 6, "{name}");
+        let in_memory = bars(&histogram(&store, Facet::Class, &filter("args.tries:3")).await.histogram);
+        assert_eq!(in_memory[&Some("sweep".to_owned())], 5, "{name}");
+        let detail = store.detail(&id(3), &budget()).await.expect("a detail").expect("a job");
+        let home = detail.metadata.iter().find(|(name, _)| name == "home").and_then(|(_, v)| v.as_ref());
+        assert_eq!(home.map(|v| v.exact()), Some("there"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn jobs_that_cannot_be_acted_on_are_told_apart_and_the_payload_is_edited_exactly() {
+    for db in harness::every_engine("unfit").await {
+        seed(&db).await;
+        let store = chores(&db).await;
+        let unfit = store.unfit(Action::Replay, &(1..=12).map(id).collect::<Vec<_>>(), &budget()).await.expect("unfit");
+        assert_eq!(unfit.len(), 4, "{unfit:?}");
+        let results = apply(&store, batch(Action::Replay, (1..=12).map(id))).await;
+        let because = |n: u32| match &results[&id(n)] {
+            JobResult::Skipped(reason) => reason.word().to_owned(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(because(1), "Done");
+        assert_eq!(because(3), "it is done at another home", "{}", db.engine.name());
+        assert_eq!(results[&id(11)], JobResult::Skipped(SkipReason::Locked));
+        assert_eq!(results[&id(12)], JobResult::Skipped(SkipReason::Changed));
+        assert_eq!(db.scalar("select count(*) from chores where tries = 0").await, "7");
+        assert_eq!(db.scalar("select body from chores where id = 101").await, r#"{"tries": 0, "n":1e400}"#);
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_is_missing_is_named_and_the_variant_is_told_by_its_columns() {
+    for db in harness::every_engine("variant").await {
+        seed(&db).await;
+        let adapters = [Adapter::parse(CHORES, None).expect("an adapter")];
+        let engine = engine(&db).await;
+        let look = async || detect(&engine, &adapters, &budget()).await.expect("a detection").found.remove(0);
+        let found = look().await;
+        let missing = missing_indexes(&engine, &adapters[0], &found);
+        let [(purpose, ddl)] = missing.as_slice() else { panic!("{missing:?}") };
+        assert_eq!(purpose, "lists");
+        db.execute(ddl).await;
+        db.execute("alter table chores_failed add repeat_of integer null").await;
+        let found = look().await;
+        assert!(missing_indexes(&engine, &adapters[0], &found).is_empty(), "{}", db.engine.name());
+        assert_eq!(found.title, "Chores of old");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_unique_only_within_another_column_is_acted_on_with_both() {
+    let text = CHORES
+        .replace(
+            "key = { column = \"id\", kind = \"int\" }",
+            "key = { column = \"id\", kind = \"int\" }\nscope = { column = \"said\", kind = \"text\" }",
+        )
+        .replace("ON t.id = b.id", "ON t.id = b.id AND t.said = b.scope");
+    for db in harness::every_engine("scope").await {
+        seed(&db).await;
+        let adapters = [Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{e}"))];
+        let engine = engine(&db).await;
+        let found = detect(&engine, &adapters, &budget()).await.expect("a detection").found.remove(0);
+        let store = open(engine, &adapters[0], &found, &OpenOptions::default(), &budget()).await.expect("a store");
+        let dead = exhaust(&store, &Filter::all(), Sort::default(), Cursor::End, 3).await;
+        assert_eq!(dead.first().map(|e| e.row.id.as_str()), Some("no soap/11"), "{}", db.engine.name());
+        let results = apply(&store, batch(Action::Replay, ["no soap/1", "soap/2"].map(JobId::new))).await;
+        assert_eq!(results[&JobId::new("no soap/1")], JobResult::Done, "{}", db.engine.name());
+        assert_eq!(results[&JobId::new("soap/2")], JobResult::Skipped(SkipReason::Gone));
+        assert_eq!(db.scalar("select count(*) from chores where tries = 0").await, "1");
+    }
+}
