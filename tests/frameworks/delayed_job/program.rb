@@ -118,7 +118,12 @@ when "work"
     marker = job.handler[/Shop::Lost.*\nmarker: (\S+)/, 1]
     say(ran: marker, kind: "lost", ok: false, class: nil, message: job.error.message) if marker
   end
-  worker.start
+  loop do
+    worker.start
+    # Two seconds are now: who puts a job back may round.
+    break if Delayed::Job.where(failed_at: nil).where("run_at <= ?", Delayed::Job.db_time_now + 2).none?
+    sleep 0.05
+  end
 when "retry"
   # The gem has no retry. This is what its web page does ("reload"); its "requeue" leaves the lock, and no worker comes.
   Delayed::Job.where(id: WORDS).find_each do |job|

@@ -48,7 +48,9 @@ async def enqueue():
 
 
 async def idle(pool):
-    live = "select count(*) from oban_jobs where state in ('available', 'scheduled', 'retryable', 'executing')"
+    # Two seconds are now: who puts a job back may round.
+    live = """select count(*) from oban_jobs where state = 'executing' or state in ('available', 'scheduled', 'retryable')
+        and scheduled_at <= timezone('UTC', now()) + interval '2 s'"""
     while True:
         async with pool.connection() as connection:
             if (await (await connection.execute(live)).fetchone())[0] == 0:

@@ -83,7 +83,7 @@ async fn dies_and_comes_back(name: &str, engine: Engine) {
 
     let before = shop.rows().await;
     shop.retry(&dead).await;
-    assert!(!shop.rows().await.since(&before).is_empty(), "{shop}: its retry changed nothing");
+    assert!(!shop.rows().await.since(&before, &[]).is_empty(), "{shop}: its retry changed nothing");
     assert!(shop.dead().await.is_empty(), "{shop}: dead after its own retry");
     let ran = shop.work(World::Mended).await;
     assert_eq!(ran.len(), jobs.len(), "{shop}: {ran:?}");

@@ -12,38 +12,69 @@ use crate::harness::{Engine, TestDb};
 /// Instants that are so near to now are taken for now. Less than any time zone's offset.
 const NEAR_SECONDS: i64 = 600;
 
-/// The cells of some tables, by table, key and column, each as JSON text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rows(BTreeMap<(String, String, String), String>);
+/// The rows of some tables, by table and key; each column as JSON text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    rows: BTreeMap<(String, String), BTreeMap<String, String>>,
+    /// The key column of each table.
+    keys: BTreeMap<String, String>,
+}
 
-/// What became of cells: by `table[key].column`, the new value, or `gone`. Instants near to now read `<now>`.
+/// What became of rows: `table[key].column` with its new value, `table[key]` that is gone, and of new rows, whose keys say
+/// nothing, how many have which content. Instants near to now read `<now>`.
 pub type Changes = BTreeMap<String, String>;
 
 impl Rows {
     /// Reads all rows of the tables, each named with its key.
     pub async fn read(db: &TestDb, tables: &BTreeMap<String, String>) -> Self {
-        let mut cells = BTreeMap::new();
+        let mut read = Self { keys: tables.clone(), ..Self::default() };
         for (table, key) in tables {
             let whole = whole_row(db, table).await;
             let keys = db.column(&format!("select {key} from {table} as t order by {key}")).await;
             let rows = db.column(&format!("select {whole} from {table} as t order by {key}")).await;
-            for (key, row) in keys.iter().zip(rows) {
+            for (key, row) in keys.into_iter().zip(rows) {
                 let Ok(Value::Object(row)) = serde_json::from_str(&row) else { panic!("{table}: no object: {row}") };
-                cells.extend(
-                    row.into_iter().map(|(column, value)| ((table.clone(), key.clone(), column), value.to_string())),
-                );
+                let row = row.into_iter().map(|(column, value)| (column, plain(value).to_string()));
+                read.rows.insert((table.clone(), key), row.collect());
             }
         }
-        Self(cells)
+        read
     }
 
-    /// The cells in which these rows differ from earlier ones.
-    pub fn since(&self, before: &Self) -> Changes {
-        let name = |(table, key, column): &(String, String, String)| format!("{table}[{key}].{column}");
-        let gone =
-            before.0.keys().filter(|cell| !self.0.contains_key(*cell)).map(|cell| (name(cell), "gone".to_owned()));
-        let changed = self.0.iter().filter(|(cell, value)| before.0.get(*cell) != Some(*value));
-        gone.chain(changed.map(|(cell, value)| (name(cell), without_now(value, Utc::now())))).collect()
+    /// In what these rows differ from earlier ones, but for the columns `except`, each named as `table.column`.
+    pub fn since(&self, before: &Self, except: &[&str]) -> Changes {
+        let now = Utc::now();
+        let mut changes = Changes::new();
+        for (table, key) in before.rows.keys().filter(|row| !self.rows.contains_key(*row)) {
+            changes.insert(format!("{table}[{key}]"), "gone".to_owned());
+        }
+        let mut came: BTreeMap<String, usize> = BTreeMap::new();
+        for ((table, key), row) in &self.rows {
+            let is_meant = |column: &str| !except.contains(&format!("{table}.{column}").as_str());
+            let cells = row.iter().filter(|(column, _)| is_meant(column));
+            let Some(earlier) = before.rows.get(&(table.clone(), key.clone())) else {
+                let cells = cells.filter(|(column, _)| self.keys.get(table) != Some(*column));
+                let cells: Vec<String> =
+                    cells.map(|(column, value)| format!("{column}: {}", without_now(value, now))).collect();
+                *came.entry(format!("{table}[new] {{{}}}", cells.join(", "))).or_default() += 1;
+                continue;
+            };
+            for (column, value) in cells.filter(|(column, value)| earlier.get(*column) != Some(*value)) {
+                changes.insert(format!("{table}[{key}].{column}"), without_now(value, now));
+            }
+        }
+        changes.extend(came.into_iter().map(|(row, n)| (row, format!("{n} of them"))));
+        changes
+    }
+}
+
+/// The value; text that holds a JSON document as that document, because there are many ways to write the same.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.starts_with(['{', '[']) => {
+            serde_json::from_str(&text).unwrap_or(Value::String(text))
+        }
+        other => other,
     }
 }
 
@@ -113,17 +144,18 @@ fn instants_near_to_now_are_one_whatever_their_form_and_others_stay() {
 }
 
 #[test]
-fn changes_name_cells_that_changed_came_or_went() {
-    let cells = |rows: &[(&str, &str, &str)]| {
-        Rows(
-            rows.iter()
-                .map(|(key, column, value)| (("t".into(), (*key).into(), (*column).into()), (*value).into()))
-                .collect(),
-        )
+fn changes_name_cells_that_changed_rows_that_went_and_the_content_of_those_that_came() {
+    let rows = |rows: &[(&str, &[(&str, &str)])]| {
+        let cells =
+            |row: &[(&str, &str)]| row.iter().map(|(column, value)| ((*column).into(), (*value).into())).collect();
+        let rows = rows.iter().map(|(key, row)| (("t".to_owned(), (*key).to_owned()), cells(row))).collect();
+        Rows { rows, keys: [("t".to_owned(), "id".to_owned())].into() }
     };
-    let before = cells(&[("1", "a", "1"), ("1", "b", "2"), ("2", "a", "1")]);
-    let after = cells(&[("1", "a", "1"), ("1", "b", "3"), ("3", "a", "1")]);
-    let changes: Vec<_> = after.since(&before).into_iter().collect();
-    let told: Vec<_> = changes.iter().map(|(cell, value)| (cell.as_str(), value.as_str())).collect();
-    assert_eq!(told, [("t[1].b", "3"), ("t[2].a", "gone"), ("t[3].a", "1")]);
+    let before = rows(&[("1", &[("id", "1"), ("a", "1"), ("b", "2")]), ("2", &[("id", "2"), ("a", "1")])]);
+    let one: &[_] = &[("id", "1"), ("a", "1"), ("b", "3")];
+    let after = rows(&[("1", one), ("3", &[("id", "3"), ("a", "9")]), ("4", &[("id", "4"), ("a", "9")])]);
+    let told =
+        |changes: Changes| changes.into_iter().map(|(cell, value)| format!("{cell}: {value}")).collect::<Vec<_>>();
+    assert_eq!(told(after.since(&before, &[])), ["t[1].b: 3", "t[2]: gone", "t[new] {a: 9}: 2 of them"]);
+    assert_eq!(told(after.since(&before, &["t.b", "t.a"])), ["t[2]: gone", "t[new] {}: 2 of them"]);
 }
