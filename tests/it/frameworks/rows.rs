@@ -41,7 +41,8 @@ impl Rows {
         read
     }
 
-    /// In what these rows differ from earlier ones, but for the columns `except`, each named as `table.column`.
+    /// In what these rows differ from earlier ones, but for the columns `except`, each named as `table.column`, and keys of
+    /// JSON objects in them, as `table.column.key`.
     pub fn since(&self, before: &Self, except: &[&str]) -> Changes {
         let now = Utc::now();
         let mut changes = Changes::new();
@@ -50,21 +51,42 @@ impl Rows {
         }
         let mut came: BTreeMap<String, usize> = BTreeMap::new();
         for ((table, key), row) in &self.rows {
-            let is_meant = |column: &str| !except.contains(&format!("{table}.{column}").as_str());
-            let cells = row.iter().filter(|(column, _)| is_meant(column));
-            let Some(earlier) = before.rows.get(&(table.clone(), key.clone())) else {
-                let cells = cells.filter(|(column, _)| self.keys.get(table) != Some(*column));
+            let meant = |row: &BTreeMap<String, String>| {
+                let cells = row.iter().filter_map(|(column, value)| {
+                    let value = without(&format!("{table}.{column}"), value, except)?;
+                    Some((column.clone(), value))
+                });
+                cells.collect::<BTreeMap<_, _>>()
+            };
+            let mut row = meant(row);
+            let Some(earlier) = before.rows.get(&(table.clone(), key.clone())).map(meant) else {
+                self.keys.get(table).and_then(|key| row.remove(key));
                 let cells: Vec<String> =
-                    cells.map(|(column, value)| format!("{column}: {}", without_now(value, now))).collect();
+                    row.iter().map(|(column, value)| format!("{column}: {}", without_now(value, now))).collect();
                 *came.entry(format!("{table}[new] {{{}}}", cells.join(", "))).or_default() += 1;
                 continue;
             };
-            for (column, value) in cells.filter(|(column, value)| earlier.get(*column) != Some(*value)) {
+            for (column, value) in row.iter().filter(|(column, value)| earlier.get(*column) != Some(*value)) {
                 changes.insert(format!("{table}[{key}].{column}"), without_now(value, now));
             }
         }
         changes.extend(came.into_iter().map(|(row, n)| (row, format!("{n} of them"))));
         changes
+    }
+}
+
+/// The value of a column without what is named; nothing where all of it is.
+fn without(column: &str, value: &str, except: &[&str]) -> Option<String> {
+    if except.contains(&column) {
+        return None;
+    }
+    let keys: Vec<&str> = except.iter().filter_map(|name| name.strip_prefix(column)?.strip_prefix('.')).collect();
+    match serde_json::from_str(value) {
+        Ok(Value::Object(mut object)) if !keys.is_empty() => {
+            object.retain(|key, _| !keys.contains(&key.as_str()));
+            Some(Value::Object(object).to_string())
+        }
+        _ => Some(value.to_owned()),
     }
 }
 
@@ -153,9 +175,14 @@ fn changes_name_cells_that_changed_rows_that_went_and_the_content_of_those_that_
     };
     let before = rows(&[("1", &[("id", "1"), ("a", "1"), ("b", "2")]), ("2", &[("id", "2"), ("a", "1")])]);
     let one: &[_] = &[("id", "1"), ("a", "1"), ("b", "3")];
-    let after = rows(&[("1", one), ("3", &[("id", "3"), ("a", "9")]), ("4", &[("id", "4"), ("a", "9")])]);
+    let after = rows(&[("1", one), ("3", &[("id", "3"), ("a", "9")]), ("4", &[("id", "4"), ("a", "{\"k\":1}")])]);
     let told =
         |changes: Changes| changes.into_iter().map(|(cell, value)| format!("{cell}: {value}")).collect::<Vec<_>>();
-    assert_eq!(told(after.since(&before, &[])), ["t[1].b: 3", "t[2]: gone", "t[new] {a: 9}: 2 of them"]);
+    assert_eq!(
+        told(after.since(&before, &[])),
+        ["t[1].b: 3", "t[2]: gone", "t[new] {a: 9}: 1 of them", "t[new] {a: {\"k\":1}}: 1 of them"]
+    );
+    let without_key = told(after.since(&before, &["t.b", "t.a.k"]));
+    assert_eq!(without_key, ["t[2]: gone", "t[new] {a: 9}: 1 of them", "t[new] {a: {}}: 1 of them"]);
     assert_eq!(told(after.since(&before, &["t.b", "t.a"])), ["t[2]: gone", "t[new] {}: 2 of them"]);
 }

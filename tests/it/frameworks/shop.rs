@@ -49,7 +49,8 @@ pub struct Framework {
     /// Kinds whose replay the adapter has to refuse.
     #[serde(default)]
     pub refused: BTreeSet<String>,
-    /// Columns in which a replay differs from the framework's own retry on purpose, as `table.column`, each with the reason.
+    /// In what a replay differs from the framework's own retry on purpose, as `table.column` or `table.column.key`, each with
+    /// the reason.
     #[serde(default)]
     pub differs: BTreeMap<String, String>,
     #[serde(skip)]
