@@ -38,7 +38,7 @@ await main({
 
   async enqueue(...words) {
     for (const [kind, marker] of jobs(words)) {
-      const options = keyed.has(kind) ? { singletonKey: `key of ${marker}` } : {};
+      const options = keyed.has(kind) ? { singletonKey: "nightly" } : {};
       const id = await boss.send(name(kind), payload(kind, marker), options);
       say({ enqueued: marker, kind, id });
     }

@@ -34,7 +34,7 @@ async def enqueue():
     for kind, marker in shop.jobs():
         options = {
             "locked": {"lock": "customer:1"},
-            "queueing": {"queueing_lock": f"order:{marker}"},
+            "queueing": {"queueing_lock": "nightly"},
             "urgent": {"priority": 7},
         }.get(kind, {})
         number = await TASKS[kind].configure(**options).defer_async(**shop.payload(kind, marker))

@@ -46,6 +46,13 @@ macro_rules! frameworks {
                     super::story::same_rows($name, engine).await;
                 }
             }
+
+            #[tokio::test]
+            async fn a_job_whose_twin_waits_already_costs_no_other_job_its_replay() {
+                for engine in [$($engine),+] {
+                    super::story::clashes($name, engine).await;
+                }
+            }
         })+
     };
 }

@@ -46,6 +46,9 @@ pub struct Framework {
     /// The tables that a retry touches, each with its key.
     tables: BTreeMap<String, String>,
     pub keeps: Keeps,
+    /// Kinds of which a second job may not wait beside the first.
+    #[serde(default)]
+    pub clashes: Vec<String>,
     /// Kinds whose replay the adapter has to refuse.
     #[serde(default)]
     pub refused: BTreeSet<String>,

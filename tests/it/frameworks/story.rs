@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::rows::Changes;
-use super::shop::{Job, Marked, Ran, Shop, World, marker_in};
+use super::shop::{Framework, Job, Marked, Ran, Shop, World, marker_in};
 use super::{STANDING, open};
 use crate::cli::User;
 use crate::harness::Engine;
@@ -77,6 +77,32 @@ pub async fn same_rows(name: &str, engine: Engine) {
     let told =
         differences(&shop.rows().await.since(&before, &on_purpose), &ours.rows().await.since(&before, &on_purpose));
     assert!(told.is_empty(), "{shop}: its own retry and ours differ in\n{}", told.join("\n"));
+}
+
+/// Of each kind that may wait but once, a dead job and one that waits: the dead one stays, all others go back; and it goes
+/// back too, once the other has run.
+pub async fn clashes(name: &str, engine: Engine) {
+    if Framework::read(name).clashes.is_empty() {
+        return;
+    }
+    let Some(shop) = standing(name, engine, "clash").await else { return };
+    let user = operator(&shop);
+    let jobs = shop.one_of_each("first");
+    dies(&shop, &jobs).await;
+    let is_kept_out = |job: &Job| shop.framework.clashes.contains(&job.kind);
+    let (kept_out, others): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(is_kept_out);
+    let twins: Vec<Job> = shop.one_of_each("twin").into_iter().filter(is_kept_out).collect();
+    shop.enqueue(&twins).await;
+
+    let ended = user.run(&["replay", "--all", "--yes", "-o", "json"]);
+    ended.with(3);
+    let receipt: Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{shop}: {e}: {}", ended.out));
+    assert_eq!(receipt["done"].as_u64(), Some(others.len() as u64), "{shop}: {receipt}");
+    assert_eq!(shop.dead().await.markers(), kept_out.markers(), "{shop}");
+    succeeds(&shop, &[others, twins].concat()).await;
+
+    user.run(&["replay", "--all", "--yes"]).with(0);
+    succeeds(&shop, &kept_out).await;
 }
 
 /// Puts jobs in, and lets the worker give them up.
