@@ -12,6 +12,7 @@ mod frameworks;
 mod harness;
 mod install;
 mod judged;
+mod kills;
 mod pgbouncer;
 mod pty;
 mod replay_options;
