@@ -54,6 +54,14 @@ impl User {
         self
     }
 
+    /// Gives the user an adapter of their own.
+    pub fn with_adapter(self, file: &Path) -> Self {
+        let folder = self.home().join("config/dlq-tui/adapters");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::copy(file, folder.join("own.toml")).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        self
+    }
+
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dlq-tui"));
         command
