@@ -134,6 +134,17 @@ fn what_is_no_yaml_stays_as_it_is() {
 }
 
 #[test]
+fn long_hostile_texts_are_read_or_left() {
+    for piece in ["[", "- ", "? ", "a: ", "{a: ", "*a ", "&a ", "!a ", "a:\n", "\"\\n", "|\n ", "# \n", "- &a a\n", "'", "a:1:{i:0;", "s:9:"] {
+        let text = piece.repeat(200_000 / piece.len());
+        for encoding in [Encoding::Yaml, Encoding::Php] {
+            let made = whole(&text, encoding);
+            assert!(made == text || Document::parse(made).is_ok(), "{piece}");
+        }
+    }
+}
+
+#[test]
 fn words_that_reading_makes_are_no_pieces_of_what_is_stored() {
     for (piece, survives_it) in [("EUR", true), ("42", true), ("ru", false), ("TRUE", false), ("class", false), ("a b", false)] {
         assert_eq!(survives(piece), survives_it, "{piece}");
