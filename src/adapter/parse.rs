@@ -257,7 +257,8 @@ fn source_at(field: &Field) -> Option<usize> {
 
 fn field(field: &Field, name: &str) -> Result<(), Fault> {
     if !field.decode.is_empty() && name != "fields.arguments" {
-        let message = format!("`{name}` has `decode`, which is for `fields.arguments` alone: databases know nothing of it");
+        let message =
+            format!("`{name}` has `decode`, which is for `fields.arguments` alone: databases know nothing of it");
         return Err((source_at(field), message));
     }
     match (&field.column, &field.sql) {

@@ -344,9 +344,7 @@ impl Opened {
         let metadata = |(name, value): (String, Option<Untrusted>)| {
             let secret = self.redactor.is_secret_name(&name) && !self.redactor.reveals();
             let value = match value {
-                Some(_) if secret || sealed.contains(&name) => {
-                    Some(Untrusted::from(crate::domain::redact::REDACTED))
-                }
+                Some(_) if secret || sealed.contains(&name) => Some(Untrusted::from(crate::domain::redact::REDACTED)),
                 value => value.map(|v| self.payload(v)),
             };
             (name, value)

@@ -277,6 +277,7 @@ async fn a_draft_for_a_table_that_nobody_described_is_an_adapter_that_lists_and_
         user.run(&["adapters", "check", &path.display().to_string()]).with(0);
         assert_eq!(db.count("chores_failed").await, 12);
     }
+}
 
 /// Jobs whose arguments are YAML, or JSON that holds text of PHP's and JSON.
 const DIALECTS: &str = r#"
@@ -356,7 +357,10 @@ async fn what_is_not_json_is_shown_and_filtered_as_json_and_stays_as_it_is_store
 
 #[test]
 fn what_databases_judge_cannot_be_decoded() {
-    let text = DIALECTS.replace("[states]", "message = { column = \"body\", kind = \"text\", decode = { \"\" = \"yaml\" } }\n[states]");
+    let text = DIALECTS.replace(
+        "[states]",
+        "message = { column = \"body\", kind = \"text\", decode = { \"\" = \"yaml\" } }\n[states]",
+    );
     let fault = Adapter::parse(&text, None).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(fault.contains("line 14: `fields.message` has `decode`"), "{fault}");
 }

@@ -39,7 +39,8 @@ fn php_values_are_read_with_their_types_and_numbers_stay_exact() {
 
 #[test]
 fn php_objects_name_their_class_and_lose_the_marks_of_private_members() {
-    let text = "O:8:\"App\\Card\":4:{s:1:\"a\";i:1;s:4:\"\0*\0b\";O:1:\"D\":0:{}s:11:\"\0App\\Card\0c\";r:2;s:1:\"d\";R:1;}";
+    let text =
+        "O:8:\"App\\Card\":4:{s:1:\"a\";i:1;s:4:\"\0*\0b\";O:1:\"D\":0:{}s:11:\"\0App\\Card\0c\";r:2;s:1:\"d\";R:1;}";
     let json = r#"{"__class":"App\\Card","a":1,"b":{"__class":"D"},"c":{"__reference":2},"d":{"__reference":1}}"#;
     assert_eq!(php(text), json);
 }
@@ -84,7 +85,10 @@ fn strings_within_json_are_read_where_the_adapter_says_and_nothing_else_changes(
 #[test]
 fn yaml_tags_of_ruby_name_classes() {
     for (text, json) in [
-        ("--- !ruby/struct:NewsletterJob\ntext: lorem\nemails:\n- a@b.example\n", r#"{"__class":"NewsletterJob","text":"lorem","emails":["a@b.example"]}"#),
+        (
+            "--- !ruby/struct:NewsletterJob\ntext: lorem\nemails:\n- a@b.example\n",
+            r#"{"__class":"NewsletterJob","text":"lorem","emails":["a@b.example"]}"#,
+        ),
         (
             "--- !ruby/object:Delayed::PerformableMethod\nobject: !ruby/class 'Biller'\nmethod_name: :charge!\nargs:\n- 100\n- :currency: EUR\n",
             r#"{"__class":"Delayed::PerformableMethod","object":"Biller","method_name":":charge!","args":[100,{"currency":"EUR"}]}"#,
@@ -92,7 +96,10 @@ fn yaml_tags_of_ruby_name_classes() {
         ("- !ruby/symbol a b\n- :\"c d\"\n- !ruby/regexp /x/\n", r#"[":a b",":\"c d\"","/x/"]"#),
         ("- !ruby/object:BigDecimal 18:0.15e1\n", r#"[{"__class":"BigDecimal","value":"18:0.15e1"}]"#),
         ("- !ruby/ActiveRecord:User\n  id: 7\n", r#"[{"__class":"User","id":7}]"#),
-        ("- !ruby/range\n  begin: 1\n  end: 2\n  excl: false\n", r#"[{"__class":"range","begin":1,"end":2,"excl":false}]"#),
+        (
+            "- !ruby/range\n  begin: 1\n  end: 2\n  excl: false\n",
+            r#"[{"__class":"range","begin":1,"end":2,"excl":false}]"#,
+        ),
         ("- !ruby/array:Row [1]\n- !map:Hash {a: 1}\n", r#"[{"__class":"Row","value":[1]},{"__class":"Hash","a":1}]"#),
         (":\"a b\": 1\n!ruby/symbol c: 2\n", r#"{"a b":1,"c":2}"#),
     ] {
@@ -127,7 +134,9 @@ fn aliases_are_written_out_unless_they_are_part_of_themselves_or_a_bomb() {
 fn what_is_no_yaml_stays_as_it_is() {
     let deep = "[".repeat(5_000) + &"]".repeat(5_000);
     let keys = "? ".repeat(100) + "a";
-    for same in ["", "just words", "42", "a: b\n---\nc: d\n", "a: [", "\t- x: :", "a: *nowhere", "? ? ? a\n", &deep, &keys] {
+    for same in
+        ["", "just words", "42", "a: b\n---\nc: d\n", "a: [", "\t- x: :", "a: *nowhere", "? ? ? a\n", &deep, &keys]
+    {
         assert_eq!(yaml(same), same, "{same:.40}");
     }
     assert_eq!(yaml("? [1, 2]\n: x\n"), r#"{"[1,2]":"x"}"#);
@@ -135,7 +144,24 @@ fn what_is_no_yaml_stays_as_it_is() {
 
 #[test]
 fn long_hostile_texts_are_read_or_left() {
-    for piece in ["[", "- ", "? ", "a: ", "{a: ", "*a ", "&a ", "!a ", "a:\n", "\"\\n", "|\n ", "# \n", "- &a a\n", "'", "a:1:{i:0;", "s:9:"] {
+    for piece in [
+        "[",
+        "- ",
+        "? ",
+        "a: ",
+        "{a: ",
+        "*a ",
+        "&a ",
+        "!a ",
+        "a:\n",
+        "\"\\n",
+        "|\n ",
+        "# \n",
+        "- &a a\n",
+        "'",
+        "a:1:{i:0;",
+        "s:9:",
+    ] {
         let text = piece.repeat(200_000 / piece.len());
         for encoding in [Encoding::Yaml, Encoding::Php] {
             let made = whole(&text, encoding);
@@ -146,7 +172,9 @@ fn long_hostile_texts_are_read_or_left() {
 
 #[test]
 fn words_that_reading_makes_are_no_pieces_of_what_is_stored() {
-    for (piece, survives_it) in [("EUR", true), ("42", true), ("ru", false), ("TRUE", false), ("class", false), ("a b", false)] {
+    for (piece, survives_it) in
+        [("EUR", true), ("42", true), ("ru", false), ("TRUE", false), ("class", false), ("a b", false)]
+    {
         assert_eq!(survives(piece), survives_it, "{piece}");
     }
 }

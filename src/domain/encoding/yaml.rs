@@ -22,7 +22,9 @@ pub(super) fn read(text: &str) -> Option<String> {
         let event = event.ok()?.0;
         match &event {
             Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => continue,
-            Event::DocumentEnd if !events.is_empty() && matches!(events.last(), Some(Event::DocumentEnd)) => return None,
+            Event::DocumentEnd if !events.is_empty() && matches!(events.last(), Some(Event::DocumentEnd)) => {
+                return None;
+            }
             Event::StreamEnd => break,
             Event::Scalar(_, _, anchor, _) | Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) => {
                 if matches!(events.last(), Some(Event::DocumentEnd)) {

@@ -79,8 +79,7 @@ impl SqlStore {
         }
         let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
         let stored = |p: &&Part| **p != Part::Arguments || layout.decode().is_none();
-        let shown: Vec<&str> =
-            heavy.iter().filter(stored).filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
+        let shown: Vec<&str> = heavy.iter().filter(stored).filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
         let others: Vec<&str> =
             layout.columns.iter().map(|c| c.name.as_str()).filter(|name| !shown.contains(name)).collect();
         let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);

@@ -61,7 +61,10 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     let Some(server) = postgres() else { return };
     let db = server.database("delayed_found").await;
     db.execute(&format!("create schema shop; set search_path to shop; {}", fixture("delayed_job/postgres.sql"))).await;
-    db.execute("create schema late; create table late.delayed_jobs (id bigint primary key, handler text, run_at timestamp)").await;
+    db.execute(
+        "create schema late; create table late.delayed_jobs (id bigint primary key, handler text, run_at timestamp)",
+    )
+    .await;
     let detection = detection(&db).await;
     let found: Vec<(&str, &str)> = detection.found.iter().map(|f| (f.adapter.as_str(), f.schema.as_str())).collect();
     assert_eq!(found, [("delayed_job", "shop")], "{detection:?}");
@@ -125,12 +128,14 @@ async fn lists_counts_and_filters_look_at_the_dead_alone_and_into_handlers() {
         }
         let by_class = bars(&histogram(&store, Facet::Class, &Filter::all()).await.histogram);
         assert_eq!((by_class.len(), by_class[&Some("Biller#charge!".to_owned())]), (8, 1), "{name}: {by_class:?}");
-        let words: BTreeMap<String, String> = exhaust(&store, &filter("state:retrying"), Sort::default(), Cursor::Start, 9)
-            .await
-            .iter()
-            .map(|e| (e.row.id.as_str().to_owned(), e.row.native_state.exact().to_owned()))
-            .collect();
-        let expected = [("30", "queued"), ("31", "running"), ("32", "retrying")].map(|(id, word)| (id.to_owned(), word.to_owned()));
+        let words: BTreeMap<String, String> =
+            exhaust(&store, &filter("state:retrying"), Sort::default(), Cursor::Start, 9)
+                .await
+                .iter()
+                .map(|e| (e.row.id.as_str().to_owned(), e.row.native_state.exact().to_owned()))
+                .collect();
+        let expected = [("30", "queued"), ("31", "running"), ("32", "retrying")]
+            .map(|(id, word)| (id.to_owned(), word.to_owned()));
         assert_eq!(words, BTreeMap::from(expected), "{name}");
     }
 }
@@ -184,7 +189,10 @@ async fn one_more_try_keeps_the_attempts_and_a_queue_and_a_time_can_be_given() {
         assert_eq!(receipt["done"], 2, "{receipt}");
         let changed = changes(&before, &whole(&db, "delayed_jobs").await);
         assert!(!changed.iter().any(|cell| cell.contains("attempts")), "{changed:?}");
-        assert_eq!(changed.iter().filter(|cell| cell.ends_with("queue=\"slow\"") || cell.ends_with("queue=slow")).count(), 2);
+        assert_eq!(
+            changed.iter().filter(|cell| cell.ends_with("queue=\"slow\"") || cell.ends_with("queue=slow")).count(),
+            2
+        );
         assert!(changed.iter().any(|cell| cell.ends_with("run_at=<later>")), "{changed:?}");
         assert_eq!(undo(&user, &receipt)["done"], 2);
         assert_eq!(changes(&before, &whole(&db, "delayed_jobs").await), Vec::<String>::new(), "{}", db.engine.name());
@@ -218,7 +226,8 @@ async fn discarded_jobs_come_back_as_they_were_and_the_rest_is_refused_or_told()
         assert_eq!(changes(&before, &whole(&db, "delayed_jobs").await), Vec::<String>::new(), "{}", db.engine.name());
         let (store, _) = checked(&db, "delayed_job").await;
         let ids: Vec<JobId> = ["1", "30", "31", "99"].map(JobId::new).into();
-        let fates: Vec<Fate> = store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, f)| f).collect();
+        let fates: Vec<Fate> =
+            store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, f)| f).collect();
         assert_eq!(fates, [Fate::DeadAgain(None), Fate::Queued, Fate::Running, Fate::Unknown]);
         let purged = apply(&store, batch(Action::Purge, ["1", "2", "31"].map(JobId::new))).await;
         assert_eq!(purged.values().filter(|result| **result == JobResult::Done).count(), 2);
