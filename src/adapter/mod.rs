@@ -20,7 +20,7 @@ pub use error::AdapterError;
 pub use fit::{Column, Family, Table, destination_misfits, fit, function};
 pub use library::{Library, built_in};
 pub use spec::{
-    Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
+    Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
     StateWords, Step, Undo, Verb, Verbs, Way,
 };
 pub use text::{PLACEHOLDERS, Piece, pieces};
