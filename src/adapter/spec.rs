@@ -134,6 +134,9 @@ impl Kind {
 pub struct Order {
     /// The column that stands for the time of death: an indexed time, or an ascending key.
     pub time: Field,
+    /// Whether no two rows have the same `time`: it alone orders then, as an index on it alone serves.
+    #[serde(default)]
+    pub unique: bool,
     /// What stands in for it where no index serves it, and where not only dead jobs are listed: those that are not dead
     /// may have no such time.
     #[serde(default)]
