@@ -76,8 +76,20 @@ impl Family {
         })
     }
 
+    /// The word for it in adapter files.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Family::Any => "any",
+            Family::Text => "text",
+            Family::Number => "int",
+            Family::Time => "time",
+            Family::Json => "json",
+            Family::Uuid => "uuid",
+        }
+    }
+
     /// The family of a type as a catalogue spells it; `Any` for a type that none of us knows.
-    fn of(data_type: &str) -> Family {
+    pub(super) fn of(data_type: &str) -> Family {
         let t = data_type.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|w| t.contains(w));
         if has(&["json"]) {

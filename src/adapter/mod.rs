@@ -8,6 +8,7 @@
 
 mod error;
 mod fit;
+mod guess;
 mod library;
 mod parse;
 mod spec;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 
 pub use error::AdapterError;
 pub use fit::{Column, Family, Table, destination_misfits, fit, function};
+pub use guess::Sample;
 pub use library::{Library, built_in};
 pub use spec::{
     Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,

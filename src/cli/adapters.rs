@@ -1,20 +1,23 @@
 //! `dlq-tui adapters`: how layouts are read and written.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde::Serialize;
 
 use super::args::{AdaptersArgs, AdaptersCommand, Format};
 use super::exit::{Code, Fault};
-use super::open::{library, survey};
+use super::open::{Surveyed, library, survey, survey_by};
 use super::out;
 use super::source::Session;
 use super::table::{Column, Table, terminal_width};
 use crate::adapter::{Adapter, Library};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
-use crate::store::sql::{check, missing_indexes};
+use crate::store::Budget;
+use crate::store::sql::{Finding, Found, check, missing_indexes, sample};
+use crate::triage::conformance::story;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -54,8 +57,37 @@ pub async fn run(session: &Session, args: &AdaptersArgs) -> Result<Code> {
             out.flush()?;
             Ok(Code::Done)
         }
-        Some(AdaptersCommand::Check { name }) => against_database(session, &library, name.as_deref()).await,
+        Some(AdaptersCommand::Check { name, deep }) => {
+            let (library, name) = with_file(library, name.clone())?;
+            against_database(session, library, name.as_deref(), *deep).await
+        }
+        Some(AdaptersCommand::Init { table, print }) => draft(session, table, *print).await,
     }
+}
+
+fn faults_of(findings: &[Finding]) -> usize {
+    findings.iter().filter(|finding| finding.verdict.is_err()).count()
+}
+
+/// Tells the story of a store, in transactions that are rolled back; returns how much of it is wrong.
+async fn tell(
+    session: &Session,
+    surveyed: &Surveyed,
+    found: &Found,
+    out: &mut impl Write,
+    budget: &Budget,
+) -> Result<usize> {
+    let open = async || surveyed.rehearse(session, found, budget).await;
+    let mut wrong = 0;
+    for chapter in story(open, budget).await? {
+        let (verdict, text) = match &chapter.verdict {
+            Ok(fact) => ("right", fact),
+            Err(fault) => ("WRONG", fault),
+        };
+        wrong += usize::from(chapter.verdict.is_err());
+        writeln!(out, "  {verdict}  {}: {}", chapter.about, Clean::line(text))?;
+    }
+    Ok(wrong)
 }
 
 fn named<'a>(library: &'a Library, name: &str) -> Result<&'a Adapter> {
@@ -96,10 +128,59 @@ fn list(library: &Library, format: Format) -> Result<Code> {
     Ok(if library.faults.is_empty() { Code::Done } else { Code::Partly })
 }
 
+/// An adapter that is named by the path of its file stands in for all others of its name.
+fn with_file(mut library: Library, name: Option<String>) -> Result<(Library, Option<String>)> {
+    let Some(path) = name.as_deref().filter(|name| name.contains('/') || name.ends_with(".toml")) else {
+        return Ok((library, name));
+    };
+    let path = PathBuf::from(path);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|e| Fault::usage(format!("{} cannot be read: {e}", Clean::line(&path.display().to_string()))))?;
+    let adapter = Adapter::parse(&text, Some(path)).map_err(|e| Fault::usage(e.to_string()))?;
+    let name = adapter.name.clone();
+    library.adapters.retain(|other| other.name != name);
+    library.adapters.insert(0, adapter);
+    Ok((library, Some(name)))
+}
+
+/// Writes a first draft for a table into the folder of the operator's own adapters.
+async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
+    let origin = session.origin()?;
+    let budget = session.budget(&origin);
+    let surveyed = survey(session, origin, &budget).await?;
+    let sample = sample(&surveyed.engine, table, &budget).await?;
+    let text = sample.draft().map_err(Fault::usage)?;
+    if print {
+        let mut out = out::stdout();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        return Ok(Code::Done);
+    }
+    let folder = session.paths.adapters();
+    let path = folder.join(format!("{}.toml", sample.name()));
+    std::fs::create_dir_all(folder)?;
+    let new = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+    let shown = path.display().to_string();
+    let shown = Clean::line(&shown);
+    match new {
+        Ok(mut file) => file.write_all(text.as_bytes())?,
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            let sentence =
+                format!("{shown} is there already and is left as it is; --print shows the draft without writing it");
+            return Err(Fault::usage(sentence).into());
+        }
+        Err(e) => return Err(Fault::usage(format!("{shown} cannot be written: {e}")).into()),
+    }
+    out::say(&format!("wrote {shown}"));
+    out::say("read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with");
+    out::say(&format!("  dlq-tui {} adapters check {}", shell_words::join(&surveyed.origin.reach), sample.name()));
+    Ok(Code::Done)
+}
+
 /// Checks one adapter, or every one that a table of the database fits, and prints what is wrong.
-async fn against_database(session: &Session, library: &Library, name: Option<&str>) -> Result<Code> {
+async fn against_database(session: &Session, library: Library, name: Option<&str>, deep: bool) -> Result<Code> {
     if let Some(name) = name {
-        named(library, name)?;
+        named(&library, name)?;
     }
     let origin = session.origin()?;
     let target = origin.source.as_ref().and_then(|s| match &s.replay {
@@ -107,7 +188,9 @@ async fn against_database(session: &Session, library: &Library, name: Option<&st
         _ => None,
     });
     let budget = session.budget(&origin);
-    let surveyed = survey(session, origin, &budget).await?;
+    let options = origin.engine_options(session);
+    let surveyed = survey_by(session, library, origin, options, &budget).await?;
+    let library = &surveyed.library;
     let wanted = |adapter: &str| name.is_none_or(|n| n == adapter);
     let mut out = out::stdout();
     let (mut checked, mut wrong) = (0, 0);
@@ -127,6 +210,9 @@ async fn against_database(session: &Session, library: &Library, name: Option<&st
         )?;
         for (finding, why) in faults {
             writeln!(out, "  line {}, {}: {}", finding.line, finding.what, Clean::line(why))?;
+        }
+        if deep && faults_of(&findings) == 0 {
+            wrong += tell(session, &surveyed, found, &mut out, &budget).await?;
         }
         for (purpose, ddl) in missing_indexes(&surveyed.engine, adapter, found) {
             writeln!(out, "  no index for {purpose}: on a big table run {}", Clean::line(&ddl))?;

@@ -32,10 +32,7 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
         out::say("nothing is missing");
         return Ok(Code::Done);
     }
-    let mut out = out::stdout();
-    write!(out, "{}", plan.ddl)?;
-    out.flush()?;
-    drop(out);
+    print(&plan.ddl)?;
     if args.dry_run {
         return Ok(Code::Done);
     }
@@ -57,10 +54,7 @@ async fn ledger(session: &Session, args: &InitArgs) -> Result<Code> {
         say_grants(&plan);
         return Ok(Code::Done);
     }
-    let mut out = out::stdout();
-    write!(out, "{}", plan.ddl)?;
-    out.flush()?;
-    drop(out);
+    print(&plan.ddl)?;
     if args.dry_run {
         say_grants(&plan);
         return Ok(Code::Done);
@@ -78,6 +72,13 @@ async fn ledger(session: &Session, args: &InitArgs) -> Result<Code> {
     out::say(&format!("{} has a ledger now: runs on it are recorded there, and every operator sees them", origin.name));
     say_grants(&plan);
     Ok(Code::Done)
+}
+
+/// Prints the statements that are missing, as they can be given to the database's own client.
+fn print(ddl: &str) -> Result<()> {
+    let mut out = out::stdout();
+    write!(out, "{ddl}")?;
+    Ok(out.flush()?)
 }
 
 /// What other operators need.

@@ -9,7 +9,7 @@ use super::out;
 use super::table::{Column, Table, terminal_width};
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::text::{Clean, Untrusted};
-use crate::ledger::{Ledger, LedgerError, Outcome, Part, RunId, RunJob};
+use crate::ledger::{Ledger, Outcome, Part, RunId, RunJob};
 use crate::triage::undo;
 
 /// Jobs read at a time.
@@ -117,7 +117,7 @@ impl<'a, W: Write> Printer<'a, W> {
     }
 }
 
-/// Prints the jobs of a part of a run.
+/// Prints the jobs of a part of a run, from the record that has it.
 ///
 /// # Errors
 /// When the ledger cannot be read, or the list not be written.
@@ -128,11 +128,11 @@ pub async fn of_run(
     part: PartWord,
     format: Format,
 ) -> anyhow::Result<()> {
+    let ledger = ledger.of(run).await?;
     let mut printer = Printer::new(out, format, run)?;
     let mut after = 0;
     loop {
-        let jobs: Result<Vec<RunJob>, LedgerError> = ledger.jobs(run, part.into(), after, PAGE).await;
-        let jobs = jobs?;
+        let jobs = ledger.jobs(run, part.into(), after, PAGE).await?;
         let Some(last) = jobs.last() else { break };
         after = last.ord;
         for job in &jobs {

@@ -9,9 +9,9 @@ use super::args::{Format, ListArgs};
 use super::exit::Code;
 use super::open::Opened;
 use super::out;
-use super::record::RowRecord;
+use super::record::{RowRecord, Shown};
 use super::table::{Column, Table, terminal_width};
-use super::walk::Walk;
+use super::walk::{PAGE, Walk};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -23,8 +23,11 @@ struct Document<'a> {
     filter: String,
     /// Whether more jobs match than are listed.
     more: bool,
-    jobs: Vec<RowRecord<'a>>,
+    jobs: Vec<Shown<RowRecord<'a>>>,
 }
+
+/// A job, and how often it was replayed before; `None` where the ledger cannot be read.
+type Job = (JobRow, Option<u64>);
 
 /// Lists and prints.
 ///
@@ -34,13 +37,21 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     let filter = opened.filter(args.filter.filter.as_deref())?;
     let format = args.output.output;
     let mut out = out::stdout();
-    let printer = Printer::new(format, &mut out)?;
-    let mut rows: Vec<JobRow> = Vec::new();
+    let printer = Printer::new(format, true, &mut out)?;
+    let mut jobs: Vec<Job> = Vec::new();
     let mut walk = Walk::new(opened, filter.clone(), args.limit);
-    while let Some(row) = walk.next().await? {
-        match format {
-            Format::Jsonl | Format::Csv => printer.row(&mut out, &row)?,
-            Format::Table | Format::Json => rows.push(row),
+    loop {
+        let rows = walk.some(PAGE).await?;
+        if rows.is_empty() {
+            break;
+        }
+        let replays = opened.replays(rows.iter().map(|row| row.id.clone()).collect()).await?;
+        for row in rows {
+            let replayed = replays.as_ref().map(|known| known.get(&row.id).copied().unwrap_or(0));
+            match format {
+                Format::Jsonl | Format::Csv => printer.row(&mut out, &row, replayed)?,
+                Format::Table | Format::Json => jobs.push((row, replayed)),
+            }
         }
     }
     let more = args.limit > 0 && walk.has_more().await?;
@@ -51,11 +62,11 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
                 store: &opened.desk.store.info().title,
                 filter: filter.to_string(),
                 more,
-                jobs: rows.iter().map(RowRecord::from).collect(),
+                jobs: jobs.iter().map(|(row, replayed)| shown(row, *replayed)).collect(),
             };
             out::json(&mut out, &out::Versioned::new(document))?;
         }
-        Format::Table => table(&rows).print(&mut out, terminal_width())?,
+        Format::Table => table(&jobs).print(&mut out, terminal_width())?,
         Format::Jsonl | Format::Csv => {}
     }
     out.flush()?;
@@ -66,43 +77,50 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     Ok(Code::Done)
 }
 
+fn shown(row: &JobRow, replayed: Option<u64>) -> Shown<RowRecord<'_>> {
+    Shown { job: RowRecord::from(row), replayed }
+}
+
 /// Prints rows as they come.
-pub(super) struct Printer(Format);
+pub(super) struct Printer {
+    format: Format,
+    /// Whether a column says how often each was replayed before.
+    replays: bool,
+}
 
 impl Printer {
     /// Prints the heading, where the form has one.
-    pub(super) fn new(format: Format, out: &mut impl Write) -> Result<Printer> {
+    pub(super) fn new(format: Format, replays: bool, out: &mut impl Write) -> Result<Printer> {
         if format == Format::Csv {
             let names =
                 ["id", "at", "state", "error", "class", "queue", "attempts", "max_attempts", "worker", "message"];
-            out::csv(out, names)?;
+            out::csv(out, names.into_iter().chain(replays.then_some("replayed")))?;
         }
-        Ok(Printer(format))
+        Ok(Printer { format, replays })
     }
 
     /// Prints a row.
-    pub(super) fn row(&self, out: &mut impl Write, row: &JobRow) -> Result<()> {
-        if self.0 == Format::Jsonl {
-            out::json_line(out, &out::Versioned::new(RowRecord::from(row)))?;
+    pub(super) fn row(&self, out: &mut impl Write, row: &JobRow, replayed: Option<u64>) -> Result<()> {
+        if self.format == Format::Jsonl {
+            out::json_line(out, &out::Versioned::new(shown(row, replayed)))?;
             return Ok(());
         }
+        let times = replayed.map(|n| n.to_string()).unwrap_or_default();
         let number = |n: Option<i64>| n.map(|n| n.to_string()).unwrap_or_default();
         let at = row.at.map(Timestamp::to_rfc3339).unwrap_or_default();
-        out::csv(
-            out,
-            [
-                &*Clean::line(row.id.as_str()),
-                &at,
-                row.state.word(),
-                &clean(&row.error_class),
-                &clean(&row.job_class),
-                &clean(&row.queue),
-                &number(row.attempts),
-                &number(row.max_attempts),
-                &clean(&row.worker),
-                &clean(&row.message),
-            ],
-        )?;
+        let cells = [
+            &*Clean::line(row.id.as_str()),
+            &at,
+            row.state.word(),
+            &clean(&row.error_class),
+            &clean(&row.job_class),
+            &clean(&row.queue),
+            &number(row.attempts),
+            &number(row.max_attempts),
+            &clean(&row.worker),
+            &clean(&row.message),
+        ];
+        out::csv(out, cells.into_iter().chain(self.replays.then_some(times.as_str())))?;
         Ok(())
     }
 }
@@ -111,8 +129,10 @@ fn clean(text: &Option<Untrusted>) -> Clean<'_> {
     Clean::line(text.as_ref().map_or("", Untrusted::exact))
 }
 
-fn table(rows: &[JobRow]) -> Table {
-    let mut table = Table::new([
+fn table(jobs: &[Job]) -> Table {
+    // Most jobs never were: the room is for the message then.
+    let replays = jobs.iter().any(|(_, replayed)| replayed.is_some_and(|n| n > 0));
+    let mut columns = vec![
         Column::Whole("id"),
         Column::Whole("died"),
         Column::Whole("state"),
@@ -120,16 +140,19 @@ fn table(rows: &[JobRow]) -> Table {
         Column::Text("job class"),
         Column::Text("queue"),
         Column::Number("attempts"),
-        Column::Text("message"),
-    ]);
-    for row in rows {
+    ];
+    columns.extend(replays.then_some(Column::Number("replayed")));
+    columns.push(Column::Text("message"));
+    let mut table = Table::new(columns);
+    for (row, replayed) in jobs {
         let text = |value: &Option<Untrusted>| value.as_ref().map_or("", Untrusted::exact).to_owned();
         let attempts = match (row.attempts, row.max_attempts) {
             (Some(n), Some(of)) => format!("{n}/{of}"),
             (Some(n), None) => n.to_string(),
             _ => String::new(),
         };
-        table.row([
+        let times = replayed.filter(|n| *n > 0).map(|n| n.to_string()).unwrap_or_default();
+        let head = [
             row.id.as_str(),
             &row.at.map(Timestamp::to_second).unwrap_or_default(),
             row.state.word(),
@@ -137,8 +160,8 @@ fn table(rows: &[JobRow]) -> Table {
             &text(&row.job_class),
             &text(&row.queue),
             &attempts,
-            &text(&row.message),
-        ]);
+        ];
+        table.row(head.into_iter().chain(replays.then_some(times.as_str())).chain([text(&row.message).as_str()]));
     }
     table
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
+use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::args::{Cli, CompletionsArgs, ManArgs};
@@ -19,6 +20,10 @@ pub fn completions(args: &CompletionsArgs) -> Result<Code> {
     let mut command = Cli::command();
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut command, "dlq-tui", &mut text);
+    if args.shell == Shell::Bash {
+        // The generator writes the hyphen of our name in two ways, and would know no option of any command.
+        text = String::from_utf8(text)?.replace("dlq__subcmd__tui", "dlq__tui").into_bytes();
+    }
     print(&text)
 }
 

@@ -1,5 +1,6 @@
 //! From a command line to an open store: which database, connect, what is in it, which of that.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,17 +15,18 @@ use crate::config::{ReplayTo, Source, Thresholds};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
-use crate::domain::job::{JobDetail, JobRow};
+use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
-use crate::ledger::{Homes, Ledger};
+use crate::ledger::{Homes, Ledger, known};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
-use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, StoreError};
+use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, Store, StoreError};
 use crate::triage::Desk;
 use crate::triage::deliver::CommandDestination;
+use crate::triage::guard;
 use crate::triage::judged::Judged;
 
 /// An open store with everything that a command needs of it.
@@ -86,7 +88,20 @@ pub async fn survey_with(
     options: EngineOptions,
     budget: &Budget,
 ) -> Result<Surveyed> {
-    let library = library(session);
+    survey_by(session, library(session), origin, options, budget).await
+}
+
+/// The same, by these adapters.
+///
+/// # Errors
+/// As [`survey`].
+pub async fn survey_by(
+    session: &Session,
+    library: Library,
+    origin: Origin,
+    options: EngineOptions,
+    budget: &Budget,
+) -> Result<Surveyed> {
     let destination = destination(origin.source.as_ref());
     let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
     let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
@@ -169,6 +184,26 @@ impl Surveyed {
     }
 }
 
+impl Surveyed {
+    /// Opens a layout over a connection of its own, of which nothing lasts.
+    ///
+    /// # Errors
+    /// When it cannot be reached or read.
+    pub async fn rehearse(
+        &self,
+        session: &Session,
+        found: &Found,
+        budget: &Budget,
+    ) -> crate::store::Result<Arc<dyn Store>> {
+        let gone = || StoreError::Layout(format!("the adapter {} is gone", found.adapter));
+        let adapter = self.library.get(&found.adapter).ok_or_else(gone)?;
+        let options = EngineOptions { rehearsal: true, ..self.origin.engine_options(session) };
+        let engine = Arc::new(Engine::connect(&self.origin.target, &options).await?);
+        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
+        Ok(Arc::new(sql::open(engine, adapter, found, &options, budget).await?))
+    }
+}
+
 /// Where a source's replayed jobs go, as the store takes it.
 fn destination(source: Option<&Source>) -> ReplayDestination {
     match source.and_then(|s| s.replay.as_ref()) {
@@ -231,10 +266,27 @@ impl Opened {
     /// How often a job was replayed before, along its lineage; `None` where the ledger cannot be read.
     pub async fn replayed(&self, detail: &JobDetail) -> Option<u64> {
         let ledger = self.homes.ledger().await.ok()?;
-        let (id, lineage) = (&detail.row.id, detail.lineage.as_ref());
-        let known = [(id.clone(), lineage.map(|lineage| lineage.exact().to_owned()))];
+        let known = [known(detail)];
         let counts = ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &known).await.ok()?;
-        Some(counts.get(id).copied().unwrap_or(0))
+        Some(counts.get(&detail.row.id).copied().unwrap_or(0))
+    }
+
+    /// How often each of these jobs of a list was replayed before, along its lineage, some hundreds at the most; jobs that
+    /// never were are left out. `None` where the ledger cannot be read.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn replays(&self, ids: Vec<JobId>) -> Result<Option<HashMap<JobId, u64>>, StoreError> {
+        let (source, store) = (&self.desk.source, self.desk.store_name());
+        let Ok(ledger) = self.homes.ledger().await else { return Ok(None) };
+        match ledger.has_replays(source, &store).await {
+            // Which is what most sources are: then no row is read for it.
+            Ok(false) => return Ok(Some(HashMap::new())),
+            Ok(true) => {}
+            Err(_) => return Ok(None),
+        }
+        let known = guard::known(&*self.desk.store, ids, &self.budget).await?;
+        Ok(ledger.replayed_counts(source, &store, &known).await.ok())
     }
 
     /// Reads a filter and resolves its times; without a text every dead job passes.

@@ -7,6 +7,17 @@ pub use crate::domain::record::{DetailRecord, RowRecord};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 
+/// A job, with what the ledger knows of it.
+#[derive(Serialize)]
+pub struct Shown<J: Serialize> {
+    /// As the store has it.
+    #[serde(flatten)]
+    pub job: J,
+    /// How often it was replayed before, along its lineage; left out where the ledger cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<u64>,
+}
+
 /// A number of jobs.
 #[derive(Serialize)]
 pub struct CountRecord {

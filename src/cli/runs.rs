@@ -138,10 +138,12 @@ async fn ledger(session: &Session) -> Result<Ledger> {
             Ok(ledger)
         }
         Err(error) => {
+            // Where that cannot be used either, it is all that there is to say.
+            let local = Ledger::open(&path).await?;
             let why = mask_secrets(&format!("{error:#}"));
             let only = "only runs that are kept on this machine are known";
             out::say(&format!("dlq-tui: {}: {}; {only}", Clean::line(&origin.name), Clean::line(&why)));
-            Ok(Ledger::open(&path).await?)
+            Ok(local)
         }
     }
 }

@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use anyhow::Result;
-use serde::Serialize;
 
 use super::args::{Format, ShowArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::out;
 use super::pieces::{backtrace, pretty};
-use super::record::DetailRecord;
+use super::record::{DetailRecord, Shown};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::notation::Notation;
 use crate::domain::text::{Clean, Untrusted};
@@ -41,16 +40,6 @@ pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
     }
     out.flush()?;
     Ok(Code::Done)
-}
-
-/// A job as JSON, with what the ledger knows of it.
-#[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(flatten)]
-    job: DetailRecord<'a>,
-    /// How often it was replayed before, along its lineage; left out where the ledger cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replayed: Option<u64>,
 }
 
 fn text(out: &mut impl Write, detail: &JobDetail, replayed: Option<u64>, notation: &Notation) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::domain::job::JobRow;
 use crate::store::{Cursor, PageQuery, Result, Sort};
 
 /// Rows asked for at a time.
-const PAGE: usize = 500;
+pub const PAGE: usize = 500;
 
 /// The jobs that a filter selects, newest first, with what looks like a secret masked.
 pub struct Walk<'a> {

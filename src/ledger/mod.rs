@@ -31,7 +31,7 @@ pub use hold::Hold;
 pub use homes::Homes;
 pub use model::*;
 pub use open::Ledger;
-pub use replays::Known;
+pub use replays::{Known, known};
 pub use reveals::Reveal;
 pub use schema::Installation;
 pub use witness::LedgerWitness;

@@ -7,10 +7,15 @@ use super::home::{Cells, rows, text};
 use super::model::RunId;
 use super::open::Ledger;
 use super::runs::options;
-use crate::domain::job::JobId;
+use crate::domain::job::{JobDetail, JobId};
 
 /// A job, with what it is known by across its deaths.
 pub type Known = (JobId, Option<String>);
+
+/// What a job is known by.
+pub fn known(job: &JobDetail) -> Known {
+    (job.row.id.clone(), job.lineage.as_ref().map(|lineage| lineage.exact().to_owned()))
+}
 
 impl Ledger {
     /// Whether a replay of this store was ever begun: where none was, no job needs to be looked up.

@@ -1,6 +1,6 @@
-//! The tables of a record inside a source: what they are made of, whether they are there, and installing them.
+//! The tables of a record: what they are made of. Inside a source: whether they are there, and installing them.
 //!
-//! They stand apart from the application's: in a schema of their own where there are schemas, else under a prefix.
+//! There they stand apart from the application's: in a schema of their own where there are schemas, else under a prefix.
 
 use crate::store::sql::engine::{Bind, Dialect, Engine, Row, Statement, Value};
 use crate::store::{Budget, Result, StoreError};
@@ -8,17 +8,22 @@ use crate::store::{Budget, Result, StoreError};
 use super::text::{TABLES, Text};
 
 /// A step of the schema.
-struct Migration {
-    no: i64,
+pub(super) struct Migration {
+    pub(super) no: i64,
+    pub(super) name: &'static str,
+    /// Only the operator's own file has it.
+    is_local: bool,
     postgres: &'static str,
     mysql: &'static str,
-    sqlite: &'static str,
+    pub(super) sqlite: &'static str,
 }
 
 macro_rules! migration {
     ($no:literal, $name:literal) => {
         Migration {
             no: $no,
+            name: $name,
+            is_local: false,
             postgres: include_str!(concat!("../../migrations/ledger/postgres/", $name, ".sql")),
             mysql: include_str!(concat!("../../migrations/ledger/mysql/", $name, ".sql")),
             sqlite: include_str!(concat!("../../migrations/ledger/sqlite/", $name, ".sql")),
@@ -27,22 +32,28 @@ macro_rules! migration {
     ($no:literal, sqlite $name:literal) => {
         Migration {
             no: $no,
+            name: $name,
+            is_local: false,
             postgres: "",
             mysql: "",
             sqlite: include_str!(concat!("../../migrations/ledger/sqlite/", $name, ".sql")),
         }
     };
+    ($no:literal, local $name:literal) => {
+        Migration { is_local: true, ..migration!($no, sqlite $name) }
+    };
 }
 
-/// The steps, in order. The operator's own file has them too; it knew the first ones before there were other homes, whose
+/// The steps, in order. The operator's own file has them all; it knew the first ones before there were other homes, whose
 /// first step has all of those.
-const MIGRATIONS: &[Migration] = &[
+pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(1, "0001_runs"),
     migration!(2, sqlite "0002_transactions"),
     migration!(3, sqlite "0003_options"),
     migration!(4, sqlite "0004_native"),
     migration!(5, sqlite "0005_holders"),
     migration!(6, "0006_lineage"),
+    migration!(7, local "0007_reveals"),
 ];
 
 /// The table of versions; the operator's own file keeps them elsewhere.
@@ -80,9 +91,14 @@ fn prefixed(ddl: &str) -> String {
     ddl.lines().map(with).collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// The latest version that this program knows.
+/// The steps of a record in a source.
+fn shared() -> impl DoubleEndedIterator<Item = &'static Migration> {
+    MIGRATIONS.iter().filter(|m| !m.is_local)
+}
+
+/// The latest version of a record in a source that this program knows.
 fn latest() -> i64 {
-    MIGRATIONS.last().map_or(0, |m| m.no)
+    shared().next_back().map_or(0, |m| m.no)
 }
 
 /// Whether a source holds a record, and how far it is.
@@ -176,7 +192,7 @@ impl Installation {
         if from > latest() {
             return Err(StoreError::Input("the ledger there is of a later version of dlq-tui".to_owned()));
         }
-        let steps: Vec<String> = MIGRATIONS.iter().filter(|m| m.no > from).map(|m| m.ddl(dialect)).collect();
+        let steps: Vec<String> = shared().filter(|m| m.no > from).map(|m| m.ddl(dialect)).collect();
         let mut ddl = steps.iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n\n");
         if from < latest() {
             ddl = format!("{ddl}\n\nINSERT INTO {}ledger (version) VALUES ({});\n", prefix(dialect), latest());
@@ -205,14 +221,16 @@ impl Installation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::text::LOCAL;
 
     #[test]
     fn every_engine_gets_every_table_under_a_name_of_our_own() {
         for dialect in [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite] {
-            let ddl: String = MIGRATIONS.iter().map(|m| m.ddl(dialect)).collect();
+            let ddl: String = shared().map(|m| m.ddl(dialect)).collect();
             for table in TABLES {
                 assert!(ddl.contains(&format!("CREATE TABLE {}{table} (", prefix(dialect))), "{dialect:?} {table}");
             }
+            assert!(LOCAL.iter().all(|table| !ddl.contains(table)), "{dialect:?}");
             for line in ddl.lines().filter(|line| line.starts_with("CREATE") || line.starts_with("ALTER")) {
                 assert!(line.contains("dlq_tui"), "{dialect:?}: {line}");
             }

@@ -20,7 +20,7 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn done_jobs(&self, run: &RunId, ids: &[JobId], after: i64, n: usize) -> Result<Vec<(i64, Frozen)>> {
-        let named = if ids.is_empty() { "" } else { "AND job_id IN (SELECT value FROM {asked ?4})" };
+        let named = if ids.is_empty() { "" } else { "AND job_id {among ?4}" };
         let sql = format!(
             "SELECT ord, job_id, error_class, job_class, died_at, state, native, lineage FROM {{run_jobs}} \
              WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord > ?2 AND batch IS NOT NULL \
@@ -52,11 +52,11 @@ impl Ledger {
         rows.await?.into_iter().map(standing).collect()
     }
 
-    /// How many rows other runs of the same store kept of the jobs of a run, in whatever record.
+    /// How many rows other runs of a store kept of the jobs of a run, in whatever record.
     ///
     /// # Errors
     /// When a record cannot be read.
-    pub async fn kept_elsewhere(&self, run: &RunId) -> Result<u64> {
+    pub async fn kept_elsewhere(&self, source: &str, store: &str, run: &RunId) -> Result<u64> {
         let (mut kept, mut after) = (0, 0);
         loop {
             let jobs = self.standings(run, after, LOOK).await?;
@@ -66,21 +66,21 @@ impl Ledger {
             let count =
                 |home: &Ledger| format!("SELECT count(*) FROM {{archive}} WHERE {} AND {{row}} <> ''", home.others());
             for home in self.each() {
-                let row = home.home.fetch(&count(&home), self.of_others(run, &ids).await?).await?.pop();
+                let row = home.home.fetch(&count(&home), of_others(source, store, run, &ids)).await?.pop();
                 kept += row.map_or(Ok(0), |row| Cells::of(row).count())?;
             }
         }
     }
 
-    /// Erases what other runs of the same store kept of these jobs, in whatever record.
+    /// Erases what other runs of a store than `run` kept of these jobs, in whatever record.
     ///
     /// # Errors
     /// When a record cannot be kept.
-    pub async fn erase_kept(&self, run: &RunId, ids: &[JobId]) -> Result<u64> {
+    pub async fn erase_kept(&self, source: &str, store: &str, run: &RunId, ids: &[JobId]) -> Result<u64> {
         let mut erased = 0;
         for home in self.each() {
             let sql = format!("DELETE FROM {{archive}} WHERE {}", home.others());
-            erased += home.home.execute(&sql, self.of_others(run, ids).await?).await?;
+            erased += home.home.execute(&sql, of_others(source, store, run, ids)).await?;
         }
         Ok(erased)
     }
@@ -93,16 +93,16 @@ impl Ledger {
     /// What is kept of the jobs `?4` by other runs than `?3` of the store `?2`.
     fn others(&self) -> String {
         format!(
-            "job_id IN (SELECT value FROM {{asked ?4}}) AND run IN \
+            "job_id {{among ?4}} AND run IN \
              (SELECT seq FROM {{runs}} WHERE {} AND store = ?2 AND id <> ?3)",
             self.of_source("source", "?1")
         )
     }
+}
 
-    async fn of_others(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<Bind>> {
-        let intent = self.run(run).await?.intent;
-        Ok(vec![text(&intent.source), text(&intent.store), text(&run.0), texts(ids.iter().map(JobId::as_str))])
-    }
+/// The values of [`Ledger::others`].
+fn of_others(source: &str, store: &str, run: &RunId, ids: &[JobId]) -> [Bind; 4] {
+    [text(source), text(store), text(&run.0), texts(ids.iter().map(JobId::as_str))]
 }
 
 fn frozen(row: &mut Cells) -> Result<(i64, Frozen)> {

@@ -386,7 +386,10 @@ async fn plan(
         None => Vec::new(),
     };
     let erasing = ask.options.no_archive && ask.action == Action::Discard;
-    let mut notes = if erasing { remarks::what_remains(ledger.kept_elsewhere(run).await?) } else { Vec::new() };
+    let mut notes = match erasing {
+        true => remarks::what_remains(ledger.kept_elsewhere(&desk.source, &desk.store_name(), run).await?),
+        false => Vec::new(),
+    };
     if ask.action == Action::Replay && desk.store.info().keeps {
         notes.push(remarks::way_back(&ask.options, count));
     }

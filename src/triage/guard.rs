@@ -1,12 +1,15 @@
 //! The loop guard: a job that was replayed again and again and came back each time is not put back once more.
 
+use std::collections::HashMap;
+
 use super::Desk;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
+use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
 use crate::ledger::{Known, Ledger, LedgerError, RunId};
-use crate::store::Frozen;
+use crate::store::{Budget, Frozen, Store, StoreError};
 
 /// What is on record of the replays of a cohort's jobs, and which of them that bars.
 pub(super) struct Guard<'a> {
@@ -71,6 +74,22 @@ impl<'a> Guard<'a> {
         }
         Ok(())
     }
+}
+
+/// What jobs of a list are known by, some hundreds at the most: pages leave the lineage out.
+///
+/// # Errors
+/// When the source cannot be read.
+pub async fn known(store: &dyn Store, ids: Vec<JobId>, budget: &Budget) -> Result<Vec<Known>, StoreError> {
+    let mut lineages: HashMap<JobId, String> = HashMap::new();
+    for entry in store.rows(&ids, budget).await? {
+        lineages.extend(entry.lineage.map(|lineage| (entry.row.id, lineage)));
+    }
+    let lineage = |id: JobId| {
+        let lineage = lineages.remove(&id);
+        (id, lineage)
+    };
+    Ok(ids.into_iter().map(lineage).collect())
 }
 
 /// Whether a filter has a term that only the ledger can judge.

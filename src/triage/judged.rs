@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::guard::{asks, replays_pass};
+use super::guard::{asks, known, replays_pass};
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
@@ -17,7 +17,7 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Homes, Known, LedgerError};
+use crate::ledger::{Homes, LedgerError};
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
     PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
@@ -43,13 +43,7 @@ impl<S: Store> Judged<S> {
         if entries.is_empty() {
             return Ok(entries);
         }
-        let ids: Vec<JobId> = entries.iter().map(|e| e.row.id.clone()).collect();
-        // Pages leave the lineage out.
-        let mut lineages: HashMap<JobId, String> = HashMap::new();
-        for entry in self.store.rows(&ids, budget).await? {
-            lineages.extend(entry.lineage.map(|lineage| (entry.row.id, lineage)));
-        }
-        let jobs: Vec<Known> = ids.into_iter().map(|id| (id.clone(), lineages.remove(&id))).collect();
+        let jobs = known(&self.store, entries.iter().map(|e| e.row.id.clone()).collect(), budget).await?;
         let ledger = self.ledger.ledger().await.map_err(input)?;
         let name = super::store_name(self.store.info());
         let counts = ledger.replayed_counts(&self.source, &name, &jobs).await.map_err(input)?;

@@ -2,6 +2,7 @@
 //!
 //! No clock is read and no task is spawned here but where a function says so: the callers hand in the time.
 
+pub mod conformance;
 pub mod deliver;
 pub mod fates;
 pub mod freeze;

@@ -8,8 +8,8 @@ use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::options::{KEPT_UNASKED, Options};
-use crate::ledger::{Ledger, LedgerError, Run, RunId, RunIntent, RunState};
-use crate::store::{Batch, Budget, Frozen, Standing, Undoing};
+use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState};
+use crate::store::{Batch, Budget, Frozen, Standing, StoreInfo, Undoing};
 
 /// Jobs looked at in one call.
 const LOOK: usize = 500;
@@ -36,8 +36,7 @@ pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanEr
         }
         Some(_) => {}
     }
-    let needs = action == Action::Restore || (action == Action::Recall && desk.store.info().keeps);
-    if needs && !intent.options.keeps(intent.action, run.tally.planned) {
+    if kept_nothing(desk.store.info(), run) {
         let why = match intent.options.no_archive {
             true => "--no-archive".to_owned(),
             false => format!("it replayed more than {} jobs without --keep", grouped(KEPT_UNASKED)),
@@ -48,6 +47,17 @@ pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanEr
         return no(format!("run {id} did nothing that could be undone"));
     }
     Ok(())
+}
+
+/// Whether the undo of a run would have to put rows back of which that run kept nothing.
+pub fn kept_nothing(info: &StoreInfo, run: &Run) -> bool {
+    let intent = &run.intent;
+    let needs = match intent.action.undone_by() {
+        Some(Action::Restore) => true,
+        Some(Action::Recall) => info.keeps,
+        _ => false,
+    };
+    needs && !intent.options.keeps(intent.action, run.tally.planned)
 }
 
 /// A job of the undone run as the undo must find it: as that run has left it, or, where the row is brought back, as it
@@ -61,38 +71,37 @@ pub(super) fn as_left(action: Action, job: Frozen) -> Frozen {
     Frozen { state, native: None, ..job }
 }
 
-/// Sorts out the jobs of a run that are not even tried, by how they stood and by what earlier undos of the same run did.
+/// Sorts out the jobs of a run by which `undone` is taken back: those that can be tried, and those that are not even tried,
+/// by how they stood and by what earlier undos of the same run did.
 ///
 /// # Errors
 /// When the record cannot be read.
 pub(super) async fn sort_out(
     ledger: &Ledger,
-    run: &RunId,
-    intent: &RunIntent,
-    named: Vec<(Standing, Vec<JobId>)>,
+    (run, action): (&RunId, Action),
+    undone: &RunId,
+    named: &[(Standing, Vec<JobId>)],
 ) -> Result<(Vec<(Standing, Vec<JobId>)>, Vec<JobOutcome>), LedgerError> {
-    let Some(undone) = &intent.options.undoes else { return Ok((named, Vec::new())) };
     let (mut left, mut never) = (Vec::new(), Vec::new());
-    for (standing, mut ids) in named {
-        let skipped = |id, reason: &SkipReason| (id, JobResult::Skipped(reason.clone()));
-        if let Some(reason) = hopeless(intent.action, &intent.options, &standing) {
-            never.extend(ids.into_iter().map(|id| skipped(id, &reason)));
+    for (standing, ids) in named {
+        let skipped = |id, reason: SkipReason| (id, JobResult::Skipped(reason));
+        if is_hopeless(action, standing) {
+            never.extend(ids.iter().map(|id| skipped(id.clone(), SkipReason::WasRetrying)));
             continue;
         }
-        let before = ledger.undone_before(&RunId(undone.clone()), run, &ids).await?;
-        ids.retain(|id| !before.contains(id));
-        never.extend(before.into_iter().map(|id| skipped(id, &SkipReason::UndoneBefore)));
-        if !ids.is_empty() {
-            left.push((standing, ids));
+        let before = ledger.undone_before(undone, run, ids).await?;
+        let rest: Vec<JobId> = ids.iter().filter(|id| !before.contains(*id)).cloned().collect();
+        never.extend(before.into_iter().map(|id| skipped(id, SkipReason::UndoneBefore)));
+        if !rest.is_empty() {
+            left.push((standing.clone(), rest));
         }
     }
     Ok((left, never))
 }
 
-/// Why a job is not even tried.
-fn hopeless(action: Action, options: &Options, standing: &Standing) -> Option<SkipReason> {
-    let back = options.undoes.is_some() && matches!(action, Action::Ignore | Action::Recall);
-    (back && standing.state == Some(State::Retrying)).then_some(SkipReason::WasRetrying)
+/// Whether a job stood so that there is no way back to that.
+fn is_hopeless(action: Action, standing: &Standing) -> bool {
+    matches!(action, Action::Ignore | Action::Recall) && standing.state == Some(State::Retrying)
 }
 
 /// What the undo of a run has to go on for these jobs.
@@ -129,7 +138,9 @@ pub async fn outlook(
     budget: &Budget,
     mut each: impl FnMut(&[JobOutcome]) + Send,
 ) -> Result<Vec<(String, u64)>, PlanError> {
+    let ledger = &ledger.of(run).await?;
     let intent = ledger.run(run).await?.intent;
+    let undone = intent.options.undoes.clone().map(RunId);
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut after = 0;
     loop {
@@ -140,7 +151,11 @@ pub async fn outlook(
         for (_, id, standing) in jobs {
             alike.entry(standing).or_default().push(id);
         }
-        let (named, mut outcomes) = sort_out(ledger, run, &intent, alike.into_iter().collect()).await?;
+        let alike: Vec<(Standing, Vec<JobId>)> = alike.into_iter().collect();
+        let (named, mut outcomes) = match &undone {
+            Some(undone) => sort_out(ledger, (run, intent.action), undone, &alike).await?,
+            None => (alike, Vec::new()),
+        };
         for (standing, ids) in named {
             let undo = undoing(ledger, intent.action, &intent.options, &ids).await?;
             let batch = Batch {

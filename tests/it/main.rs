@@ -11,6 +11,7 @@ mod flights;
 mod harness;
 mod install;
 mod judged;
+mod kills;
 mod pgbouncer;
 mod pty;
 mod replay_options;

@@ -1,21 +1,20 @@
 //! Retention: what is purged for good, and what is archived into the table beside. Every number is counted in SQL.
 
-use std::time::Duration;
-
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, RunState};
+use dlq_tui::ledger::Ledger;
 use dlq_tui::triage::Desk;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Confirm, Plan, Scope};
-use dlq_tui::triage::run::{RunControl, RunError, execute, resume};
+use dlq_tui::triage::run::{RunControl, RunError, execute};
 
 use crate::cli::User;
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb, every_engine};
-use crate::run::{budget, desk, go, options, progress, start};
+use crate::kills::kill_at_work;
+use crate::run::{budget, desk, go, options, progress, resume_to_the_end, start};
 
 /// The instant so many days ago, as the layouts' columns of time take it.
 fn days_ago(db: &TestDb, days: u32) -> String {
@@ -339,29 +338,11 @@ async fn a_purge_or_an_archive_that_is_killed_again_and_again_adds_up() {
             let (_folder, ledger) = ledger().await;
             let desk = desk(&db.url, layout.table()).await;
             let run = plan(&desk, &ledger, "until:30d idle:30d", action).await.expect("a plan").run;
-            let mut kills = 0;
-            for wait in [0, 4, 11, 19] {
-                let at = ledger.tally(&run).await.expect("a tally").not_started;
-                let mut child = start(&db, layout, &ledger, &run);
-                while ledger.tally(&run).await.expect("a tally").not_started == at {
-                    if child.try_wait().expect("a state").is_some() {
-                        break;
-                    }
-                    tokio::time::sleep(Duration::from_millis(2)).await;
-                }
-                tokio::time::sleep(Duration::from_millis(wait)).await;
-                let _ = child.kill();
-                child.wait().expect("an end");
-                kills += u32::from(ledger.run(&run).await.expect("a run").state == RunState::Running);
-            }
-            let mut state = ledger.run(&run).await.expect("a run").state;
-            while state != RunState::Finished {
-                let receipt = resume(&desk, &ledger, &run, options(), &RunControl::new(), &progress()).await;
-                state = receipt.expect("a receipt").run.state;
-            }
+            kill_at_work(&ledger, &run, &[0, 4, 11, 19], || start(&db, layout, &ledger, &run)).await;
+            resume_to_the_end(&desk, &ledger, &run).await;
             let tally = ledger.tally(&run).await.expect("a tally");
-            let told = format!("{action} on {:?}, {kills} kills: {tally:?}", db.engine);
-            assert!(kills > 0 && tally.adds_up() && tally.skipped_total() == 0, "{told}");
+            let told = format!("{action} on {:?}: {tally:?}", db.engine);
+            assert!(tally.adds_up() && tally.skipped_total() == 0, "{told}");
             assert_eq!((tally.done + tally.failed_total(), db.count("jobs_dlq").await), (1_500, 0), "{told}");
             match action {
                 // Each row says with which run it came, so that nothing is left in doubt.

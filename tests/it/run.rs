@@ -25,6 +25,7 @@ use tokio::sync::watch;
 
 use crate::fixtures::Layout;
 use crate::harness::{Engine as Database, TestDb, every_engine};
+use crate::kills::{BATCH, kill_at_work};
 
 /// Layouts whose replay adds a row to a live table, where a job that was replayed twice can be seen.
 pub const MOVING: [Layout; 2] = [Layout::DeadLetterJobs, Layout::JobsDlq];
@@ -73,7 +74,7 @@ pub fn progress() -> watch::Sender<RunProgress> {
 }
 
 pub fn options() -> RunOptions {
-    RunOptions { batch: 50, retry: Duration::from_millis(20), ..RunOptions::default() }
+    RunOptions { batch: BATCH, retry: Duration::from_millis(20), ..RunOptions::default() }
 }
 
 pub async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
@@ -214,28 +215,7 @@ async fn a_run_that_is_killed_again_and_again_replays_each_job_once() {
             let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
             let desk = desk(&db.url, layout.table()).await;
             let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
-            let mut kills = 0;
-            for wait in [0, 3, 9, 14, 22, 31] {
-                let at = ledger.tally(&run).await.expect("a tally").not_started;
-                let mut child = start(&db, layout, &ledger, &run);
-                // Killed at some instant after it has begun to work; the waits spread over what a batch takes.
-                while ledger.tally(&run).await.expect("a tally").not_started == at {
-                    if child.try_wait().expect("a state").is_some() {
-                        break;
-                    }
-                    tokio::time::sleep(Duration::from_millis(2)).await;
-                }
-                tokio::time::sleep(Duration::from_millis(wait)).await;
-                let _ = child.kill();
-                child.wait().expect("an end");
-                let run = ledger.run(&run).await.expect("a run");
-                assert!(run.tally.adds_up() && run.tally.in_doubt <= 50, "{:?}", run.tally);
-                kills += u32::from(run.state == RunState::Running);
-                if run.state == RunState::Finished {
-                    break;
-                }
-            }
-            assert!(kills > 0, "it was never killed at work");
+            kill_at_work(&ledger, &run, &[0, 3, 9, 14, 22, 31], || start(&db, layout, &ledger, &run)).await;
             resume_to_the_end(&desk, &ledger, &run).await;
             let tally = ledger.tally(&run).await.expect("a tally");
             let told = format!("{layout:?} on {:?}: {tally:?}", db.engine);

@@ -24,6 +24,7 @@ use dlq_tui::triage::run::{Receipt, RunControl, RunError, RunOptions, execute, r
 use crate::fixtures::Layout;
 use crate::harness::process::signal;
 use crate::harness::{self, Engine as Database, TestDb, every_engine};
+use crate::kills::{at_work, kill_at_work};
 use crate::run::{MOVING, budget, dead, desk_on, go, options, plan, progress};
 
 const T: Timestamp = Timestamp(1_795_144_329_000_000);
@@ -279,17 +280,6 @@ pub fn start(db: &TestDb, layout: Layout, run: &RunId) -> Child {
         .expect("a process")
 }
 
-/// Waits until the process has begun to work, or ended.
-pub async fn until_at_work(ledger: &Ledger, run: &RunId, child: &mut Child) {
-    let at = ledger.tally(run).await.expect("a tally").not_started;
-    while ledger.tally(run).await.expect("a tally").not_started == at {
-        if child.try_wait().expect("a state").is_some() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
-
 #[tokio::test]
 async fn a_run_that_is_killed_again_and_again_leaves_no_job_in_doubt() {
     for layout in MOVING {
@@ -299,21 +289,7 @@ async fn a_run_that_is_killed_again_and_again_leaves_no_job_in_doubt() {
             let before = dead(&db, layout).await;
             let (desk, ledger) = operator(&db.url, layout).await;
             let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
-            let mut kills = 0;
-            for wait in [0, 3, 9, 14, 22, 31] {
-                let mut child = start(&db, layout, &run);
-                until_at_work(&ledger, &run, &mut child).await;
-                tokio::time::sleep(Duration::from_millis(wait)).await;
-                let _ = child.kill();
-                child.wait().expect("an end");
-                let left = ledger.run(&run).await.expect("a run");
-                assert!(left.tally.adds_up() && left.tally.in_doubt <= 50, "{:?}", left.tally);
-                kills += u32::from(left.state == RunState::Running);
-                if left.state == RunState::Finished {
-                    break;
-                }
-            }
-            assert!(kills > 0, "it was never killed at work");
+            kill_at_work(&ledger, &run, &[0, 3, 9, 14, 22, 31], || start(&db, layout, &run)).await;
             // The next one is on the same machine, and sees that the last holder is gone.
             let mut state = ledger.run(&run).await.expect("a run").state;
             while state != RunState::Finished {
@@ -346,8 +322,7 @@ async fn a_client_that_was_suspended_beyond_its_lease_never_acts_again() {
         let before = dead(&db, layout).await;
         let (desk, ledger) = operator(&db.url, layout).await;
         let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
-        let mut child = start(&db, layout, &run);
-        until_at_work(&ledger, &run, &mut child).await;
+        let child = at_work(&ledger, &run, || start(&db, layout, &run)).await;
         let told = format!("{:?}", db.engine);
         signal(&[child.id()], "STOP");
         // Suspended inside a transaction it may hold what we are to change: then at another moment.

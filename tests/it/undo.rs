@@ -1,21 +1,19 @@
 //! Undoing runs on real databases: rows come back byte for byte, and what a worker has taken stays with it.
 
-use std::time::Duration;
-
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, RunId, RunState, Tally};
+use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::triage::Desk;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
-use dlq_tui::triage::run::{RunControl, resume};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb, every_engine};
-use crate::run::{desk, desk_to, go, options, plan, progress, start};
+use crate::kills::kill_at_work;
+use crate::run::{desk, desk_to, go, plan, resume_to_the_end, start};
 use crate::store_desk::budget;
 
 struct Bench {
@@ -422,35 +420,11 @@ async fn an_undo_that_is_killed_again_and_again_brings_each_job_back_once() {
             let bench = Bench::new(&db, layout).await;
             let (run, tally) = bench.act("state:dead", action).await;
             let undo = bench.plan_undo(&run, &[]).await.expect("a plan").run;
-            let mut kills = 0;
-            for wait in [0, 4, 11, 23] {
-                let at = bench.ledger.tally(&undo).await.expect("a tally").not_started;
-                let mut child = start(&db, layout, &bench.ledger, &undo);
-                while bench.ledger.tally(&undo).await.expect("a tally").not_started == at {
-                    if child.try_wait().expect("a state").is_some() {
-                        break;
-                    }
-                    tokio::time::sleep(Duration::from_millis(2)).await;
-                }
-                // Spread over what a batch takes.
-                tokio::time::sleep(Duration::from_millis(wait)).await;
-                let _ = child.kill();
-                child.wait().expect("an end");
-                let state = bench.ledger.run(&undo).await.expect("a run").state;
-                kills += u32::from(state == RunState::Running);
-                if state == RunState::Finished {
-                    break;
-                }
-            }
-            assert!(kills > 0, "it was never killed at work");
-            let mut last = bench.ledger.run(&undo).await.expect("a run");
-            while last.state != RunState::Finished {
-                let receipt =
-                    resume(&bench.desk, &bench.ledger, &undo, options(), &RunControl::new(), &progress()).await;
-                last = receipt.expect("a receipt").run;
-            }
-            let told = format!("{layout:?} {action} on {:?}: {:?}", db.engine, last.tally);
-            assert_eq!((last.tally.done, last.tally.planned), (tally.done, tally.done), "{told}");
+            kill_at_work(&bench.ledger, &undo, &[0, 4, 11, 23], || start(&db, layout, &bench.ledger, &undo)).await;
+            resume_to_the_end(&bench.desk, &bench.ledger, &undo).await;
+            let last = bench.ledger.tally(&undo).await.expect("a tally");
+            let told = format!("{layout:?} {action} on {:?}: {last:?}", db.engine);
+            assert_eq!((last.done, last.planned), (tally.done, tally.done), "{told}");
             assert_eq!(content(&db, layout.table()).await, before, "{told}");
             assert_eq!(db.count("jobs").await, 0, "{told}");
         }

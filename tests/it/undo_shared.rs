@@ -2,14 +2,13 @@
 //! Every number is counted in SQL.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Homes, Ledger, Operator, RunId, RunState, Tally};
+use dlq_tui::ledger::{Homes, Ledger, Operator, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::triage::Desk;
 use dlq_tui::triage::freeze::{Ask, freeze};
@@ -17,8 +16,9 @@ use dlq_tui::triage::plan::{Plan, Scope};
 
 use crate::fixtures::Layout;
 use crate::harness::{TestDb, every_engine};
+use crate::kills::kill_at_work;
 use crate::run::{dead, desk_on, go, plan, resume_to_the_end};
-use crate::shared::{connect, go_on, install, operator, start, table, until_at_work};
+use crate::shared::{connect, go_on, install, operator, start, table};
 use crate::store_desk::budget;
 use crate::undo::content;
 
@@ -134,22 +134,7 @@ async fn a_shared_undo_that_is_killed_again_and_again_brings_each_job_back_once(
             let before = content(&db, layout.table()).await;
             let (run, tally) = act(&desk, &ledger, "state:dead", action).await;
             let back = plan_undo(&desk, &ledger, &run).await.run;
-            let mut kills = 0;
-            for wait in [0, 7, 19] {
-                let mut child = start(&db, layout, &back);
-                until_at_work(&ledger, &back, &mut child).await;
-                // Spread over what a batch takes.
-                tokio::time::sleep(Duration::from_millis(wait)).await;
-                let _ = child.kill();
-                child.wait().expect("an end");
-                let state = ledger.run(&back).await.expect("a run").state;
-                kills += u32::from(state == RunState::Running);
-                db.execute(&format!("update {} set held_until = 0 where holder is not null", table(&db, "runs"))).await;
-                if state == RunState::Finished {
-                    break;
-                }
-            }
-            assert!(kills > 0, "it was never killed at work");
+            kill_at_work(&ledger, &back, &[0, 7, 19], || start(&db, layout, &back)).await;
             resume_to_the_end(&desk, &ledger, &back).await;
             let last = ledger.tally(&back).await.expect("a tally");
             let told = format!("{layout:?} {action} on {:?}: {last:?}", db.engine);

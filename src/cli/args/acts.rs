@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::commands::interval;
+use super::words::Words;
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
 use crate::domain::options::Attempts;
@@ -41,7 +42,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "NAME", value_parser = queue)]
     pub to_queue: Option<String>,
     /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
-    #[arg(long, value_name = "HOW", value_parser = attempts)]
+    #[arg(long, value_name = "HOW", value_parser = Words::new(Attempts::ALL.map(Attempts::word), attempts))]
     pub attempts: Option<Attempts>,
     /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
     /// each, as a replay command does.
@@ -91,8 +92,8 @@ fn replays(text: &str) -> Result<u64, String> {
 /// `purge`.
 #[derive(Args, Debug)]
 pub struct PurgeArgs {
-    /// Jobs in this state: resolved, ignored or dead; may be given more than once.
-    #[arg(long, value_name = "STATE", required = true, value_parser = settled)]
+    /// Jobs in this state; may be given more than once.
+    #[arg(long, value_name = "STATE", required = true, value_parser = Words::new(SETTLED.map(State::word), settled))]
     pub state: Vec<State>,
     /// Jobs that died and were last changed longer ago than this: `30d`.
     #[arg(long, value_name = "SPAN", value_parser = interval)]
@@ -104,6 +105,9 @@ pub struct PurgeArgs {
     #[command(flatten)]
     pub plan: PlanArgs,
 }
+
+/// The states whose jobs can be purged.
+const SETTLED: [State; 3] = [State::Resolved, State::Ignored, State::Dead];
 
 /// A state whose jobs can be purged.
 fn settled(word: &str) -> Result<State, String> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::words::Words;
 use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
@@ -55,8 +56,8 @@ pub struct SourcesArgs {
 /// `stats`.
 #[derive(Args, Debug)]
 pub struct StatsArgs {
-    /// The facet: error, class, queue, reason, worker, state, hour or fp.
-    #[arg(long, default_value = "error", value_name = "FACET", value_parser = facet)]
+    /// The facet.
+    #[arg(long, default_value = "error", value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
     pub by: Facet,
     /// Which jobs.
     #[command(flatten)]
@@ -122,8 +123,8 @@ pub struct CheckArgs {
 /// `watch`.
 #[derive(Args, Debug)]
 pub struct WatchArgs {
-    /// The facet: error, class, queue, reason, worker, state, hour or fp.
-    #[arg(long, default_value = "error", value_name = "FACET", value_parser = facet)]
+    /// The facet.
+    #[arg(long, default_value = "error", value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
     pub by: Facet,
     /// Time between two looks; longer ones follow by themselves where looking costs the database more.
     #[arg(long, default_value = "2s", value_name = "SPAN", value_parser = interval)]
@@ -280,8 +281,20 @@ pub enum AdaptersCommand {
     },
     /// Checks adapters against a database, statement by statement.
     Check {
-        /// The adapter; all that fit a table without one.
+        /// The adapter, or the path of its file; all that fit a table without one.
         name: Option<String>,
+        /// Tries every verb on dead jobs as well, in transactions that are rolled back.
+        #[arg(long)]
+        deep: bool,
+    },
+    /// Writes the draft of an adapter for a table, guessed from its columns and some rows.
+    Init {
+        /// The table, with its schema where it is not in the usual one.
+        #[arg(long, value_name = "TABLE")]
+        table: String,
+        /// Prints it instead of writing a file.
+        #[arg(long)]
+        print: bool,
     },
 }
 

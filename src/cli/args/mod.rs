@@ -2,6 +2,7 @@
 
 mod acts;
 mod commands;
+mod words;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 

@@ -64,14 +64,14 @@ async fn write(opened: &Opened, args: &ExportArgs, filter: Filter, out: &mut imp
         return note::write(opened, &filter, out).await;
     }
     let columns = match args.output {
-        ExportFormat::Csv => Some(Printer::new(Format::Csv, out)?),
+        ExportFormat::Csv => Some(Printer::new(Format::Csv, false, out)?),
         _ => None,
     };
     let mut walk = Walk::new(opened, filter, args.limit);
     let Some(columns) = columns else { return whole(opened, &mut walk, out).await };
     let mut n = 0;
     while let Some(row) = walk.next().await? {
-        columns.row(out, &row)?;
+        columns.row(out, &row, None)?;
         n += 1;
     }
     Ok(n)

@@ -14,6 +14,7 @@ use sqlx::sqlite::{
 use sqlx::{SqlSafeStr, Sqlite, Transaction};
 
 use crate::ledger::error::{LedgerError, Result};
+use crate::ledger::schema;
 use crate::store::StoreError;
 use crate::store::sql::engine::{Row, Statement, lite};
 
@@ -183,18 +184,10 @@ fn make_private(path: &Path) -> io::Result<()> {
 }
 
 fn migrations() -> Migrator {
-    let migration = |no, name: &'static str, sql: &'static str| {
-        Migration::new(no, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    let migration = |m: &schema::Migration| {
+        Migration::new(m.no, m.name.into(), MigrationType::Simple, m.sqlite.into_sql_str(), false)
     };
-    Migrator::with_migrations(vec![
-        migration(1, "runs", include_str!("../../../migrations/ledger/sqlite/0001_runs.sql")),
-        migration(2, "transactions", include_str!("../../../migrations/ledger/sqlite/0002_transactions.sql")),
-        migration(3, "options", include_str!("../../../migrations/ledger/sqlite/0003_options.sql")),
-        migration(4, "native", include_str!("../../../migrations/ledger/sqlite/0004_native.sql")),
-        migration(5, "holders", include_str!("../../../migrations/ledger/sqlite/0005_holders.sql")),
-        migration(6, "lineage", include_str!("../../../migrations/ledger/sqlite/0006_lineage.sql")),
-        migration(7, "reveals", include_str!("../../../migrations/ledger/sqlite/0007_reveals.sql")),
-    ])
+    Migrator::with_migrations(schema::MIGRATIONS.iter().map(migration).collect())
 }
 
 async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {

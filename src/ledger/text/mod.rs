@@ -14,7 +14,7 @@ pub(super) const TABLES: [&str; 7] =
     ["ledger", "runs", "run_jobs", "batches", "run_tallies", "archive", "transactions"];
 
 /// Tables of the operator's own file only: who had secrets shown is told to nobody else.
-const LOCAL: [&str; 1] = ["reveals"];
+pub(super) const LOCAL: [&str; 1] = ["reveals"];
 
 /// What one engine says in its own way.
 pub(super) struct Text {

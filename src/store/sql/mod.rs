@@ -42,6 +42,7 @@ mod recall;
 mod record;
 mod restore;
 mod row;
+mod sample;
 mod scan;
 mod stats;
 mod steps;
@@ -62,6 +63,7 @@ pub use check::{Finding, check, missing_indexes};
 pub use count::CountState;
 pub use detect::{Detection, Found, Rejected, detect, survey};
 pub use open::{OpenOptions, ReplayDestination, open};
+pub use sample::sample;
 pub use watch::Mark;
 
 use super::{

@@ -10,11 +10,11 @@ use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::{Receipt, RunError, RunOptions, ready};
-use crate::domain::action::{Action, JobResult, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
-use crate::store::{Archive, Budget, Record};
+use crate::store::{Archive, Budget, Record, Standing};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
 use crate::triage::undo;
@@ -108,6 +108,9 @@ fn jitter() -> f64 {
     let [a, b, c, d, ..] = *uuid::Uuid::new_v4().as_bytes();
     f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
+
+/// Jobs by how they stood when they were frozen.
+type Alike = Vec<(Standing, Vec<JobId>)>;
 
 /// Why the loop ends before its end.
 pub(super) enum Halt {
@@ -307,9 +310,7 @@ impl<'a> Engine<'a> {
     /// Applies the action to jobs that the ledger has named.
     async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
-        let intent = &self.run.intent;
-        let (named, never) =
-            self.kept(false, || undo::sort_out(self.ledger, &self.run.id, intent, named.clone())).await?;
+        let (named, never) = self.worth_a_try(named).await?;
         let mut answer = match named.is_empty() {
             true => Answer::default(),
             false => self.answer(named, doubtful).await,
@@ -321,6 +322,13 @@ impl<'a> Engine<'a> {
         Ok(answer)
     }
 
+    /// The jobs that are tried, and those that an undo does not even try.
+    async fn worth_a_try(&self, named: Alike) -> Result<(Alike, Vec<JobOutcome>), Halt> {
+        let Run { id, intent, .. } = self.run;
+        let Some(undone) = intent.options.undoes.clone().map(RunId) else { return Ok((named, Vec::new())) };
+        self.kept(false, || undo::sort_out(self.ledger, (id, intent.action), &undone, &named)).await
+    }
+
     /// Erases what earlier runs kept of jobs that were deleted without a copy: before they count as done, so that an
     /// interrupted run comes back to it.
     async fn erase(&self, answer: &Answer) -> Result<(), Halt> {
@@ -329,10 +337,12 @@ impl<'a> Engine<'a> {
         }
         let done = |settled: &Settled| (settled.outcome.1 == JobResult::Done).then(|| settled.outcome.0.clone());
         let ids: Vec<JobId> = answer.settled.iter().filter_map(done).collect();
-        if !ids.is_empty() {
-            self.kept(false, || self.ledger.erase_kept(&self.run.id, &ids)).await?;
-        }
-        Ok(())
+        if ids.is_empty() { Ok(()) } else { self.erase_kept(&ids).await }
+    }
+
+    async fn erase_kept(&self, ids: &[JobId]) -> Result<(), Halt> {
+        let Run { id, intent, .. } = self.run;
+        self.kept(false, || self.ledger.erase_kept(&intent.source, &intent.store, id, ids)).await.map(drop)
     }
 
     /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come
@@ -347,7 +357,7 @@ impl<'a> Engine<'a> {
             let Some(last) = done.last() else { return Ok(()) };
             after = last.ord;
             let ids: Vec<JobId> = done.into_iter().map(|job| job.id).collect();
-            self.kept(false, || self.ledger.erase_kept(&self.run.id, &ids)).await?;
+            self.erase_kept(&ids).await?;
         }
     }
 

@@ -1,5 +1,6 @@
 //! What requests are answered with: the way to the source, the open store, the record.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
-use crate::ledger::{Ledger, LedgerError, Run};
+use crate::ledger::{HistoryEntry, Known, Ledger, LedgerError, Run, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
+use crate::triage::Desk;
 use crate::triage::run::RunControl;
 use crate::tui::app::{JobDocument, Opened, Reply, Request};
 use crate::tui::{Launch, OpenStore, Opener};
@@ -166,19 +168,32 @@ impl Session {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
-        let known = (id, detail.lineage.as_ref().map(|lineage| lineage.exact().to_owned()));
-        let history = match self.ledger().await {
-            Ok(ledger) => ledger.history(&desk.source, &desk.store_name(), &known).await.unwrap_or_default(),
-            Err(_) => Vec::new(),
+        let (history, replayed) = match self.ledger().await {
+            Ok(ledger) => past(&ledger, &desk, &known(&detail)).await.unwrap_or_default(),
+            Err(_) => Default::default(),
         };
         let notation = Arc::clone(&desk.store.info().notation);
         let redactor = Arc::clone(&self.redactor);
-        let built = tokio::task::spawn_blocking(move || JobDocument::build(detail, history, &notation, &redactor));
+        let built = tokio::task::spawn_blocking(move || {
+            JobDocument::build(detail, history, &notation, &redactor).with_replays(replayed)
+        });
         match built.await {
             Ok(document) => Ok(Some(Arc::new(document))),
             Err(_) => Err(StoreError::Input("this job could not be prepared for display".into())),
         }
     }
+}
+
+/// What the ledger knows of a job, and how often it was replayed before.
+async fn past(ledger: &Ledger, desk: &Desk, job: &Known) -> Result<(Vec<HistoryEntry>, u64), LedgerError> {
+    let store = desk.store_name();
+    let history = ledger.history(&desk.source, &store, job).await?;
+    let counts = match history.is_empty() {
+        // What was replayed has a history.
+        true => HashMap::new(),
+        false => ledger.replayed_counts(&desk.source, &store, std::slice::from_ref(job)).await?,
+    };
+    Ok((history, counts.get(&job.0).copied().unwrap_or_default()))
 }
 
 /// The answer of something that has an end, or that it took too long.

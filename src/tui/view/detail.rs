@@ -38,7 +38,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         draw_line(canvas, area, 0, failure(model, &document.detail.row), 1);
         line = 1;
     }
-    draw_line(canvas, area, line, identity(model, &document.detail.row, line == 0, now), 2);
+    draw_line(canvas, area, line, identity(model, document, line == 0, now), 2);
     tabs(canvas, area, line + 1, model, document);
     if let Some(remark) = remark {
         canvas.row(area, line + 2).skip(1).put(Role::Warning, remark);
@@ -71,7 +71,8 @@ fn failure<'m>(model: &Model, row: &'m JobRow) -> Vec<Ranked<'m>> {
     vec![Ranked::left(0, phrase)]
 }
 
-fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp) -> Vec<Ranked<'m>> {
+fn identity<'m>(model: &Model, document: &'m JobDocument, with_error: bool, now: Timestamp) -> Vec<Ranked<'m>> {
+    let row = &document.detail.row;
     let now = model.live.server_now(now);
     let mut items = Vec::new();
     if with_error {
@@ -92,6 +93,11 @@ fn identity<'m>(model: &Model, row: &'m JobRow, with_error: bool, now: Timestamp
     }
     if row.attempts.is_some() {
         items.push(Ranked::left(6, Phrase::of(Role::Text, format!("{} attempts", words::attempts(row)))));
+    }
+    match document.replayed {
+        0 => {}
+        1 => items.push(Ranked::left(2, Phrase::of(Role::Warning, "replayed once before"))),
+        n => items.push(Ranked::left(2, Phrase::of(Role::Warning, format!("replayed {n} times before")))),
     }
     if let Some(worker) = &row.worker {
         items.push(Ranked::left(7, Phrase::of(Role::Dim, format!("on {}", &*worker.line_head(60)))));

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -198,6 +198,34 @@ fn completions_and_manual_pages_know_every_command() {
         assert!(ended.out.contains("replay") && ended.out.contains("max-growth"), "{shell}");
     }
     assert!(user.run(&["man"]).out.contains(".TH dlq-tui 1"));
+}
+
+/// What bash offers for the last word of a command line.
+fn offered(script: &str, line: &[&str]) -> Vec<String> {
+    let (last, before) = line.split_last().expect("words");
+    let asking = "eval \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
+                  _dlq__tui \"$1\" \"${@: -1}\" \"${@: -2:1}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-c", asking, "bash", script]).args(before).arg(last);
+    let said = bash.output().expect("bash");
+    String::from_utf8(said.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_the_options_of_a_command_and_their_words() {
+    let script = User::new().run(&["completions", "bash"]).out;
+    for (line, wanted) in [
+        (&["dlq-tui", "repl"][..], "replay"),
+        (&["dlq-tui", "replay", "--no"], "--no-archive"),
+        (&["dlq-tui", "--source", "prod", "replay", "--no"], "--no-archive"),
+        (&["dlq-tui", "adapters", "check", "--so"], "--source"),
+        (&["dlq-tui", "replay", "--attempts", "o"], "once"),
+        (&["dlq-tui", "stats", "--by", "f"], "fp"),
+        (&["dlq-tui", "purge", "--state", "res"], "resolved"),
+        (&["dlq-tui", "runs", "RUN", "--part", "not"], "not-started"),
+    ] {
+        assert_eq!(offered(&script, line), [wanted], "{line:?}");
+    }
 }
 
 /// A command that goes on, and the first line that it said.

@@ -82,11 +82,22 @@ async fn a_job_that_died_again_says_how_often_it_was_replayed() {
     db.execute(&dies(7)).await;
     let user = User::of(&db);
     assert_eq!(user.json(&["show", "7", "-o", "json"])["replayed"].as_u64(), Some(0));
+    assert!(!user.run(&["list"]).out.contains("replayed"));
+    assert_eq!(user.json(&["list", "-o", "jsonl"])["replayed"].as_u64(), Some(0));
     user.run(&["replay", "7", "--yes"]).with(0);
     db.execute(&dies(9)).await;
     assert_eq!(user.json(&["show", "9", "-o", "json"])["replayed"].as_u64(), Some(1));
     let text = user.run(&["show", "9"]);
     assert!(text.out.contains("replayed  1 before"), "{}", text.out);
+    db.execute(&dies(8).replace("\"n\":1", "\"n\":2")).await;
+    let jobs = user.json(&["list", "-o", "json"])["jobs"].clone();
+    let replays = |id: &str| jobs.as_array()?.iter().find(|job| job["id"] == id)?["replayed"].as_u64();
+    assert_eq!((replays("9"), replays("8")), (Some(1), Some(0)), "{jobs}");
+    let table = user.run(&["list"]).out;
+    assert!(table.lines().next().is_some_and(|titles| titles.contains("  replayed  ")), "{table}");
+    let csv = user.run(&["list", "-o", "csv"]).out;
+    assert!(csv.starts_with("id,") && csv.lines().next().is_some_and(|l| l.ends_with(",replayed")), "{csv}");
+    assert!(csv.lines().any(|l| l.starts_with("9,") && l.ends_with(",1")), "{csv}");
 }
 
 #[tokio::test]

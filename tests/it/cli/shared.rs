@@ -110,6 +110,26 @@ async fn operators_see_each_others_runs_and_go_on_with_them() {
 }
 
 #[tokio::test]
+async fn the_jobs_of_a_run_are_listed_wherever_it_is_recorded() {
+    let db = harness::sqlite("cli_shared_jobs").await;
+    Layout::JobsDlq.seed(&db, 20).await;
+    let user = User::of(&db);
+    let local = user.json(&["discard", "--yes", "--all", "--limit", "3", "-o", "json"]);
+    user.run(&["init", "--ledger", "--yes"]).with(0);
+    let shared = user.json(&["discard", "--yes", "--all", "--limit", "5", "-o", "json"]);
+    for (run, home, n) in [(&local, "local", 3), (&shared, "source", 5)] {
+        assert_eq!(run["home"], home);
+        let id = run["run"].as_str().expect("a run");
+        let jobs = user.json(&["runs", id, "--jobs", "-o", "json"])["jobs"].clone();
+        assert_eq!(jobs.as_array().map(Vec::len), Some(n), "{home}: {jobs}");
+        // What would become of them if they were undone is looked up from either home too.
+        let foreseen = user.run(&["undo", id, "--dry-run", "-o", "jsonl"]);
+        foreseen.with(0);
+        assert_eq!(foreseen.out.lines().count(), n, "{home}: {}", foreseen.out);
+    }
+}
+
+#[tokio::test]
 async fn a_source_that_is_away_leaves_the_runs_of_this_machine() {
     let db = harness::sqlite("cli_shared_away").await;
     Layout::JobsDlq.seed(&db, 5).await;
@@ -120,6 +140,13 @@ async fn a_source_that_is_away_leaves_the_runs_of_this_machine() {
     let ended = super::Ended::from(away.output().expect("starts"));
     assert!(ended.with(0).contains("only runs that are kept on this machine"), "{}", ended.err);
     assert!(ended.out.contains("finished"), "{}", ended.out);
+    // Where they cannot be had either, that is said once, and nothing else.
+    let state = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(state.path().join("dlq-tui/ledger.sqlite3")).expect("a folder in its place");
+    let mut unusable = user.command(&["runs"]);
+    let ended = super::Ended::from(unusable.env("XDG_STATE_HOME", state.path()).output().expect("starts"));
+    let said = ended.with(1);
+    assert_eq!((said.matches("cannot be used").count(), said.contains("only runs")), (1, false), "{said}");
     let mut nowhere = user.command(&["runs"]);
     nowhere.env_remove("DATABASE_URL");
     let ended = super::Ended::from(nowhere.output().expect("starts"));

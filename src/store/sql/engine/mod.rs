@@ -11,6 +11,7 @@ mod link;
 mod mysql;
 mod pool;
 mod postgres;
+mod rehearsal;
 mod sqlite;
 mod step;
 mod tx;
@@ -105,6 +106,8 @@ pub struct EngineOptions {
     pub connect_timeout: Duration,
     /// Connections at the most; one more for a moment when a statement is stopped.
     pub max_connections: usize,
+    /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
+    pub rehearsal: bool,
     /// Whether a second connection is opened in the background as soon as there is a first, so that whoever needs it
     /// need not wait for it.
     pub ahead: bool,
@@ -119,6 +122,7 @@ impl Default for EngineOptions {
             lock_timeout: Duration::from_secs(1),
             connect_timeout: Duration::from_secs(5),
             max_connections: 2,
+            rehearsal: false,
             ahead: false,
             application_name: "dlq-tui".to_owned(),
         }
@@ -189,8 +193,12 @@ impl Engine {
                 Box::new(sqlite::Sqlite::new(file, options.lock_timeout, read_only))
             }
         };
+        let (connector, size): (Box<dyn Connector>, usize) = match options.rehearsal {
+            true => (Box::new(rehearsal::Rehearsing(connector)), 1),
+            false => (connector, options.max_connections),
+        };
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
-        let pool = Arc::new(Pool::new(connector, options.max_connections, connect_timeout));
+        let pool = Arc::new(Pool::new(connector, size, connect_timeout));
         let (link, facts) = pool.bounded(pool.connector().facts(reading)).await?;
         let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
         Ok((Self { dialect, facts, connected, lock_timeout, pool }, link))

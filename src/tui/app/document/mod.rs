@@ -96,6 +96,8 @@ pub struct JobDocument {
     pub detail: JobDetail,
     /// What the ledger knows of it, latest first.
     pub history: Vec<HistoryEntry>,
+    /// How often it was replayed before, along its lineage.
+    pub replayed: u64,
     bodies: [Body; Tab::ALL.len()],
     redactor: Redactor,
 }
@@ -117,7 +119,12 @@ impl JobDocument {
             Tab::History => build::history(&history),
         });
         highlight::warm_up();
-        JobDocument { detail, history, bodies, redactor: redactor.clone() }
+        JobDocument { detail, history, replayed: 0, bodies, redactor: redactor.clone() }
+    }
+
+    /// The same job, of which the ledger knows how often it was replayed before.
+    pub fn with_replays(self, replayed: u64) -> JobDocument {
+        JobDocument { replayed, ..self }
     }
 
     /// How large a tab's text is.

@@ -15,6 +15,7 @@ use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::store::Availability;
 use crate::triage::plan::{Confirm, Plan, Scope};
 use crate::triage::progress::RunProgress;
+use crate::triage::undo::kept_nothing;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
@@ -318,8 +319,7 @@ fn summary(model: &Model, run: &Run) -> String {
 /// Whether what a run did can be undone, as far as is known without asking.
 fn can_be_undone(model: &Model, run: &Run) -> bool {
     let Some(action) = run.intent.action.undone_by() else { return false };
-    let info = model.source.opened.as_ref().map(|o| &o.info);
-    let ready = info.is_some_and(|info| matches!(info.availability(action), Availability::Ready { .. }));
-    let needs = action == Action::Restore || (action == Action::Recall && info.is_some_and(|info| info.keeps));
-    run.tally.done > 0 && ready && (!needs || run.intent.options.keeps(run.intent.action, run.tally.planned))
+    let Some(info) = model.source.opened.as_ref().map(|opened| &opened.info) else { return false };
+    let ready = matches!(info.availability(action), Availability::Ready { .. });
+    run.tally.done > 0 && ready && !kept_nothing(info, run)
 }

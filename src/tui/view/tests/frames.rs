@@ -1,5 +1,7 @@
 //! Golden frames.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::fixture::{self, NOW};
@@ -141,6 +143,15 @@ fn pages_and_choices() {
         let choices = vec![choice("dead_letter_jobs"), choice("billing.jobs_dlq")];
         over(fixture::night(size), Overlay::Picker(Picker { choices, at: 1 }))
     });
+}
+
+#[test]
+fn a_job_that_came_back_says_how_often_it_was_replayed() {
+    let mut model = fixture::focused(fixture::night((120, 40)), Focus::Detail);
+    assert!(!frame(&model).contains("replayed once"));
+    let document = model.detail.document.take().and_then(Arc::into_inner).expect("a job of nobody else's");
+    model.detail.document = Some(Arc::new(document.with_replays(1)));
+    assert!(frame(&model).contains("replayed once before"), "{}", frame(&model));
 }
 
 #[test]
