@@ -126,7 +126,7 @@ const REASON: &[&str] = &["reason", "failure_reason", "dead_reason", "category"]
 
 const DEAD: &[&str] = &["dead", "fail", "discard", "error", "expired", "buried", "exhausted", "permanent", "abandon"];
 const RESOLVED: &[&str] =
-    &["resolved", "succe", "complete", "done", "processed", "finished", "resent", "replayed", "ok"];
+    &["resolved", "succe", "complete", "done", "processed", "finished", "resent", "sent", "deliver", "replayed", "ok"];
 const IGNORED: &[&str] = &["ignore", "mute", "skip", "cancel", "dismiss"];
 
 /// Words that a column may hold to be taken for a state.
