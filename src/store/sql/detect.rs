@@ -8,7 +8,7 @@ use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
-use crate::adapter::{Adapter, Column, Spec, Table, fit, function};
+use crate::adapter::{Adapter, Column, Misfit, Spec, Table, fit, function};
 use crate::domain::action::Action;
 use crate::store::{Budget, Result};
 
@@ -56,8 +56,15 @@ pub struct Rejected {
     pub adapter: String,
     /// The schema looked at; `None` when no schema has the table.
     pub schema: Option<String>,
-    /// Why, in sentences.
-    pub reasons: Vec<String>,
+    /// Why.
+    pub reasons: Vec<Misfit>,
+}
+
+impl Rejected {
+    /// Why, in one line.
+    pub fn why(&self) -> String {
+        self.reasons.iter().map(|misfit| misfit.sentence.as_str()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// What a database holds of what the adapters know.
@@ -143,7 +150,7 @@ fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
     for (schema, tables) in &seen.catalogue {
         for (adapter, variants) in specs {
             let there = variants.iter().enumerate().filter(|(_, spec)| tables.contains_key(&spec.table));
-            let mut misfits: Vec<Vec<String>> = Vec::new();
+            let mut misfits: Vec<Vec<Misfit>> = Vec::new();
             let mut found = None;
             for (variant, spec) in there {
                 match fit(spec, |name| tables.get(name)) {
@@ -169,7 +176,7 @@ fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
     for (adapter, variants) in specs {
         let there = |spec: &Spec| seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table));
         if let Some(spec) = variants.last().filter(|_| !variants.iter().any(there)) {
-            let reasons = vec![format!("there is no table {}", spec.table)];
+            let reasons = fit(spec, |_| None);
             detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
         }
     }

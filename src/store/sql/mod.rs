@@ -69,8 +69,8 @@ pub use sample::sample;
 pub use watch::Mark;
 
 use super::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
-    Preparation, Result, Store, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
+    PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Watermark,
 };
 use crate::adapter::Column;
 use crate::domain::action::{Action, Fate, JobOutcome};
@@ -123,6 +123,22 @@ impl SqlStore {
         Timestamp(first(unused.unwrap_or_else(|unused| unused)))
     }
 
+    async fn read_identity(&self, budget: &Budget) -> Result<Identity> {
+        let own = match self.layout.speech.identity() {
+            None => None,
+            Some(statement) => match self.engine.read(&[statement], budget).await {
+                Ok(mut results) => {
+                    let row = results.pop().unwrap_or_default().pop();
+                    row.map(|row| row::Cells::new(row).text()).transpose()?.flatten()
+                }
+                // Not every role may ask for it, and not everything that speaks the protocol knows it.
+                Err(StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Layout(_)) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Identity { own, place: self.engine.place().to_owned() })
+    }
+
     fn set_clock(&self, at: Timestamp) {
         *self.clock.lock().unwrap_or_else(|p| p.into_inner()) = (at, Instant::now());
     }
@@ -135,6 +151,10 @@ impl Store for SqlStore {
 
     fn clock(&self) -> Timestamp {
         self.server_now()
+    }
+
+    fn identity<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async move { self.read_identity(budget).await.map(Some) })
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {

@@ -253,6 +253,9 @@ impl Scan<'_> {
         let speech = self.layout.speech;
         let key = &self.layout.key;
         let descending = self.sort.descending == forward;
+        if let Some(condition) = self.layout.among(self.judge.only_dead()) {
+            sql.push(&format!("{condition} AND "));
+        }
         let Some(from) = &segment.from else {
             match (segment.null, order.nullable && !self.layout.is_key(order)) {
                 (true, _) => sql.push(&format!("{} IS NULL", order.raw)),

@@ -23,7 +23,7 @@ pub(super) struct Work<'a> {
     /// Tells of a row that does not pass the guard whether a worker has taken the job.
     pub(super) taken: Option<&'a str>,
     pub(super) recipe: Option<Recipe>,
-    pub(super) keeping: Keeping<'a>,
+    pub(super) keeping: Keeping,
     /// The other tables whose rows are kept along, or put back.
     pub(super) along: &'a [Along],
     /// Whether rows must not go without having been kept.

@@ -59,7 +59,7 @@ pub async fn checked(db: &TestDb, name: &str) -> (SqlStore, Vec<String>) {
 
 pub async fn detail(store: &dyn Store, id: i64) -> JobDetail {
     let id = JobId::new(id.to_string());
-    store.detail(&id, &budget()).await.expect("a detail").unwrap_or_else(|| panic!("{id} is gone"))
+    store.detail(&id, &budget()).await.expect("a detail").unwrap_or_else(|| panic!("{id:?} is gone"))
 }
 
 /// What is shown of a job's error is what its row expects under `expect`: class, message and the line of its stack that is

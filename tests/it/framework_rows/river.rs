@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, JobResult};
+use dlq_tui::domain::action::{Action, Fate, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::text::Untrusted;
-use dlq_tui::store::{Cursor, Fate, Sort, Store};
+use dlq_tui::store::{Cursor, Sort, Store};
 use serde_json::json;
 
 use super::bench::{act, changes, checked, detail, detection, fixture, undo, whole};

@@ -118,6 +118,14 @@ impl Target {
         }
     }
 
+    /// Host, port and database, whoever asks for them; or the file's whole path.
+    pub(super) fn place(&self) -> String {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.place(),
+            Kind::Sqlite { .. } => self.label(),
+        }
+    }
+
     /// How what goes over the wire is protected.
     pub fn transport(&self) -> Transport {
         match &self.kind {
