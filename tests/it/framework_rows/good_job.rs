@@ -11,7 +11,7 @@ use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use serde_json::json;
 
 use super::bench::{changes, checked, detection, fixture, undo};
-use super::ruby::{act, by_place, error, heard, listen, meanwhile, more, skipped};
+use super::ruby::{act, by_place, error, heard, listen, meanwhile, more, reasons, skipped};
 use crate::cli::User;
 use crate::harness::{TestDb, postgres};
 use crate::store_desk::{apply, bars, batch, budget, engine, exhaust, filter, histogram};
@@ -60,7 +60,7 @@ async fn it_is_found_in_any_schema_with_its_version_and_not_by_its_name_alone() 
     let found: BTreeMap<&str, &str> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
     assert_eq!(found, BTreeMap::from([("jobs", "GoodJob"), ("older", "GoodJob 3")]));
     let bare = detection.rejected.iter().find(|r| r.schema.as_deref() == Some("bare")).expect("a reason");
-    assert_eq!(bare.reasons, ["there is no table good_job_executions beside it"]);
+    assert_eq!(reasons(bare), ["there is no table good_job_executions beside it"]);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use serde_json::json;
 
 use super::bench::{changes, checked, detail, detection, fixture, undo, whole};
-use super::ruby::{act, error, heard, listen, meanwhile, more, skipped};
+use super::ruby::{act, error, heard, listen, meanwhile, more, reasons, skipped};
 use crate::cli::User;
 use crate::harness::{TestDb, postgres};
 use crate::store_desk::{apply, bars, batch, budget, engine, exhaust, filter, histogram};
@@ -36,7 +36,7 @@ async fn it_is_found_in_any_schema_with_its_version_and_not_by_its_name_alone() 
     let found: BTreeMap<&str, &str> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
     assert_eq!(found, BTreeMap::from([("jobs", "Que"), ("older", "Que, before its schema 6")]));
     let oldest = detection.rejected.iter().find(|r| r.schema.as_deref() == Some("oldest")).expect("a reason");
-    assert!(oldest.reasons.contains(&"que_jobs has no column expired_at".to_owned()), "{oldest:?}");
+    assert!(reasons(oldest).contains(&"que_jobs has no column expired_at".to_owned()), "{oldest:?}");
     db.execute("drop schema jobs cascade").await;
     db.execute(
         "insert into older.que_jobs (job_class, args, expired_at, job_schema_version) values ('Old', '[7]', now(), 1)",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::Store;
+use dlq_tui::store::sql::Rejected;
 use dlq_tui::store::sql::engine::{Engine as Session, Statement};
 use serde_json::Value;
 use sqlx::postgres::PgListener;
@@ -14,6 +15,11 @@ use super::bench::Rows;
 use crate::cli::User;
 use crate::harness::TestDb;
 use crate::store_desk::budget;
+
+/// Why a table was not taken for a layout.
+pub fn reasons(rejected: &Rejected) -> Vec<String> {
+    rejected.reasons.iter().map(ToString::to_string).collect()
+}
 
 /// Whole rows by their place in the order of a column.
 pub async fn by_place(db: &TestDb, table: &str, order: &str) -> Rows {

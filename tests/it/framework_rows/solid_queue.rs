@@ -10,7 +10,7 @@ use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use serde_json::{Map, Value, json};
 
 use super::bench::{Rows, changes, checked, detail, detection, fixture, literal, rows, undo, whole};
-use super::ruby::{act, error, meanwhile, more, skipped};
+use super::ruby::{act, error, meanwhile, more, reasons, skipped};
 use crate::cli::User;
 use crate::harness::{Engine, TestDb, every_engine, mariadb, postgres};
 use crate::store_desk::{apply, bars, batch, budget, engine, exhaust, filter, histogram};
@@ -71,7 +71,7 @@ async fn it_is_found_by_its_tables_together_and_not_by_one_name_alone() {
         let detection = detection(&db).await;
         assert!(!detection.found.iter().any(|f| f.adapter == "solid_queue"), "{:?}", db.engine);
         let rejected = detection.rejected.iter().find(|r| r.adapter == "solid_queue").expect("a reason");
-        assert_eq!(rejected.reasons, ["there is no table solid_queue_blocked_executions beside it"]);
+        assert_eq!(reasons(rejected), ["there is no table solid_queue_blocked_executions beside it"]);
     }
     let Some(server) = postgres() else { return };
     let db = server.database("sq_schema").await;
