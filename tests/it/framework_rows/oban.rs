@@ -61,7 +61,8 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     assert_eq!(found, BTreeMap::from([("shop", "Oban"), ("snake", "Oban for Python")]), "{detection:?}");
     let reasons = |schema: &str| {
         let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "oban" && r.schema.as_deref() == Some(schema);
-        detection.rejected.iter().find(of).map(|r| r.reasons.join("; ")).unwrap_or_default()
+        let told = detection.rejected.iter().find(of).into_iter().flat_map(|r| &r.reasons);
+        told.map(ToString::to_string).collect::<Vec<_>>().join("; ")
     };
     assert!(reasons("older").contains("oban_jobs has no column discarded_at"), "{}", reasons("older"));
     assert!(reasons("text").contains("oban_jobs.errors is text"), "{}", reasons("text"));
