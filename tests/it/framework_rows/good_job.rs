@@ -146,6 +146,7 @@ async fn a_replay_leaves_what_its_own_retry_leaves_and_wakes_a_worker() {
         "scheduled_at=<now>",
         "updated_at=<now>",
     ];
+    changed.sort();
     let wanted: Vec<String> = [place(DISCARDED), place(RETRIED)]
         .into_iter()
         .flat_map(|place| cells.map(|cell| format!("{place}.{cell}")))
@@ -244,7 +245,7 @@ async fn a_discard_takes_the_runs_along_and_an_undo_brings_them_back() {
     assert_eq!(undo(&user, &receipt)["done"], 4);
     assert_eq!(whole(&db).await, before);
 
-    let purged = act(&user, "discard", &[CHARGE], &["--no-archive"]);
+    let purged = act(&user, "discard", &[CHARGE], &["--no-archive", "--reason", "asked to"]);
     assert_eq!(purged["done"], 1, "{purged}");
     assert_eq!(db.count(&format!("good_job_executions where active_job_id = '{CHARGE}'")).await, 0);
 }
@@ -288,8 +289,11 @@ async fn rows_of_version_3_that_are_one_for_each_try_are_told_apart_and_refused(
     let dead = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 20).await;
     assert_eq!(dead.len(), 10, "the try that was followed by another is not dead");
     let user = User::of(&db);
+    let older = JobId::new(own(92));
+    let unfit = store.unfit(Action::Replay, std::slice::from_ref(&older), &budget()).await.expect("unfit");
+    assert!(unfit.iter().any(|(id, why)| *id == older && why.contains("older GoodJob")), "{unfit:?}");
     let receipt = act(&user, "replay", &[RETRIED, &own(92)], &[]);
-    assert_eq!((&receipt["done"], skipped(&receipt, "older GoodJob")), (&json!(1), 1), "{receipt}");
+    assert_eq!((&receipt["planned"], &receipt["done"]), (&json!(1), &json!(1)), "{receipt}");
     assert_eq!(undo(&user, &receipt)["done"], 1);
     assert_eq!(error(&store, CHARGE).await[2], None::<String>);
 }

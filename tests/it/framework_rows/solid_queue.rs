@@ -98,7 +98,7 @@ async fn errors_arguments_and_attempts_are_read_out_of_text_whatever_that_holds(
             assert_eq!(detail.row.job_class.map(|class| class.exact().to_owned()), expect("job_class"), "{name} {id}");
         }
         let odd = detail(&store, 22).await.arguments.expect("arguments");
-        let odd = odd.exact().replace(", ", ",");
+        let odd = odd.exact().replace(' ', "");
         let wanted = r#"[{"executions":99,"exception_executions":{}},"a\u0000b",1e400,{"b":1,"a":2}]"#;
         assert_eq!(odd, wanted, "{name}");
         assert_eq!(more(&store, "6", "concurrency key").await.as_deref(), Some("LimitedJob/7"), "{name}");
