@@ -248,7 +248,7 @@ impl SqlStore {
         sql.push(&format!(" FROM {} WHERE ", layout.from));
         push(&mut sql, "{ids} AND ", &fill);
         self.guard(&mut sql, work, &fill);
-        sql.push(speech.lock_clause());
+        sql.push(&speech.lock_clause("t"));
         sql.done()
     }
 

@@ -198,7 +198,7 @@ impl SqlStore {
         if lock {
             sql.push(" AND ");
             free(&mut sql);
-            sql.push(speech.lock_clause());
+            sql.push(&speech.lock_clause("j"));
         }
         sql.done()
     }

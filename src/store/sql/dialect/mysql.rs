@@ -219,8 +219,8 @@ impl Speech for Mysql {
         sql.push(&format!("(SELECT {shown} FROM JSON_TABLE({place}, '$[*]' COLUMNS ({read})) AS j) AS b"));
     }
 
-    fn lock_clause(&self) -> &'static str {
-        " FOR UPDATE SKIP LOCKED"
+    fn lock_clause(&self, _table: &str) -> String {
+        " FOR UPDATE SKIP LOCKED".to_owned()
     }
 
     fn now(&self) -> &'static str {

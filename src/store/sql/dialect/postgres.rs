@@ -216,8 +216,8 @@ impl Speech for Postgres {
         sql.push(&format!("unnest({}) AS b({})", lists.join(", "), names.join(", ")));
     }
 
-    fn lock_clause(&self) -> &'static str {
-        " FOR UPDATE OF t SKIP LOCKED"
+    fn lock_clause(&self, table: &str) -> String {
+        format!(" FOR UPDATE OF {table} SKIP LOCKED")
     }
 
     fn now(&self) -> &'static str {

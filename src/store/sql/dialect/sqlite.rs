@@ -186,9 +186,9 @@ impl Speech for Sqlite {
         sql.push(&format!("(SELECT {shown} FROM json_each({place})) AS b"));
     }
 
-    fn lock_clause(&self) -> &'static str {
+    fn lock_clause(&self, _table: &str) -> String {
         // The whole database is locked since BEGIN IMMEDIATE.
-        ""
+        String::new()
     }
 
     fn now(&self) -> &'static str {
