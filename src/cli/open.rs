@@ -267,6 +267,13 @@ impl Opened {
     pub async fn replayed(&self, detail: &JobDetail) -> Option<u64> {
         let ledger = self.homes.ledger().await.ok()?;
         let known = [known(detail)];
+    /// What jobs are counted by: what was asked for, or the error class, or what there is where no error classes are kept.
+    pub fn facet(&self, asked: Option<Facet>) -> Facet {
+        let offered = &self.desk.store.info().facets;
+        let usual = if offered.contains(&Facet::Error) { Some(&Facet::Error) } else { offered.first() };
+        asked.or(usual.copied()).unwrap_or(Facet::Error)
+    }
+
         let counts = ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &known).await.ok()?;
         Some(counts.get(&detail.row.id).copied().unwrap_or(0))
     }
