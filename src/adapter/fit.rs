@@ -155,8 +155,11 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
     for (column, word) in wanted {
         let is_of = |found: &Column| match Family::from_word(word) {
             Some(family) => family.accepts(Family::of(&found.data_type)),
-            // A type as this database spells it.
-            None => found.data_type.eq_ignore_ascii_case(word),
+            // A type as this database spells it; one of a schema's own is the same in every schema.
+            None => {
+                let of_schema = found.data_type.rsplit_once('.').map_or(found.data_type.as_str(), |(_, own)| own);
+                [found.data_type.as_str(), of_schema].iter().any(|spelt| spelt.eq_ignore_ascii_case(word))
+            }
         };
         match table.column(column) {
             None if word == ABSENT => {}
@@ -223,3 +226,7 @@ mod tests {
         assert!(table.has_index(&index(&["state", "failed_at"])) && !table.has_index(&index(&["failed_at"])));
     }
 }
+        let table = Table { columns: vec![column("status", "tasks.job_status")], ..Table::default() };
+        let wanted = |word: &str| BTreeMap::from([("status".to_owned(), word.to_owned())]);
+        assert!(super::misfits("jobs", &table, &wanted("job_status")).is_empty());
+        assert!(!super::misfits("jobs", &table, &wanted("status")).is_empty());

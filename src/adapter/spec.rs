@@ -134,6 +134,9 @@ impl Kind {
 pub struct Order {
     /// The column that stands for the time of death: an indexed time, or an ascending key.
     pub time: Field,
+    /// What an index must begin with to serve it; without this, the column of `time` itself or one other before it.
+    #[serde(default)]
+    pub needs: Option<Vec<String>>,
     /// What stands in for it where no index serves it, and where not only dead jobs are listed: those that are not dead
     /// may have no such time.
     #[serde(default)]
