@@ -86,6 +86,7 @@ impl Fake {
             remembers: false,
             notation: Arc::default(),
             read_only: None,
+            warnings: Vec::new(),
         };
         let row = Row { state: State::Dead, locked: 0, refuses: None };
         let data = Data { rows: (0..n).map(|id| (id, row.clone())).collect(), ..Data::default() };
