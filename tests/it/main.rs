@@ -8,6 +8,7 @@ mod dependencies;
 mod engine;
 mod fixtures;
 mod flights;
+mod framework_rows;
 mod harness;
 mod install;
 mod judged;
