@@ -85,6 +85,26 @@ impl Baseline {
         if self.0 == Layout::DlqEvents { "split_part(error_reason, ': ', 1)" } else { "error_class" }
     }
 
+    /// What a plan keeps of every dead job.
+    pub fn cohort_columns(self) -> String {
+        let columns = match self.0 {
+            Layout::DeadLetterJobs => "id, error_class, job_class, failed_at, status, job_id",
+            Layout::DlqEvents => "id, error_reason, event_type, created_at, status, md5(payload::text)",
+            Layout::JobsDlq => "id, error_class, payload->>'type', failed_at, md5(payload::text)",
+        };
+        format!(
+            "select {columns} from {} where {} order by {}",
+            self.0.table(),
+            self.0.is_dead(),
+            self.order_by("desc")
+        )
+    }
+
+    /// How many jobs are dead.
+    pub fn dead_count(self) -> String {
+        format!("select count(*) from {} where {}", self.0.table(), self.0.is_dead())
+    }
+
     /// Counts by error class, as most consoles get them at each refresh.
     pub fn histogram(self) -> String {
         format!(

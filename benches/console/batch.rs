@@ -12,7 +12,10 @@ use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::Scope;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 
+use crate::baseline::Baseline;
+use crate::fixtures::Layout;
 use crate::ground::{Copy, Ground, open_store};
+use crate::psql::Psql;
 use crate::replay::{desk, median, planned, quantiles};
 use crate::sample::{Sample, times};
 use crate::stopwatch::Stopwatch;
@@ -26,6 +29,23 @@ const SIZES: [usize; 6] = [100, 200, 500, 1_000, 2_000, 5_000];
 struct Outcome {
     rates: Vec<f64>,
     batches: Sample,
+}
+
+/// Whether the table has enough dead jobs for [`measure`]; a sentence where it has not.
+pub fn fits(url: &str, layout: Layout, jobs: u64, rounds: usize) -> Result<(), String> {
+    // Each size and the one that adapts, every round, and the run that is not counted.
+    enough(url, layout, jobs * (1 + rounds as u64 * (SIZES.len() as u64 + 1)))
+}
+
+/// Whether the table has `needed` dead jobs; a sentence where it has not.
+pub fn enough(url: &str, layout: Layout, needed: u64) -> Result<(), String> {
+    let dead: u64 = Psql::new(url).print(&[&Baseline(layout).dead_count()]).parse().unwrap_or(0);
+    match dead >= needed {
+        true => Ok(()),
+        false => {
+            Err(format!("left out: it replays {needed} jobs, and the table has {dead} dead ones; use more --rows"))
+        }
+    }
 }
 
 /// Replays `jobs` jobs with each size, `rounds` times in turns, so that a noisy minute and a growing table hit all.

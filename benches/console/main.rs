@@ -6,6 +6,7 @@
 mod baseline;
 mod batch;
 mod counts;
+mod freeze;
 mod ground;
 mod machine;
 mod pages;
@@ -54,7 +55,7 @@ struct Args {
     /// 20,000 rows and one run of the slow things: shows that the bench works, not how fast anything is.
     #[arg(long)]
     small: bool,
-    /// Leaves parts out: frames, pages, counts, replay, batch, workers, footprint.
+    /// Leaves parts out: frames, pages, counts, freeze, replay, batch, workers, footprint.
     #[arg(long, value_delimiter = ',')]
     skip: Vec<String>,
     /// Prints the statements behind each figure, the dearest first.
@@ -117,18 +118,25 @@ async fn measure(args: &Args) -> String {
     if wanted("pages") {
         tell(pages::measure(&ground, &many.url, rows, &budget).await);
     }
+    if wanted("freeze") {
+        tell(freeze::measure(&many.url, args.layout, if args.small { 1 } else { 3 }));
+    }
     if wanted("replay") {
         let (jobs, runs) = if args.small { (5_000, 1) } else { (100_000, 3) };
         tell(replay::measure(&ground, &many.url, jobs, runs, &budget).await);
     }
     if wanted("batch") {
         let (jobs, rounds) = if args.small { (2_000, 1) } else { (10_000, 5) };
-        tell(batch::measure(&ground, &many.url, jobs, rounds, &budget).await);
+        match batch::fits(&many.url, args.layout, jobs, rounds) {
+            Ok(()) => tell(batch::measure(&ground, &many.url, jobs, rounds, &budget).await),
+            Err(reason) => println!("\nbatch: {reason}"),
+        }
     }
     if wanted("workers") {
         let jobs = if args.small { 5_000 } else { 50_000 };
-        match args.layout {
-            Layout::DlqEvents => println!("\nworkers: this layout has no live table of its own"),
+        match (args.layout, batch::enough(&many.url, args.layout, jobs)) {
+            (Layout::DlqEvents, _) => println!("\nworkers: this layout has no live table of its own"),
+            (_, Err(reason)) => println!("\nworkers: {reason}"),
             _ => tell(workers::measure(&ground, &many.url, jobs, &budget).await),
         }
     }
@@ -148,7 +156,7 @@ fn markdown(machine: &[String], tables: &[Table]) -> String {
     format!(
         "# Benchmarks\n\nWritten by `scripts/bench --markdown docs/benchmarks.md`; no figure here comes from anywhere else. \
          It seeds a PostgreSQL of its own and measures the program beside what somebody who knows SQL would type into \
-         `psql`, in one run: how long it takes from the start to bars and rows, pages at any depth, counts, replays with the \
+         `psql`, in one run: how long it takes from the start to bars and rows, pages at any depth, counts, freezing, replays with the \
          ledger, batches of all sizes, workers beside a replay, and what an open console costs. `--small` shows in a minute that it works, `--skip` leaves parts out.\n\n\
          Medians, with the shortest and the longest in brackets; a ratio below 1 in a time means that dlq-tui is quicker. \
          Ratios, buffers, round trips and bytes travel between machines; milliseconds do not, and on a machine that others \

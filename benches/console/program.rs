@@ -13,7 +13,8 @@ use crate::pty::{Pty, Screen};
 use crate::sample::{Sample, ratio};
 use crate::table::{Line, Table};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_dlq-tui");
+/// The program as it is shipped.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_dlq-tui");
 const RUNS: usize = 9;
 /// How long the console is watched when nobody touches it.
 const IDLE: Duration = Duration::from_secs(10);
@@ -122,14 +123,19 @@ pub fn footprint(ground: &Ground, url: &str, rows: u32) -> Table {
 
 /// Resident memory, now and at its height.
 fn status(pid: u32) -> String {
+    format!("{:.0} MB resident, {:.0} MB at the most", megabytes(pid, "VmRSS"), peak_memory(pid))
+}
+
+/// Resident memory at its height, in MB.
+pub fn peak_memory(pid: u32) -> f64 {
+    megabytes(pid, "VmHWM")
+}
+
+fn megabytes(pid: u32, key: &str) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let megabytes = |key: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
-        let kib: f64 =
-            line.trim_matches([':', '\t', ' ']).split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0.0);
-        kib / 1024.0
-    };
-    format!("{:.0} MB resident, {:.0} MB at the most", megabytes("VmRSS"), megabytes("VmHWM"))
+    let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+    let kib: f64 = line.trim_matches([':', '\t', ' ']).split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0.0);
+    kib / 1024.0
 }
 
 /// Time on the processor so far, in hundredths of a second.

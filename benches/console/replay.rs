@@ -158,7 +158,7 @@ pub fn desk(store: Arc<dyn Store>) -> Desk {
         host: "localhost".to_owned(),
         ssh_client: None,
     };
-    Desk { store, source: "bench".to_owned(), production: false, operator }
+    Desk { store, source: "bench".to_owned(), production: false, operator, redactor: Arc::default() }
 }
 
 /// The progress of a run that has not begun.

@@ -1,6 +1,7 @@
 //! Whether a table fits an adapter: by its columns and, loosely, their types.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::Spec;
 
@@ -56,6 +57,23 @@ impl Table {
     /// Whether an index begins with these columns, in this order.
     pub fn has_index(&self, columns: &[String]) -> bool {
         self.indexes.values().any(|index| index.starts_with(columns))
+    }
+}
+
+/// Something that a table lacks of what an adapter says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The table.
+    pub table: String,
+    /// The column; `None` where the table itself is missing.
+    pub column: Option<String>,
+    /// What is wrong, as a sentence.
+    pub sentence: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
     }
 }
 
@@ -138,20 +156,22 @@ impl Family {
 /// Why the tables of a schema do not fit an adapter; empty when they do.
 ///
 /// `lookup` returns a table of the schema by name. A schema without the table itself gives a single reason.
-pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<String> {
+pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<Misfit> {
+    let absent = |table: &str, sentence: String| Misfit { table: table.to_owned(), column: None, sentence };
     let Some(table) = lookup(&spec.table) else {
-        return vec![format!("there is no table {}", spec.table)];
+        return vec![absent(&spec.table, format!("there is no table {}", spec.table))];
     };
     let mut reasons = misfits(&spec.table, table, &spec.detect.columns);
-    reasons.extend(hidden(&spec.table, table).filter(|_| reasons.is_empty()));
+    let hidden = hidden(&spec.table, table).filter(|_| reasons.is_empty());
+    reasons.extend(hidden.map(|sentence| absent(&spec.table, sentence)));
     for (name, columns) in &spec.detect.tables {
         match lookup(name) {
-            None => reasons.push(format!("there is no table {name} beside it")),
+            None => reasons.push(absent(name, format!("there is no table {name} beside it"))),
             Some(other) => reasons.extend(misfits(name, other, columns)),
         }
     }
     let functions = spec.detect.functions.iter().filter(|name| lookup(&function(name)).is_none());
-    reasons.extend(functions.map(|name| format!("there is no function {name} beside it")));
+    reasons.extend(functions.map(|name| absent(name, format!("there is no function {name} beside it"))));
     reasons
 }
 
@@ -186,24 +206,36 @@ pub fn function(name: &str) -> String {
 /// The word for a column that must not be there.
 const ABSENT: &str = "absent";
 
+/// A type without the first number in brackets: `timestamp(6) without time zone`.
+fn without_digits(data_type: &str) -> String {
+    let bare = data_type.split_once('(').and_then(|(before, rest)| {
+        let (digits, after) = rest.split_once(')')?;
+        digits.bytes().all(|b| b.is_ascii_digit()).then(|| format!("{before}{after}"))
+    });
+    bare.filter(|_| data_type.starts_with("timestamp")).unwrap_or_else(|| data_type.to_owned())
+}
+
 /// What a table lacks of these columns.
-fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
+fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<Misfit> {
+    let of = |column: &str, sentence| Misfit { table: name.to_owned(), column: Some(column.to_owned()), sentence };
     let mut reasons = Vec::new();
     for (column, word) in wanted {
         let is_of = |found: &Column| match Family::from_word(word) {
             Some(family) => family.accepts(Family::of(&found.data_type)),
-            // A type as this database spells it; one of a schema's own is the same in every schema.
+            // A type as this database spells it, or one of a schema's own, which is the same in every schema; how many
+            // digits of a second it keeps is not asked for.
             None => {
                 let of_schema = found.data_type.rsplit_once('.').map_or(found.data_type.as_str(), |(_, own)| own);
-                [found.data_type.as_str(), of_schema].iter().any(|spelt| spelt.eq_ignore_ascii_case(word))
+                let spelt = [&*found.data_type, of_schema, &without_digits(&found.data_type)];
+                spelt.iter().any(|t| t.eq_ignore_ascii_case(word))
             }
         };
         match table.column(column) {
             None if word == ABSENT => {}
-            None => reasons.push(format!("{name} has no column {column}")),
-            Some(_) if word == ABSENT => reasons.push(format!("{name} has a column {column}")),
+            None => reasons.push(of(column, format!("{name} has no column {column}"))),
+            Some(_) if word == ABSENT => reasons.push(of(column, format!("{name} has a column {column}"))),
             Some(found) if !is_of(found) => {
-                reasons.push(format!("{name}.{column} is {}, not {word}", found.data_type));
+                reasons.push(of(column, format!("{name}.{column} is {}, not {word}", found.data_type)));
             }
             Some(_) => {}
         }
@@ -213,7 +245,7 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
 
 /// What a live table lacks to be a destination: columns that are not there or of another type.
 pub fn destination_misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
-    misfits(name, table, wanted)
+    misfits(name, table, wanted).into_iter().map(|misfit| misfit.sentence).collect()
 }
 
 #[cfg(test)]
@@ -264,8 +296,8 @@ mod tests {
         let misfits =
             |word: &str, column: &str| misfits("jobs", &table, &BTreeMap::from([(column.to_owned(), word.to_owned())]));
         assert!(misfits("jsonb[]", "errors").is_empty() && misfits("absent", "kwargs").is_empty());
-        assert_eq!(misfits("jsonb", "errors"), ["jobs.errors is jsonb[], not jsonb"]);
-        assert_eq!(misfits("absent", "errors"), ["jobs has a column errors"]);
+        assert_eq!(said(misfits("jsonb", "errors")), ["jobs.errors is jsonb[], not jsonb"]);
+        assert_eq!(said(misfits("absent", "errors")), ["jobs has a column errors"]);
         let table = Table { columns: vec![column("status", "tasks.job_status")], ..Table::default() };
         let wanted = |word: &str| BTreeMap::from([("status".to_owned(), word.to_owned())]);
         assert!(super::misfits("jobs", &table, &wanted("job_status")).is_empty());
@@ -279,5 +311,9 @@ mod tests {
         let table = Table { indexes, ..Table::default() };
         assert!(table.serves("state") && table.serves("failed_at") && !table.serves("id"));
         assert!(table.has_index(&index(&["state", "failed_at"])) && !table.has_index(&index(&["failed_at"])));
+    }
+
+    fn said(misfits: Vec<Misfit>) -> Vec<String> {
+        misfits.into_iter().map(|misfit| misfit.sentence).collect()
     }
 }

@@ -156,4 +156,22 @@ mod tests {
         let sentence = library.faults[0].to_string();
         assert!(sentence.ends_with("bad.toml, line 2: unknown key `titel`; did you mean `title`?"), "{sentence}");
     }
+
+    #[test]
+    fn what_a_table_lacks_is_asked_for_on_a_line_of_the_file() {
+        use crate::adapter::{Misfit, Table, fit};
+        let text = "name = \"own\"\ntitle = \"t\"\ntable = \"dead\"\nkey = { column = \"id\", kind = \"int\" }\n\
+                    [order]\ntime = { column = \"id\", kind = \"int\" }\n[fields]\nat = { column = \"at\", kind = \"utc\" }\n\
+                    [states]\ndead = [\"dead\"]\n[detect.columns]\nid = \"int\"\nat = \"time\"\n\
+                    [detect.tables.jobs]\nid = \"int\"\n[mysql.detect.columns]\nat = \"int\"\n";
+        let adapter = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
+        let empty = Table::default();
+        let lines = |dialect: &str, live: Option<&'static str>| -> Vec<Option<usize>> {
+            let spec = adapter.spec(dialect).unwrap_or_else(|| panic!("{dialect}"));
+            let misfits = fit(spec, |name| (name == "dead" || Some(name) == live).then_some(&empty));
+            misfits.iter().map(|misfit: &Misfit| adapter.line_of(dialect, misfit)).collect()
+        };
+        assert_eq!(lines("postgres", Some("jobs")), [Some(13), Some(12), Some(15)], "by name");
+        assert_eq!(lines("mysql", None), [Some(17), Some(12), Some(14)], "a database's own section wins");
+    }
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use error::AdapterError;
-pub use fit::{Column, Family, RowSecurity, Table, destination_misfits, fit, function, veiled};
+pub use fit::{Column, Family, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
 pub use guess::Sample;
 pub use library::{Library, built_in};
 pub use spec::{
@@ -64,6 +64,12 @@ impl Adapter {
     /// The databases that the file speaks for.
     pub fn dialects(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.specs.keys().copied()
+    }
+
+    /// The line (from 1) of the file that asks a database for what a table lacks; `None` where no line does by itself.
+    pub fn line_of(&self, dialect: &str, misfit: &Misfit) -> Option<usize> {
+        let main = self.variants(dialect).iter().any(|spec| spec.table == misfit.table);
+        parse::asked_for(&self.text, dialect, main, misfit).map(|offset| self.line(offset))
     }
 
     /// The line (from 1) that a place in the text lies on.

@@ -224,7 +224,13 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
     for rejected in surveyed.detection.rejected.iter().filter(|r| wanted(&r.adapter)) {
         let there = rejected.schema.as_deref().map(|s| format!(" in {}", Clean::line(s))).unwrap_or_default();
         if rejected.schema.is_some() || name.is_some() {
-            writeln!(out, "{}{there} does not fit: {}", rejected.adapter, Clean::line(&rejected.reasons.join("; ")))?;
+            writeln!(out, "{}{there} does not fit", rejected.adapter)?;
+            let adapter = named(library, &rejected.adapter)?;
+            for misfit in &rejected.reasons {
+                let line = adapter.line_of(surveyed.engine.dialect().word(), misfit);
+                let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+                writeln!(out, "  {place}{}", Clean::line(&misfit.sentence))?;
+            }
             wrong += usize::from(name.is_some());
         }
     }

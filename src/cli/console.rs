@@ -68,6 +68,7 @@ fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings 
         statement: session.statement_timeout(origin),
         keys: session.keys.clone(),
         thresholds: session.config.thresholds,
+        redactor: Arc::new(session.redactor()),
     }
 }
 

@@ -67,6 +67,7 @@ pub struct Surveyed {
     pub homes: Homes,
     /// Nothing was opened yet: what the survey heard is fresh.
     is_fresh: AtomicBool,
+    redactor: Arc<Redactor>,
 }
 
 /// Connects, and looks which layouts are there.
@@ -107,7 +108,9 @@ pub async fn survey_by(
     let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
     let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
-    Ok(Surveyed { origin, engine, library, detection, homes, is_fresh })
+    // What is shown on this screen is one thing, and what is put on record another.
+    let redactor = Arc::new(session.redactor().revealing(false));
+    Ok(Surveyed { origin, engine, library, detection, homes, is_fresh, redactor })
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
@@ -142,7 +145,7 @@ impl Surveyed {
             }
             ([], _) => {
                 let near = self.detection.rejected.iter().filter(|r| r.schema.is_some());
-                let near: String = near.map(|r| format!("\n  not {}: {}", r.adapter, r.reasons.join("; "))).collect();
+                let near: String = near.map(|r| format!("\n  not {}: {}", r.adapter, r.why())).collect();
                 format!(
                     "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui init` creates one, and \
                      an adapter file describes your own (see docs/adapters.md){near}"
@@ -180,6 +183,7 @@ impl Surveyed {
             store: Arc::new(Judged::new(store, self.origin.name.clone(), self.homes.clone())),
             source: self.origin.name.clone(),
             production: self.origin.production(),
+            redactor: Arc::clone(&self.redactor),
         })
     }
 }

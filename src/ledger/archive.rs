@@ -7,8 +7,8 @@ use super::home::{Cells, Home, int, rows, text, texts};
 use super::model::RunId;
 use super::open::Ledger;
 use crate::domain::job::JobId;
-use crate::store::Archive;
 use crate::store::sql::engine::Statement;
+use crate::store::{Archive, StoreError};
 
 /// Bytes of rows that go into one statement.
 const AT_ONCE: usize = 1 << 20;
@@ -34,8 +34,8 @@ impl LedgerArchive {
 }
 
 impl Archive for LedgerArchive {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>> {
-        Box::pin(async move { self.ledger.keep_archive(&self.run, &rows).await.map_err(|e| e.to_string()) })
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
+        Box::pin(async move { self.ledger.keep_archive(&self.run, &rows).await.map_err(StoreError::from) })
     }
 
     fn wants_rows(&self) -> bool {
@@ -53,7 +53,7 @@ impl Ledger {
         let seq = tx.first("SELECT seq FROM {runs} WHERE id = ?1", [text(&run.0)]).await?;
         let seq = seq.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?.int()?;
         for statement in statements(&self.home, seq, kept)? {
-            tx.run(&statement).await?;
+            tx.run(statement).await?;
         }
         tx.commit().await
     }

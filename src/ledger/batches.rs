@@ -89,7 +89,7 @@ impl Ledger {
     ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
-        tx.execute("{settle}", [int(seq), int(batch.0), told(outcomes)?]).await?;
+        settle(&mut tx, seq, batch, outcomes).await?;
         tx.execute(
             "UPDATE {batches} SET ended_at = ?3 WHERE run = ?1 AND no = ?2",
             [int(seq), int(batch.0), int(now.0)],
@@ -147,6 +147,9 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn frozen_standings(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<(Standing, Vec<JobId>)>> {
+        if let Some(standing) = self.only_standing(run, ids.len()).await? {
+            return Ok(vec![(standing, ids.to_vec())]);
+        }
         let rows = self.home.fetch(
             "SELECT job_id, state, native FROM {run_jobs} {by_job} WHERE batch IS NOT NULL \
              AND outcome IS NULL AND job_id {among ?2} AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
@@ -167,6 +170,51 @@ impl Ledger {
             }
         }
         Ok(alike)
+    }
+
+    /// How all jobs of a run stood whose result is not known, if they are `n` and stood alike: nearly always they do, and
+    /// then none has to be looked up by its id.
+    async fn only_standing(&self, run: &RunId, n: usize) -> Result<Option<Standing>> {
+        let rows = self.home.fetch(
+            "SELECT state, native, count(*) FROM {run_jobs} {by_in_doubt} WHERE run = (SELECT seq FROM {runs} \
+             WHERE id = ?1) AND batch IS NOT NULL AND outcome IS NULL GROUP BY state, native LIMIT 2",
+            [text(&run.0)],
+        );
+        let mut rows = rows.await?.into_iter().map(Cells::of);
+        let (Some(mut row), None) = (rows.next(), rows.next()) else { return Ok(None) };
+        let (word, native) = (row.text()?, row.maybe_text()?);
+        Ok((row.count()? == n as u64).then(|| Standing { state: State::from_word(&word), native }))
+    }
+}
+
+/// Writes down what became of jobs of a batch, each of which is in `outcomes` at most once.
+async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, outcomes: &[Settled]) -> Result<()> {
+    let is_plain = |settled: &&Settled| settled.outcome.1 == JobResult::Done && settled.note.is_none();
+    let (plain, others): (Vec<&Settled>, Vec<&Settled>) = outcomes.iter().partition(is_plain);
+    if !others.is_empty() {
+        tx.execute("{settle}", [int(run), int(batch.0), told(&others)?]).await?;
+    }
+    if plain.is_empty() {
+        return Ok(());
+    }
+    // What is open now is all done, nearly always: then none has to be looked up by its id. Or it was recorded along with
+    // the effect.
+    let open = tx.number(
+        "SELECT count(*) FROM {run_jobs} {by_in_doubt} \
+         WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
+        [int(run), int(batch.0)],
+    );
+    match usize::try_from(open.await?) {
+        Ok(0) => Ok(()),
+        Ok(open) if open == plain.len() => {
+            let done = tx.execute(
+                "UPDATE {run_jobs} {by_in_doubt} SET outcome = 'done' \
+                 WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
+                [int(run), int(batch.0)],
+            );
+            done.await.map(drop)
+        }
+        _ => tx.execute("{settle}", [int(run), int(batch.0), told(&plain)?]).await.map(drop),
     }
 }
 
@@ -201,7 +249,7 @@ async fn new_batch(tx: &mut Tx<'_>, run: i64, now: Timestamp) -> Result<BatchNo>
 }
 
 /// Outcomes as one value: rows of id, outcome and reason.
-fn told(outcomes: &[Settled]) -> Result<Bind> {
+fn told(outcomes: &[&Settled]) -> Result<Bind> {
     let told: Vec<(&str, &str, Option<String>)> = outcomes
         .iter()
         .map(|Settled { outcome: (id, result), note }| match result {

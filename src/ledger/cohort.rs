@@ -2,18 +2,22 @@
 
 use std::time::Duration;
 
+use super::census::Census;
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, maybe, rows, text};
+use super::home::{Cells, Tx, int, maybe, text, texts};
 use super::id;
 use super::model::{RunId, RunIntent, RunState};
 use super::open::Ledger;
-use super::runs::{at_work, in_state};
+use super::runs::{at_work, in_state, kept};
+use super::text::Column;
+use crate::domain::job::JobId;
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 use crate::store::sql::engine::Bind;
 
-/// Jobs that go into one statement while freezing.
-const FREEZE_CHUNK: usize = 10_000;
+/// Jobs that came more than once whose repetitions are removed at a time.
+const TWICE_CHUNK: usize = 10_000;
 /// Rows of a dismissed plan that are removed in one transaction.
 const FORGET_CHUNK: i64 = 20_000;
 /// Age from which a run in state `freezing` that nobody holds is known to be left behind, and not just made.
@@ -30,7 +34,7 @@ impl Ledger {
     /// When the record cannot be kept: then nothing may be acted on.
     pub async fn create_run(&self, intent: &RunIntent) -> Result<RunId> {
         let operator = &intent.operator;
-        let options = serde_json::to_string(&intent.options).map_err(|e| LedgerError::Refused(e.to_string()))?;
+        let options = kept(intent)?;
         for nth in 0..ID_TRIES {
             let id = id::candidate(intent.frozen_at, nth);
             let binds = [
@@ -69,17 +73,8 @@ impl Ledger {
     pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<()> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Freezing], "added to").await?;
-        let mut last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
-        for chunk in jobs.chunks(FREEZE_CHUNK) {
-            tx.execute(
-                "INSERT INTO {run_jobs} (run, ord, job_id, error_class, job_class, died_at, state, native, lineage, \
-                 successor, replays) SELECT ?1, ?3 + told.nth, told.c0, told.c1, told.c2, CAST(told.c3 AS {bigint}), \
-                 told.c4, told.c5, told.c6, told.c7, CAST(told.c8 AS {bigint}) FROM {told ?2}",
-                [int(seq), frozen_rows(chunk)?, int(last)],
-            )
-            .await?;
-            last += chunk.len() as i64;
-        }
+        let last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
+        tx.insert("{run_jobs}", &COLUMNS, jobs, |nth, job| frozen_row(seq, last + 1 + nth as i64, job)).await?;
         tx.commit().await
     }
 
@@ -88,15 +83,38 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::freeze_jobs`].
     pub async fn seal(&self, run: &RunId) -> Result<u64> {
+        self.seal_but(run, None).await
+    }
+
+    /// As [`Ledger::seal`], of a cohort all of which was counted: the record is not searched for what cannot be there.
+    ///
+    /// # Errors
+    /// As [`Ledger::freeze_jobs`].
+    pub async fn seal_counted(&self, run: &RunId, census: &Census) -> Result<u64> {
+        self.seal_but(run, census.doubtful()).await
+    }
+
+    /// Only jobs of `doubtful`, where it is given, can be in the cohort more than once.
+    async fn seal_but(&self, run: &RunId, doubtful: Option<&[JobId]>) -> Result<u64> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Freezing], "sealed").await?;
-        tx.execute(
-            "DELETE FROM {run_jobs} WHERE run = ?1 AND ord IN (SELECT ord FROM (SELECT ord, \
-             row_number() OVER (PARTITION BY job_id ORDER BY ord) AS nth FROM {run_jobs} WHERE run = ?1) AS counted \
-             WHERE nth > 1)",
-            [int(seq)],
-        )
-        .await?;
+        let twice = match doubtful {
+            None => twice(&mut tx, seq, "", Vec::new()).await?,
+            Some([]) => Vec::new(),
+            Some(ids) => {
+                let asked = texts(ids.iter().map(JobId::as_str));
+                twice(&mut tx, seq, "AND job_id {among ?2}", vec![asked]).await?
+            }
+        };
+        for ids in twice.chunks(TWICE_CHUNK) {
+            tx.execute(
+                "DELETE FROM {run_jobs} WHERE run = ?1 AND ord IN (SELECT ord FROM (SELECT ord, \
+                 row_number() OVER (PARTITION BY job_id ORDER BY ord) AS nth FROM {run_jobs} WHERE run = ?1 \
+                 AND job_id {among ?2}) AS counted WHERE nth > 1)",
+                [int(seq), texts(ids.iter().map(String::as_str))],
+            )
+            .await?;
+        }
         let planned = tx.number("SELECT count(*) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
         tx.execute(
             "UPDATE {runs} SET state = ?2, planned = ?3 WHERE seq = ?1",
@@ -154,24 +172,47 @@ impl Ledger {
     }
 }
 
-/// Jobs as one value, in the order of the columns that [`Ledger::freeze_jobs`] writes.
-fn frozen_rows(jobs: &[Frozen]) -> Result<Bind> {
-    let head = |text: &str| text.chars().take(CLASS_HEAD).collect::<String>();
-    let told: Vec<_> = jobs
-        .iter()
-        .map(|job| {
-            (
-                job.id.as_str(),
-                job.error_class.as_ref().map(|c| head(c.exact())),
-                job.job_class.as_ref().map(|c| head(c.exact())),
-                job.at.map(|at| at.0),
-                job.state.word(),
-                job.native.as_ref().map(|word| word.exact()),
-                job.lineage.as_deref(),
-                job.successor.as_deref(),
-                job.replays,
-            )
-        })
-        .collect();
-    rows(&told)
+/// The ids of jobs that are in a cohort more than once.
+async fn twice(tx: &mut Tx<'_>, run: i64, which: &str, binds: Vec<Bind>) -> Result<Vec<String>> {
+    let sql = format!("SELECT job_id FROM {{run_jobs}} WHERE run = ?1 {which} GROUP BY job_id HAVING count(*) > 1");
+    let rows = tx.fetch(&sql, [vec![int(run)], binds].concat()).await?;
+    rows.into_iter().map(|row| Cells::of(row).text()).collect()
+}
+
+/// What [`Ledger::freeze_jobs`] writes of a job.
+const COLUMNS: [Column; 11] = [
+    Column::Int("run"),
+    Column::Int("ord"),
+    Column::Text("job_id"),
+    Column::Text("error_class"),
+    Column::Text("job_class"),
+    Column::Int("died_at"),
+    Column::Text("state"),
+    Column::Text("native"),
+    Column::Text("lineage"),
+    Column::Text("successor"),
+    Column::Int("replays"),
+];
+
+fn frozen_row(run: i64, ord: i64, job: &Frozen) -> Vec<Bind> {
+    vec![
+        int(run),
+        int(ord),
+        text(job.id.as_str()),
+        maybe(job.error_class.as_ref().map(class_head)),
+        maybe(job.job_class.as_ref().map(class_head)),
+        Bind::Int(job.at.map(|at| at.0)),
+        text(job.state.word()),
+        maybe(job.native.as_ref().map(|word| word.exact())),
+        maybe(job.lineage.as_deref()),
+        maybe(job.successor.as_deref()),
+        int(i64::try_from(job.replays).unwrap_or(i64::MAX)),
+    ]
+}
+
+/// What the record keeps of a class.
+pub(super) fn class_head(class: &Untrusted) -> String {
+    let class = class.exact();
+    // Hardly any has so many characters that they must be counted.
+    if class.len() <= CLASS_HEAD { class.to_owned() } else { class.chars().take(CLASS_HEAD).collect() }
 }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::store::StoreError;
+
 /// The result of a call to the ledger.
 pub type Result<T> = std::result::Result<T, LedgerError>;
 
@@ -70,4 +72,15 @@ pub enum LedgerError {
         /// Seconds until its hold ends unless it is renewed.
         seconds: i64,
     },
+}
+
+/// What a store is told when the ledger cannot keep what has to be on record before it takes effect: what may pass is
+/// waited for.
+impl From<LedgerError> for StoreError {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Unusable { .. } => Self::Unrecorded(error.to_string()),
+            other => Self::Input(format!("the record could not be kept: {other}")),
+        }
+    }
 }

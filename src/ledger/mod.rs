@@ -5,6 +5,7 @@
 
 mod archive;
 mod batches;
+mod census;
 mod cohort;
 mod error;
 mod hold;
@@ -26,6 +27,7 @@ mod witness;
 
 pub use archive::LedgerArchive;
 pub use batches::Settled;
+pub use census::Census;
 pub use error::{LedgerError, Result};
 pub use hold::Hold;
 pub use homes::Homes;

@@ -7,6 +7,7 @@ use crate::domain::job::{JobId, State};
 use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::store::Identity;
 
 /// Identity of a run: short enough to type, unique in its ledger, in the order of creation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -96,6 +97,8 @@ pub struct RunIntent {
     pub operator: Operator,
     /// What was asked for beside verb and jobs.
     pub options: Options,
+    /// The database that its jobs were found in; `None` in the record of earlier versions.
+    pub database: Option<Identity>,
     /// When the cohort was frozen.
     pub frozen_at: Timestamp,
 }
@@ -174,6 +177,23 @@ pub struct Run {
 }
 
 impl Run {
+    /// Why the run is not for the database that its source leads to now; `None` where nothing speaks against it. What a
+    /// source records itself is of that database.
+    pub fn strays(&self, here: Option<&Identity>) -> Option<String> {
+        let planned = self.intent.database.as_ref().filter(|_| self.place == Place::Local)?;
+        let here = here.filter(|here| !planned.is(here))?;
+        let (id, source) = (&self.id, &self.intent.source);
+        let now = match planned.place == here.place {
+            true => format!("the database at {} is another one since", here.place),
+            false => format!("{source} leads to {} now, which is another database", here.place),
+        };
+        Some(format!(
+            "run {id} was planned on {}, and {now}: the ids of its jobs say nothing there; nothing was touched. Let the \
+             source lead to the first again, or plan anew",
+            planned.place
+        ))
+    }
+
     /// Whether the run is of this store. What a source records itself is of that source, whatever each of its operators
     /// calls it.
     pub fn is_of(&self, source: &str, store: &str) -> bool {

@@ -11,6 +11,7 @@ use super::tally;
 use crate::domain::action::Action;
 use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
+use crate::store::Identity;
 use crate::store::sql::engine::Bind;
 
 /// What is read of a run, in the order of [`Head::decode`].
@@ -164,9 +165,13 @@ impl Head {
             resolved: row.text()?,
             reason: row.maybe_text()?,
             operator: operator(row)?,
-            options: options(row.maybe_text()?)?,
-            frozen_at: Timestamp(row.int()?),
+            options: Options::default(),
+            database: None,
+            frozen_at: Timestamp(0),
         };
+        let kept = row.maybe_text()?;
+        let (database, frozen_at) = (database(kept.as_deref()), Timestamp(row.int()?));
+        let intent = RunIntent { options: options(kept)?, database, frozen_at, ..intent };
         let state = row.text()?;
         Ok(Self {
             seq,
@@ -197,6 +202,24 @@ pub(super) fn options(kept: Option<String>) -> Result<Options> {
         Some(text) => serde_json::from_str(&text).map_err(|e| LedgerError::Refused(e.to_string())),
         None => Ok(Options::default()),
     }
+}
+
+/// The text that is kept of what was asked for, with the database beside it: one object.
+pub(super) fn kept(intent: &RunIntent) -> Result<String> {
+    let refused = |e: serde_json::Error| LedgerError::Refused(e.to_string());
+    let mut kept = serde_json::to_value(&intent.options).map_err(refused)?;
+    if let (Some(database), Some(members)) = (&intent.database, kept.as_object_mut()) {
+        members.insert(DATABASE.to_owned(), serde_json::to_value(database).map_err(refused)?);
+    }
+    Ok(kept.to_string())
+}
+
+/// The member of what is kept that tells the database; no option is called that.
+const DATABASE: &str = "database";
+
+fn database(kept: Option<&str>) -> Option<Identity> {
+    let mut kept: serde_json::Value = serde_json::from_str(kept?).ok()?;
+    serde_json::from_value(kept.get_mut(DATABASE)?.take()).ok()
 }
 
 /// Who acted: the four columns of `runs`, in this order.

@@ -12,6 +12,8 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 
+mod settling;
+
 const T: Timestamp = Timestamp(1_795_144_329_000_000);
 
 fn intent(action: Action) -> RunIntent {
@@ -24,6 +26,7 @@ fn intent(action: Action) -> RunIntent {
         reason: Some("the gateway is back".into()),
         options: Pacing { rate: Some(200.0), ..Pacing::default() }.into(),
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
+        database: None,
         frozen_at: T,
     }
 }

@@ -7,7 +7,7 @@ use super::home::{Cells, Tx, int, text};
 use super::model::RunId;
 use super::open::Ledger;
 use crate::domain::job::JobId;
-use crate::store::Witness;
+use crate::store::{StoreError, Witness};
 
 /// The witness of one run, as a store takes it.
 #[derive(Clone, Debug)]
@@ -29,10 +29,10 @@ fn ids_json(ids: &[JobId]) -> String {
 }
 
 impl Witness for LedgerWitness {
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), String>> {
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
         let (transaction, ids) = (transaction.to_owned(), ids_json(ids));
         Box::pin(
-            async move { self.ledger.note_transaction(&self.run, &transaction, &ids).await.map_err(|e| e.to_string()) },
+            async move { self.ledger.note_transaction(&self.run, &transaction, &ids).await.map_err(StoreError::from) },
         )
     }
 }

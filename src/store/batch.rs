@@ -86,8 +86,8 @@ pub trait Archive: Send + Sync {
     /// Keeps each row as one JSON text; returns only when they are durable.
     ///
     /// # Errors
-    /// When they could not be kept: then nothing is deleted.
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>>;
+    /// When they could not be kept: then nothing is deleted. [`StoreError::Unrecorded`] where that may pass.
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<()>>;
 
     /// Whether it wants what stands in the rows; else it is told of their keys only, with an empty text each.
     fn wants_rows(&self) -> bool {
@@ -109,8 +109,8 @@ pub trait Witness: Send + Sync {
     /// Notes it before the transaction commits; returns only when the note is durable.
     ///
     /// # Errors
-    /// When it could not be noted: then nothing is committed.
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), String>>;
+    /// When it could not be noted: then nothing is committed. [`StoreError::Unrecorded`] where that may pass.
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<()>>;
 }
 
 /// Keeps the record of a batch in the source itself, where its statements run in the batch's own transaction: what took

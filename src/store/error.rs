@@ -20,6 +20,12 @@ pub enum StoreError {
     /// Rows or tables stayed locked by other sessions.
     #[error("locked by another session: {0}")]
     Locked(String),
+    /// The ledger cannot keep what must be on record before it takes effect.
+    #[error("nothing is deleted without its copy and nothing is done off the record: {0}")]
+    Unrecorded(String),
+    /// The server has no room left.
+    #[error("the database has no room: {0}")]
+    Full(String),
     /// The role lacks a right.
     #[error("the database role may not do that: {0}")]
     Denied(String),
@@ -47,6 +53,8 @@ impl StoreError {
             Self::Timeout(_) => "the database took too long to answer",
             Self::Cancelled => "cancelled",
             Self::Locked(_) => "rows or tables are locked by another session",
+            Self::Unrecorded(_) => "the ledger cannot keep what must be on record",
+            Self::Full(_) => "the database has no room",
             Self::Denied(_) => "the database role lacks a right",
             Self::Refused { .. } => "the database refused a statement",
             Self::Layout(_) => "the table does not fit its adapter",
@@ -56,6 +64,16 @@ impl StoreError {
 
     /// Whether the same call may succeed later without anybody changing anything.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Timeout(_) | Self::Locked(_))
+        matches!(self, Self::Unreachable(_) | Self::Timeout(_) | Self::Locked(_) | Self::Unrecorded(_))
+    }
+
+    /// What is to be done before a run that it has stopped can go on; `None` where that is not known.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Unrecorded(_) => Some("make room where the ledger is, then resume the run"),
+            Self::Full(_) => Some("make room on the database server, then resume the run"),
+            Self::Denied(_) => Some("when the role may do that again and the database takes changes, resume the run"),
+            _ => None,
+        }
     }
 }

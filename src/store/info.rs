@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::SortKey;
@@ -63,6 +64,27 @@ impl StoreInfo {
     }
 }
 
+/// What tells a database from every other, by what it says of itself and by how it is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    /// What the database says: the same however it is reached, and on a replica that has taken over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
+    /// Host, port and database, or the file.
+    pub place: String,
+}
+
+impl Identity {
+    /// Whether both are the same database, as far as can be known.
+    pub fn is(&self, other: &Identity) -> bool {
+        match (&self.own, &other.own) {
+            (Some(own), Some(other)) => own == other,
+            _ => self.place == other.place,
+        }
+    }
+}
+
 /// What an operator can ask for beside verb and jobs, as layout and destination allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
@@ -118,5 +140,19 @@ impl Budget {
     /// A budget of `statement` a statement, cancelled by a token of its own.
     pub fn new(statement: Duration) -> Self {
         Self { statement, cancel: CancellationToken::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_known_by_what_it_says_of_itself_and_else_by_how_it_is_reached() {
+        let of = |own: Option<&str>, place: &str| Identity { own: own.map(str::to_owned), place: place.to_owned() };
+        assert!(of(Some("7/16384"), "db1:5432/shop").is(&of(Some("7/16384"), "db2:5432/shop")), "a replica took over");
+        assert!(!of(Some("7/16384"), "db1:5432/shop").is(&of(Some("8/16384"), "db1:5432/shop")), "it was made anew");
+        assert!(of(None, "db1:3306/shop").is(&of(None, "db1:3306/shop")));
+        assert!(!of(None, "db1:3306/shop").is(&of(Some("7"), "db2:3306/shop")));
     }
 }

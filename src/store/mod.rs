@@ -21,7 +21,7 @@ pub use batch::{
 };
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
 pub use error::{Result, StoreError};
-pub use info::{Availability, Budget, Offers, StoreInfo};
+pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey};
 
@@ -39,6 +39,11 @@ pub trait Store: Send + Sync {
 
     /// The source's own clock, as far as is known without asking: times that a filter counts from now count from there.
     fn clock(&self) -> Timestamp;
+
+    /// What tells this database from every other; `None` where nothing can be said.
+    fn identity<'a>(&'a self, _budget: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// A quick estimate of a whole facet, where the database keeps statistics; `None` where it does not.
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>>;

@@ -200,7 +200,7 @@ async fn details(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict 
 struct Shelf(Mutex<Vec<(JobId, String)>>);
 
 impl Archive for Shelf {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, std::result::Result<(), String>> {
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<()>> {
         self.0.lock().unwrap_or_else(|p| p.into_inner()).extend(rows);
         Box::pin(async { Ok(()) })
     }

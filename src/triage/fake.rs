@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     Midway(usize, StoreError),
     /// It is undone at the very end, after its transaction was noted.
     Undone(StoreError),
+    /// Nothing: the next one is for the call after this.
+    Not,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +62,12 @@ pub(crate) struct Data {
     pub(crate) endings: Option<Vec<bool>>,
     /// What was archived, with the run that did it.
     pub(crate) twin: Vec<(String, u64)>,
+    /// When each replayed job was told to run, in microseconds; each of a batch later than the one before.
+    pub(crate) told: BTreeMap<u64, Option<Timestamp>>,
+    /// What the database says that it is.
+    pub(crate) identity: Option<Identity>,
+    /// Bytes that what is kept of a row has more than it needs.
+    pub(crate) padding: usize,
 }
 
 pub(crate) struct Fake {
@@ -69,8 +77,13 @@ pub(crate) struct Fake {
 
 impl Fake {
     pub(crate) fn new(n: u64) -> Arc<Self> {
+        Self::of(n, |_| {})
+    }
+
+    /// As [`Fake::new`], of what else is known of the store.
+    pub(crate) fn of(n: u64, change: impl FnOnce(&mut StoreInfo)) -> Arc<Self> {
         let ready = || Availability::Ready { notes: vec!["Counters start again.".into()] };
-        let info = StoreInfo {
+        let mut info = StoreInfo {
             adapter: "memory".into(),
             title: "jobs".into(),
             server: String::new(),
@@ -88,6 +101,7 @@ impl Fake {
             read_only: None,
             warnings: Vec::new(),
         };
+        change(&mut info);
         let row = Row { state: State::Dead, locked: 0, refuses: None };
         let data = Data { rows: (0..n).map(|id| (id, row.clone())).collect(), ..Data::default() };
         Arc::new(Self { info, data: Mutex::new(data) })
@@ -98,7 +112,13 @@ impl Fake {
     }
 
     pub(crate) fn desk(self: &Arc<Self>) -> Desk {
-        Desk { store: self.clone(), source: "main".into(), production: false, operator: Operator::default() }
+        Desk {
+            store: self.clone(),
+            source: "main".into(),
+            production: false,
+            operator: Operator::default(),
+            redactor: Arc::default(),
+        }
     }
 }
 
@@ -153,6 +173,7 @@ impl Data {
             Action::Replay => {
                 row.state = State::Resolved;
                 self.live.push(n);
+                self.told.insert(n, batch.run_after);
                 if self.removes {
                     self.rows.remove(&n);
                 }
@@ -180,6 +201,10 @@ impl Store for Fake {
 
     fn clock(&self) -> Timestamp {
         self.with(|data| data.clock)
+    }
+
+    fn identity<'a>(&'a self, _: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async { Ok(self.with(|data| data.identity.clone())) })
     }
 
     fn estimate<'a>(&'a self, _: Facet, _: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
@@ -281,6 +306,7 @@ impl Store for Fake {
             let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
             let fault = match fault {
                 Some(Fault::Before(error)) => return failed(error),
+                Some(Fault::Not) => None,
                 other => other,
             };
             if let Some(Fault::Midway(n, _)) = &fault {
@@ -291,9 +317,10 @@ impl Store for Fake {
                 batch.ids.iter().filter(dead).cloned().collect()
             });
             if let (Action::Discard, Some(archive)) = (batch.action, &batch.archive) {
-                let rows = dead.iter().map(|id| (id.clone(), "{}".to_owned())).collect();
-                if let Err(why) = archive.keep(rows).await {
-                    return failed(StoreError::Input(why));
+                let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));
+                let rows = dead.iter().map(|id| (id.clone(), row.clone())).collect();
+                if let Err(error) = archive.keep(rows).await {
+                    return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
                 }
             }
             if let (Action::Replay, Some(deliver)) = (batch.action, &batch.deliver) {
@@ -307,9 +334,9 @@ impl Store for Fake {
                 Some((endings.len() - 1).to_string())
             });
             if let (Some(name), Some(witness)) = (name, &batch.witness)
-                && let Err(why) = witness.note(&name, &dead).await
+                && let Err(error) = witness.note(&name, &dead).await
             {
-                return failed(StoreError::Input(why));
+                return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
             }
             if let Some(Fault::Undone(error)) = fault {
                 return failed(error);

@@ -1,6 +1,7 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -15,8 +16,9 @@ use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::options::Options;
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent};
+use crate::ledger::{Census, Ledger, LedgerError, Part, RunId, RunIntent};
 use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
 
 /// Values of a split that are listed; the rest is summed up.
@@ -24,7 +26,7 @@ const SHARES: usize = 8;
 /// Jobs shown as an example.
 const SAMPLE: usize = 5;
 /// Jobs gathered before they are written: a commit waits for the disk.
-const GATHER: usize = 20_000;
+const GATHER: usize = 10_000;
 /// Jobs looked up by id at a time.
 const LOOKUP: usize = 500;
 
@@ -119,7 +121,11 @@ pub async fn freeze(
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
     if let Scope::Undo(run, _) = &ask.scope {
-        undo::check(desk, &ledger.run(run).await?, ask.action)?;
+        let undone = ledger.run(run).await?;
+        undo::check(desk, &undone, ask.action)?;
+        if let Some(reason) = undone.strays(desk.store.identity(budget).await?.as_ref()) {
+            return Err(PlanError::Disabled(reason));
+        }
         ask.options.undoes = Some(run.0.clone());
     }
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
@@ -144,7 +150,8 @@ pub async fn freeze(
         Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let run = ledger.create_run(&intent(desk, &ask, filter.as_ref())).await?;
+    let database = desk.store.identity(budget).await?;
+    let run = ledger.create_run(&RunIntent { database, ..intent(desk, &ask, filter.as_ref()) }).await?;
     let left = ask.limit.unwrap_or(u64::MAX);
     let guard = Guard::new(desk, ledger, &run, ask.action, ask.thresholds.max_replays);
     let mut freezer = Freezer {
@@ -155,6 +162,7 @@ pub async fn freeze(
         budget,
         left,
         gathered: Vec::new(),
+        census: Census::default(),
         progress: NOTHING,
         guard,
         unfit: Unfit::default(),
@@ -164,7 +172,7 @@ pub async fn freeze(
         let hold = ledger.hold(&run).await?;
         let planned = async {
             let left_out = freezer.gather(&ask.scope, filter.as_ref()).await?;
-            plan(desk, ledger, &ask, &run, budget, left_out).await
+            plan(desk, ledger, &ask, &run, budget, (left_out, freezer.census)).await
         }
         .await;
         hold.release().await;
@@ -204,6 +212,7 @@ fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
         reason: ask.reason.clone(),
         operator: desk.operator.clone(),
         options: ask.options.clone(),
+        database: None,
         frozen_at: ask.now,
     }
 }
@@ -217,6 +226,7 @@ struct Freezer<'a, F> {
     /// Jobs that may still be added.
     left: u64,
     gathered: Vec<Frozen>,
+    census: Census,
     progress: FreezeProgress,
     guard: Guard<'a>,
     unfit: Unfit,
@@ -257,17 +267,22 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
     async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
         // How often a job was replayed only the ledger knows; the store is asked for the rest.
         let asked = filter.without(&Key::Replayed);
-        let mut cursor = Some(Cursor::Start);
-        while let Some(from) = cursor {
+        let (store, budget) = (Arc::clone(&self.desk.store), self.budget);
+        self.check()?;
+        let mut step = store.freeze(&asked, Cursor::Start, budget).await?;
+        loop {
             self.check()?;
-            let step = self.desk.store.freeze(&asked, from, self.budget).await?;
-            let jobs = self.guard.pass(Some(filter), step.jobs).await?;
+            let mut jobs = self.guard.pass(Some(filter), step.jobs).await?;
+            self.leave_unfit(&mut jobs).await?;
             self.progress.examined += step.scanned.rows;
             self.progress.share = step.scanned.share;
-            self.add(jobs).await?;
-            cursor = step.next.filter(|_| self.left > 0);
+            self.take(jobs);
+            let Some(cursor) = step.next.filter(|_| self.left > 0) else { return Ok(0) };
+            // The source reads on while the record is written.
+            let (next, written) = tokio::join!(store.freeze(&asked, cursor, budget), self.write(GATHER));
+            written?;
+            step = next?;
         }
-        Ok(0)
     }
 
     async fn named(&mut self, ids: &[JobId], of: u64) -> Result<u64, PlanError> {
@@ -330,18 +345,28 @@ impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
 
     async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         self.leave_unfit(&mut jobs).await?;
-        jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
-        self.left -= jobs.len() as u64;
-        self.progress.frozen += jobs.len() as u64;
-        self.gathered.extend(jobs);
-        self.write(GATHER).await?;
-        (self.on_progress)(self.progress);
-        Ok(())
+        self.take(jobs);
+        self.write(GATHER).await
     }
 
-    /// Writes what was gathered once it is more than `above`.
-    async fn write(&mut self, above: usize) -> Result<(), PlanError> {
-        if self.gathered.len() > above {
+    fn take(&mut self, mut jobs: Vec<Frozen>) {
+        jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        // What a job was frozen with is told by receipts and splits too, and by others than its database.
+        let on_record = |text: &mut Option<Untrusted>| *text = text.take().map(|text| self.desk.on_record(&text));
+        for job in &mut jobs {
+            on_record(&mut job.error_class);
+            on_record(&mut job.job_class);
+        }
+        self.left -= jobs.len() as u64;
+        self.progress.frozen += jobs.len() as u64;
+        self.census.add(&jobs);
+        self.gathered.extend(jobs);
+        (self.on_progress)(self.progress);
+    }
+
+    /// Writes what was gathered where it is `enough`.
+    async fn write(&mut self, enough: usize) -> Result<(), PlanError> {
+        if self.gathered.len() >= enough.max(1) {
             self.ledger.freeze_jobs(self.run, &self.gathered).await?;
             self.gathered.clear();
         }
@@ -359,9 +384,9 @@ async fn plan(
     ask: &Ask,
     run: &RunId,
     budget: &Budget,
-    left_out: LeftOut,
+    (left_out, census): (LeftOut, Census),
 ) -> Result<Plan, PlanError> {
-    let count = ledger.seal(run).await?;
+    let count = ledger.seal_counted(run, &census).await?;
     if count == 0 && left_out.barred > 0 {
         return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
     }
@@ -372,12 +397,19 @@ async fn plan(
     if count == 0 {
         return Err(PlanError::Empty(ask.action));
     }
-    let split = ledger.split(run, SHARES).await?;
+    let split = match census.split(count, SHARES) {
+        Some(split) => split,
+        None => ledger.split(run, SHARES).await?,
+    };
     let first = ledger.jobs(run, Part::All, 0, SAMPLE).await?;
     let ids: Vec<JobId> = first.into_iter().map(|job| job.id).collect();
     let mut sample: Vec<JobRow> = desk.store.rows(&ids, budget).await?.into_iter().map(|entry| entry.row).collect();
     sample.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
-    let replays = if ask.action == Action::Replay { ledger.replays(run).await? } else { Vec::new() };
+    let replays = match census.replays(count).filter(|_| ask.action == Action::Replay) {
+        Some(replays) => replays,
+        None if ask.action == Action::Replay => ledger.replays(run).await?,
+        None => Vec::new(),
+    };
     let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
     told.extend(left_out.unfit.iter().map(|(because, n)| format!("{} left out: {because}", grouped(*n))));
     told.extend(remarks::warnings(ask, &split, left_out.missing, count));

@@ -18,6 +18,7 @@ use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Homes, LedgerError};
+use crate::store::Identity;
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
     PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
@@ -153,6 +154,10 @@ impl<S: Store> Store for Judged<S> {
         self.store.clock()
     }
 
+    fn identity<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        self.store.identity(budget)
+    }
+
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
         self.store.estimate(facet, budget)
     }
@@ -225,6 +230,15 @@ impl<S: Store> Store for Judged<S> {
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
         self.store.apply(batch, budget)
+    }
+
+    fn unfit<'a>(
+        &'a self,
+        action: Action,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
+        self.store.unfit(action, ids, budget)
     }
 
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {

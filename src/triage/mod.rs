@@ -22,6 +22,8 @@ mod fake;
 
 use std::sync::Arc;
 
+use crate::domain::redact::Redactor;
+use crate::domain::text::Untrusted;
 use crate::ledger::Operator;
 use crate::store::{Store, StoreInfo};
 
@@ -36,9 +38,16 @@ pub struct Desk {
     pub production: bool,
     /// Who acts.
     pub operator: Operator,
+    /// What is a secret in the words of servers, commands and rows: it never goes on record.
+    pub redactor: Arc<Redactor>,
 }
 
 impl Desk {
+    /// A text as it goes on record.
+    fn on_record(&self, text: &Untrusted) -> Untrusted {
+        Untrusted::new(self.redactor.prose(text.exact()))
+    }
+
     /// What the ledger calls the store: adapter and table.
     pub fn store_name(&self) -> String {
         store_name(self.store.info())

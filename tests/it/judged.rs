@@ -24,7 +24,7 @@ use crate::store_desk::{budget, exhaust, filter, histogram, store};
 async fn desk(db: &TestDb, ledger: &Path) -> Desk {
     let store = store(db, Layout::DeadLetterJobs).await;
     let store = Arc::new(Judged::new(store, "shop".into(), dlq_tui::ledger::Homes::new(ledger.to_owned(), None)));
-    Desk { store, source: "shop".into(), production: false, operator: Operator::default() }
+    Desk { store, source: "shop".into(), production: false, operator: Operator::default(), redactor: Arc::default() }
 }
 
 async fn replay(desk: &Desk, ledger: &Ledger, ids: Vec<JobId>) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use dlq_tui::adapter::built_in;
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator, Part, RunId, RunState, Tally};
 use dlq_tui::store::Budget;
@@ -52,7 +53,13 @@ pub async fn desk_on(engine: Arc<Engine>, table: &str, destination: ReplayDestin
     let store = open(engine, adapter, found, &OpenOptions { destination, ..OpenOptions::default() }, &budget())
         .await
         .expect("a store");
-    Desk { store: Arc::new(store), source: "test".into(), production: false, operator: Operator::default() }
+    Desk {
+        store: Arc::new(store),
+        source: "test".into(),
+        production: false,
+        operator: Operator::default(),
+        redactor: Arc::default(),
+    }
 }
 
 pub async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Plan {
@@ -304,5 +311,123 @@ async fn a_job_that_a_worker_has_taken_up_since_it_was_frozen_is_not_put_back_un
         assert_eq!((tally.done, tally.skipped_total()), (plan.count - 7, 7), "{told}");
         assert_eq!(tally.skipped[0].0, "changed meanwhile", "{told}");
         assert_eq!(db.count("dlq_events where status = 'PROCESSING'").await, running, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_full_stops_the_run_at_its_first_batch_and_it_goes_on_later() {
+    for db in every_engine("server_full").await {
+        Layout::JobsDlq.seed(&db, 120).await;
+        match db.engine {
+            Database::Postgres => {
+                db.execute(
+                    "create function full() returns trigger language plpgsql as $$ begin raise exception \
+                     'could not extend file' using errcode = '53100'; end $$",
+                )
+                .await;
+                db.execute("create trigger room before insert on jobs for each row execute function full()").await;
+            }
+            Database::Mysql => {
+                db.execute(
+                    "create trigger room before insert on jobs for each row \
+                     signal sqlstate 'HY000' set mysql_errno = 1114, message_text = 'The table jobs is full'",
+                )
+                .await;
+            }
+            Database::Sqlite => continue,
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk(&db.url, "jobs_dlq").await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        let receipt = go(&desk, &ledger, &run).await;
+        let told = format!("{:?}: {receipt:?}", db.engine);
+        assert_eq!((receipt.run.tally.not_started, receipt.run.state), (120, RunState::Stopped), "{told}");
+        assert!(receipt.halted.is_some_and(|why| why.contains("make room on the database server")), "{told}");
+        let on = if db.engine == Database::Postgres { " on jobs" } else { "" };
+        db.execute(&format!("drop trigger room{on}")).await;
+        let receipt = go(&desk, &ledger, &run).await;
+        assert!(receipt.is_complete(), "{receipt:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_not_resumed_on_another_database_of_the_same_name() {
+    let (planned, others) = (every_engine("planned").await, every_engine("repointed").await);
+    for (db, other) in planned.into_iter().zip(others) {
+        Layout::JobsDlq.seed(&db, 60).await;
+        Layout::JobsDlq.seed(&other, 60).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let here = desk(&db.url, "jobs_dlq").await;
+        let run = plan(&here, &ledger, "state:dead", Action::Discard).await.run;
+        let control = RunControl::new();
+        control.stop();
+        execute(&here, &ledger, &run, options(), &control, &progress()).await.expect("a receipt");
+        let there = desk(&other.url, "jobs_dlq").await;
+        let refused = resume(&there, &ledger, &run, options(), &RunControl::new(), &progress()).await;
+        let why = refused.expect_err("another database").to_string();
+        // On MySQL a store is named with its database.
+        let named = db.engine == Database::Mysql && why.contains("and this is");
+        assert!(named || why.contains("which is another database"), "{:?}: {why}", db.engine);
+        assert_eq!(other.count("jobs_dlq").await, 60);
+        let again = desk(&db.url, "jobs_dlq").await;
+        assert!(go(&again, &ledger, &run).await.is_complete());
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_row_or_a_server_quotes_goes_on_no_record() {
+    let secret = "hunter2sekret";
+    for db in every_engine("secrets").await {
+        Layout::JobsDlq.seed(&db, 30).await;
+        db.execute(&format!("update jobs_dlq set error_class = 'Refused: token={secret}'")).await;
+        let said = format!("Key (api_token)=({secret}) already exists, password: {secret}");
+        match db.engine {
+            Database::Postgres => {
+                db.execute(&format!(
+                    "create function no() returns trigger language plpgsql as $$ begin raise exception '{said}'; end $$"
+                ))
+                .await;
+                db.execute("create trigger room before insert on jobs for each row execute function no()").await;
+            }
+            Database::Mysql => {
+                db.execute(&format!(
+                    "create trigger room before insert on jobs for each row \
+                     signal sqlstate '45000' set message_text = '{said}'"
+                ))
+                .await;
+            }
+            Database::Sqlite => {
+                db.execute(&format!(
+                    "create trigger room before insert on jobs begin select raise(abort, '{said}'); end"
+                ))
+                .await;
+            }
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk(&db.url, "jobs_dlq").await;
+        // What is kept for an undo is the row as it stands: here nothing is.
+        let options = Options { no_archive: true, ..Options::default() };
+        let scope = Scope::Filter(Filter::parse("state:dead").expect("a filter"));
+        let ask = Ask { options, ..Ask::new(scope, Action::Replay, Timestamp::now()) };
+        let plan = freeze(&desk, &ledger, ask, &budget(), |_| {}).await.expect("a plan");
+        let splits = format!("{:?} {:?} {:?}", plan.by_error, plan.by_class, plan.warnings);
+        let receipt = go(&desk, &ledger, &plan.run).await;
+        assert_eq!(receipt.run.tally.failed_total(), 30, "{receipt:?}");
+        let jobs = ledger.jobs(&plan.run, Part::All, 0, 100).await.expect("jobs");
+        for told in [splits, format!("{receipt:?}"), format!("{jobs:?}")] {
+            assert!(!told.contains(secret), "{:?}: {told}", db.engine);
+        }
+        for file in std::fs::read_dir(folder.path()).expect("a folder") {
+            let path = file.expect("a file").path();
+            if path.is_dir() {
+                continue;
+            }
+            let bytes = std::fs::read(&path).expect("a file");
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{:?}: {}", db.engine, path.display());
+        }
     }
 }

@@ -67,6 +67,7 @@ fn intent() -> RunIntent {
         reason: Some("it's \"back\"".into()),
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
         options: Options::default(),
+        database: None,
         frozen_at: T,
     }
 }

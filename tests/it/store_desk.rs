@@ -15,7 +15,7 @@ use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 use dlq_tui::store::{
-    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Standing, Store,
+    Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Standing, Store, StoreError,
 };
 use futures_util::future::BoxFuture;
 
@@ -151,10 +151,10 @@ pub struct Shelf {
 }
 
 impl Archive for Shelf {
-    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<(), String>> {
+    fn keep(&self, rows: Vec<(JobId, String)>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             if self.full {
-                return Err("the disk is full".to_owned());
+                return Err(StoreError::Unrecorded("the disk is full".to_owned()));
             }
             self.rows.lock().expect("a lock").extend(rows);
             Ok(())

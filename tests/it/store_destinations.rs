@@ -176,7 +176,7 @@ async fn layouts_are_found_in_every_schema_and_a_stranger_of_the_same_name_is_to
     assert_eq!(detection.found[0].label(), "Odd Name.jobs_dlq");
     let stranger = detection.rejected.iter().find(|r| r.adapter == "dlq_events").expect("the stranger");
     assert_eq!(stranger.schema.as_deref(), Some("Odd Name"));
-    assert!(stranger.reasons.iter().any(|r| r == "dlq_events has no column event_type"), "{stranger:?}");
+    assert!(stranger.reasons.iter().any(|r| r.sentence == "dlq_events has no column event_type"), "{stranger:?}");
     db.execute("insert into \"Odd Name\".jobs_dlq (payload, failed_at) values ('{}', now())").await;
     let store = store(&db, Layout::JobsDlq).await;
     let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 10).await;

@@ -20,9 +20,9 @@ struct Notes {
 }
 
 impl Witness for Notes {
-    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), String>> {
+    fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
         self.told.lock().expect("a lock").push((transaction.to_owned(), ids.to_vec()));
-        Box::pin(async { if self.full { Err("the disk is full".to_owned()) } else { Ok(()) } })
+        Box::pin(async { if self.full { Err(StoreError::Unrecorded("the disk is full".to_owned())) } else { Ok(()) } })
     }
 }
 
@@ -75,7 +75,10 @@ async fn a_batch_whose_transaction_cannot_be_noted_is_undone() {
         let ids: Vec<JobId> = all.into_iter().map(|e| e.row.id).collect();
         let notes = Arc::new(Notes { full: true, ..Notes::default() });
         let refused = store.apply(replay(&ids, &notes), &budget()).await.whole();
-        assert!(matches!(&refused, Err(StoreError::Input(why)) if why.contains("the disk is full")), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(StoreError::Unrecorded(why)) if why.contains("the disk is full")),
+            "{refused:?}"
+        );
         assert_eq!((layout.count_dead(&db).await, db.count("jobs").await), (9, 0));
     }
 }

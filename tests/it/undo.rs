@@ -538,3 +538,58 @@ async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
         );
     }
 }
+
+/// Lets a column keep so many digits of a second's fraction; `None` where the database keeps what it is given.
+async fn round_to(db: &TestDb, table: &str, column: &str, digits: u32) -> Option<()> {
+    let alter = match db.engine {
+        Engine::Postgres => format!("alter column {column} type timestamptz({digits})"),
+        Engine::Mysql => format!("modify {column} datetime({digits})"),
+        Engine::Sqlite => return None,
+    };
+    db.execute(&format!("alter table {table} {alter}")).await;
+    Some(())
+}
+
+#[tokio::test]
+async fn a_replay_is_not_said_to_be_undoable_where_the_instant_that_tells_its_jobs_is_rounded() {
+    let columns = [(Layout::JobsDlq, "jobs", "run_after"), (Layout::DlqEvents, "dlq_events", "retry_after")];
+    for (layout, table, column, digits) in columns.iter().flat_map(|(l, t, c)| [0, 3, 6].map(|n| (*l, *t, *c, n))) {
+        for db in every_engine("rounded").await {
+            layout.seed(&db, 20).await;
+            if round_to(&db, table, column, digits).await.is_none() {
+                continue;
+            }
+            let bench = Bench::new(&db, layout).await;
+            let told = format!("{layout:?} on {:?} with {digits} digits", db.engine);
+            let planned = plan(&bench.desk, &bench.ledger, "state:dead", Action::Replay).await;
+            assert!(go(&bench.desk, &bench.ledger, &planned.run).await.run.tally.done > 0, "{told}");
+            let undo = bench.plan_undo(&planned.run, &[]).await;
+            let promised = planned.notes.iter().any(|note| note.contains("can be taken back"));
+            assert_eq!(promised, digits == 6, "nobody is promised a way that there is not: {told}");
+            if digits == 6 {
+                assert!(undo.is_ok(), "{told}: {undo:?}");
+                continue;
+            }
+            let Err(PlanError::Disabled(why)) = undo else { panic!("{told}: {undo:?}") };
+            assert!(why.contains(&format!("{table}.{column} is ")), "{told}: {why}");
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "a measurement, run by hand"]
+async fn what_it_costs_to_keep_ten_thousand_wide_rows() {
+    for db in every_engine("wide").await {
+        Layout::JobsDlq.seed(&db, 10_000).await;
+        for n in 0..30 {
+            db.execute(&format!("alter table jobs_dlq add column wide{n} text")).await;
+        }
+        let sets: Vec<String> = (0..30).map(|n| format!("wide{n} = error_msg")).collect();
+        db.execute(&format!("update jobs_dlq set {}", sets.join(", "))).await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        let run = plan(&bench.desk, &bench.ledger, "state:dead", Action::Discard).await.run;
+        let before = std::time::Instant::now();
+        let receipt = go(&bench.desk, &bench.ledger, &run).await;
+        println!("{:?}: {} rows kept in {:?}", db.engine, receipt.run.tally.done, before.elapsed());
+    }
+}

@@ -54,9 +54,9 @@ impl Sample {
         let (store, all, now) = (&opened.desk.store, Filter::all(), Timestamp::now());
         let facets = &store.info().facets;
         let totals = store.totals(&opened.budget).await?;
-        let errors = opened.count(Facet::Error, &all).await?.histogram;
+        let errors = opened.masked_histogram(opened.count(Facet::Error, &all).await?.histogram);
         let queues = match facets.contains(&Facet::Queue) {
-            true => named(&opened.count(Facet::Queue, &all).await?.histogram, top),
+            true => named(&opened.masked_histogram(opened.count(Facet::Queue, &all).await?.histogram), top),
             false => Vec::new(),
         };
         let recent = Filter::parse(&format!("since:{}", now.before(GROWTH).to_rfc3339()))?;

@@ -36,7 +36,7 @@ impl Default for RedactConfig {
 }
 
 /// Finds secrets and replaces them. Make one and keep it: the rules are prepared once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Redactor {
     secret: Vec<Rule>,
     allow: Vec<Rule>,

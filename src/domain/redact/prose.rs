@@ -33,11 +33,33 @@ static ADDRESS: LazyLock<Option<Regex>> =
 static SCHEME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\b(?:bearer|basic)\s+(?P<secret>[A-Za-z0-9._~+/=\-]{16,})").ok());
 
+/// What databases say of a row that breaks a constraint: `Key (email, token)=(a, b) already exists`.
+static CONSTRAINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?s)\((?P<names>[^()=]{1,400})\)=\((?P<secret>.*?)\)(?: already | is | conflicts |[.,;\r\n]|$)").ok()
+});
+
+/// The same elsewhere: `Duplicate entry 'x' for key 'users.index_users_on_token'`.
+static DUPLICATE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']{1,400})'").ok());
+
+/// A whole row, whose values have no names.
+static ROW: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?s)Failing row contains \((?P<secret>.*?)\)(?:[.,;\r\n]|$)").ok());
+
 /// `text` with the values of secret keys replaced, and passwords in addresses. Borrows where there are none.
 pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let mut hits: Vec<(usize, usize)> = Vec::new();
     if text.contains([':', '=']) {
-        pairs(text, is_secret, &mut hits);
+        pairs(text, &is_secret, &mut hits);
+    }
+    if text.contains(")=(") {
+        named(&CONSTRAINT, text, &is_secret, &mut hits);
+    }
+    if text.contains("Duplicate entry") {
+        named(&DUPLICATE, text, &is_secret, &mut hits);
+    }
+    if text.contains("Failing row") {
+        bare(&ROW, text, &mut hits);
     }
     if text.contains("://") {
         bare(&ADDRESS, text, &mut hits);
@@ -69,6 +91,22 @@ fn bare(pattern: &Option<Regex>, text: &str, hits: &mut Vec<(usize, usize)>) {
     };
     let found = pattern.captures_iter(text).filter_map(|found| found.name("secret"));
     hits.extend(found.map(|secret| (secret.start(), secret.end())));
+}
+
+/// Values whose columns, or the index over them, are named beside them; an index is named after its columns.
+fn named(pattern: &Option<Regex>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, usize)>) {
+    let secret_name = |name: &str| {
+        let words: Vec<&str> = name.split('_').collect();
+        let from = |start: usize| (start + 1..=words.len()).map(move |end| (start, end));
+        (0..words.len()).flat_map(from).any(|(start, end)| is_secret(&words[start..end].join("_")))
+    };
+    let part_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    for found in pattern.iter().flat_map(|pattern| pattern.captures_iter(text)) {
+        let (Some(names), Some(secret)) = (found.name("names"), found.name("secret")) else { continue };
+        if names.as_str().split(|c| !part_of_name(c)).any(secret_name) {
+            hits.push((secret.start(), secret.end()));
+        }
+    }
 }
 
 /// The value of a harmless key is not skipped: it may hold a pair itself.

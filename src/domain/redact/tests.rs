@@ -123,3 +123,24 @@ fn rules_are_taken_as_other_programs_write_them() {
         }
     }
 }
+
+#[test]
+fn values_that_a_database_quotes_of_a_row_it_refuses_are_secrets_where_their_columns_are() {
+    let redactor = Redactor::default();
+    for (text, shown) in [
+        ("Key (token)=(hunter2) already exists.", "Key (token)=([redacted]) already exists."),
+        (
+            "DETAIL:  Key (email, api_key)=(a@b, hunter2) already exists",
+            "DETAIL:  Key (email, api_key)=([redacted]) already exists",
+        ),
+        ("Key (email)=(a@b) already exists.", "Key (email)=(a@b) already exists."),
+        (
+            "Duplicate entry 'hunter2' for key 'users.index_users_on_token'",
+            "Duplicate entry '[redacted]' for key 'users.index_users_on_token'",
+        ),
+        ("Duplicate entry 'a@b' for key 'users.email'", "Duplicate entry 'a@b' for key 'users.email'"),
+        ("Failing row contains (1, hunter2, null).", "Failing row contains ([redacted])."),
+    ] {
+        assert_eq!(redactor.prose(text), shown.replace("[redacted]", REDACTED));
+    }
+}

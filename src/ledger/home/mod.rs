@@ -12,7 +12,7 @@ use file::File;
 pub(super) use source::{Source, Token};
 
 use super::error::{LedgerError, Result};
-use super::text::Text;
+use super::text::{Column, Text};
 use crate::store::sql::engine::{self, Bind, Dialect, Engine, Row, Statement};
 
 /// A place that holds the record.
@@ -70,11 +70,16 @@ impl Home {
 
     /// A statement of the record's in this home's words.
     pub(super) fn say(&self, sql: &str, binds: impl Into<Vec<Bind>>) -> Statement {
-        let (dialect, prefix) = match self {
-            Home::File(_) => (Dialect::Sqlite, ""),
-            Home::Source(source) => (source.dialect(), source.prefix()),
-        };
-        Text::of(dialect).statement(prefix, sql, binds.into())
+        let (text, prefix) = self.words();
+        text.statement(prefix, sql, binds.into())
+    }
+
+    /// The words of this home, and what leads the name of each table.
+    fn words(&self) -> (&'static Text, &'static str) {
+        match self {
+            Home::File(_) => (Text::of(Dialect::Sqlite), ""),
+            Home::Source(source) => (Text::of(source.dialect()), source.prefix()),
+        }
     }
 
     /// The rows of one statement that changes nothing.
@@ -150,14 +155,34 @@ impl<'a> Tx<'a> {
     /// Runs a statement, and returns how many rows it changed.
     pub(super) async fn execute(&mut self, sql: &str, binds: impl Into<Vec<Bind>>) -> Result<u64> {
         let statement = self.home.say(sql, binds);
-        self.run(&statement).await
+        self.run(statement).await
     }
 
-    /// The same, for a statement that is in the home's words already.
-    pub(super) async fn run(&mut self, statement: &Statement) -> Result<u64> {
+    /// Inserts a row for each of `items`, with a value for every column, a bounded number of them in each statement.
+    pub(super) async fn insert<T>(
+        &mut self,
+        table: &str,
+        columns: &[Column],
+        items: &[T],
+        row: impl Fn(usize, &T) -> Vec<Bind>,
+    ) -> Result<()> {
+        let (text, prefix) = self.home.words();
+        let mut done = 0;
+        while let Some(rest) = items.get(done..).filter(|rest| !rest.is_empty()) {
+            let n = text.rows_at_once(rest.len());
+            let rows = rest.iter().take(n).enumerate().map(|(nth, item)| row(done + nth, item));
+            let statement = text.insert(prefix, table, columns, rows);
+            self.run(statement).await?;
+            done += n;
+        }
+        Ok(())
+    }
+
+    /// As [`Tx::execute`], for a statement that is in the home's words already.
+    pub(super) async fn run(&mut self, statement: Statement) -> Result<u64> {
         match &mut self.open {
             Open::File(tx) => tx.execute(statement).await,
-            Open::Source(source, tx) => tx.execute(statement).await.map_err(|e| source.fault(e)),
+            Open::Source(source, tx) => tx.execute(&statement).await.map_err(|e| source.fault(e)),
         }
     }
 

@@ -100,7 +100,7 @@ impl Source {
                 reason,
                 needed: schema::grants(self.dialect(), self.engine.database(), self.engine.user()),
             },
-            StoreError::Unreachable(_) | StoreError::Timeout(_) | StoreError::Locked(_) => {
+            StoreError::Unreachable(_) | StoreError::Timeout(_) | StoreError::Locked(_) | StoreError::Full(_) => {
                 LedgerError::Unusable { place: place(), reason: error.to_string() }
             }
             StoreError::Refused { message, .. } => LedgerError::Refused(message),

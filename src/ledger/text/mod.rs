@@ -3,9 +3,13 @@
 //! A statement is written once, with holes. `{run_jobs}` is a table by its full name, `{lock}` a word of the engine's, and
 //! `{asked ?2}` a word that holds the value `?2`. Values are `?1`, `?2`, …, in the order of the binds.
 
+mod insert;
 mod mysql;
 mod postgres;
 mod sqlite;
+
+pub(super) use insert::Column;
+use insert::Rows;
 
 use crate::store::sql::engine::{Bind, Dialect, Statement};
 
@@ -20,6 +24,8 @@ pub(super) const LOCAL: [&str; 1] = ["reveals"];
 pub(super) struct Text {
     /// How the n-th value is written; `None` where values have no number and stand in the order of their use.
     place: Option<char>,
+    /// How many rows are written at once.
+    rows: Rows,
     /// What stands for each hole; in it `@` is the value that the hole names, and holes are filled again.
     words: &'static [(&'static str, &'static str)],
 }

@@ -1,10 +1,11 @@
 //! MySQL's and MariaDB's words. There are no partial indexes: what has no outcome stands together in one over all jobs.
 //! An `UPDATE` that looks for its rows with `IN (SELECT …)` would read every row, so it joins.
 
-use super::Text;
+use super::{Rows, Text};
 
 pub(super) const TEXT: Text = Text {
     place: None,
+    rows: Rows::Places,
     words: &[
         ("lock", " FOR UPDATE"),
         ("bigint", "SIGNED"),
@@ -24,10 +25,9 @@ pub(super) const TEXT: Text = Text {
         ("among", "IN (SELECT value FROM {asked @})"),
         (
             "told",
-            "JSON_TABLE(@, '$[*]' COLUMNS (nth FOR ORDINALITY, \
-             c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', c1 LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[1]', \
-             c2 LONGTEXT PATH '$[2]', c3 LONGTEXT PATH '$[3]', c4 LONGTEXT PATH '$[4]', c5 LONGTEXT PATH '$[5]', \
-             c6 LONGTEXT PATH '$[6]', c7 LONGTEXT PATH '$[7]', c8 LONGTEXT PATH '$[8]')) AS told",
+            "JSON_TABLE(@, '$[*]' COLUMNS (\
+             c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', \
+             c1 LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[1]', c2 LONGTEXT PATH '$[2]')) AS told",
         ),
         ("by_job", ""),
         ("by_not_started", "FORCE INDEX (run_jobs_open)"),

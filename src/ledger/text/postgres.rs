@@ -1,9 +1,10 @@
 //! PostgreSQL's words.
 
-use super::Text;
+use super::{Rows, Text};
 
 pub(super) const TEXT: Text = Text {
     place: Some('$'),
+    rows: Rows::Arrays,
     words: &[
         ("lock", " FOR UPDATE"),
         ("bigint", "BIGINT"),
@@ -18,9 +19,8 @@ pub(super) const TEXT: Text = Text {
         ("among", "= ANY(@::text[])"),
         (
             "told",
-            "(SELECT nth, value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2, value ->> 3 AS c3, value ->> 4 AS c4, \
-             value ->> 5 AS c5, value ->> 6 AS c6, value ->> 7 AS c7, value ->> 8 AS c8 \
-             FROM jsonb_array_elements(@::text::jsonb) WITH ORDINALITY AS told(value, nth)) AS told",
+            "(SELECT value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2 \
+             FROM jsonb_array_elements(@::text::jsonb) AS told(value)) AS told",
         ),
         ("by_job", ""),
         ("by_not_started", ""),

@@ -1,9 +1,10 @@
 //! SQLite's words. Statements name their index: left to itself the planner walks a run from its first job at every batch.
 
-use super::Text;
+use super::{Rows, Text};
 
 pub(super) const TEXT: Text = Text {
     place: Some('?'),
+    rows: Rows::Places,
     words: &[
         ("lock", ""),
         ("bigint", "BIGINT"),
@@ -17,11 +18,7 @@ pub(super) const TEXT: Text = Text {
         ("materialized", "MATERIALIZED"),
         ("asked", "json_each(@) AS asked"),
         ("among", "IN (SELECT value FROM {asked @})"),
-        (
-            "told",
-            "(SELECT key + 1 AS nth, value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2, value ->> 3 AS c3, \
-             value ->> 4 AS c4, value ->> 5 AS c5, value ->> 6 AS c6, value ->> 7 AS c7, value ->> 8 AS c8 FROM json_each(@)) AS told",
-        ),
+        ("told", "(SELECT value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2 FROM json_each(@)) AS told"),
         ("by_job", "INDEXED BY {prefix}run_jobs_by_job"),
         ("by_not_started", "INDEXED BY {prefix}run_jobs_not_started"),
         ("by_in_doubt", "INDEXED BY {prefix}run_jobs_in_doubt"),

@@ -8,7 +8,7 @@ use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
-use crate::adapter::{Adapter, Column, RowSecurity, Spec, Table, fit, function, veiled};
+use crate::adapter::{Adapter, Column, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
 use crate::store::{Budget, Result};
 
 /// A layout that was found in a database.
@@ -57,8 +57,15 @@ pub struct Rejected {
     pub adapter: String,
     /// The schema looked at; `None` when no schema has the table.
     pub schema: Option<String>,
-    /// Why, in sentences.
-    pub reasons: Vec<String>,
+    /// Why.
+    pub reasons: Vec<Misfit>,
+}
+
+impl Rejected {
+    /// Why, in one line.
+    pub fn why(&self) -> String {
+        self.reasons.iter().map(|misfit| misfit.sentence.as_str()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// What a database holds of what the adapters know.
@@ -71,7 +78,7 @@ pub struct Detection {
 }
 
 /// Schemas with their tables, in the catalogue's order (the default schema first).
-pub(super) type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
+pub(in crate::store) type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
 
 /// What the catalogue said of some tables.
 #[derive(Debug, Default, PartialEq)]
@@ -142,7 +149,7 @@ fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
     for (schema, tables) in &seen.catalogue {
         for (adapter, variants) in specs {
             let there = variants.iter().enumerate().filter(|(_, spec)| tables.contains_key(&spec.table));
-            let mut misfits: Vec<Vec<String>> = Vec::new();
+            let mut misfits: Vec<Vec<Misfit>> = Vec::new();
             let mut found = None;
             for (variant, spec) in there {
                 match fit(spec, |name| tables.get(name)) {
@@ -168,7 +175,7 @@ fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
     for (adapter, variants) in specs {
         let there = |spec: &Spec| seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table));
         if let Some(spec) = variants.last().filter(|_| !variants.iter().any(there)) {
-            let reasons = vec![format!("there is no table {}", spec.table)];
+            let reasons = fit(spec, |_| None);
             detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
         }
     }
@@ -210,7 +217,7 @@ pub(super) fn without_transactions(name: &str, table: &Table) -> Option<String> 
 }
 
 /// The named tables of every schema that the role sees.
-pub(super) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
+pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
     match catalogue_statement(engine.dialect(), names) {
         Some(statement) => catalogue(engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         None => Ok(Vec::new()),

@@ -61,14 +61,15 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check, missing_indexes};
 pub use count::CountState;
+pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
 pub use open::{OpenOptions, ReplayDestination, open};
 pub use sample::sample;
 pub use watch::Mark;
 
 use super::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
-    Preparation, Result, Store, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
+    PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Watermark,
 };
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
@@ -80,6 +81,11 @@ use engine::Engine;
 use layout::Layout;
 use open::Destination;
 use pace::Pace;
+
+/// A name as an identifier of the database's.
+pub(super) fn quote(dialect: engine::Dialect, name: &str) -> String {
+    dialect::speech(dialect).quote(name)
+}
 
 /// Microseconds.
 const SECOND: i64 = 1_000_000;
@@ -118,6 +124,22 @@ impl SqlStore {
         Timestamp(first(unused.unwrap_or_else(|unused| unused)))
     }
 
+    async fn read_identity(&self, budget: &Budget) -> Result<Identity> {
+        let own = match self.layout.speech.identity() {
+            None => None,
+            Some(statement) => match self.engine.read(&[statement], budget).await {
+                Ok(mut results) => {
+                    let row = results.pop().unwrap_or_default().pop();
+                    row.map(|row| row::Cells::new(row).text()).transpose()?.flatten()
+                }
+                // Not every role may ask for it, and not everything that speaks the protocol knows it.
+                Err(StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Layout(_)) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Identity { own, place: self.engine.place().to_owned() })
+    }
+
     fn set_clock(&self, at: Timestamp) {
         *self.clock.lock().unwrap_or_else(|p| p.into_inner()) = (at, Instant::now());
     }
@@ -130,6 +152,10 @@ impl Store for SqlStore {
 
     fn clock(&self) -> Timestamp {
         self.server_now()
+    }
+
+    fn identity<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        Box::pin(async move { self.read_identity(budget).await.map(Some) })
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {

@@ -138,6 +138,7 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
     let mut actions: Vec<(Action, Availability)> =
         Action::ALL.into_iter().filter_map(|a| Some((a, available(a, verbs.get(a)?)))).collect();
     actions.extend(undoable(layout, found, destination, &actions));
+    let recalls = actions.iter().any(|(a, way)| *a == Action::Recall && matches!(way, Availability::Ready { .. }));
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s, true).is_some()).collect();
     StoreInfo {
         adapter: layout.adapter.clone(),
@@ -151,10 +152,7 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         defers: defers(verbs.replay.as_ref(), destination),
         offers: offers(layout, destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
-        keeps: verbs
-            .replay
-            .as_ref()
-            .is_some_and(|verb| !verb.keep.is_nothing() && verb.undo_by(destination.kind()).is_some()),
+        keeps: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
         remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),

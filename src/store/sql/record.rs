@@ -24,7 +24,7 @@ impl SqlStore {
             true => held.archive.clone(),
             false => held.rows.iter().map(|row| (JobId::new(&row.id), String::new())).collect(),
         };
-        archive.keep(rows).await.map_err(|e| StoreError::Input(format!("the archive failed: {e}")))
+        archive.keep(rows).await
     }
 }
 

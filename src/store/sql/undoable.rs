@@ -4,7 +4,7 @@ use super::detect::Found;
 use super::layout::Layout;
 use super::open::Destination;
 use super::steps::{Fill, expand};
-use crate::adapter::{Verb, Way, destination_misfits};
+use crate::adapter::{Column, Table, Verb, Way, destination_misfits};
 use crate::domain::action::Action;
 use crate::store::Availability;
 
@@ -51,6 +51,11 @@ fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Avai
             Way::Own | Way::Table => "the adapter does not say how a replay is undone",
         });
     };
+    if let Some(reason) =
+        undo.when.as_ref().and_then(|when| rounded(layout, when.get_ref(), &found.table, &found.columns))
+    {
+        return no(&reason);
+    }
     let Some(live) = &undo.live else { return Availability::Ready { notes: undo.notes.clone() } };
     let (name, table) = match destination {
         Destination::Table(name, table) => (name.clone(), Some(table)),
@@ -64,9 +69,43 @@ fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Avai
             (name, table)
         }
     };
+    let read = name.replace(['"', '`'], "");
+    if let Some(reason) = table.and_then(|table| rounded(layout, live.find.get_ref(), &read, table)) {
+        return no(&reason);
+    }
     match table.map(|table| destination_misfits(&name, table, &live.columns)) {
         Some(misfits) if misfits.is_empty() => Availability::Ready { notes: undo.notes.clone() },
         Some(misfits) => no(&format!("whether a worker has taken a job cannot be seen here: {}", misfits.join("; "))),
         None => no(&format!("there is no table {name} that replayed jobs could be taken back from")),
+    }
+}
+
+/// Why the jobs of a replay cannot be told from others: by the instant that only this replay gave each, in a column that
+/// does not keep all of it.
+fn rounded(layout: &Layout, text: &str, name: &str, table: &Table) -> Option<String> {
+    let rounds = |column: &&Column| layout.speech.rounds(&column.data_type);
+    let Column { name: column, data_type, .. } = told_in(text).filter_map(|name| table.column(name)).find(rounds)?;
+    Some(format!(
+        "a replayed job is known by the microsecond that it was told to run at, and {name}.{column} is {data_type}: it keeps \
+         less of it; a column with six digits of the second's fraction makes later replays undoable"
+    ))
+}
+
+/// The columns that a text compares with the instant that a replay gave each job.
+fn told_in(text: &str) -> impl Iterator<Item = &str> {
+    let compared = text.match_indices("= b.run_after").filter_map(|(at, _)| text[..at].split_whitespace().next_back());
+    compared.map(|column| column.rsplit_once('.').map_or(column, |(_, name)| name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_column_is_found_that_is_compared_with_a_jobs_own_instant() {
+        let text =
+            "SELECT 1 FROM jobs AS j JOIN {batch} ON j.run_after = b.run_after AND j.x = 1 WHERE due\n= b.run_after";
+        assert_eq!(told_in(text).collect::<Vec<_>>(), ["run_after", "due"]);
+        assert_eq!(told_in("SELECT b.run_after FROM {batch}").count(), 0);
     }
 }

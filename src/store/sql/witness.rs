@@ -37,7 +37,7 @@ impl SqlStore {
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
         let (noted, done) = tokio::join!(witness.note(&name, &ids), run_each(tx, statements, rows.len()));
         done?;
-        noted.map_err(|e| StoreError::Input(format!("the transaction could not be noted: {e}")))
+        noted
     }
 
     pub(super) async fn read_traces(

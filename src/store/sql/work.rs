@@ -23,7 +23,7 @@ pub(super) struct Work<'a> {
     /// Tells of a row that does not pass the guard whether a worker has taken the job.
     pub(super) taken: Option<&'a str>,
     pub(super) recipe: Option<Recipe>,
-    pub(super) keeping: Keeping<'a>,
+    pub(super) keeping: Keeping,
     /// Whether rows must not go without having been kept.
     pub(super) archives: bool,
     /// Whether each job is told to run at an instant of its own.

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,7 +11,6 @@ use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerWitness, Settled};
 use crate::store::{Applied, Batch, Broke, Standing, StoreError};
 use crate::triage::undo;
@@ -61,7 +59,7 @@ impl Engine<'_> {
     pub(super) async fn answer(&self, named: Vec<(Standing, Vec<JobId>)>, doubtful: bool) -> Answer {
         let mut answer = Answer::default();
         let mut parts: Vec<Part> =
-            named.into_iter().map(|(standing, ids)| Part { ids, standing, doubtful, tries: 0 }).collect();
+            self.by_due(named).into_iter().map(|(standing, ids)| Part { ids, standing, doubtful, tries: 0 }).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
@@ -72,7 +70,8 @@ impl Engine<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
-            let weary = part.tries >= TRIES && !matches!(error, StoreError::Unreachable(_));
+            let away = matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_));
+            let weary = part.tries >= TRIES && !away;
             if error.retryable() && weary {
                 answer.settled.extend(self.given_up(&part, &error).await);
                 continue;
@@ -81,7 +80,10 @@ impl Engine<'_> {
             if !error.retryable() || enough {
                 parts.push(part);
                 answer.untouched = answer.settled.is_empty() && parts.iter().all(|part| !part.doubtful);
-                answer.halt = Some(error.to_string());
+                answer.halt = Some(match error.remedy() {
+                    Some(remedy) => format!("{error}; {remedy}"),
+                    None => error.to_string(),
+                });
                 return answer;
             }
             self.tell(Some(format!("{error}; trying again")));
@@ -95,6 +97,20 @@ impl Engine<'_> {
             }
         }
         answer
+    }
+
+    /// Servers and commands quote what a row holds.
+    pub(super) fn mask(&self, answer: &mut Answer) {
+        for Settled { outcome: (_, result), .. } in &mut answer.settled {
+            match result {
+                JobResult::Failed(reason) => *reason = self.desk.on_record(reason),
+                JobResult::Skipped(SkipReason::NotAccepted(reason)) => {
+                    *reason = self.desk.redactor.prose(reason).into_owned();
+                }
+                JobResult::Done | JobResult::Skipped(_) => {}
+            }
+        }
+        answer.halt = answer.halt.take().map(|why| self.desk.redactor.prose(&why).into_owned());
     }
 
     async fn attempt(&self, part: &Part) -> Tried {
@@ -119,7 +135,7 @@ impl Engine<'_> {
             standing: standing.clone(),
             run: self.run.id.0.clone(),
             options: self.run.intent.options.clone(),
-            run_after: self.instants(ids.len()),
+            run_after: self.instants(ids),
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: self.archive.clone(),
             undo,
@@ -127,12 +143,6 @@ impl Engine<'_> {
             record: self.record.clone(),
         };
         self.desk.store.apply(batch, &self.budget).await
-    }
-
-    /// The first of the instants at which as many jobs may run, where they are spread.
-    fn instants(&self, jobs: usize) -> Option<Timestamp> {
-        let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
-        self.due.map(|due| Timestamp(due.0.saturating_add(self.told.fetch_add(jobs, Ordering::Relaxed))))
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says

@@ -1,5 +1,6 @@
 //! The loop over the batches of a run.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
@@ -9,6 +10,7 @@ use tokio::time::Instant;
 use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
 use super::pace::{BatchSize, Meter, Pace, Spread};
+use super::places::jitter;
 use super::{Receipt, RunError, RunOptions, ready};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -62,6 +64,7 @@ async fn execute_held(
     let record = ledger.run(run).await?;
     ready::check(desk, &record)?;
     let validator = ready::validator(&options, ledger, &record)?;
+    ready::same_database(desk, &record, &options).await?;
     ready::prepare(desk, &record, &options).await?;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
@@ -103,12 +106,6 @@ pub async fn resume(
 const LEFT_IN_DOUBT: &str = "what became of some jobs is not known yet: resume the run to find out";
 const STOPPED: &str = "stopped by the operator";
 
-/// A number from 0 to 1 that nobody can foresee.
-fn jitter() -> f64 {
-    let [a, b, c, d, ..] = *uuid::Uuid::new_v4().as_bytes();
-    f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
-}
-
 /// Jobs by how they stood when they were frozen.
 type Alike = Vec<(Standing, Vec<JobId>)>;
 
@@ -141,10 +138,14 @@ pub(super) struct Engine<'a> {
     pub(super) record: Option<Arc<dyn Record>>,
     progress: &'a watch::Sender<RunProgress>,
     state: RunState,
-    tally: Tally,
+    pub(super) tally: Tally,
     meter: Meter,
+    /// How the jobs are spread, where each can be told when it may run.
+    pub(super) spread: Option<Spread>,
     /// When the jobs of the present batch may run; `None` is at once.
     pub(super) due: Option<Timestamp>,
+    /// The same, of jobs whose batch is made of several places of the run.
+    pub(super) dues: HashMap<JobId, Timestamp>,
     /// Jobs that were told when to run: each is told an instant of its own, also where some are tried again.
     pub(super) told: AtomicI64,
 }
@@ -183,13 +184,18 @@ impl<'a> Engine<'a> {
             state,
             tally,
             meter,
+            spread: None,
             due: None,
+            dues: HashMap::new(),
             told: AtomicI64::new(0),
         }
     }
 
     async fn work(&mut self) -> Result<(), Halt> {
         self.tell(None);
+        self.spread = self.spread().filter(|_| self.desk.store.info().defers);
+        let reached = self.tally.planned - self.tally.not_started - self.tally.in_doubt;
+        self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
         self.settle_doubts().await?;
         self.erase_again().await?;
         self.pass().await?;
@@ -200,7 +206,13 @@ impl<'a> Engine<'a> {
 
     /// The jobs of batches whose result is not known.
     async fn settle_doubts(&mut self) -> Result<(), Halt> {
-        for (no, ids) in self.kept(false, || self.ledger.in_doubt(&self.run.id)).await? {
+        let doubts = self.kept(false, || self.ledger.in_doubt(&self.run.id)).await?;
+        if self.spread.is_some() && !doubts.is_empty() {
+            let all = usize::MAX >> 1;
+            let jobs = self.kept(false, || self.ledger.jobs(&self.run.id, Part::InDoubt, 0, all)).await?;
+            self.place(&jobs);
+        }
+        for (no, ids) in doubts {
             self.settle(no, &ids, true).await?;
         }
         Ok(())
@@ -218,18 +230,21 @@ impl<'a> Engine<'a> {
             false if !self.options.adapts => BatchSize::fixed(most),
             false => BatchSize::adaptive(most),
         };
-        let spread = spread.filter(|_| defers);
+        let cap = self.spread.map_or(usize::MAX, Spread::cap);
         let mut refusals = 0;
         let mut begun = None;
         while begun.is_some() || self.tally.not_started > 0 {
             if begun.is_none() {
                 self.control.rest(pace.wait(Instant::now())).await;
                 self.allowed().await?;
-                let n = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+                let n = pace.cap(size.get()).min(cap);
                 begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, n, Timestamp::now())).await?;
             }
             let Some((no, ids)) = begun.take() else { break };
-            self.due = spread.map(|spread| spread.due(self.tally.planned - self.tally.not_started, jitter()));
+            self.dues.clear();
+            let reached = self.tally.planned - self.tally.not_started;
+            self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
+            self.due = self.spread.map(|spread| spread.due(reached, jitter()));
             self.tally.begin(ids.len() as u64);
             pace.started(ids.len(), Instant::now());
             let done = self.tally.done;
@@ -237,7 +252,7 @@ impl<'a> Engine<'a> {
             size.took(ids.len(), answer.elapsed);
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
             let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
-            let most = pace.cap(size.get()).min(spread.map_or(usize::MAX, Spread::cap));
+            let most = pace.cap(size.get()).min(cap);
             let next = if at_once && !outside { most } else { 0 };
             begun = self.record(no, &ids, answer, next).await?;
             refusals = if self.tally.done > done { 0 } else { refusals + 1 };
@@ -250,13 +265,6 @@ impl<'a> Engine<'a> {
             }
         }
         Ok(())
-    }
-
-    /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
-    /// that it goes on where it was.
-    fn spread(&self) -> Option<Spread> {
-        let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
-        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.tally.planned))
     }
 
     /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
@@ -285,6 +293,7 @@ impl<'a> Engine<'a> {
             pace.started(locked.len(), Instant::now());
             let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
             self.tally.begin_again(&SkipReason::Locked, locked.len() as u64);
+            self.place(&locked);
             let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
             self.settle(no, &ids, false).await?;
         }
@@ -318,6 +327,7 @@ impl<'a> Engine<'a> {
         if !answer.untouched {
             answer.settled.extend(never.into_iter().map(Settled::from));
         }
+        self.mask(&mut answer);
         self.erase(&answer).await?;
         Ok(answer)
     }
@@ -421,6 +431,7 @@ impl<'a> Engine<'a> {
 
     /// Tells how far the run has got.
     pub(super) fn tell(&self, waiting: Option<String>) {
+        let waiting = waiting.map(|why| self.desk.redactor.prose(&why).into_owned());
         let now = Instant::now();
         self.progress.send_replace(RunProgress {
             run: self.run.id.clone(),

@@ -5,6 +5,7 @@ mod control;
 mod doubt;
 mod engine;
 mod pace;
+mod places;
 mod ready;
 mod screen;
 mod testimony;
@@ -47,7 +48,7 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
-            batch: 2_000,
+            batch: 5_000,
             adapts: true,
             rate: None,
             deliver: None,

@@ -169,10 +169,26 @@ impl Spread {
         ((self.planned as f64 * share).ceil() as usize).max(1)
     }
 
+    /// As it is, or begun later where the time of the job after the first `reached` has passed: a run that was stopped for
+    /// a while goes on at its pace, and does not hand over at once what it is behind with.
+    pub(super) fn going_on(self, reached: u64, now: Timestamp) -> Self {
+        let passed = self.over.mul_f64(self.share(reached)).as_micros();
+        let late = now.0.saturating_sub(i64::try_from(passed).unwrap_or(i64::MAX));
+        Self { from: Timestamp(self.from.0.max(late)), ..self }
+    }
+
+    fn share(self, reached: u64) -> f64 {
+        (reached as f64 / self.planned as f64).clamp(0.0, 1.0)
+    }
+
+    /// The number of the slot of the job that follows the first `reached`.
+    pub(super) fn slot_of(self, reached: u64) -> u64 {
+        (self.over.mul_f64(self.share(reached)).as_secs_f64() / self.slot().as_secs_f64().max(1e-6)) as u64
+    }
+
     /// When the jobs that follow the first `reached` may run; `jitter` from 0 to 1 places them within their slot.
     pub(super) fn due(self, reached: u64, jitter: f64) -> Timestamp {
-        let share = (reached as f64 / self.planned as f64).clamp(0.0, 1.0);
-        self.from.after(self.over.mul_f64(share) + self.slot().mul_f64(jitter.clamp(0.0, 1.0)))
+        self.from.after(self.over.mul_f64(self.share(reached)) + self.slot().mul_f64(jitter.clamp(0.0, 1.0)))
     }
 
     /// Jobs a second that spread as much where only the replay itself can be timed.
@@ -315,6 +331,17 @@ mod tests {
         assert_eq!(spread.rate(), 500.0);
         let few = Spread::new(Timestamp(0), Duration::from_secs(86_400), 10);
         assert_eq!(few.cap(), 1);
+    }
+
+    #[test]
+    fn a_spread_that_was_stopped_goes_on_at_its_pace() {
+        let spread = Spread::new(Timestamp(0), Duration::from_secs(600), 600);
+        let due = |spread: Spread, reached| spread.due(reached, 0.0).0 / 1_000_000;
+        let in_time = spread.going_on(300, Timestamp(200_000_000));
+        assert_eq!((due(in_time, 300), due(in_time, 500)), (300, 500));
+        let late = spread.going_on(300, Timestamp(7_200_000_000));
+        assert_eq!((due(late, 300), due(late, 500)), (7_200, 7_400));
+        assert_eq!((spread.slot_of(0), spread.slot_of(299), spread.slot_of(900)), (0, 299, 600));
     }
 
     #[test]

@@ -29,6 +29,13 @@ pub(super) fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
     }
 }
 
+/// Whether the source still leads to the database that the run was planned on.
+pub(super) async fn same_database(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+    let here = desk.store.identity(&Budget::new(options.statement)).await;
+    let here = here.map_err(|error| RunError::Disabled(error.to_string()))?;
+    run.strays(here.as_ref()).map_or(Ok(()), |reason| Err(RunError::Disabled(reason)))
+}
+
 /// Makes what the action needs in the database, as its plan said.
 pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
     let budget = Budget::new(options.statement);

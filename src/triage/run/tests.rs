@@ -1,5 +1,6 @@
 //! The engine over a store in memory and a real ledger: interrupted at every point, it must add up.
 
+mod edges;
 mod validated;
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! What the model asks of the world, as data. The runtime carries it out and answers with [`super::msg::Reply`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Thresholds;
@@ -7,6 +8,7 @@ use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
+use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Watermark};
@@ -148,6 +150,8 @@ pub struct Settings {
     pub keys: Keymap,
     /// From where on a cohort asks for the number, and how often a job may have been replayed.
     pub thresholds: Thresholds,
+    /// What is a secret on the screen.
+    pub redactor: Arc<Redactor>,
 }
 
 impl Default for Settings {
@@ -160,6 +164,7 @@ impl Default for Settings {
             statement: Duration::from_secs(5),
             keys: Keymap::default(),
             thresholds: Thresholds::default(),
+            redactor: Arc::default(),
         }
     }
 }

@@ -224,6 +224,7 @@ fn run(id: &str) -> Run {
         reason: None,
         operator: Operator::default(),
         options: Default::default(),
+        database: None,
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
@@ -893,6 +894,19 @@ fn keys_of_the_config_hold_and_sentences_name_them() {
     assert!(console.model.live.paused);
     let notice = console.model.screen.notice.as_ref().expect("a notice");
     assert_eq!(notice.sentence, "live watch paused: o continues");
+}
+
+#[test]
+fn sentences_that_name_a_key_name_the_one_that_the_config_gives() {
+    let (runs, undo, help) = (["O".to_owned()], ["Z".to_owned()], ["H".to_owned()]);
+    let wishes = [("runs", runs.as_slice()), ("undo", undo.as_slice()), ("help", help.as_slice())];
+    let mut console = Console::with_jobs(5);
+    console.model.settings.keys = crate::tui::keys::Keymap::configured(wishes).expect("keys");
+    let said = |console: &Console| console.model.screen.notice.as_ref().map(|n| n.sentence.clone()).unwrap_or_default();
+    console.keys("Z");
+    assert!(said(&console).ends_with("on the page of runs (O), Z undoes an earlier run"), "{}", said(&console));
+    console.keys(":").text("xyz").keys("Enter");
+    assert!(said(&console).ends_with("H shows the keys"), "{}", said(&console));
 }
 
 #[test]

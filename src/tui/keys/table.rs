@@ -118,7 +118,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["Up", "k"], &[Plan], Command::Up, "", 0, "Scroll."),
     bind(&["s", "Ctrl-c"], &[Run], Command::StopRun, "stop", 1, "Stop after the current batch (cancels a freeze)."),
     bind(&["p"], &[Run], Command::PauseRun, "pause", 2, "Pause or continue between two batches."),
-    bind(&["Esc", "q"], &[Run], Command::Back, "hide", 3, "Hide the gauge; the run goes on, `L` shows it again."),
+    bind(&["Esc", "q"], &[Run], Command::Back, "hide", 3, "Hide the gauge; the run goes on: see the runs."),
     bind(&["q", "Enter"], &[Page], Command::Back, "close", 1, "Close."),
     bind(&["q"], &[Runs], Command::Back, "close", 2, "Close."),
     bind(&["y"], &[Page, Runs], Command::Copy, "", 0, "Copy the command line, or the id of the run."),

@@ -25,7 +25,9 @@ pub struct Empty {
 }
 
 /// The next step where a filter selects nothing.
-const WIDEN: &str = "Esc widens, / edits the filter";
+fn widen(model: &Model) -> String {
+    format!("Esc widens, {} edits the filter", model.key(Command::Filter))
+}
 
 fn empty(reason: impl Into<String>, step: impl Into<String>) -> Empty {
     Empty { reason: reason.into(), step: step.into() }
@@ -65,7 +67,7 @@ pub fn of_list(model: &Model) -> Empty {
         Some(scan) => {
             let looked =
                 format!("nothing matches in the {} rows that were looked at, all there are", grouped(scan.rows));
-            empty(looked, WIDEN)
+            empty(looked, widen(model))
         }
         None => nothing(model),
     })
@@ -89,5 +91,5 @@ fn nothing(model: &Model) -> Empty {
     if model.filter.written.is_all() {
         return empty("no dead jobs", "those that die appear here by themselves");
     }
-    empty("nothing matches", WIDEN)
+    empty("nothing matches", widen(model))
 }

@@ -13,6 +13,7 @@ use super::canvas::{Canvas, columns};
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::{empty, words};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
@@ -148,9 +149,15 @@ impl Columns {
     }
 }
 
+/// What a bar is called: reasons are prose, which may hold secrets.
+fn name(bar: &Bar, model: &Model) -> String {
+    let shown = bar.value.as_ref().map(|value| Untrusted::new(model.settings.redactor.prose(value.exact())));
+    words::value(shown.as_ref())
+}
+
 fn name_width(bar: &Bar, model: &Model, look: &Look) -> usize {
     let new = if model.histogram.is_new(bar) { 4 } else { 0 };
-    columns(&words::value(bar.value.as_ref()), look) + new
+    columns(&name(bar, model), look) + new
 }
 
 fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, histogram: &Histogram) {
@@ -200,7 +207,7 @@ fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &Lin
     pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
     pen.cell(Role::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
     let new = model.histogram.is_new(bar);
-    let name = words::value(bar.value.as_ref());
+    let name = name(bar, model);
     let room = plan.value - if new { 4.min(plan.value) } else { 0 };
     let role = if bar.value.is_some() { Role::Error } else { Role::Dim };
     if new {

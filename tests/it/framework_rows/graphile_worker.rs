@@ -145,7 +145,7 @@ async fn a_table_of_that_name_alone_is_not_taken_for_it() {
     shop.db.execute("drop function work.complete_jobs").await;
     let detection = look(&shop.db).await;
     let rejected = detection.rejected.iter().find(|r| r.adapter == "graphile-worker").expect("rejected");
-    assert_eq!(rejected.reasons, ["there is no function complete_jobs beside it"]);
+    assert_eq!(rejected.why(), "there is no function complete_jobs beside it");
     shop.db.execute("alter table work._private_jobs drop column is_available").await;
     assert!(look(&shop.db).await.found.is_empty());
 }

@@ -131,5 +131,5 @@ async fn a_table_of_that_name_without_its_type_is_not_taken_for_it() {
     let detection = look(&shop.db).await;
     assert!(detection.found.is_empty());
     let rejected = detection.rejected.iter().find(|r| r.adapter == "procrastinate").expect("rejected");
-    assert_eq!(rejected.reasons, ["there is no table procrastinate_events beside it"]);
+    assert_eq!(rejected.why(), "there is no table procrastinate_events beside it");
 }

@@ -218,6 +218,11 @@ pub(super) trait Speech: Sync {
     /// The columns of a table: name, type as [`Speech::unkept`] takes it, and whether the database makes the value (0 or 1).
     fn columns(&self, place: Place<'_>) -> Statement;
 
+    /// Whether a column of this type keeps less of an instant than its microseconds.
+    fn rounds(&self, _data_type: &str) -> bool {
+        false
+    }
+
     /// What stands between the columns and the values of an INSERT that gives every column its value.
     fn overriding(&self) -> &'static str {
         ""
@@ -225,6 +230,11 @@ pub(super) trait Speech: Sync {
 
     /// The database's clock in microseconds, as a contract column.
     fn clock(&self) -> &'static str;
+
+    /// What the database is known by wherever it is reached, in one row; `None` where it cannot say.
+    fn identity(&self) -> Option<Statement> {
+        None
+    }
 
     /// A token that differs whenever anything may have changed, as a contract column; `None` where there is none.
     fn change_token(&self) -> Option<&'static str> {
@@ -354,6 +364,12 @@ fn literal(at: Timestamp, first: &str, last: &str) -> String {
         _ if at.0 < 0 => first.to_owned(),
         _ => last.to_owned(),
     }
+}
+
+/// The digits of a second's fraction that a type names: `datetime(3)`, `timestamp(0) with time zone`.
+fn fraction(data_type: &str) -> Option<u32> {
+    let (_, rest) = data_type.split_once('(')?;
+    rest.split_once(')')?.0.parse().ok()
 }
 
 /// A LIKE pattern in which `!` escapes.

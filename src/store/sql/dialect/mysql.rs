@@ -3,8 +3,8 @@
 
 use super::postgres::epoch;
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, like, literal,
-    order_by,
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, fraction, like,
+    literal, order_by,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -264,6 +264,10 @@ impl Speech for Mysql {
             (_, "bit") => sql.push("CAST(").push_text(text).push(" AS UNSIGNED)"),
             _ => sql.push_text(text),
         };
+    }
+
+    fn rounds(&self, data_type: &str) -> bool {
+        matches!(base_type(data_type).as_str(), "datetime" | "timestamp") && fraction(data_type).unwrap_or(0) < 6
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {

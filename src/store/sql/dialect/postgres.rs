@@ -1,6 +1,8 @@
 //! PostgreSQL's text.
 
-use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, like, literal};
+use super::{
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, fraction, like, literal,
+};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -260,12 +262,23 @@ impl Speech for Postgres {
         sql.done()
     }
 
+    fn rounds(&self, data_type: &str) -> bool {
+        data_type.starts_with("timestamp") && fraction(data_type).is_some_and(|digits| digits < 6)
+    }
+
     fn overriding(&self) -> &'static str {
         "OVERRIDING SYSTEM VALUE "
     }
 
     fn clock(&self) -> &'static str {
         "round(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+    }
+
+    fn identity(&self) -> Option<Statement> {
+        // Replicas have both in common with their primary.
+        let sql = "SELECT s.system_identifier::text || '/' || d.oid::text FROM pg_control_system() AS s, \
+                   pg_catalog.pg_database AS d WHERE d.datname = current_database()";
+        Some(Statement { sql: sql.to_owned(), binds: Vec::new() })
     }
 
     fn change_token(&self) -> Option<&'static str> {
@@ -293,7 +306,8 @@ impl Speech for Postgres {
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!(
             "SELECT s, r, a, y, n, NULL::text, NULL::text, i, w, v, p FROM (\
-             SELECT n.nspname::text AS s, c.relname::text AS r, a.attname::text AS a, format_type(a.atttypid, NULL)::text AS y, \
+             SELECT n.nspname::text AS s, c.relname::text AS r, a.attname::text AS a, format_type(a.atttypid, \
+             CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN a.atttypmod END)::text AS y, \
              CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint AS n, a.attnum AS o, \
              (SELECT string_agg(k.n || ' ' || i.indexrelid, E'\\n') FROM pg_catalog.pg_index i \
              CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) \

@@ -37,9 +37,9 @@ pub(super) fn bytes(statement: &Statement) -> usize {
 pub(super) fn postgres(statement: &Statement) -> Query<'static, Postgres, PgArguments> {
     let query = sqlx::query(trusted(statement)).persistent(false);
     statement.binds.iter().fold(query, |query, bind| match bind {
-        Bind::Text(value) => query.bind(value.clone()),
+        Bind::Text(value) => query.bind(value.as_deref()),
         Bind::Int(value) => query.bind(*value),
-        Bind::Texts(values) => query.bind(values.clone()),
+        Bind::Texts(values) => query.bind(values.as_slice()),
     })
 }
 
@@ -48,7 +48,7 @@ pub(super) fn postgres(statement: &Statement) -> Query<'static, Postgres, PgArgu
 pub(super) fn mysql(statement: &Statement) -> Query<'static, MySql, MySqlArguments> {
     let query = sqlx::query(trusted(statement)).persistent(!remembers_failure(&statement.sql));
     statement.binds.iter().fold(query, |query, bind| match bind {
-        Bind::Text(value) => query.bind(value.clone()),
+        Bind::Text(value) => query.bind(value.as_deref()),
         Bind::Int(value) => query.bind(*value),
         Bind::Texts(values) => query.bind(json_array(values)),
     })
@@ -62,11 +62,16 @@ fn remembers_failure(sql: &str) -> bool {
 }
 
 pub(crate) fn sqlite(statement: &Statement) -> Query<'static, Sqlite, SqliteArguments> {
-    let query = sqlx::query(trusted(statement));
-    statement.binds.iter().fold(query, |query, bind| match bind {
-        Bind::Text(value) => query.bind(value.clone()),
-        Bind::Int(value) => query.bind(*value),
-        Bind::Texts(values) => query.bind(json_array(values)),
+    sqlite_all(statement.clone())
+}
+
+/// The same for a statement that nobody needs any more: its values are not copied.
+pub(crate) fn sqlite_all(statement: Statement) -> Query<'static, Sqlite, SqliteArguments> {
+    let query = sqlx::query(trusted(&statement));
+    statement.binds.into_iter().fold(query, |query, bind| match bind {
+        Bind::Text(value) => query.bind(value),
+        Bind::Int(value) => query.bind(value),
+        Bind::Texts(values) => query.bind(json_array(&values)),
     })
 }
 

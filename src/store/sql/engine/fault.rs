@@ -71,6 +71,8 @@ fn postgres(message: String, code: Option<String>) -> StoreError {
         "28000" | "28P01" | "3D000" => StoreError::Refused { message, code },
         // Connection exceptions, shut down, starting up, too many connections, idle too long in a transaction.
         "57P01" | "57P02" | "57P03" | "57P05" | "53300" | "25P03" => StoreError::Unreachable(message),
+        // No space on the disk, no memory, a limit of the configuration; the file system refuses.
+        "53000" | "53100" | "53200" | "53400" | "58030" => StoreError::Full(message),
         _ if class.starts_with("08") => StoreError::Unreachable(message),
         _ => StoreError::Refused { message, code },
     }
@@ -84,6 +86,9 @@ fn mysql(message: String, number: u16) -> StoreError {
         1205 | 1213 | 3572 => StoreError::Locked(message),
         // No right to the database, the command, the column; read-only server or transaction.
         1044 | 1142 | 1143 | 1227 | 1290 | 1370 | 1792 | 1836 => StoreError::Denied(message),
+        // The disk, the table or its space is full; a storage engine says so with the system's own number.
+        1021 | 1026 | 1114 => StoreError::Full(message),
+        1030 if message.contains("28") => StoreError::Full(message),
         // Too many connections, shutting down, killed.
         1040 | 1053 | 1203 | 1927 | 3168 => StoreError::Unreachable(message),
         _ => StoreError::Refused { message, code: Some(number.to_string()) },
@@ -113,6 +118,7 @@ mod tests {
             StoreError::Timeout(_) => "timeout",
             StoreError::Locked(_) => "locked",
             StoreError::Denied(_) => "denied",
+            StoreError::Full(_) => "full",
             StoreError::Refused { .. } => "refused",
             StoreError::Layout(_) => "layout",
             _ => "other",
@@ -128,6 +134,7 @@ mod tests {
             ("40P01", "locked"),
             ("42501", "denied"),
             ("25006", "denied"),
+            ("53100", "full"),
             ("28P01", "refused"),
             ("57P03", "unreachable"),
             ("08006", "unreachable"),
@@ -144,6 +151,7 @@ mod tests {
             (1213, "locked"),
             (1142, "denied"),
             (1792, "denied"),
+            (1114, "full"),
             (1045, "refused"),
             (1062, "refused"),
             (1053, "unreachable"),

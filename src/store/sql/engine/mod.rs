@@ -18,7 +18,7 @@ mod tx;
 
 /// SQLite's values and rows, for a file that is not a source.
 pub(crate) mod lite {
-    pub(crate) use super::bind::sqlite as bind;
+    pub(crate) use super::bind::{sqlite as bind, sqlite_all as bind_all};
     pub(crate) use super::decode::sqlite as decode;
 }
 
@@ -135,6 +135,8 @@ impl Default for EngineOptions {
 pub struct Engine {
     dialect: Dialect,
     facts: Facts,
+    /// Host, port and database, or the file.
+    place: String,
     connected: Instant,
     lock_timeout: Duration,
     pool: Arc<Pool>,
@@ -201,7 +203,8 @@ impl Engine {
         let pool = Arc::new(Pool::new(connector, size, connect_timeout));
         let (link, facts) = pool.bounded(pool.connector().facts(reading)).await?;
         let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
-        Ok((Self { dialect, facts, connected, lock_timeout, pool }, link))
+        let place = target.place();
+        Ok((Self { dialect, facts, place, connected, lock_timeout, pool }, link))
     }
 
     /// The engine's dialect.
@@ -217,6 +220,11 @@ impl Engine {
     /// Database name, or the file's path.
     pub fn database(&self) -> &str {
         &self.facts.database
+    }
+
+    /// Host, port and database as they were named, or the file's path.
+    pub(super) fn place(&self) -> &str {
+        &self.place
     }
 
     /// The database user; empty where the engine has none.

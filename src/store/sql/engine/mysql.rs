@@ -160,8 +160,7 @@ impl Link for MyLink {
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
         Box::pin(async move {
             self.fits(statement)?;
-            let rows = bind::mysql(statement).fetch_all(&mut self.connection).await.map_err(store_error)?;
-            rows.iter().map(decode::mysql).collect()
+            decode::all(bind::mysql(statement).fetch(&mut self.connection), decode::mysql).await
         })
     }
 

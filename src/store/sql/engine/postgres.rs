@@ -133,10 +133,9 @@ impl Link for PgLink {
     }
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
-        Box::pin(async move {
-            let rows = bind::postgres(statement).fetch_all(&mut self.connection).await.map_err(store_error)?;
-            rows.iter().map(decode::postgres).collect()
-        })
+        Box::pin(
+            async move { decode::all(bind::postgres(statement).fetch(&mut self.connection), decode::postgres).await },
+        )
     }
 
     fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {

@@ -90,7 +90,7 @@ impl Target {
                 let rest = rest_of(rest).ok_or_else(|| unsupported(Some(scheme)))?;
                 Kind::Postgres(Server::postgres(url::parse(&rest).map_err(StoreError::Input)?, env)?)
             }
-            "mysql" | "mariadb" => {
+            "mysql" | "mysql2" | "mariadb" => {
                 let rest = rest_of(rest).ok_or_else(|| unsupported(Some(scheme)))?;
                 Kind::Mysql(Server::mysql(url::parse(&rest).map_err(StoreError::Input)?, env)?)
             }
@@ -115,6 +115,14 @@ impl Target {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.label(),
             Kind::Sqlite { file, .. } => absolute(file).display().to_string(),
+        }
+    }
+
+    /// Host, port and database, whoever asks for them; or the file's whole path.
+    pub(super) fn place(&self) -> String {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.place(),
+            Kind::Sqlite { .. } => self.label(),
         }
     }
 

@@ -134,13 +134,18 @@ impl Server {
 
     pub(super) fn label(&self) -> String {
         let user = self.user.as_deref().map(|user| format!("{user}@")).unwrap_or_default();
+        format!("{user}{}", self.place())
+    }
+
+    /// Host, port and database.
+    pub(super) fn place(&self) -> String {
         let database = self.database.as_deref().map(|name| format!("/{name}")).unwrap_or_default();
         match &self.host {
-            Some(socket) if socket.starts_with('/') => format!("{user}[{socket}]{database}"),
+            Some(socket) if socket.starts_with('/') => format!("[{socket}]{database}"),
             host => {
                 let host = host.as_deref().unwrap_or("localhost");
                 let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-                format!("{user}{host}:{}{database}", self.port.unwrap_or(self.default_port))
+                format!("{host}:{}{database}", self.port.unwrap_or(self.default_port))
             }
         }
     }

@@ -67,8 +67,11 @@ pub fn undo_last(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match model.runner.last.clone() {
         Some((run, action)) => undo_run(model, run, action, now),
         None => {
+            let (runs, undo) = (model.key(Command::Runs), model.key(Command::Undo));
             model.complain(
-                "nothing was done yet in this console: on the page of runs (L), U undoes an earlier run",
+                format!(
+                    "nothing was done yet in this console: on the page of runs ({runs}), {undo} undoes an earlier run"
+                ),
                 now,
             );
             Vec::new()

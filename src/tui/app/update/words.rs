@@ -213,7 +213,10 @@ pub fn run(model: &mut Model, text: &str, now: Timestamp) -> Vec<Effect> {
     });
     let outcome = match found {
         Some(word) => (word.run)(model, rest.trim(), now),
-        None => Err(format!("there is no command `{name}`; Tab completes, ? shows the keys")),
+        None => {
+            let help = model.key(Command::Help);
+            Err(format!("there is no command `{name}`; Tab completes, {help} shows the keys"))
+        }
     };
     outcome.unwrap_or_else(|sentence| {
         model.complain(sentence, now);

@@ -32,7 +32,7 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
         Overlay::None => {}
         Overlay::Help(reading) => help::draw(canvas, &model.settings.keys, *reading),
         Overlay::Line(line) => line::draw(canvas, areas, line),
-        Overlay::Picker(picker) => picker::draw(canvas, picker, model.source.opened.is_some()),
+        Overlay::Picker(picker) => picker::draw(canvas, picker, model),
         Overlay::Freezing(progress) => freezing::draw(canvas, model, *progress),
         Overlay::Plan(dialog) => plan::draw(canvas, model, dialog, now),
         Overlay::Run => run::draw(canvas, model),

@@ -7,14 +7,15 @@
 //! └ Enter opens, q quits ────────────────────────────┘
 //! ```
 
-use crate::tui::app::model::Picker;
+use crate::tui::app::model::{Model, Picker};
+use crate::tui::keys::Command;
 use crate::tui::look::Role;
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::footer::key_and;
 use crate::tui::view::panel;
 
-/// Draws the choice; `open` where one is open already.
-pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, open: bool) {
+/// Draws the choice, which can be left where a store is open already.
+pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, model: &Model) {
     let screen = canvas.area();
     let look = canvas.look;
     let name = picker.choices.iter().map(|c| columns(&c.name, look)).max().unwrap_or(0);
@@ -38,6 +39,7 @@ pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, open: bool) {
     if picker.choices.is_empty() {
         canvas.row(inside, 0).put(Role::Text, "none of the known layouts is in it");
     }
-    let leave = if open { key_and("Esc", "stays") } else { key_and("q", "quits") };
+    let quit = model.key(Command::Quit);
+    let leave = if model.source.opened.is_some() { key_and("Esc", "stays") } else { key_and(&quit, "quits") };
     panel::caption(canvas, area, &key_and("Enter", "opens").and(Role::Dim, "  ").then(leave));
 }

@@ -337,6 +337,7 @@ pub fn run() -> Run {
         reason: Some("pay.example is back".into()),
         operator,
         options: Default::default(),
+        database: None,
         frozen_at: ago(60),
     };
     Run {
