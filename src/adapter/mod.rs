@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use error::AdapterError;
-pub use fit::{Column, Family, Misfit, Table, destination_misfits, fit, function};
+pub use fit::{Column, Family, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
 pub use guess::Sample;
 pub use library::{Library, built_in};
 pub use spec::{
-    Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
+    Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
     StateWords, Step, Undo, Verb, Verbs, Way,
 };
 pub use text::{PLACEHOLDERS, Piece, pieces};

@@ -8,7 +8,8 @@ use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
-use crate::adapter::{Adapter, Column, Misfit, Spec, Table, fit, function};
+use crate::adapter::{Adapter, Column, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
+use crate::domain::action::Action;
 use crate::store::{Budget, Result};
 
 /// A layout that was found in a database.
@@ -26,6 +27,8 @@ pub struct Found {
     pub(super) variant: usize,
     /// Why nothing can be written safely, where that is so.
     pub(super) unsafe_to_write: Option<String>,
+    /// What the role is not shown, where rows may be hidden from it.
+    pub warnings: Vec<String>,
     pub(super) columns: Table,
     /// The tables that were asked for along with it.
     pub(super) seen: Arc<Seen>,
@@ -134,6 +137,8 @@ fn names(specs: &Specs<'_>) -> Vec<String> {
         names.push(spec.table.clone());
         names.extend(spec.detect.tables.keys().cloned());
         names.extend(spec.detect.functions.iter().map(|name| function(name)));
+        let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
+        names.extend(verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref().clone()));
     }
     names.sort();
     names.dedup();
@@ -196,6 +201,10 @@ fn found_as(
         unsafe_to_write: std::iter::once(&spec.table)
             .chain(spec.detect.tables.keys())
             .find_map(|name| without_transactions(name, tables.get(name)?)),
+        warnings: std::iter::once(&spec.table)
+            .chain(spec.detect.tables.keys())
+            .filter_map(|name| veiled(name, tables.get(name)?))
+            .collect(),
         columns: tables.get(&spec.table).cloned().unwrap_or_default(),
         seen: Arc::clone(seen),
     }
@@ -251,6 +260,11 @@ fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
             table.columns.push(column);
             table.without_transactions = cells.text()?;
             index(&mut table.indexes, &name, cells.text()?.as_deref().unwrap_or_default());
+            table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
+            if let (Some(1), Some(security)) = (cells.int()?, table.row_security.as_mut()) {
+                security.shows_some = true;
+            }
+            table.is_partitioned = cells.int()? == Some(1);
         }
     }
     Ok(catalogue)

@@ -131,7 +131,7 @@ impl Layout {
             key_collation: collation,
             columns: found.columns.clone(),
             time: match &otherwise {
-                Some(otherwise) if time.column.as_deref().is_some_and(|c| !found.serves(c)) => otherwise.clone(),
+                Some(otherwise) if !served(found, &time, spec.order.needs.as_deref()) => otherwise.clone(),
                 _ => time,
             },
             otherwise,
@@ -176,6 +176,13 @@ impl Layout {
             SortKey::Time => Some(self.otherwise.as_ref().unwrap_or(&self.time)),
             SortKey::Attempts => self.attempts.as_ref(),
         }
+    }
+
+    /// A condition that all jobs of a list meet, where only dead jobs have what orders them: without it, no index that knows
+    /// the state would serve, and all that lives would be looked at behind them.
+    pub(super) fn among(&self, dead: bool) -> Option<&str> {
+        let ordered = self.otherwise.as_ref().is_some_and(|otherwise| otherwise.raw != self.time.raw);
+        self.condition(State::Dead).filter(|_| dead && ordered && self.join.is_empty())
     }
 
     /// Writes whether a row is one of these jobs.
@@ -225,12 +232,21 @@ impl Layout {
         let order = self.order(SortKey::Time, dead).filter(|order| dead && order.kind.is_time());
         let word = |c: char| !(c.is_alphanumeric() || c == '_');
         let names = |column: &String| at.raw.split(word).any(|w| w == column);
-        Some(order.filter(|order| order.column.as_ref().is_some_and(names)).unwrap_or(at))
+        // Reckoned with, it is another instant.
+        let reckons = [" + ", " - ", " * "].iter().any(|sign| at.raw.contains(sign));
+        Some(order.filter(|order| order.column.as_ref().is_some_and(names) && !reckons).unwrap_or(at))
     }
 
     /// Whether an order is that of the primary key itself.
     pub(super) fn is_key(&self, expr: &Expr) -> bool {
         expr.raw == self.key.raw
+    }
+
+    /// Whether an order alone tells two rows apart.
+    pub(super) fn is_unique(&self, expr: &Expr) -> bool {
+        self.is_key(expr)
+            || self.spec.order.unique
+                && self.spec.order.time.column.as_ref().map(|c| c.get_ref()) == expr.column.as_ref()
     }
 
     /// The words of a state.
@@ -266,6 +282,12 @@ impl Layout {
             None => Facet::ALL.into_iter().filter(has).collect(),
         }
     }
+}
+
+/// Whether an index serves the order by time; an expression says itself that one does.
+fn served(found: &Table, time: &Expr, needs: Option<&[String]>) -> bool {
+    let Some(column) = time.column.as_deref() else { return true };
+    needs.map_or_else(|| found.serves(column), |needs| found.has_index(needs))
 }
 
 /// The part that a facet counts by, where it is one.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::SqlStore;
+use super::along;
 use super::detect::{Catalogue, Found, Seen, read_catalogue, without_transactions};
 use super::dialect::speech;
 use super::engine::Engine;
@@ -118,6 +119,7 @@ pub async fn open(
         destination,
         info,
         pace: Pace::new(options.gentle),
+        along: along::columns(spec, found),
         clock: Mutex::new(clock),
         span: Mutex::new(None),
         instants: AtomicI64::new(0),
@@ -156,6 +158,7 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
+        warnings: found.warnings.clone(),
     }
 }
 

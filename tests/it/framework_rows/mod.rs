@@ -3,4 +3,16 @@
 
 mod bench;
 mod delayed_job;
+mod good_job;
+mod graphile_worker;
 mod laravel;
+mod oban;
+mod oban_python;
+mod pg_boss;
+mod procrastinate;
+mod que;
+mod river;
+mod row_security;
+mod ruby;
+mod shop;
+mod solid_queue;
