@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Adapter, AdapterError};
 
 /// The adapter files that are compiled in.
-const BUILT_IN: [&str; 11] = [
+const BUILT_IN: [&str; 13] = [
     include_str!("../../assets/adapters/dead_letter_jobs.toml"),
     include_str!("../../assets/adapters/dlq_events.toml"),
     include_str!("../../assets/adapters/jobs_dlq.toml"),
@@ -17,6 +17,8 @@ const BUILT_IN: [&str; 11] = [
     include_str!("../../assets/adapters/graphile-worker.toml"),
     include_str!("../../assets/adapters/pg-boss.toml"),
     include_str!("../../assets/adapters/procrastinate.toml"),
+    include_str!("../../assets/adapters/delayed_job.toml"),
+    include_str!("../../assets/adapters/laravel.toml"),
 ];
 
 /// The notations that an adapter file may name instead of writing its own; each begins with its `name`.

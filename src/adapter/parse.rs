@@ -180,7 +180,13 @@ fn overlay_onto<'i>(base: &mut DeTable<'i>, over: DeTable<'i>) {
         };
         let whole = ["column", "sql", "disabled"].iter().any(|k| section.contains_key(*k));
         match base.get_mut(&key).map(Spanned::get_mut) {
-            Some(DeValue::Table(under)) if !whole => overlay_onto(under, section),
+            Some(DeValue::Table(under)) if !whole => {
+                // A verb that has a way here is no longer disabled.
+                if section.contains_key("when") {
+                    under.remove("disabled");
+                }
+                overlay_onto(under, section);
+            }
             _ => {
                 base.insert(key, Spanned::new(span, DeValue::Table(section)));
             }
@@ -250,6 +256,11 @@ fn source_at(field: &Field) -> Option<usize> {
 }
 
 fn field(field: &Field, name: &str) -> Result<(), Fault> {
+    if !field.decode.is_empty() && name != "fields.arguments" {
+        let message =
+            format!("`{name}` has `decode`, which is for `fields.arguments` alone: databases know nothing of it");
+        return Err((source_at(field), message));
+    }
     match (&field.column, &field.sql) {
         (Some(column), None) if column.get_ref().is_empty() => {
             Err((Some(column.span().start), format!("`{name}` has an empty column name")))

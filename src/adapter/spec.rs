@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::notation::Notation;
@@ -97,6 +98,9 @@ pub struct Field {
     pub sql: Option<Spanned<String>>,
     /// How the value is read.
     pub kind: Kind,
+    /// By dotted path, where what the database holds is not JSON, and how it is written.
+    #[serde(default)]
+    pub decode: BTreeMap<String, Encoding>,
 }
 
 /// How the values of a column are read and compared.

@@ -349,11 +349,13 @@ impl Opened {
 
     /// The job with what looks like a secret masked.
     pub fn masked_detail(&self, detail: JobDetail) -> JobDetail {
+        // Where a secret stands in what the arguments were read from, only their readable form tells.
+        let hides = detail.arguments.as_ref().is_some_and(|a| self.redactor.hides(a.exact()));
+        let sealed: Vec<String> = if hides { detail.decoded_from.clone() } else { Vec::new() };
         let metadata = |(name, value): (String, Option<Untrusted>)| {
+            let secret = self.redactor.is_secret_name(&name) && !self.redactor.reveals();
             let value = match value {
-                Some(_) if self.redactor.is_secret_name(&name) && !self.redactor.reveals() => {
-                    Some(Untrusted::from(crate::domain::redact::REDACTED))
-                }
+                Some(_) if secret || sealed.contains(&name) => Some(Untrusted::from(crate::domain::redact::REDACTED)),
                 value => value.map(|v| self.payload(v)),
             };
             (name, value)
@@ -365,6 +367,7 @@ impl Opened {
             // Of a layout without ids of its own it is the payload.
             lineage: detail.lineage.map(|l| self.payload(l)),
             metadata: detail.metadata.into_iter().map(metadata).collect(),
+            decoded_from: detail.decoded_from,
             row: self.masked(detail.row),
         }
     }

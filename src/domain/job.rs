@@ -123,12 +123,14 @@ pub struct JobDetail {
     pub row: JobRow,
     /// The whole error message.
     pub message: Option<Untrusted>,
-    /// Arguments or payload, as the text that the database holds (numbers stay exact).
+    /// Arguments or payload, as the text that the database holds (numbers stay exact), or as JSON read from that text.
     pub arguments: Option<Untrusted>,
     /// Backtrace, as the text that the database holds (plain lines, or a JSON array of them).
     pub backtrace: Option<Untrusted>,
     /// All other columns, in the layout's order, as text.
     pub metadata: Vec<(String, Option<Untrusted>)>,
+    /// Those of them that hold, as it is stored, what the arguments were read from.
+    pub decoded_from: Vec<String>,
     /// By what the same job is known across deaths (the framework's job id, what it says), where there is such a thing;
     /// as [`super::lineage::kept`].
     pub lineage: Option<Untrusted>,

@@ -260,6 +260,7 @@ impl Store for Fake {
                 arguments: None,
                 backtrace: None,
                 metadata: Vec::new(),
+                decoded_from: Vec::new(),
                 lineage: None,
             };
             Ok(self.with(|data| {

@@ -373,3 +373,89 @@ async fn an_order_can_say_what_an_index_must_begin_with_to_serve_it() {
         assert_eq!(newest(&needing).await.as_deref(), Some("1"), "{}", db.engine.name());
     }
 }
+
+/// Jobs whose arguments are YAML, or JSON that holds text of PHP's and JSON.
+const DIALECTS: &str = r#"
+name = "dialects"
+title = "Dialects"
+table = "dialects"
+key = { column = "id", kind = "int" }
+[detect.columns]
+body = "text"
+died_at = "time"
+[order]
+time = { column = "id", kind = "int" }
+[fields]
+at = { column = "died_at", kind = "utc" }
+arguments = { column = "body", kind = "text", decode = { "" = "yaml", "data.command" = "php", "data.more" = "json" } }
+[states]
+dead = ["dead"]
+[verbs.discard]
+when = "1 = 1"
+archive = true
+steps = [{ sql = "DELETE FROM {table} AS t WHERE {ids}" }]
+[mysql.verbs.discard]
+steps = [{ sql = "DELETE t FROM {table} AS t WHERE {ids}" }]
+"#;
+
+#[tokio::test]
+async fn what_is_not_json_is_shown_and_filtered_as_json_and_stays_as_it_is_stored() {
+    let bodies = [
+        "--- !ruby/object:Shop::Card\nowner: &1\n  name: \"A\\tB-7\"\nagain: *1\npaid: yes\nnote: |-\n  two\n  lines\n",
+        r#"{"data":{"command":"O:4:\"Card\":3:{s:7:\"\u0000*\u0000name\";s:5:\"A\tB-7\";s:4:\"paid\";b:1;s:1:\"n\";i:12345678901234567890;}","more":"{\"deep\":{\"x\":[\"a\\/b\"]}}"}}"#,
+        "{{{ name A\tB-7 paid",
+    ];
+    let read = [
+        r#"{"__class":"Shop::Card","owner":{"name":"A\tB-7"},"again":{"name":"A\tB-7"},"paid":true,"note":"two\nlines"}"#,
+        r#"{"data":{"command":{"__class":"Card","name":"A\tB-7","paid":true,"n":12345678901234567890},"more":{"deep":{"x":["a\/b"]}}}}"#,
+        "{{{ name A\tB-7 paid",
+    ];
+    for db in harness::every_engine("dialects").await {
+        db.execute("create table dialects (id integer primary key, body text, died_at timestamp null)").await;
+        for (n, body) in (1..).zip(bodies) {
+            let body = if db.engine == Engine::Mysql { body.replace('\\', "\\\\") } else { body.to_owned() };
+            db.execute(&format!("insert into dialects values ({n}, '{body}', '2026-11-01 00:00:00')")).await;
+        }
+        db.execute("insert into dialects values (4, NULL, NULL)").await;
+        let adapters = [Adapter::parse(DIALECTS, None).unwrap_or_else(|e| panic!("{e}"))];
+        let engine = engine(&db).await;
+        let found = detect(&engine, &adapters, &budget()).await.expect("a detection").found.remove(0);
+        let store = open(engine, &adapters[0], &found, &OpenOptions::default(), &budget()).await.expect("a store");
+        for (n, (body, read)) in (1..).zip(bodies.into_iter().zip(read)) {
+            let detail = store.detail(&id(n), &budget()).await.expect("a detail").expect("a job");
+            assert_eq!(detail.arguments.as_ref().map(|a| a.exact()), Some(read), "{}", db.engine.name());
+            let stored = detail.metadata.iter().find(|(name, _)| name == "body").and_then(|(_, v)| v.as_ref());
+            assert_eq!(stored.map(|v| v.exact()), Some(body), "{}", db.engine.name());
+        }
+        for (text, expected) in [
+            ("args.owner.name:*B-7", vec![1]),
+            ("args.data.command.name:/^A\\tB/", vec![2]),
+            ("args.data.command.n:12345678901234567890", vec![2]),
+            ("args.paid:true", vec![1]),
+            ("args.data.command.paid:true", vec![2]),
+            ("args.__class:Shop*", vec![1]),
+            ("args.note:*lines", vec![1]),
+            ("args.data.more.deep.x:a/b", vec![2]),
+            ("args:__class", vec![1, 2]),
+            ("args:B-7", vec![1, 2, 3]),
+            ("args:ruby", vec![]),
+            ("args:\"\"", vec![4]),
+            ("-args:__class", vec![3, 4]),
+        ] {
+            let list = exhaust(&store, &filter(text), Sort::default(), Cursor::Start, 2).await;
+            let mut ids: Vec<u32> = list.iter().filter_map(|e| e.row.id.as_str().parse().ok()).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, expected, "{} {text}", db.engine.name());
+        }
+    }
+}
+
+#[test]
+fn what_databases_judge_cannot_be_decoded() {
+    let text = DIALECTS.replace(
+        "[states]",
+        "message = { column = \"body\", kind = \"text\", decode = { \"\" = \"yaml\" } }\n[states]",
+    );
+    let fault = Adapter::parse(&text, None).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(fault.contains("line 14: `fields.message` has `decode`"), "{fault}");
+}

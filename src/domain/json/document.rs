@@ -135,6 +135,19 @@ impl Document {
         self.children(node).filter(move |&child| self.key(child).as_deref() == Some(key))
     }
 
+    /// The values at a dotted path: of members with the same key, each; a number names an element.
+    pub fn at(&self, path: &str) -> Vec<NodeId> {
+        path.split('.').fold(vec![0], |nodes, word| {
+            let below = |node: NodeId| -> Vec<NodeId> {
+                match (self.kind(node), word.parse::<usize>()) {
+                    (Kind::Array, Ok(nth)) => self.children(node).nth(nth).into_iter().collect(),
+                    _ => self.members(node, word).collect(),
+                }
+            };
+            nodes.into_iter().flat_map(below).collect()
+        })
+    }
+
     /// The member's key, unescaped; `None` for elements and the root.
     pub fn key(&self, node: NodeId) -> Option<Cow<'_, str>> {
         self.raw_key(node).map(unquote)

@@ -110,6 +110,11 @@ impl Redactor {
         Cow::Owned(if twice { quote(&replaced) } else { replaced })
     }
 
+    /// Whether some of the text would be replaced.
+    pub fn hides(&self, text: &str) -> bool {
+        matches!(self.text(text), Cow::Owned(_))
+    }
+
     /// Prose with the secrets in it replaced: `key=value`, `key: value`, `"key" => "value"`, `Bearer …` and passwords
     /// in addresses.
     pub fn prose<'a>(&self, text: &'a str) -> Cow<'a, str> {

@@ -6,6 +6,7 @@
 use super::build::Sql;
 use super::layout::{Expr, Layout, Part, part_of_key};
 use crate::adapter::Kind;
+use crate::domain::encoding;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
@@ -39,7 +40,7 @@ impl<'a> Judge<'a> {
     pub(super) fn new(layout: &'a Layout, filter: &Filter, now: Timestamp) -> Self {
         let filter = &filter.resolve(now);
         let clauses = filter.clauses().iter().filter(|c| c.key != Key::Replayed);
-        let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(is_exact);
+        let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(|c| is_exact(layout, c));
         let names_states = |c: &Clause| matches!(c.key, Key::State | Key::Native | Key::Id);
         let mut extras = Extras::default();
         for clause in &loose {
@@ -86,7 +87,7 @@ impl<'a> Judge<'a> {
             self.clause(sql, clause);
         }
         for clause in self.loose.iter().filter(|c| !c.negated) {
-            let pieces: Option<Vec<Pieces>> = clause.any.iter().map(|t| required(&clause.key, t)).collect();
+            let pieces: Option<Vec<Pieces>> = clause.any.iter().map(|t| self.required(&clause.key, t)).collect();
             if let Some(alternatives) = pieces {
                 and(sql, &mut first);
                 self.superset(sql, &clause.key, &alternatives);
@@ -255,6 +256,31 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// The pieces that every match of a test holds in what is stored; `None` where nothing can be promised.
+    fn required(&self, key: &Key, test: &Test) -> Option<Pieces> {
+        let pattern = match test {
+            Test::Text(p) if !p.is_none() => Some(p),
+            Test::Decimal { .. } => None,
+            _ => return None,
+        };
+        let mut pieces = Vec::new();
+        if let Key::Arg(path) = key {
+            for step in path.iter().filter(|s| s.parse::<usize>().is_err()) {
+                pieces.extend(Pattern::Equals(step.clone()).required_in_json());
+            }
+            pieces.extend(pattern.into_iter().flat_map(|p| p.required_in_json()));
+        } else {
+            pieces.extend(pattern.into_iter().flat_map(|p| p.required_ascii()));
+        }
+        if matches!(key, Key::Arg(_)) && self.layout.decode().is_some() {
+            // Marks may have been escaped in what is stored, and some words are not there at all.
+            let runs = pieces.iter().flat_map(|p| p.split(|c: char| !c.is_ascii_alphanumeric()));
+            pieces = runs.filter(|run| !run.is_empty() && encoding::survives(run)).map(str::to_owned).collect();
+        }
+        let fold = pattern.is_some_and(|p| !p.case_sensitive());
+        (!pieces.is_empty() && *key != Key::Fingerprint).then_some(Pieces { pieces, fold })
+    }
+
     fn superset(&self, sql: &mut Sql, key: &Key, alternatives: &[Pieces]) {
         let parts = match key {
             Key::Word => vec![Part::Error, Part::Class, Part::Message],
@@ -289,30 +315,14 @@ struct Pieces {
     fold: bool,
 }
 
-/// The pieces that every match of a test holds; `None` where nothing can be promised.
-fn required(key: &Key, test: &Test) -> Option<Pieces> {
-    let pattern = match test {
-        Test::Text(p) if !p.is_none() => Some(p),
-        Test::Decimal { .. } => None,
-        _ => return None,
-    };
-    let mut pieces = Vec::new();
-    if let Key::Arg(path) = key {
-        for step in path.iter().filter(|s| s.parse::<usize>().is_err()) {
-            pieces.extend(Pattern::Equals(step.clone()).required_in_json());
-        }
-        pieces.extend(pattern.into_iter().flat_map(|p| p.required_in_json()));
-    } else {
-        pieces.extend(pattern.into_iter().flat_map(|p| p.required_ascii()));
-    }
-    let fold = pattern.is_some_and(|p| !p.case_sensitive());
-    (!pieces.is_empty() && *key != Key::Fingerprint).then_some(Pieces { pieces, fold })
-}
-
 /// Whether every database judges a clause as the filter language does.
-fn is_exact(clause: &Clause) -> bool {
+fn is_exact(layout: &Layout, clause: &Clause) -> bool {
     match &clause.key {
         Key::Fingerprint => false,
+        // What is looked at is what we made of it; whether there is anything, the database knows.
+        Key::Arg(_) if layout.decode().is_some() => {
+            clause.key == Key::Arg(Vec::new()) && clause.any.iter().all(|t| matches!(t, Test::Text(p) if p.is_none()))
+        }
         Key::Arg(path) if !path.is_empty() => false,
         _ => clause.any.iter().all(|test| match test {
             Test::Text(Pattern::Regex(_)) | Test::Decimal { .. } => false,

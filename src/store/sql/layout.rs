@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::build::Sql;
 use super::dialect::{BatchRow, Speech};
 use crate::adapter::{Adapter, Column, Field, Kind, Piece, Spec, Table, pieces};
+use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
 use crate::domain::job::State;
@@ -142,6 +143,19 @@ impl Layout {
             spec: spec.clone(),
             table,
         }
+    }
+
+    /// What of the arguments is not JSON, and how it is written.
+    pub(super) fn decode(&self) -> Option<&BTreeMap<String, Encoding>> {
+        self.spec.fields.arguments.as_ref().map(|field| &field.decode).filter(|places| !places.is_empty())
+    }
+
+    /// The columns that hold what is decoded, as it is stored.
+    pub(super) fn decoded_from(&self) -> Vec<String> {
+        let Some(expr) = self.decode().and_then(|_| self.part(Part::Arguments)) else { return Vec::new() };
+        let word = |c: char| !(c.is_alphanumeric() || c == '_');
+        let names = |name: &str| expr.column.as_deref() == Some(name) || expr.raw.split(word).any(|w| w == name);
+        self.columns.iter().map(|c| c.name.clone()).filter(|name| names(name)).collect()
     }
 
     /// The expression of a part, where the layout has it.

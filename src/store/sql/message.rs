@@ -90,23 +90,10 @@ fn edited(text: String, set: &[(String, String)]) -> std::result::Result<String,
     let document = Document::parse(text).map_err(|e| format!("the stored payload is no JSON: {e}"))?;
     let mut values: Vec<(NodeId, &str)> = Vec::new();
     for (path, value) in set {
-        values.extend(at(&document, path).into_iter().map(|node| (node, value.as_str())));
+        values.extend(document.at(path).into_iter().map(|node| (node, value.as_str())));
     }
     values.sort_unstable();
     Ok(document.replace(&values))
-}
-
-/// The values at a dotted path: of members with the same key, each.
-fn at(document: &Document, path: &str) -> Vec<NodeId> {
-    path.split('.').fold(vec![0], |nodes, word| {
-        let below = |node: NodeId| -> Vec<NodeId> {
-            match (document.kind(node), word.parse::<usize>()) {
-                (json::Kind::Array, Ok(nth)) => document.children(node).nth(nth).into_iter().collect(),
-                _ => document.members(node, word).collect(),
-            }
-        };
-        nodes.into_iter().flat_map(below).collect()
-    })
 }
 
 /// Pushes an expression of an adapter as a contract column, its placeholders filled in.

@@ -79,7 +79,8 @@ impl SqlStore {
             return Ok(Vec::new());
         }
         let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
-        let shown: Vec<&str> = heavy.iter().filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
+        let stored = |p: &&Part| **p != Part::Arguments || layout.decode().is_none();
+        let shown: Vec<&str> = heavy.iter().filter(stored).filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
         let others: Vec<&str> =
             layout.columns.iter().map(|c| c.name.as_str()).filter(|name| !shown.contains(name)).collect();
         let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
@@ -222,6 +223,7 @@ fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
         arguments: light.arguments.map(Untrusted::new),
         backtrace,
         metadata,
+        decoded_from: layout.decoded_from(),
         lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
         row: light.entry.row,
     })

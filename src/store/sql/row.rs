@@ -7,6 +7,7 @@ use super::engine::{Row, Value};
 use super::judge::Extras;
 use super::layout::{Expr, Layout, Part};
 use crate::adapter::Kind;
+use crate::domain::encoding;
 use crate::domain::filter::{Key, Subject};
 use crate::domain::fingerprint::Fingerprint;
 use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
@@ -93,6 +94,10 @@ pub(super) fn read(layout: &Layout, row: Row) -> Result<Read> {
         max_attempts: cells.int()?,
     };
     let (reason, message, arguments) = (cells.text()?, cells.text()?, cells.text()?);
+    let arguments = match layout.decode() {
+        Some(places) => arguments.map(|text| encoding::decode(&text, places).into_owned()),
+        None => arguments,
+    };
     let lineage = cells.text()?.map(|lineage| lineage::kept(&lineage));
     Ok(Read {
         entry: Entry { row, position, lineage },

@@ -241,8 +241,15 @@ fn run(id: &str) -> Run {
 
 fn document(id: &str) -> Arc<JobDocument> {
     let row = JobRow { id: JobId::new(id), ..entry(0).row };
-    let detail =
-        JobDetail { row, arguments: None, message: None, backtrace: None, metadata: Vec::new(), lineage: None };
+    let detail = JobDetail {
+        row,
+        arguments: None,
+        message: None,
+        backtrace: None,
+        metadata: Vec::new(),
+        decoded_from: Vec::new(),
+        lineage: None,
+    };
     Arc::new(JobDocument::build(detail, Vec::new(), &Notation::default(), &Redactor::default()))
 }
 

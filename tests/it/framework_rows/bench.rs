@@ -26,6 +26,21 @@ pub fn rows(path: &str) -> Vec<Map<String, Value>> {
     serde_json::from_str(&fixture(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
+/// Rows that are kept as `[[row]]` tables; texts lose the line break that TOML needs at their end.
+pub fn toml_rows(path: &str) -> Vec<Map<String, Value>> {
+    let mut file: Map<String, Value> = toml::from_str(&fixture(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let rows = file.get_mut("row").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
+    let mut rows: Vec<Map<String, Value>> = rows.into_iter().filter_map(|row| row.as_object().cloned()).collect();
+    for row in &mut rows {
+        for name in ["last_error", "backtrace"] {
+            if let Some(Value::String(text)) = row.get_mut(name) {
+                text.truncate(text.trim_end_matches('\n').len());
+            }
+        }
+    }
+    rows
+}
+
 /// A value as a literal of this database.
 pub fn literal(engine: Engine, value: &Value) -> String {
     let text = match value {

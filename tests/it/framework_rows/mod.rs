@@ -2,8 +2,10 @@
 //! them as the framework's own retry would.
 
 mod bench;
+mod delayed_job;
 mod good_job;
 mod graphile_worker;
+mod laravel;
 mod oban;
 mod oban_python;
 mod pg_boss;

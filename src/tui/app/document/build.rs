@@ -9,7 +9,7 @@ use crate::domain::backtrace::{Backtrace, Entry, EntryKind, Origins};
 use crate::domain::job::JobDetail;
 use crate::domain::json::{Document, Marks, View, decode_double, quote};
 use crate::domain::notation::Notation;
-use crate::domain::redact::Redactor;
+use crate::domain::redact::{REDACTED, Redactor};
 use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;
 
@@ -87,11 +87,13 @@ impl Reading<'_> {
         if detail.metadata.is_empty() {
             return absent("the layout has no other columns");
         }
-        let members: Vec<String> = detail
-            .metadata
-            .iter()
-            .map(|(name, value)| format!("{}: {}", quote(name), column(value.as_ref())))
-            .collect();
+        // Where a secret stands in what the arguments were read from, only their readable form tells.
+        let hides = detail.arguments.as_ref().is_some_and(|a| self.redactor.hides(a.exact()));
+        let member = |(name, value): &(String, Option<Untrusted>)| match hides && detail.decoded_from.contains(name) {
+            true => format!("{}: {}", quote(name), quote(REDACTED)),
+            false => format!("{}: {}", quote(name), column(value.as_ref())),
+        };
+        let members: Vec<String> = detail.metadata.iter().map(member).collect();
         let object = format!("{{{}}}", members.join(", "));
         let bytes = detail.metadata.iter().filter_map(|(_, value)| value.as_ref()).map(|v| v.exact().len()).sum();
         match self.json(&object, self.notation) {

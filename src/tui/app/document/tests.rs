@@ -25,7 +25,15 @@ fn row() -> JobRow {
 }
 
 fn detail() -> JobDetail {
-    JobDetail { row: row(), message: None, arguments: None, backtrace: None, metadata: Vec::new(), lineage: None }
+    JobDetail {
+        row: row(),
+        message: None,
+        arguments: None,
+        backtrace: None,
+        metadata: Vec::new(),
+        decoded_from: Vec::new(),
+        lineage: None,
+    }
 }
 
 fn document(detail: JobDetail) -> JobDocument {

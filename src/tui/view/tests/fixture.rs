@@ -159,6 +159,7 @@ fn document(row: JobRow, arguments: &str) -> Arc<JobDocument> {
         arguments: text(arguments),
         backtrace: text(BACKTRACE),
         metadata: vec![("created_at".into(), text("2026-11-19 23:50:11")), ("retried_by".into(), None)],
+        decoded_from: Vec::new(),
         lineage: None,
     };
     Arc::new(JobDocument::build(detail, Vec::new(), &Notation::default(), &Redactor::default()))

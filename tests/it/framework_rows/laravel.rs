@@ -1,0 +1,249 @@
+//! Laravel's database driver on three databases: rows that 12.67.0 wrote, and rows of our own for what is rare.
+
+use dlq_tui::domain::action::Action;
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::text::Untrusted;
+use dlq_tui::store::{Availability, Cursor, Sort, Store};
+use serde_json::{Map, Value, json};
+
+use super::bench::{act, changes, checked, detail, detection, fixture, literal, toml_rows, undo, whole};
+use crate::cli::User;
+use crate::harness::{TestDb, every_engine, postgres};
+use crate::store_desk::{bars, batch, budget, exhaust, filter, histogram};
+
+/// What stands in a fixture's row beside its columns: what is to be read from it.
+const READ: [&str; 4] = ["job_class", "error_class", "message", "backtrace"];
+const DEAD: [i64; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+
+async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
+    db.execute(&fixture(&format!("laravel/{}.sql", db.engine.name()))).await;
+    let rows = toml_rows("laravel/rows.toml");
+    for row in &rows {
+        let mut cells: Map<String, Value> = row.clone();
+        cells.retain(|name, _| !READ.contains(&name.as_str()));
+        cells.entry("connection").or_insert_with(|| "database".into());
+        let names: Vec<&str> = cells.keys().map(String::as_str).collect();
+        let values: Vec<String> = cells.values().map(|value| literal(db.engine, value)).collect();
+        db.execute(&format!("insert into failed_jobs ({}) values ({})", names.join(", "), values.join(", "))).await;
+    }
+    rows
+}
+
+fn id(row: &Map<String, Value>) -> i64 {
+    row["id"].as_i64().expect("a key")
+}
+
+fn text(text: &Option<Untrusted>) -> Option<String> {
+    text.as_ref().map(|text| text.exact().to_owned())
+}
+
+#[tokio::test]
+async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
+    let Some(server) = postgres() else { return };
+    let db = server.database("laravel_found").await;
+    let tables = fixture("laravel/postgres.sql");
+    db.execute(&format!("create schema shop; set search_path to shop; {tables}")).await;
+    db.execute("create schema far; create table far.failed_jobs (like shop.failed_jobs including all)").await;
+    db.execute("create schema old; create table old.failed_jobs (like shop.failed_jobs including all)").await;
+    db.execute("alter table old.failed_jobs drop column uuid").await;
+    let detection = detection(&db).await;
+    let mut found: Vec<(&str, &str)> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("far", "Laravel's failed_jobs"), ("shop", "Laravel's failed_jobs and jobs")], "{detection:?}");
+    let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "laravel" && r.schema.as_deref() == Some("old");
+    let reasons = detection.rejected.iter().find(of).map(|r| format!("{:?}", r.reasons)).unwrap_or_default();
+    assert!(reasons.contains("failed_jobs has no column uuid"), "{reasons}");
+}
+
+#[tokio::test]
+async fn where_the_queue_is_elsewhere_jobs_are_shown_and_not_replayed() {
+    for db in every_engine("laravel_apart").await {
+        seed(&db).await;
+        db.execute("drop table jobs").await;
+        let (store, _) = checked(&db, "laravel").await;
+        let Availability::Disabled(why) = store.info().availability(Action::Replay) else { panic!("a replay") };
+        assert!(why.contains("no table jobs"), "{why}");
+        assert_eq!(exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 4).await.len(), 10);
+    }
+}
+
+#[tokio::test]
+async fn every_exception_is_cut_as_the_framework_wrote_it() {
+    for db in every_engine("laravel_rows").await {
+        let rows = seed(&db).await;
+        let (store, missing) = checked(&db, "laravel").await;
+        assert!(missing.is_empty(), "{missing:?}");
+        for row in &rows {
+            let told = format!("{} {}", db.engine.name(), id(row));
+            let detail = detail(&store, id(row)).await;
+            let expected = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
+            assert_eq!(text(&detail.row.job_class), expected("job_class"), "{told}");
+            assert_eq!(text(&detail.row.error_class), expected("error_class"), "{told}");
+            assert_eq!(text(&detail.message), expected("message").or(expected("exception")), "{told}");
+            assert_eq!(text(&detail.backtrace), expected("backtrace"), "{told}");
+            assert_eq!(
+                (text(&detail.row.queue), text(&detail.lineage)),
+                (expected("queue"), expected("uuid")),
+                "{told}"
+            );
+            let at = detail.row.at.and_then(|at| at.calendar()).map(|at| at.format("%Y-%m-%d %H:%M:%S").to_string());
+            assert_eq!(at, expected("failed_at"), "{told}");
+            let stored = detail.metadata.iter().find(|(name, _)| name == "payload").and_then(|(_, v)| text(v));
+            assert_eq!(stored, expected("payload"), "{told}: as it is stored it is shown too");
+        }
+        let arguments = text(&detail(&store, 1).await.arguments).expect("arguments");
+        let command = &serde_json::from_str::<Value>(&arguments).expect("JSON")["data"]["command"];
+        assert_eq!((&command["__class"], &command["accountId"]), (&json!(r"App\Jobs\ChargeCard"), &json!(42)));
+        assert_eq!((&command["opts"]["cur"], &command["secret"]), (&json!("EUR"), &json!("s3cr3t")));
+        assert_eq!(command["at"]["date"], "2026-01-02 03:04:05.000000", "a protected member without its marks");
+        let sealed = text(&detail(&store, 6).await.arguments).expect("arguments");
+        assert!(sealed.contains(r#""command":"eyJpdiI6IkFBIn0=""#), "what is encrypted stays: {sealed}");
+    }
+}
+
+#[tokio::test]
+async fn lists_counts_and_filters_see_through_serialized_commands() {
+    for db in every_engine("laravel_lists").await {
+        seed(&db).await;
+        let (store, _) = checked(&db, "laravel").await;
+        let name = db.engine.name();
+        for (text, expected) in [
+            ("", DEAD.to_vec()),
+            ("args.data.command.accountId:42", vec![1]),
+            ("args.data.command.opts.amount:>=1999", vec![1]),
+            ("args.data.command.__class:*SendMail", vec![2]),
+            ("args.data.id:1", vec![4]),
+            ("error:*Exception -queue:billing", vec![2, 3, 4, 6]),
+            ("msg:insufficient_funds", vec![1]),
+            ("error:\"\"", vec![5, 9]),
+            ("class:*Legacy*", vec![4, 7]),
+        ] {
+            let list = exhaust(&store, &filter(text), Sort::default(), Cursor::Start, 4).await;
+            let mut ids: Vec<i64> = list.iter().filter_map(|e| e.row.id.as_str().parse().ok()).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, expected, "{name} {text}");
+        }
+        let by_error = bars(&histogram(&store, Facet::Error, &Filter::all()).await.histogram);
+        assert_eq!((by_error[&Some("LogicException".to_owned())], by_error[&None]), (1, 2), "{name}: {by_error:?}");
+        let by_queue = bars(&histogram(&store, Facet::Queue, &filter("args.data.command.tries:1")).await.histogram);
+        assert_eq!(by_queue[&Some("billing".to_owned())], 1, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_in_a_command_is_hidden_where_the_payload_is_shown_as_stored_too() {
+    for db in every_engine("laravel_secret").await {
+        seed(&db).await;
+        let shown = User::of(&db).run(&["show", "1", "-o", "json"]).out;
+        assert!(shown.contains("[redacted]") && shown.contains("accountId") && !shown.contains("s3cr3t"), "{shown}");
+        let revealed = User::of(&db).run(&["show", "1", "-o", "json", "--reveal"]).out;
+        assert!(revealed.contains("s3cr3t"), "{revealed}");
+    }
+}
+
+#[tokio::test]
+async fn a_replay_moves_the_job_as_the_frameworks_retry_does_and_all_or_nothing() {
+    for db in every_engine("laravel_replay").await {
+        let rows = seed(&db).await;
+        let user = User::of(&db);
+        let before = whole(&db, "failed_jobs").await;
+        let receipt = act(&user, "replay", &DEAD, &[]);
+        let told = format!("{}: {receipt}", db.engine.name());
+        // 8 is of another connection; 9 has no payload that could be run.
+        assert_eq!((&receipt["planned"], &receipt["done"]), (&json!(9), &json!(8)), "{told}");
+        let failed = receipt["failed"][0]["reason"].as_str().unwrap_or_default();
+        assert!(failed.contains("the stored payload is no JSON"), "{told}");
+        let left_out = user.run(&["replay", "8", "--dry-run"]);
+        let left_out = format!("{}{}", left_out.out, left_out.err);
+        assert!(left_out.contains("its queue connection is not `database`"), "{left_out}");
+        let left = db.column("select id from failed_jobs order by id").await;
+        assert_eq!(left, ["8", "9"], "{told}");
+        let live = whole(&db, "jobs").await;
+        assert_eq!(live.len(), 8, "{told}");
+        for row in live.values() {
+            let payload = row["payload"].as_str().expect("a payload");
+            let of = |name: &str| serde_json::from_str::<Value>(payload).ok().and_then(|json| json.get(name).cloned());
+            let uuid = payload.split('"').nth(3).expect("a uuid");
+            let dead = rows.iter().find(|dead| dead["uuid"] == uuid).unwrap_or_else(|| panic!("{payload}"));
+            let stored = dead["payload"].as_str().expect("a payload");
+            let edited = stored
+                .replace(r#""retryUntil":1795162161"#, r#""retryUntil":null"#)
+                .replace(r#""attempts":3"#, r#""attempts":0"#);
+            assert_eq!(payload, edited, "but for these it is byte for byte as it was");
+            assert_eq!(
+                (&row["queue"], &row["attempts"], &row["reserved_at"]),
+                (&dead["queue"], &json!(0), &Value::Null)
+            );
+            assert_eq!(row["available_at"], row["created_at"]);
+            assert!(of("n").is_none() || uuid.ends_with("06"), "{payload}");
+            let now = chrono::Utc::now().timestamp();
+            assert!(row["available_at"].as_i64().is_some_and(|at| (now - 600..=now).contains(&at)), "{row:?}");
+        }
+        let again = act(&user, "replay", &DEAD, &[]);
+        assert_eq!((&again["done"], db.count("jobs").await), (&json!(0), 8), "{again}");
+        assert_eq!(undo(&user, &receipt)["done"], 8, "{told}");
+        assert_eq!(changes(&before, &whole(&db, "failed_jobs").await), Vec::<String>::new(), "{told}");
+        assert_eq!(db.count("jobs").await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_queue_and_a_time_can_be_given_and_what_a_worker_took_is_left_to_it() {
+    for db in every_engine("laravel_taken").await {
+        seed(&db).await;
+        let user = User::of(&db);
+        let receipt = act(&user, "replay", &[1, 2, 3, 4], &["--to-queue", "slow", "--spread", "10h"]);
+        let told = format!("{}: {receipt}", db.engine.name());
+        assert_eq!(receipt["done"], 4, "{told}");
+        let late = "select count(*) from jobs where queue = 'slow' and available_at > created_at + 3600 and reserved_at is null";
+        assert_ne!(db.scalar(late).await, "0", "{told}");
+        let by_uuid = |of: &str| format!("payload like '%{of}%'");
+        db.execute(&format!("update jobs set reserved_at = created_at, attempts = 1 where {}", by_uuid("26333ad4")))
+            .await;
+        // Failed once and released: it is a worker's too.
+        db.execute(&format!("update jobs set attempts = 1 where {}", by_uuid("8a8a1f60"))).await;
+        db.execute(&format!("delete from jobs where {}", by_uuid("4cff9d4b"))).await;
+        let undone = undo(&user, &receipt);
+        assert_eq!(undone["done"], 1, "{}: {undone}", db.engine.name());
+        assert_eq!(db.column("select id from failed_jobs where id < 5").await, ["4"], "{told}");
+        assert_eq!(db.count("jobs").await, 2, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_fails_again_is_recorded_anew_under_its_uuid() {
+    for db in every_engine("laravel_again").await {
+        seed(&db).await;
+        act(&User::of(&db), "replay", &[1], &[]);
+        // What a worker does: the row that was left behind would be in its way.
+        db.execute(
+            "insert into failed_jobs (uuid, connection, queue, payload, exception, failed_at) \
+             select '26333ad4-791d-4f3f-970e-fe88043eba94', 'database', queue, payload, 'x', '2026-11-21 00:00:00' from jobs",
+        )
+        .await;
+        assert_eq!(db.scalar("select count(*) from failed_jobs where uuid like '26333ad4%'").await, "1");
+    }
+}
+
+#[tokio::test]
+async fn discarded_jobs_come_back_as_they_were_and_batches_are_not_touched() {
+    for db in every_engine("laravel_discard").await {
+        seed(&db).await;
+        let user = User::of(&db);
+        let before = whole(&db, "failed_jobs").await;
+        let receipt = act(&user, "discard", &[1, 2, 8, 9], &[]);
+        assert_eq!(receipt["done"], 4, "{receipt}");
+        assert_eq!(changes(&before, &whole(&db, "failed_jobs").await), ["1 gone", "2 gone", "8 gone", "9 gone"]);
+        assert_eq!(undo(&user, &receipt)["done"], 4);
+        assert_eq!(changes(&before, &whole(&db, "failed_jobs").await), Vec::<String>::new(), "{}", db.engine.name());
+        let (store, _) = checked(&db, "laravel").await;
+        for action in [Action::Ignore, Action::Reopen] {
+            let refused = store.apply(batch(action, [JobId::new("4")]), &budget()).await;
+            assert!(refused.broke.is_some_and(|broke| broke.error.to_string().contains("ignored")), "{action}");
+        }
+        let noted = user.run(&["replay", "2", "--dry-run"]).out;
+        assert!(noted.contains("batch") && noted.contains("uuid"), "{noted}");
+    }
+}
