@@ -49,7 +49,8 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     let db = server.database("oban_found").await;
     let table = fixture("oban/postgres.sql");
     db.execute(&format!("create schema shop; set search_path to shop; {table}")).await;
-    db.execute("create schema older; create table older.oban_jobs (id bigint primary key, state text, errors jsonb[])").await;
+    db.execute("create schema older; create table older.oban_jobs (id bigint primary key, state text, errors jsonb[])")
+        .await;
     let python = fixture("oban/python.sql");
     db.execute(&format!("create schema snake; set search_path to snake; {python}")).await;
     db.execute("create schema text; create table text.oban_jobs (like shop.oban_jobs including all)").await;
@@ -82,13 +83,17 @@ async fn every_error_is_cut_as_the_framework_wrote_it() {
             assert_eq!(text(&detail.row.worker).as_deref(), row["attempted_by"][0].as_str(), "{told}");
             assert_eq!(text(&detail.row.job_class).as_deref(), row["worker"].as_str(), "{told}");
             assert_eq!(text(&detail.row.queue).as_deref(), row["queue"].as_str(), "{told}");
-            assert_eq!((detail.row.attempts, detail.row.max_attempts), (row["attempt"].as_i64(), row["max_attempts"].as_i64()));
+            assert_eq!(
+                (detail.row.attempts, detail.row.max_attempts),
+                (row["attempt"].as_i64(), row["max_attempts"].as_i64())
+            );
             assert_eq!(Some(detail.row.native_state.exact()), row["state"].as_str(), "{told}");
             let arguments = text(&detail.arguments).expect("arguments");
             assert_eq!(serde_json::from_str::<Value>(&arguments).expect("JSON"), row["args"], "{told}");
             let dead = ["discarded_at", "cancelled_at", "completed_at", "attempted_at"];
             let died = dead.into_iter().find_map(|column| row[column].as_str()).unwrap_or_default().replace(' ', "T");
-            let at = detail.row.at.and_then(|at| at.calendar()).map(|at| at.format("%Y-%m-%dT%H:%M:%S%.6f").to_string());
+            let at =
+                detail.row.at.and_then(|at| at.calendar()).map(|at| at.format("%Y-%m-%dT%H:%M:%S%.6f").to_string());
             assert!(died.is_empty() || at == Some(died), "{told}: {at:?}");
         }
     }
@@ -136,12 +141,24 @@ async fn lists_and_counts_tell_the_dead_from_the_cancelled_and_all_others() {
 
 /// What Oban's own retry writes of these jobs, on any database.
 const RETRIED: [&str; 18] = [
-    "2.discarded_at=null", "2.max_attempts=3", "2.scheduled_at=<now>", "2.state=available",
-    "3.cancelled_at=null", "3.scheduled_at=<now>", "3.state=available",
-    "4.discarded_at=null", "4.scheduled_at=<now>", "4.state=available",
-    "14.discarded_at=null", "14.max_attempts=21", "14.scheduled_at=<now>", "14.state=available",
-    "23.max_attempts=4", "23.scheduled_at=<now>",
-    "27.cancelled_at=null", "27.scheduled_at=<now>",
+    "2.discarded_at=null",
+    "2.max_attempts=3",
+    "2.scheduled_at=<now>",
+    "2.state=available",
+    "3.cancelled_at=null",
+    "3.scheduled_at=<now>",
+    "3.state=available",
+    "4.discarded_at=null",
+    "4.scheduled_at=<now>",
+    "4.state=available",
+    "14.discarded_at=null",
+    "14.max_attempts=21",
+    "14.scheduled_at=<now>",
+    "14.state=available",
+    "23.max_attempts=4",
+    "23.scheduled_at=<now>",
+    "27.cancelled_at=null",
+    "27.scheduled_at=<now>",
 ];
 
 #[tokio::test]
@@ -161,11 +178,16 @@ async fn a_replay_leaves_what_its_own_retry_leaves_and_a_second_one_nothing() {
         expected.sort_unstable();
         assert_eq!(changed, expected, "{}", db.engine.name());
         // Nothing that waits is passed over by a worker, which takes what has an attempt left.
-        assert_eq!(db.scalar("select count(*) from oban_jobs where state = 'available' and attempt >= max_attempts").await, "0");
+        assert_eq!(
+            db.scalar("select count(*) from oban_jobs where state = 'available' and attempt >= max_attempts").await,
+            "0"
+        );
         if db.engine == Engine::Sqlite {
             // Workers compare times as text: only in their own form do these stand in order.
             let form = "????-??-??T??:??:??.??????Z";
-            let odd = format!("select count(*) from oban_jobs where scheduled_at not glob '{form}' or length(scheduled_at) <> 27");
+            let odd = format!(
+                "select count(*) from oban_jobs where scheduled_at not glob '{form}' or length(scheduled_at) <> 27"
+            );
             assert_eq!(db.scalar(&odd).await, "0");
         }
         let again = act(&user, "replay", &[2, 3, 4, 14, 23, 27], &[]);
@@ -190,10 +212,14 @@ async fn all_tries_anew_later_and_in_another_queue() {
         let mut changed = changes(&before, &whole(&db, "oban_jobs").await);
         changed.retain(|cell| !cell.starts_with("2.") || cell.starts_with("2.attempt"));
         // What is available is run whatever its time says: what is to wait is scheduled.
-        let expected = ["14.attempt=0", "14.discarded_at=null", "14.queue=low", "14.scheduled_at=<later>", "14.state=scheduled"];
+        let expected =
+            ["14.attempt=0", "14.discarded_at=null", "14.queue=low", "14.scheduled_at=<later>", "14.state=scheduled"];
         changed.sort();
         let last = db.scalar("select max(id) from oban_jobs where state = 'scheduled' and queue = 'low'").await;
-        assert_eq!((changed[..5].to_vec(), changed[5].as_str(), last.as_str()), (expected.map(str::to_owned).to_vec(), "2.attempt=0", "14"));
+        assert_eq!(
+            (changed[..5].to_vec(), changed[5].as_str(), last.as_str()),
+            (expected.map(str::to_owned).to_vec(), "2.attempt=0", "14")
+        );
         let undone = undo(&user, &receipt);
         assert_eq!(undone["done"], 2, "{undone}");
         assert_eq!(changes(&before, &whole(&db, "oban_jobs").await), Vec::<String>::new(), "{}", db.engine.name());
@@ -241,7 +267,8 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
         let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1].map(|n: i64| JobId::new(n.to_string())).into();
-        let fates: Vec<Fate> = store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
+        let fates: Vec<Fate> =
+            store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
         let again = Fate::DeadAgain(Some(Untrusted::new("ArgumentError")));
         assert_eq!(fates, [Fate::Queued, Fate::Queued, Fate::Succeeded, Fate::Running, Fate::DeadAgain(None), again]);
         for action in [Action::Ignore, Action::Reopen] {

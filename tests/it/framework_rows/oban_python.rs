@@ -21,7 +21,11 @@ async fn seed(name: &str) -> Option<(TestDb, Vec<Map<String, Value>>)> {
         let cells = || row.iter().filter(|(column, _)| *column != "expect");
         let columns: Vec<&str> = cells().map(|(column, _)| column.as_str()).collect();
         let values: Vec<String> = cells().map(value).collect();
-        format!("INSERT INTO oban_jobs ({}) OVERRIDING SYSTEM VALUE VALUES ({});", columns.join(", "), values.join(", "))
+        format!(
+            "INSERT INTO oban_jobs ({}) OVERRIDING SYSTEM VALUE VALUES ({});",
+            columns.join(", "),
+            values.join(", ")
+        )
     };
     db.execute(&rows.iter().map(insert).collect::<String>()).await;
     Some((db, rows))
@@ -42,10 +46,24 @@ async fn every_traceback_is_cut_at_its_last_exception() {
 
 /// What `Oban.retry_many_jobs` of 0.7.0 left of these very rows when it was tried.
 const RETRIED: [&str; 18] = [
-    "1.discarded_at=null", "1.max_attempts=2", r#"1.meta={"uniq_bmp":[]}"#, "1.scheduled_at=<now>", "1.state=available",
-    "2.discarded_at=null", "2.max_attempts=3", r#"2.meta={"trace":"abc","uniq_bmp":[]}"#, "2.scheduled_at=<now>", "2.state=available",
-    "9.cancelled_at=null", "9.max_attempts=2", r#"9.meta={"uniq_bmp":[]}"#, "9.scheduled_at=<now>", "9.state=available",
-    "13.max_attempts=2", r#"13.meta={"uniq_bmp":[]}"#, "13.scheduled_at=<now>",
+    "1.discarded_at=null",
+    "1.max_attempts=2",
+    r#"1.meta={"uniq_bmp":[]}"#,
+    "1.scheduled_at=<now>",
+    "1.state=available",
+    "2.discarded_at=null",
+    "2.max_attempts=3",
+    r#"2.meta={"trace":"abc","uniq_bmp":[]}"#,
+    "2.scheduled_at=<now>",
+    "2.state=available",
+    "9.cancelled_at=null",
+    "9.max_attempts=2",
+    r#"9.meta={"uniq_bmp":[]}"#,
+    "9.scheduled_at=<now>",
+    "9.state=available",
+    "13.max_attempts=2",
+    r#"13.meta={"uniq_bmp":[]}"#,
+    "13.scheduled_at=<now>",
 ];
 
 #[tokio::test]

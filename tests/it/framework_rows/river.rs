@@ -49,12 +49,37 @@ async fn errors_have_a_message_and_what_stands_for_a_class_and_only_panics_a_tra
     let (store, missing) = checked(&db, "river").await;
     assert!(missing.is_empty(), "{missing:?}");
     let expected: [(i64, Option<&str>, Option<&str>, Option<&str>); 8] = [
-        (1, Some("card # declined:"), Some("card 4711 declined:\ninsufficient funds"), Some("web-2_2026_11_02T03_05_05_000000")),
-        (2, Some("runtime error: index out of range [#] with length #"), Some("runtime error: index out of range [5] with length 2"), Some("web-1_2026_11_02T03_04_05_000000")),
-        (3, Some("Stuck job rescued by JobRescuer"), Some("Stuck job rescued by JobRescuer"), Some("web-1_2026_11_02T03_04_05_000000")),
-        (4, Some("JobCancelError"), Some("JobCancelError: order was deleted"), Some("web-1_2026_11_02T03_04_05_000000")),
+        (
+            1,
+            Some("card # declined:"),
+            Some("card 4711 declined:\ninsufficient funds"),
+            Some("web-2_2026_11_02T03_05_05_000000"),
+        ),
+        (
+            2,
+            Some("runtime error: index out of range [#] with length #"),
+            Some("runtime error: index out of range [5] with length 2"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
+        (
+            3,
+            Some("Stuck job rescued by JobRescuer"),
+            Some("Stuck job rescued by JobRescuer"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
+        (
+            4,
+            Some("JobCancelError"),
+            Some("JobCancelError: order was deleted"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
         (5, None, None, None),
-        (6, Some("Post \"…\": context deadline exceeded"), Some("Post \"https://mail.example/send/17\": context deadline exceeded"), Some("web-1_2026_11_02T03_04_05_000000")),
+        (
+            6,
+            Some("Post \"…\": context deadline exceeded"),
+            Some("Post \"https://mail.example/send/17\": context deadline exceeded"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
         (7, None, None, None),
         (9, None, Some(""), Some("web-1_2026_11_02T03_04_05_000000")),
     ];
@@ -65,7 +90,11 @@ async fn errors_have_a_message_and_what_stands_for_a_class_and_only_panics_a_tra
         assert_eq!(text(&detail.message).as_deref(), message, "{id}");
         assert_eq!(text(&detail.row.worker).as_deref(), worker, "{id}");
         let stack = text(&detail.backtrace);
-        assert_eq!(stack.as_deref().and_then(|stack| stack.lines().next()), (id == 2).then_some("main.(*SortWorker).Work"), "{id}");
+        assert_eq!(
+            stack.as_deref().and_then(|stack| stack.lines().next()),
+            (id == 2).then_some("main.(*SortWorker).Work"),
+            "{id}"
+        );
     }
     let by_reason = bars(&histogram(&store, Facet::Reason, &Filter::all()).await.histogram);
     assert_eq!(by_reason[&Some("scheduler_discarded".to_owned())], 1);
@@ -94,7 +123,10 @@ async fn a_replay_leaves_what_its_own_retry_leaves_and_a_second_one_nothing() {
         rest.into_iter().chain(max)
     };
     let mut expected: Vec<String> =
-        [again(1, Some(4)), again(2, None), again(4, None), again(5, None), again(6, Some(2))].into_iter().flatten().collect();
+        [again(1, Some(4)), again(2, None), again(4, None), again(5, None), again(6, Some(2))]
+            .into_iter()
+            .flatten()
+            .collect();
     let mut changed = changes(&before, &after);
     changed.sort();
     expected.sort();
@@ -106,7 +138,9 @@ async fn a_replay_leaves_what_its_own_retry_leaves_and_a_second_one_nothing() {
 
     let later = act(&user, "replay", &[1, 2], &["--attempts", "reset", "--to-queue", "low", "--spread", "10h"]);
     let changed = changes(&before, &whole(&db, "river_job").await);
-    for cell in ["1.attempt=0", "1.queue=low", "2.attempt=0", "2.queue=low", "1.finalized_at=null", "2.finalized_at=null"] {
+    for cell in
+        ["1.attempt=0", "1.queue=low", "2.attempt=0", "2.queue=low", "1.finalized_at=null", "2.finalized_at=null"]
+    {
         assert!(changed.iter().any(|changed| changed == cell), "{cell}: {changed:?}");
     }
     let state = |state: &str| changed.iter().filter(|cell| cell.ends_with(&format!("state={state}"))).count();
