@@ -5,12 +5,15 @@ use std::path::Path;
 use super::{Adapter, AdapterError};
 
 /// The adapter files that are compiled in.
-const BUILT_IN: [&str; 5] = [
+const BUILT_IN: [&str; 8] = [
     include_str!("../../assets/adapters/dead_letter_jobs.toml"),
     include_str!("../../assets/adapters/dlq_events.toml"),
     include_str!("../../assets/adapters/jobs_dlq.toml"),
     include_str!("../../assets/adapters/oban.toml"),
     include_str!("../../assets/adapters/river.toml"),
+    include_str!("../../assets/adapters/good_job.toml"),
+    include_str!("../../assets/adapters/solid_queue.toml"),
+    include_str!("../../assets/adapters/que.toml"),
 ];
 
 /// The notations that an adapter file may name instead of writing its own; each begins with its `name`.

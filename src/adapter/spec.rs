@@ -11,7 +11,7 @@ use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::notation::Notation;
 
-pub use verb::{Command, IntoTable, Keep, Live, Message, Refusal, Rows, Step, Undo, Verb, Verbs, Way};
+pub use verb::{Along, Command, IntoTable, Keep, Live, Message, Refusal, Rows, Step, Undo, Verb, Verbs, Way};
 
 /// A layout as one database has it.
 #[derive(Clone, Debug, Deserialize)]
@@ -136,6 +136,9 @@ impl Kind {
 pub struct Order {
     /// The column that stands for the time of death: an indexed time, or an ascending key.
     pub time: Field,
+    /// Whether no two rows have the same `time`: it alone orders then, as an index on it alone serves.
+    #[serde(default)]
+    pub unique: bool,
     /// What stands in for it where no index serves it, and where not only dead jobs are listed: those that are not dead
     /// may have no such time.
     #[serde(default)]

@@ -226,6 +226,13 @@ impl Layout {
         expr.raw == self.key.raw
     }
 
+    /// Whether an order alone tells two rows apart.
+    pub(super) fn is_unique(&self, expr: &Expr) -> bool {
+        self.is_key(expr)
+            || self.spec.order.unique
+                && self.spec.order.time.column.as_ref().map(|c| c.get_ref()) == expr.column.as_ref()
+    }
+
     /// The words of a state.
     pub(super) fn words(&self, state: State) -> &[String] {
         let words = &self.spec.states;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::build::Sql;
+use super::dialect::BatchRow;
 use super::engine::Row;
 use super::judge::{Extras, Judge};
 use super::layout::{Expr, Layout, Part};
@@ -121,7 +122,9 @@ impl SqlStore {
         if valid.is_empty() || (needs_target && self.destination.table().is_none()) {
             return Ok(unknown());
         }
-        let fill = Fill { ids: &valid, ..Fill::of(&self.layout, self.destination.table()) };
+        // Jobs without a row any more are asked about too.
+        let batch: Vec<BatchRow> = valid.iter().map(|id| BatchRow { id: id.clone(), ..BatchRow::default() }).collect();
+        let fill = Fill { ids: &valid, batch: &batch, ..Fill::of(&self.layout, self.destination.table()) };
         let statement = expand(outcome.get_ref(), &fill);
         let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
         let mut fates: HashMap<String, Fate> = HashMap::new();

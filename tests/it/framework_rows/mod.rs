@@ -2,6 +2,10 @@
 //! them as the framework's own retry would.
 
 mod bench;
+mod good_job;
 mod oban;
 mod oban_python;
+mod que;
 mod river;
+mod ruby;
+mod solid_queue;
