@@ -27,6 +27,19 @@ pub struct Table {
     pub indexes: BTreeMap<String, Vec<String>>,
     /// Its storage engine, where that has no transactions.
     pub without_transactions: Option<String>,
+    /// What keeps rows from the role that looks, where something does: such a table looks emptier than it is.
+    pub row_security: Option<RowSecurity>,
+    /// Whether its rows stand in other tables, which are its parts.
+    pub is_partitioned: bool,
+}
+
+/// Row-level security that is in force for a role: the database leaves rows out without an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowSecurity {
+    /// The role.
+    pub role: String,
+    /// Whether a policy shows it some rows; where none does, it is shown none.
+    pub shows_some: bool,
 }
 
 impl Table {
@@ -149,6 +162,8 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
         return vec![absent(&spec.table, format!("there is no table {}", spec.table))];
     };
     let mut reasons = misfits(&spec.table, table, &spec.detect.columns);
+    let hidden = hidden(&spec.table, table).filter(|_| reasons.is_empty());
+    reasons.extend(hidden.map(|sentence| absent(&spec.table, sentence)));
     for (name, columns) in &spec.detect.tables {
         match lookup(name) {
             None => reasons.push(absent(name, format!("there is no table {name} beside it"))),
@@ -158,6 +173,29 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
     let functions = spec.detect.functions.iter().filter(|name| lookup(&function(name)).is_none());
     reasons.extend(functions.map(|name| absent(name, format!("there is no function {name} beside it"))));
     reasons
+}
+
+/// Why a role would be shown no row of a table, however many there are.
+fn hidden(name: &str, table: &Table) -> Option<String> {
+    let RowSecurity { role, .. } = table.row_security.as_ref().filter(|security| !security.shows_some)?;
+    Some(format!(
+        "row-level security hides every row of {name} from the role {role}, and no policy shows it any: connect as the \
+         owner of the table, or as a role with BYPASSRLS (ALTER ROLE {role} BYPASSRLS)"
+    ))
+}
+
+/// What must be known of a table whose rows a role may not all be shown.
+pub fn veiled(name: &str, table: &Table) -> Option<String> {
+    let RowSecurity { role, shows_some } = table.row_security.as_ref()?;
+    Some(match shows_some {
+        true => format!(
+            "row-level security decides which rows of {name} the role {role} is shown: there may be jobs that are neither \
+             listed nor counted"
+        ),
+        false => format!(
+            "row-level security hides every row of {name} from the role {role}: what jobs have there is not shown"
+        ),
+    })
 }
 
 /// The name by which a function is looked up among the tables of its schema.
@@ -184,8 +222,13 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
     for (column, word) in wanted {
         let is_of = |found: &Column| match Family::from_word(word) {
             Some(family) => family.accepts(Family::of(&found.data_type)),
-            // A type as this database spells it; how many digits of a second it keeps is not asked for.
-            None => [&found.data_type, &without_digits(&found.data_type)].iter().any(|t| t.eq_ignore_ascii_case(word)),
+            // A type as this database spells it, or one of a schema's own, which is the same in every schema; how many
+            // digits of a second it keeps is not asked for.
+            None => {
+                let of_schema = found.data_type.rsplit_once('.').map_or(found.data_type.as_str(), |(_, own)| own);
+                let spelt = [&*found.data_type, of_schema, &without_digits(&found.data_type)];
+                spelt.iter().any(|t| t.eq_ignore_ascii_case(word))
+            }
         };
         match table.column(column) {
             None if word == ABSENT => {}
@@ -229,6 +272,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn rows_that_a_role_is_not_shown_are_told_of() {
+        let table = |shows_some: bool| Table {
+            row_security: Some(RowSecurity { role: "reader".to_owned(), shows_some }),
+            ..Table::default()
+        };
+        assert!(hidden("jobs", &Table::default()).is_none() && veiled("jobs", &Table::default()).is_none());
+        assert!(hidden("jobs", &table(true)).is_none());
+        let none = hidden("jobs", &table(false)).expect("a reason");
+        assert!(none.starts_with("row-level security hides every row of jobs from the role reader"), "{none}");
+        let some = veiled("jobs", &table(true)).expect("a warning");
+        assert!(some.contains("which rows of jobs the role reader is shown"), "{some}");
+    }
+
     fn column(name: &str, data_type: &str) -> Column {
         Column { name: name.to_owned(), data_type: data_type.to_owned(), nullable: true, collation: None }
     }
@@ -241,6 +298,10 @@ mod tests {
         assert!(misfits("jsonb[]", "errors").is_empty() && misfits("absent", "kwargs").is_empty());
         assert_eq!(said(misfits("jsonb", "errors")), ["jobs.errors is jsonb[], not jsonb"]);
         assert_eq!(said(misfits("absent", "errors")), ["jobs has a column errors"]);
+        let table = Table { columns: vec![column("status", "tasks.job_status")], ..Table::default() };
+        let wanted = |word: &str| BTreeMap::from([("status".to_owned(), word.to_owned())]);
+        assert!(super::misfits("jobs", &table, &wanted("job_status")).is_empty());
+        assert!(!super::misfits("jobs", &table, &wanted("status")).is_empty());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use error::AdapterError;
-pub use fit::{Column, Family, Misfit, Table, destination_misfits, fit, function};
+pub use fit::{Column, Family, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
 pub use guess::Sample;
 pub use library::{Library, built_in};
 pub use spec::{

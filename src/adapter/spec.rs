@@ -139,6 +139,9 @@ pub struct Order {
     /// Whether no two rows have the same `time`: it alone orders then, as an index on it alone serves.
     #[serde(default)]
     pub unique: bool,
+    /// What an index must begin with to serve it; without this, the column of `time` itself or one other before it.
+    #[serde(default)]
+    pub needs: Option<Vec<String>>,
     /// What stands in for it where no index serves it, and where not only dead jobs are listed: those that are not dead
     /// may have no such time.
     #[serde(default)]

@@ -211,6 +211,9 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
         for (finding, why) in faults {
             writeln!(out, "  line {}, {}: {}", finding.line, finding.what, Clean::line(why))?;
         }
+        for warning in &found.warnings {
+            writeln!(out, "  {}", Clean::line(warning))?;
+        }
         if deep && faults_of(&findings) == 0 {
             wrong += tell(session, &surveyed, found, &mut out, &budget).await?;
         }

@@ -17,7 +17,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::Redactor;
-use crate::domain::text::Untrusted;
+use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Homes, Ledger, known};
@@ -228,7 +228,11 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let pauses = super::signal::pauses();
     session.record_reveal(&origin.name).await?;
     let surveyed = survey(session, origin, &budget).await?;
-    let desk = surveyed.open(surveyed.only()?, &budget).await?;
+    let found = surveyed.only()?;
+    for warning in &found.warnings {
+        super::out::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
+    }
+    let desk = surveyed.open(found, &budget).await?;
     let mut reach = surveyed.origin.reach.clone();
     reach.extend(session.connect.store.iter().flat_map(|store| ["--store".to_owned(), store.clone()]));
     Ok(Opened {
@@ -265,6 +269,13 @@ impl Opened {
             super::out::say(&format!("dlq-tui: {remark}"));
         }
         Ok(ledger)
+    }
+
+    /// What jobs are counted by: what was asked for, or the error class, or what there is where no error classes are kept.
+    pub fn facet(&self, asked: Option<Facet>) -> Facet {
+        let offered = &self.desk.store.info().facets;
+        let usual = if offered.contains(&Facet::Error) { Some(&Facet::Error) } else { offered.first() };
+        asked.or(usual.copied()).unwrap_or(Facet::Error)
     }
 
     /// How often a job was replayed before, along its lineage; `None` where the ledger cannot be read.

@@ -33,7 +33,8 @@ struct Document<'a> {
 pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
     let info = opened.desk.store.info();
     let filter = opened.filter(args.filter.filter.as_deref())?;
-    let histogram = opened.masked_histogram(opened.count(args.by, &filter).await?.histogram);
+    let by = opened.facet(args.by);
+    let histogram = opened.masked_histogram(opened.count(by, &filter).await?.histogram);
     let mut out = out::stdout();
     match args.output.output {
         Format::Table => table(&histogram).print(&mut out, terminal_width())?,
@@ -41,7 +42,7 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
             let document = Document {
                 source: &opened.desk.source,
                 store: &info.title,
-                facet: args.by.word(),
+                facet: by.word(),
                 filter: filter.to_string(),
                 as_of: histogram.as_of.to_rfc3339(),
                 total: histogram.total.into(),
@@ -55,7 +56,7 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
             }
         }
         Format::Csv => {
-            out::csv(&mut out, [args.by.word(), "count", "exactness", "first_seen", "last_seen"])?;
+            out::csv(&mut out, [by.word(), "count", "exactness", "first_seen", "last_seen"])?;
             for bar in &histogram.bars {
                 let record = BarRecord::from(bar);
                 let count = record.count.n.to_string();

@@ -56,7 +56,7 @@ pub async fn run(opened: &Opened, args: &WatchArgs) -> Result<Code> {
     let mut watcher = Watcher::begin(opened, args, filter).await?;
     let mut out = out::stdout();
     if format == Format::Csv {
-        out::csv(&mut out, ["at", args.by.word(), "change", "total", "queue"])?;
+        out::csv(&mut out, ["at", opened.facet(args.by).word(), "change", "total", "queue"])?;
     }
     out.flush()?;
     watcher.announce();
@@ -127,11 +127,12 @@ struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     async fn begin(opened: &'a Opened, args: &WatchArgs, filter: Filter) -> Result<Watcher<'a>> {
         let began = Instant::now();
-        let step = opened.count(args.by, &filter).await?;
+        let facet = opened.facet(args.by);
+        let step = opened.count(facet, &filter).await?;
         let counts = LiveCounts::new(&step, began.elapsed());
         let told = numbers(&counts.histogram());
         let (poll, wait) = (Poll::new(args.interval), args.interval);
-        Ok(Self { opened, facet: args.by, filter, counts, watermark: step.watermark, poll, wait, told })
+        Ok(Self { opened, facet, filter, counts, watermark: step.watermark, poll, wait, told })
     }
 
     /// Says what the changes start from.

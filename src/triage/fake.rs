@@ -99,6 +99,7 @@ impl Fake {
             remembers: false,
             notation: Arc::default(),
             read_only: None,
+            warnings: Vec::new(),
         };
         change(&mut info);
         let row = Row { state: State::Dead, locked: 0, refuses: None };

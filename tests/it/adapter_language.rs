@@ -351,3 +351,25 @@ async fn rows_of_other_tables_are_kept_along_and_put_back_where_they_are_referre
     let fault = Adapter::parse(&bare, None).err().map(|fault| fault.to_string()).unwrap_or_default();
     assert!(fault.contains("`verbs.discard.along` needs `archive = true` or `keep`"), "{fault}");
 }
+
+#[tokio::test]
+async fn an_order_can_say_what_an_index_must_begin_with_to_serve_it() {
+    let needing = CHORES.replace("otherwise = {", "needs = [\"failed_at\"]\notherwise = {");
+    for db in harness::every_engine("needs").await {
+        seed(&db).await;
+        db.execute("update chores_failed set failed_at = '2026-11-02 00:00:00' where id = 1").await;
+        db.execute("create index behind_another on chores_failed (gone_at, failed_at)").await;
+        let newest = async |text: &str| {
+            let adapters = [Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"))];
+            let engine = engine(&db).await;
+            let found = detect(&engine, &adapters, &budget()).await.expect("a detection").found.remove(0);
+            let store = open(engine, &adapters[0], &found, &OpenOptions::default(), &budget()).await.expect("a store");
+            let dead = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 20).await;
+            dead.first().map(|e| e.row.id.as_str().to_owned())
+        };
+        assert_eq!(newest(CHORES).await.as_deref(), Some("1"), "{}", db.engine.name());
+        assert_eq!(newest(&needing).await.as_deref(), Some("11"), "by key: {}", db.engine.name());
+        db.execute("create index its_own on chores_failed (failed_at)").await;
+        assert_eq!(newest(&needing).await.as_deref(), Some("1"), "{}", db.engine.name());
+    }
+}

@@ -56,9 +56,9 @@ pub struct SourcesArgs {
 /// `stats`.
 #[derive(Args, Debug)]
 pub struct StatsArgs {
-    /// The facet.
-    #[arg(long, default_value = "error", value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
-    pub by: Facet,
+    /// The facet; without it `error`, or the first that the table has where it keeps no error classes.
+    #[arg(long, value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
+    pub by: Option<Facet>,
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,
@@ -123,9 +123,9 @@ pub struct CheckArgs {
 /// `watch`.
 #[derive(Args, Debug)]
 pub struct WatchArgs {
-    /// The facet.
-    #[arg(long, default_value = "error", value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
-    pub by: Facet,
+    /// The facet; without it `error`, or the first that the table has where it keeps no error classes.
+    #[arg(long, value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
+    pub by: Option<Facet>,
     /// Time between two looks; longer ones follow by themselves where looking costs the database more.
     #[arg(long, default_value = "2s", value_name = "SPAN", value_parser = interval)]
     pub interval: Duration,

@@ -81,7 +81,9 @@ pub fn missing_indexes(engine: &Engine, adapter: &Adapter, found: &Found) -> Vec
     let Some(spec) = found.spec(adapter, engine.dialect().word()) else { return Vec::new() };
     let place = Place { schema: &found.schema, table: &found.table };
     let missing = spec.indexes.iter().filter(|index| !found.columns.has_index(&index.columns));
-    missing.map(|index| (index.purpose.clone(), speech.create_index(place, index))).collect()
+    missing
+        .map(|index| (index.purpose.clone(), speech.create_index(place, index, found.columns.is_partitioned)))
+        .collect()
 }
 
 /// Explains one statement in a transaction that is rolled back: a reading one may not even explain a write.

@@ -8,7 +8,7 @@ use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
-use crate::adapter::{Adapter, Column, Misfit, Spec, Table, fit, function};
+use crate::adapter::{Adapter, Column, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
 use crate::domain::action::Action;
 use crate::store::{Budget, Result};
 
@@ -27,6 +27,8 @@ pub struct Found {
     pub(super) variant: usize,
     /// Why nothing can be written safely, where that is so.
     pub(super) unsafe_to_write: Option<String>,
+    /// What the role is not shown, where rows may be hidden from it.
+    pub warnings: Vec<String>,
     pub(super) columns: Table,
     /// The tables that were asked for along with it.
     pub(super) seen: Arc<Seen>,
@@ -199,6 +201,10 @@ fn found_as(
         unsafe_to_write: std::iter::once(&spec.table)
             .chain(spec.detect.tables.keys())
             .find_map(|name| without_transactions(name, tables.get(name)?)),
+        warnings: std::iter::once(&spec.table)
+            .chain(spec.detect.tables.keys())
+            .filter_map(|name| veiled(name, tables.get(name)?))
+            .collect(),
         columns: tables.get(&spec.table).cloned().unwrap_or_default(),
         seen: Arc::clone(seen),
     }
@@ -254,6 +260,11 @@ fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
             table.columns.push(column);
             table.without_transactions = cells.text()?;
             index(&mut table.indexes, &name, cells.text()?.as_deref().unwrap_or_default());
+            table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
+            if let (Some(1), Some(security)) = (cells.int()?, table.row_security.as_mut()) {
+                security.shows_some = true;
+            }
+            table.is_partitioned = cells.int()? == Some(1);
         }
     }
     Ok(catalogue)

@@ -130,7 +130,7 @@ impl Layout {
             key_collation: collation,
             columns: found.columns.clone(),
             time: match &otherwise {
-                Some(otherwise) if time.column.as_deref().is_some_and(|c| !found.serves(c)) => otherwise.clone(),
+                Some(otherwise) if !served(found, &time, spec.order.needs.as_deref()) => otherwise.clone(),
                 _ => time,
             },
             otherwise,
@@ -218,7 +218,9 @@ impl Layout {
         let order = self.order(SortKey::Time, dead).filter(|order| dead && order.kind.is_time());
         let word = |c: char| !(c.is_alphanumeric() || c == '_');
         let names = |column: &String| at.raw.split(word).any(|w| w == column);
-        Some(order.filter(|order| order.column.as_ref().is_some_and(names)).unwrap_or(at))
+        // Reckoned with, it is another instant.
+        let reckons = [" + ", " - ", " * "].iter().any(|sign| at.raw.contains(sign));
+        Some(order.filter(|order| order.column.as_ref().is_some_and(names) && !reckons).unwrap_or(at))
     }
 
     /// Whether an order is that of the primary key itself.
@@ -266,6 +268,12 @@ impl Layout {
             None => Facet::ALL.into_iter().filter(has).collect(),
         }
     }
+}
+
+/// Whether an index serves the order by time; an expression says itself that one does.
+fn served(found: &Table, time: &Expr, needs: Option<&[String]>) -> bool {
+    let Some(column) = time.column.as_deref() else { return true };
+    needs.map_or_else(|| found.serves(column), |needs| found.has_index(needs))
 }
 
 /// The part that a facet counts by, where it is one.

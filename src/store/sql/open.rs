@@ -158,6 +158,7 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
         remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
+        warnings: found.warnings.clone(),
     }
 }
 

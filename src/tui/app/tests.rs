@@ -168,6 +168,7 @@ fn opened() -> Opened {
         remembers: true,
         notation: Arc::default(),
         read_only: None,
+        warnings: Vec::new(),
     };
     Opened { info, production: false, name: "events".into() }
 }
@@ -469,6 +470,17 @@ fn a_disabled_action_says_why_and_asks_for_nothing() {
     assert!(console.request(Slot::Act).is_none());
     let notice = console.model.screen.notice.as_ref().expect("a sentence");
     assert_eq!(notice.sentence, "the database role may only read");
+}
+
+#[test]
+fn rows_that_the_database_does_not_show_are_told_of_when_a_store_opens() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    let mut opened = opened();
+    opened.info.warnings = vec!["the role reader is not shown every row".into()];
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened))));
+    let notice = console.model.screen.notice.as_ref().expect("a sentence");
+    assert_eq!((notice.sentence.as_str(), notice.is_fault), ("the role reader is not shown every row", true));
 }
 
 #[test]

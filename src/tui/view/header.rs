@@ -66,6 +66,9 @@ fn badges(model: &Model) -> Vec<Ranked<'_>> {
     if opened.info.read_only.is_some() {
         items.push(Ranked::right(3, Phrase::of(Role::Warning, "READ-ONLY")));
     }
+    if !opened.info.warnings.is_empty() {
+        items.push(Ranked::right(2, Phrase::of(Role::Warning, "ROWS HIDDEN")));
+    }
     if opened.production {
         items.push(Ranked::right(1, Phrase::of(Role::Badge, " PRODUCTION ")));
     }

@@ -3,9 +3,14 @@
 
 mod bench;
 mod good_job;
+mod graphile_worker;
 mod oban;
 mod oban_python;
+mod pg_boss;
+mod procrastinate;
 mod que;
 mod river;
+mod row_security;
 mod ruby;
+mod shop;
 mod solid_queue;

@@ -16,7 +16,7 @@ use shop::{Framework, Marked, Shop, World};
 
 /// Frameworks whose adapter comes with the console, by the names of their folders: what the console makes of their dead
 /// jobs is tested too.
-const STANDING: &[&str] = &["oban-py"];
+const STANDING: &[&str] = &["graphile-worker", "oban-py", "pg-boss", "pg-boss-10", "procrastinate"];
 
 /// Makes the tests of each framework.
 macro_rules! frameworks {

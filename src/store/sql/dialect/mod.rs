@@ -257,7 +257,9 @@ pub(super) trait Speech: Sync {
     }
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
-    /// that has no transactions; and the column's places in indexes, as lines of place (from 1) and index. In order of position.
+    /// that has no transactions; the column's places in indexes, as lines of place (from 1) and index; and, where row-level
+    /// security keeps rows of the table from the role, the role and whether a policy shows it some (0 or 1); and whether the
+    /// table is partitioned (0 or 1). In order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
     /// Columns of tables of one schema: `table, column, definition`, with everything that tells what a value may be;
@@ -269,8 +271,9 @@ pub(super) trait Speech: Sync {
         Some(format!("ALTER TABLE {table} ALTER COLUMN {column} TYPE {definition}"))
     }
 
-    /// The statement that creates an index, as the database's own client takes it; others can go on writing meanwhile.
-    fn create_index(&self, place: Place<'_>, index: &Index) -> String;
+    /// The statement that creates an index, as the database's own client takes it; others can go on writing meanwhile, where
+    /// the database can do that for the table.
+    fn create_index(&self, place: Place<'_>, index: &Index, is_partitioned: bool) -> String;
 
     /// The columns of an index, quoted.
     fn index_columns(&self, index: &Index) -> String {

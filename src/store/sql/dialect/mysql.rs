@@ -288,7 +288,7 @@ impl Speech for Mysql {
         let mut sql = Sql::new(&Mysql);
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
-             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, NULL \
              FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
              GROUP_CONCAT(CONCAT(i.seq_in_index, ' ', i.index_name) SEPARATOR '\n') AS places \
              FROM information_schema.statistics AS i WHERE i.table_schema = DATABASE() AND i.table_name IN (",
@@ -309,7 +309,7 @@ impl Speech for Mysql {
         sql.done()
     }
 
-    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+    fn create_index(&self, place: Place<'_>, index: &Index, _is_partitioned: bool) -> String {
         let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
         format!("CREATE INDEX {name} ON {} ({});", self.quote(place.table), self.index_columns(index))
     }

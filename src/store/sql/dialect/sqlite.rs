@@ -242,7 +242,7 @@ impl Speech for Sqlite {
         sql.push(
             "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL, \
              (SELECT group_concat((p.seqno + 1) || ' ' || i.name, char(10)) FROM pragma_index_list(m.name) AS i, \
-             pragma_index_info(i.name) AS p WHERE p.name = c.name) \
+             pragma_index_info(i.name) AS p WHERE p.name = c.name), NULL, NULL, NULL \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );
@@ -251,7 +251,7 @@ impl Speech for Sqlite {
         sql.done()
     }
 
-    fn create_index(&self, place: Place<'_>, index: &Index) -> String {
+    fn create_index(&self, place: Place<'_>, index: &Index, _is_partitioned: bool) -> String {
         let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
         let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
         format!("CREATE INDEX {name} ON {} ({}){only};", self.quote(place.table), self.index_columns(index))

@@ -147,6 +147,9 @@ fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
             model.list.sort.key = *key;
         }
     }
+    if !again && !opened.info.warnings.is_empty() {
+        model.complain(opened.info.warnings.join("; "), now);
+    }
     model.source.opened = Some(opened);
     filter::refresh(model, now)
 }
