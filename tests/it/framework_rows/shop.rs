@@ -60,8 +60,13 @@ impl Shop {
         let missing = missing_indexes(&engine, spoken, found).into_iter().map(|(_, ddl)| ddl).collect();
         let store =
             open(Arc::clone(&engine), spoken, found, &OpenOptions::default(), &budget()).await.expect("a store");
-        let desk =
-            Desk { store: Arc::new(store), source: "test".into(), production: false, operator: Operator::default() };
+        let desk = Desk {
+            store: Arc::new(store),
+            source: "test".into(),
+            production: false,
+            operator: Operator::default(),
+            redactor: Arc::default(),
+        };
         let folder = tempfile::tempdir().expect("a folder");
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
         Self { db, desk, title: found.title.clone(), missing, ledger, _folder: folder }
