@@ -22,7 +22,7 @@ pub use fit::{Column, Family, Misfit, RowSecurity, Table, destination_misfits, f
 pub use guess::Sample;
 pub use library::{Library, built_in};
 pub use spec::{
-    Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
+    Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
     StateWords, Step, Undo, Verb, Verbs, Way,
 };
 pub use text::{PLACEHOLDERS, Piece, pieces};

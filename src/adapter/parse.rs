@@ -277,6 +277,10 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
     verb.trace.as_ref().map_or(Ok(()), holes)?;
     verb.lock.as_ref().map_or(Ok(()), holes)?;
     verb.refuse.iter().try_for_each(|refusal| holes(&refusal.when))?;
+    if let Some(along) = verb.along.first().filter(|_| !verb.archive && verb.keep.is_nothing()) {
+        let message = format!("`verbs.{action}.along` needs `archive = true` or `keep`: nothing is kept otherwise");
+        return Err((Some(along.table.span().start), message));
+    }
     if action == Action::Archive {
         return match verb.steps.first() {
             Some(step) => {

@@ -11,7 +11,7 @@ use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::notation::Notation;
 
-pub use verb::{Command, IntoTable, Keep, Live, Message, Refusal, Rows, Step, Undo, Verb, Verbs, Way};
+pub use verb::{Along, Command, IntoTable, Keep, Live, Message, Refusal, Rows, Step, Undo, Verb, Verbs, Way};
 
 /// A layout as one database has it.
 #[derive(Clone, Debug, Deserialize)]
@@ -139,6 +139,9 @@ pub struct Order {
     /// What an index must begin with to serve it; without this, the column of `time` itself or one other before it.
     #[serde(default)]
     pub needs: Option<Vec<String>>,
+    /// Whether no two rows have the same `time`: it alone orders then, as an index on it alone serves.
+    #[serde(default)]
+    pub unique: bool,
     /// What stands in for it where no index serves it, and where not only dead jobs are listed: those that are not dead
     /// may have no such time.
     #[serde(default)]

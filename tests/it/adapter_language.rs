@@ -1,15 +1,19 @@
 //! What an adapter file can say of a layout in two tables, with conditions of its own, on every database.
 
+use std::sync::Arc;
+
 use dlq_tui::adapter::Adapter;
 use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::{OpenOptions, SqlStore, check, detect, missing_indexes, open};
-use dlq_tui::store::{Cursor, Sort, Store};
+use dlq_tui::store::{Batch, Cursor, Sort, Store, Undoing};
 
+use crate::cli::User;
 use crate::harness::{self, Engine, TestDb};
 use crate::store_desk::*;
+use crate::undo::content;
 
 /// Chores that failed, apart from what is to be done.
 const CHORES: &str = r#"
@@ -224,4 +228,148 @@ async fn an_order_can_say_what_an_index_must_begin_with_to_serve_it() {
         db.execute("create index its_own on chores_failed (failed_at)").await;
         assert_eq!(newest(&needing).await.as_deref(), Some("1"), "{}", db.engine.name());
     }
+}
+
+/// A user who has written this adapter.
+fn user(db: &TestDb, adapter: &str) -> User {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), adapter).expect("a file");
+    User::of(db).with_adapter(file.path())
+}
+
+#[tokio::test]
+async fn a_plan_leaves_out_what_cannot_be_done_and_says_how_many_and_why() {
+    for db in harness::every_engine("left-out").await {
+        seed(&db).await;
+        let user = user(&db, CHORES);
+        let plan = user.run(&["replay", "--all", "--dry-run"]);
+        assert!(
+            plan.with(0).to_owned().contains("3 left out: it is done at another home")
+                || plan.out.contains("3 left out: it is done at another home"),
+            "{}\n{}",
+            plan.out,
+            plan.err
+        );
+        let nothing = user.run(&["replay", "3", "6", "--yes"]);
+        assert!(nothing.err.contains("nothing to replay: 2 left out: it is done at another home"), "{}", nothing.err);
+        assert_ne!(nothing.code, 0);
+        user.run(&["replay", "--all", "--yes"]).with(3);
+        assert_eq!(db.scalar("select count(*) from chores where tries = 0").await, "7", "{}", db.engine.name());
+    }
+}
+
+#[tokio::test]
+async fn a_deep_check_finds_a_guard_that_does_not_hold_and_leaves_every_row_as_it_was() {
+    let whole = "select count(*) from chores_failed where gone_at is null";
+    for db in harness::every_engine("deep").await {
+        seed(&db).await;
+        // What `lock` does not give is a fault of the file: here it gives all that is tried.
+        let right = user(&db, CHORES).run(&["adapters", "check", "chores", "--deep"]);
+        assert!(right.out.contains("WRONG  verbs.replay: job 11: locked by another session"), "{}", right.out);
+        let right = user(&db, &CHORES.replace("c.tries < 90", "c.tries < 900"));
+        let right = right.run(&["adapters", "check", "chores", "--deep"]);
+        right.with(0);
+        assert!(right.out.contains("right  verbs.replay: 3 jobs acted on once, and not again"), "{}", right.out);
+        assert!(right.out.contains("no index for lists: on a big table run CREATE INDEX"), "{}", right.out);
+        let loose = CHORES
+            .replace("c.tries < 90", "c.tries < 900")
+            .replace("when = \"t.gone_at IS NULL\"\nrefuse", "when = \"t.id > 0\"\nrefuse");
+        let loose = user(&db, &loose.replace("dead = \"t.gone_at IS NULL\"", ""))
+            .run(&["adapters", "check", "chores", "--deep"]);
+        loose.with(1);
+        assert!(loose.out.contains("was acted on twice: `when` still holds"), "{}", loose.out);
+        let words = user(&db, &CHORES.replace("dead = \"t.gone_at IS NULL\"", "dead = \"t.id > 2\""));
+        let words = words.run(&["adapters", "check", "chores", "--deep"]);
+        assert!(words.out.contains("is listed as dead and its state is `gone`"), "{}", words.out);
+        assert_eq!(db.scalar(whole).await, "11", "{}", db.engine.name());
+        assert_eq!(db.scalar("select count(*) from chores where tries = 0").await, "0");
+    }
+}
+
+#[tokio::test]
+async fn a_draft_for_a_table_that_nobody_described_is_an_adapter_that_lists_and_discards() {
+    for db in harness::every_engine("draft").await {
+        seed(&db).await;
+        let user = User::of(&db);
+        let drafted = user.run(&["adapters", "init", "--table", "chores_failed"]);
+        assert!(drafted.with(0).contains("adapters check chores_failed"), "{}", drafted.err);
+        assert!(user.run(&["adapters", "init", "--table", "chores_failed"]).with(2).contains("is there already"));
+        assert!(user.run(&["adapters", "init", "--table", "nothing"]).with(2).contains("there is no table nothing"));
+        let checked = user.run(&["adapters", "check", "chores_failed", "--deep"]);
+        assert_eq!(checked.code, 0, "{}: {}", db.engine.name(), checked.out);
+        assert!(checked.out.contains("verbs.discard: 3 jobs acted on once, and not again; undone"), "{}", checked.out);
+        let path = user.home().join("config/dlq-tui/adapters/chores_failed.toml");
+        user.run(&["adapters", "check", &path.display().to_string()]).with(0);
+        assert_eq!(db.count("chores_failed").await, 12);
+    }
+}
+
+/// A discard that takes the chore itself along, and an order that tells rows apart.
+const WHOLE: &str = r#"
+[verbs.discard]
+when = "t.gone_at IS NULL"
+archive = true
+along = [
+    { table = "chores", column = "id", of = "chore_id", first = true },
+    { table = "chore_tools", column = "failed_id", of = "id" },
+    { table = "not_there", column = "id", of = "id" },
+]
+steps = [
+    { rows = "any", sql = "DELETE FROM {schema}.chore_tools WHERE failed_id IN (SELECT t.id FROM {table} AS t WHERE {ids})" },
+    { sql = "DELETE FROM {table} AS t WHERE {ids}" },
+    { rows = "any", sql = "DELETE FROM {schema}.chores WHERE id NOT IN (SELECT chore_id FROM {table})" },
+]
+[mysql.verbs.discard]
+steps = [
+    { rows = "any", sql = "DELETE o FROM {schema}.chore_tools AS o JOIN {table} AS t ON o.failed_id = t.id WHERE {ids}" },
+    { sql = "DELETE t FROM {table} AS t WHERE {ids}" },
+    { rows = "any", sql = "DELETE FROM {schema}.chores WHERE id NOT IN (SELECT chore_id FROM {table})" },
+]
+"#;
+
+#[tokio::test]
+async fn rows_of_other_tables_are_kept_along_and_put_back_where_they_are_referred_to() {
+    let text = CHORES
+        .replace("[verbs.replay]\n", &format!("{}\n[verbs.replay]\n", WHOLE.split("[mysql").next().unwrap_or_default()))
+        .replace(
+            "\n[[variants]]",
+            &format!("\n[mysql{}\n[[variants]]", WHOLE.split("[mysql").nth(1).unwrap_or_default()),
+        )
+        .replace("[order]\n", "[order]\nunique = true\n");
+    for db in harness::every_engine("along").await {
+        seed(&db).await;
+        db.execute("create table chore_tools (failed_id integer not null, name varchar(20) not null, weight real)")
+            .await;
+        db.execute("insert into chore_tools values (1, 'broom', 0.1), (1, 'mop', NULL), (2, 'bucket', 1e-30)").await;
+        if db.engine != Engine::Sqlite {
+            db.execute("alter table chores_failed add foreign key (chore_id) references chores (id)").await;
+        }
+        let adapters = [Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{e}"))];
+        let engine = engine(&db).await;
+        let found = detect(&engine, &adapters, &budget()).await.expect("a detection").found.remove(0);
+        for finding in check(&engine, &adapters[0], &found, None, &budget()).await.expect("findings") {
+            assert_eq!(finding.verdict, Ok(()), "{}: {}", db.engine.name(), finding.what);
+        }
+        let store = open(engine, &adapters[0], &found, &OpenOptions::default(), &budget()).await.expect("a store");
+        let dead = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 4).await;
+        assert_eq!(dead.len(), 11, "{}", db.engine.name());
+        let rows = async || {
+            (content(&db, "chores").await, content(&db, "chores_failed").await, content(&db, "chore_tools").await)
+        };
+        let before = rows().await;
+        let shelf = Arc::new(Shelf::default());
+        let ids: Vec<JobId> = (1..=4).map(id).collect();
+        let discard = Batch { archive: Some(shelf.clone()), ..batch(Action::Discard, ids.clone()) };
+        let results = apply(&store, discard).await;
+        assert!(results.values().all(|result| *result == JobResult::Done), "{}: {results:?}", db.engine.name());
+        assert_eq!((db.count("chores").await, db.count("chore_tools").await), (8, 0), "{}", db.engine.name());
+        let kept = shelf.rows.lock().expect("rows").clone();
+        let undo = Some(Undoing { run: "run-1".to_owned(), kept });
+        let results = apply(&store, Batch { undo, ..batch(Action::Restore, ids) }).await;
+        assert!(results.values().all(|result| *result == JobResult::Done), "{}: {results:?}", db.engine.name());
+        assert_eq!(rows().await, before, "{}", db.engine.name());
+    }
+    let bare = text.replacen("archive = true\n", "", 1);
+    let fault = Adapter::parse(&bare, None).err().map(|fault| fault.to_string()).unwrap_or_default();
+    assert!(fault.contains("`verbs.discard.along` needs `archive = true` or `keep`"), "{fault}");
 }

@@ -84,6 +84,9 @@ pub struct Verb {
     /// What else of the rows the ledger keeps, so that the verb can be undone.
     #[serde(default)]
     pub keep: Keep,
+    /// Rows of other tables that are kept along with each row.
+    #[serde(default)]
+    pub along: Vec<Along>,
     /// How it is undone.
     #[serde(default)]
     pub undo: Option<Undo>,
@@ -196,6 +199,25 @@ impl Default for Keep {
     fn default() -> Self {
         Keep::Whole(false)
     }
+}
+
+/// Rows of another table of the schema that belong to a job's row.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Along {
+    /// The table; where it is not there, there is nothing to keep.
+    pub table: Spanned<String>,
+    /// Its column that tells whose its rows are.
+    pub column: String,
+    /// The column of `t` that has the same value.
+    pub of: String,
+    /// Whether the job's row refers to them, so that they must be put back before it.
+    #[serde(default)]
+    pub first: bool,
+    /// Whether the verb writes over them in place, and does not delete them: they are kept for the statements of an undo
+    /// then, and not put back.
+    #[serde(default)]
+    pub stays: bool,
 }
 
 /// How replayed jobs are taken back while no worker has taken them: all in one transaction.

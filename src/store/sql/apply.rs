@@ -200,6 +200,7 @@ impl SqlStore {
         if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {
             self.lock_too(tx, work, lock, &mut held).await?;
         }
+        self.keep_along(tx, work, &mut held).await?;
         let known: HashSet<&str> = held.rows.iter().map(|r| r.id.as_str()).collect();
         let failed: HashSet<&str> = held.settled.iter().map(|(id, _)| id.as_str()).collect();
         let rest: Vec<String> =

@@ -9,7 +9,7 @@ use super::engine::{Engine, Statement};
 use super::layout::Layout;
 use super::message::push_expr;
 use super::steps::{Fill, expand, push};
-use crate::adapter::{Adapter, Field, Kind, Spec, Undo, Verb, Way};
+use crate::adapter::{Adapter, Along, Field, Kind, Spec, Undo, Verb, Way};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::store::{Budget, Result, StoreError};
@@ -53,6 +53,7 @@ pub async fn check(
     for action in Action::ALL {
         if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
             pieces.extend(verb_pieces(&layout, verb, action, target));
+            pieces.extend(along_pieces(&layout, verb, action, found));
         }
     }
     let explainable = |text: &str| target.is_some() || !text.contains("{target}");
@@ -195,6 +196,23 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
         }
     }
     pieces
+}
+
+/// The tables whose rows are kept along; one that is not there has none.
+fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> Vec<Piece> {
+    let there = |table: &String| found.neighbours().is_some_and(|tables| tables.contains_key(table));
+    let along = verb.along.iter().enumerate().filter(|(_, along)| there(along.table.get_ref()));
+    let piece = |(i, along): (usize, &Along)| {
+        let quote = |name: &str| layout.speech.quote(name);
+        let (table, column, of) = (quote(along.table.get_ref()), quote(&along.column), quote(&along.of));
+        let statement = filled(
+            layout,
+            &format!("SELECT 1 FROM {{table}} AS t JOIN {{schema}}.{table} AS x ON x.{column} = t.{of}"),
+            None,
+        );
+        Piece { what: format!("verbs.{action}.along[{i}]"), offset: along.table.span().start, statement }
+    };
+    along.map(piece).collect()
 }
 
 /// What a replay is undone by, but for its steps.

@@ -9,6 +9,7 @@ use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
 use crate::adapter::{Adapter, Column, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
+use crate::domain::action::Action;
 use crate::store::{Budget, Result};
 
 /// A layout that was found in a database.
@@ -136,6 +137,8 @@ fn names(specs: &Specs<'_>) -> Vec<String> {
         names.push(spec.table.clone());
         names.extend(spec.detect.tables.keys().cloned());
         names.extend(spec.detect.functions.iter().map(|name| function(name)));
+        let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
+        names.extend(verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref().clone()));
     }
     names.sort();
     names.dedup();

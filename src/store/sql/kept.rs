@@ -3,7 +3,7 @@
 //! A value is text, as the database writes it and reads it back; or null. What text cannot be is an object that says what
 //! it is: `{"bytes":"FF00"}`, `{"text":"FF"}` for text that is no UTF-8, `{"real":"0.1"}`; a bare number is a whole one of a
 //! database that types values and not columns. Beside the columns stands, where a replay gave each job an instant of its
-//! own, `@run_after` in microseconds since 1970.
+//! own, `@run_after` in microseconds since 1970; and `@along`, the rows of other tables that belong to it, as lists by table.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,6 +17,8 @@ use crate::store::{Result, StoreError};
 
 /// The member that tells when a replayed job was told to run; no column is called that.
 const RUN_AFTER: &str = "@run_after";
+/// The member that holds the rows of other tables that were kept along, by table.
+const ALONG: &str = "@along";
 
 /// The columns that are kept of rows, as they are read.
 #[derive(Default)]
@@ -86,6 +88,15 @@ impl Keeping {
         self.room.store(out.len() + out.len() / 8, Ordering::Relaxed);
         String::from_utf8(out).map_err(|_| StoreError::Layout("a value is no text".to_owned()))
     }
+}
+
+/// Adds rows of other tables to what was written down of a row.
+pub(super) fn add_along(kept: &mut String, tables: &[(&str, Vec<String>)]) {
+    kept.pop();
+    let comma = if kept.len() > 1 { "," } else { "" };
+    let lists: Vec<String> =
+        tables.iter().map(|(table, rows)| format!("{}:[{}]", Value::from(*table), rows.join(","))).collect();
+    kept.push_str(&format!("{comma}\"{ALONG}\":{{{}}}}}", lists.join(",")));
 }
 
 /// A name as it opens a member of an object.
@@ -171,7 +182,14 @@ impl Kept {
 
     /// The columns that were kept.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.keys().map(String::as_str).filter(|name| *name != RUN_AFTER)
+        self.members.keys().map(String::as_str).filter(|name| ![RUN_AFTER, ALONG].contains(name))
+    }
+
+    /// The rows of another table that were kept along.
+    pub(super) fn along(&self, table: &str) -> Vec<Kept> {
+        let rows = self.members.get(ALONG).and_then(|tables| tables.get(table)).and_then(Value::as_array);
+        let row = |row: &Value| Some(Kept { members: row.as_object()?.clone() });
+        rows.into_iter().flatten().filter_map(row).collect()
     }
 
     /// Whether a column was kept and is not NULL.
@@ -231,6 +249,24 @@ mod tests {
         let other = Kept::parse(r#"{"n":9007199254740992}"#).expect("a row");
         assert!(!kept.stands_in(&other) && kept.stands_in(&Kept::parse(r#"{"new":1}"#).expect("a row")));
         assert!(Kept::parse("").is_none());
+    }
+
+    #[test]
+    fn rows_that_are_kept_along_are_no_columns_of_the_row() {
+        let mut text = r#"{"n":1}"#.to_owned();
+        add_along(
+            &mut text,
+            &[("tries", vec![r#"{"at":"a"}"#.to_owned(), r#"{"at":"b"}"#.to_owned()]), ("o", Vec::new())],
+        );
+        assert_eq!(text, r#"{"n":1,"@along":{"tries":[{"at":"a"},{"at":"b"}],"o":[]}}"#);
+        let kept = Kept::parse(&text).expect("a row");
+        assert_eq!(kept.names().collect::<Vec<_>>(), ["n"]);
+        let tries: Vec<KeptValue> = kept.along("tries").iter().map(|row| row.value("at")).collect();
+        assert_eq!(tries, [Some((Sort::Text, "a".to_owned())), Some((Sort::Text, "b".to_owned()))]);
+        assert!(kept.along("o").is_empty() && kept.along("none").is_empty());
+        let mut bare = "{}".to_owned();
+        add_along(&mut bare, &[]);
+        assert_eq!(bare, r#"{"@along":{}}"#);
     }
 
     #[test]

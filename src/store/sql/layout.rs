@@ -164,6 +164,13 @@ impl Layout {
         }
     }
 
+    /// A condition that all jobs of a list meet, where only dead jobs have what orders them: without it, no index that knows
+    /// the state would serve, and all that lives would be looked at behind them.
+    pub(super) fn among(&self, dead: bool) -> Option<&str> {
+        let ordered = self.otherwise.as_ref().is_some_and(|otherwise| otherwise.raw != self.time.raw);
+        self.condition(State::Dead).filter(|_| dead && ordered && self.join.is_empty())
+    }
+
     /// Writes whether a row is one of these jobs.
     pub(super) fn keys_in(&self, sql: &mut Sql, ids: &[String]) {
         let Some(scope) = &self.scope else {
@@ -219,6 +226,13 @@ impl Layout {
     /// Whether an order is that of the primary key itself.
     pub(super) fn is_key(&self, expr: &Expr) -> bool {
         expr.raw == self.key.raw
+    }
+
+    /// Whether an order alone tells two rows apart.
+    pub(super) fn is_unique(&self, expr: &Expr) -> bool {
+        self.is_key(expr)
+            || self.spec.order.unique
+                && self.spec.order.time.column.as_ref().map(|c| c.get_ref()) == expr.column.as_ref()
     }
 
     /// The words of a state.

@@ -19,6 +19,7 @@
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `check` | an adapter's statements against a live database |
 
+mod along;
 mod apply;
 mod build;
 mod check;
@@ -53,6 +54,7 @@ mod watch;
 mod witness;
 mod work;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -71,6 +73,7 @@ use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
     PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Watermark,
 };
+use crate::adapter::Column;
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -97,6 +100,8 @@ pub struct SqlStore {
     destination: Destination,
     info: StoreInfo,
     pace: Pace,
+    /// The columns of the tables whose rows are kept along with the jobs'.
+    along: BTreeMap<String, Vec<Column>>,
     /// The database's clock when we last heard it.
     clock: Mutex<(Timestamp, Instant)>,
     /// The newest and oldest instant of death, when it was last asked for.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::SqlStore;
+use super::along;
 use super::detect::{Catalogue, Found, Seen, read_catalogue, without_transactions};
 use super::dialect::speech;
 use super::engine::Engine;
@@ -118,6 +119,7 @@ pub async fn open(
         destination,
         info,
         pace: Pace::new(options.gentle),
+        along: along::columns(spec, found),
         clock: Mutex::new(clock),
         span: Mutex::new(None),
         instants: AtomicI64::new(0),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::build::Sql;
+use super::dialect::BatchRow;
 use super::engine::Row;
 use super::judge::{Extras, Judge};
 use super::layout::{Expr, Layout, Part};
@@ -121,7 +122,9 @@ impl SqlStore {
         if valid.is_empty() || (needs_target && self.destination.table().is_none()) {
             return Ok(unknown());
         }
-        let fill = Fill { ids: &valid, ..Fill::of(&self.layout, self.destination.table()) };
+        // Jobs without a row any more are asked about too.
+        let batch: Vec<BatchRow> = valid.iter().map(|id| BatchRow { id: id.clone(), ..BatchRow::default() }).collect();
+        let fill = Fill { ids: &valid, batch: &batch, ..Fill::of(&self.layout, self.destination.table()) };
         let statement = expand(outcome.get_ref(), &fill);
         let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
         let mut fates: HashMap<String, Fate> = HashMap::new();
@@ -153,22 +156,23 @@ impl SqlStore {
     /// How far a place lies from the newest row towards the oldest, from 0 to 1.
     pub(super) async fn share(&self, last: &Position, dead: bool) -> f32 {
         let Some(order) = self.layout.order(SortKey::Time, dead) else { return 0.0 };
-        let Some((newest, oldest)) = self.ends(order).await else { return 0.0 };
+        let Some((newest, oldest)) = self.ends(order, dead).await else { return 0.0 };
         let Some(here) = axis_value(order, last) else { return 1.0 };
         let whole = newest.saturating_sub(oldest).max(1) as f64;
         (newest.saturating_sub(here) as f64 / whole).clamp(0.0, 1.0) as f32
     }
 
     /// The newest and oldest place on the axis, as numbers.
-    async fn ends(&self, order: &Expr) -> Option<(i64, i64)> {
+    async fn ends(&self, order: &Expr, dead: bool) -> Option<(i64, i64)> {
         let known = self.span.lock().unwrap_or_else(|p| p.into_inner()).clone();
         let fresh = |known: &Span| known.asked.elapsed() < SPAN_AGE && known.order == order.raw;
         if let Some(known) = known.filter(fresh) {
             return Some(known.ends);
         }
         let speech = self.layout.speech;
+        let among = self.layout.among(dead).map_or(String::new(), |condition| format!(" WHERE {condition}"));
         let end = |f: &str| {
-            speech.contract(&format!("(SELECT {f}({}) FROM {} AS t)", order.raw, self.layout.table), order.kind)
+            speech.contract(&format!("(SELECT {f}({}) FROM {} AS t{among})", order.raw, self.layout.table), order.kind)
         };
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {}, {}", end("max"), end("min")));

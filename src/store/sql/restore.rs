@@ -12,7 +12,7 @@ use super::record::record_done;
 use super::row::Cells;
 use super::steps::{Fill, push};
 use super::work::Work;
-use crate::adapter::Keep;
+use crate::adapter::{Along, Keep};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::{Broke, Budget, Result, StoreError};
@@ -27,6 +27,29 @@ struct Target {
     data_type: String,
     /// The database makes its values itself.
     made: bool,
+}
+
+/// A table that rows are put back into.
+struct Slots {
+    /// Its name, quoted, with its schema.
+    table: String,
+    columns: HashMap<String, Target>,
+}
+
+impl Slots {
+    /// Why some of these rows have no place in it any more.
+    fn missing(&self, rows: &[Kept], what: &str) -> Option<String> {
+        rows.iter().find_map(|kept| {
+            let gone: Vec<&str> =
+                kept.names().filter(|name| !self.columns.contains_key(*name) && kept.has(name)).collect();
+            let columns = match gone[..] {
+                [] => return None,
+                [one] => format!("column {one}"),
+                _ => format!("columns {}", gone.join(", ")),
+            };
+            Some(format!("{what} has no {columns} any more, and this row has a value there"))
+        })
+    }
 }
 
 impl SqlStore {
@@ -52,7 +75,7 @@ impl SqlStore {
         }
         let written = async {
             self.run_witnessed(&mut tx, work, &[], &rows).await?;
-            self.put_back(&mut Asker::Tx(&mut tx), &rows).await
+            self.put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await
         }
         .await;
         let lost = match written {
@@ -107,51 +130,76 @@ impl SqlStore {
         rows.into_iter().map(|row| Ok(Cells::new(row).text()?.unwrap_or_default())).collect()
     }
 
-    /// Inserts kept rows. Returns those for which the table has no place any more, which are left out.
-    pub(super) async fn put_back(&self, asker: &mut Asker<'_, '_>, rows: &[BatchRow]) -> Result<Vec<JobOutcome>> {
-        let targets = self.targets(asker).await?;
-        // Rows that have the same columns share a statement.
-        let mut alike: BTreeMap<Vec<String>, Vec<Kept>> = BTreeMap::new();
-        let mut lost = Vec::new();
+    /// Inserts kept rows, with what belongs to them. Returns those for which there is no place any more, which are left
+    /// out.
+    pub(super) async fn put_back(
+        &self,
+        asker: &mut Asker<'_, '_>,
+        rows: &[BatchRow],
+        along: &[Along],
+    ) -> Result<Vec<JobOutcome>> {
+        let own = self.slots(asker, &self.layout.spec.table).await?;
+        let mut others = Vec::new();
+        for along in along.iter().filter(|along| !along.stays) {
+            others.push((along, self.slots(asker, along.table.get_ref()).await?));
+        }
+        let (mut lost, mut found) = (Vec::new(), Vec::new());
         for row in rows {
             let kept = row.kept.as_deref().and_then(Kept::parse).unwrap_or_default();
-            let gone: Vec<&str> = kept.names().filter(|name| !targets.contains_key(*name) && kept.has(name)).collect();
-            if let [first, ..] = gone[..] {
-                let columns =
-                    if gone.len() == 1 { format!("column {first}") } else { format!("columns {}", gone.join(", ")) };
-                let reason = format!("the table has no {columns} any more, and this row has a value there");
-                lost.push((JobId::new(&row.id), failed(&reason)));
-                continue;
+            let below: Vec<Vec<Kept>> = others.iter().map(|(along, _)| kept.along(along.table.get_ref())).collect();
+            let missing = own.missing(std::slice::from_ref(&kept), "the table");
+            let missing = missing.or_else(|| {
+                let each = others.iter().zip(&below);
+                each.filter_map(|((along, slots), rows)| slots.missing(rows, along.table.get_ref())).next()
+            });
+            match missing {
+                Some(reason) => lost.push((JobId::new(&row.id), failed(&reason))),
+                None => found.push((kept, below)),
             }
-            let writable = |name: &&str| targets.get(*name).is_some_and(|target| !target.made);
-            let columns: Vec<String> = kept.names().filter(writable).map(str::to_owned).collect();
-            alike.entry(columns).or_default().push(kept);
         }
-        for (columns, rows) in alike {
-            for rows in rows.chunks((VALUES / columns.len().max(1)).max(1)) {
-                self.insert(asker, &targets, &columns, rows).await?;
-            }
+        let (rows, below): (Vec<Kept>, Vec<Vec<Vec<Kept>>>) = found.into_iter().unzip();
+        let mut tables: Vec<Vec<Kept>> = vec![Vec::new(); others.len()];
+        for (i, kept) in below.into_iter().flat_map(|lists| lists.into_iter().enumerate()) {
+            tables[i].extend(kept);
+        }
+        let others: Vec<_> = others.into_iter().zip(tables).collect();
+        for ((_, slots), rows) in others.iter().filter(|((along, _), _)| along.first) {
+            self.insert_all(asker, slots, rows).await?;
+        }
+        self.insert_all(asker, &own, &rows).await?;
+        for ((_, slots), rows) in others.iter().filter(|((along, _), _)| !along.first) {
+            self.insert_all(asker, slots, rows).await?;
         }
         Ok(lost)
     }
 
-    async fn insert(
-        &self,
-        asker: &mut Asker<'_, '_>,
-        targets: &HashMap<String, Target>,
-        columns: &[String],
-        rows: &[Kept],
-    ) -> Result<()> {
+    /// Inserts rows; those that have the same columns share a statement.
+    async fn insert_all(&self, asker: &mut Asker<'_, '_>, slots: &Slots, rows: &[Kept]) -> Result<()> {
+        let mut alike: BTreeMap<Vec<String>, Vec<Kept>> = BTreeMap::new();
+        for kept in rows {
+            let writable = |name: &&str| slots.columns.get(*name).is_some_and(|target| !target.made);
+            let columns: Vec<String> = kept.names().filter(writable).map(str::to_owned).collect();
+            alike.entry(columns).or_default().push(kept.clone());
+        }
+        for (columns, rows) in alike {
+            for rows in rows.chunks((VALUES / columns.len().max(1)).max(1)) {
+                self.insert(asker, slots, &columns, rows).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn insert(&self, asker: &mut Asker<'_, '_>, slots: &Slots, columns: &[String], rows: &[Kept]) -> Result<()> {
         let speech = self.layout.speech;
         let quoted: Vec<String> = columns.iter().map(|name| speech.quote(name)).collect();
         let mut sql = Sql::new(speech);
-        sql.push(&format!("INSERT INTO {} ({}) ", self.layout.table, quoted.join(", ")));
+        sql.push(&format!("INSERT INTO {} ({}) ", slots.table, quoted.join(", ")));
         sql.push(speech.overriding()).push("VALUES ");
         sql.join(rows, ", ", |sql, row| {
             sql.push("(").join(columns, ", ", |sql, name| match row.value(name) {
                 None => drop(sql.push("NULL")),
                 Some((sort, text)) => {
-                    let data_type = targets.get(name).map_or("", |target| target.data_type.as_str());
+                    let data_type = slots.columns.get(name).map_or("", |target| target.data_type.as_str());
                     sql.speech().unkept(sql, sort, &text, data_type);
                 }
             });
@@ -167,16 +215,17 @@ impl SqlStore {
         Err(StoreError::Refused { message, code: None })
     }
 
-    /// The table's columns as they are now.
-    async fn targets(&self, asker: &mut Asker<'_, '_>) -> Result<HashMap<String, Target>> {
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let rows = self.fetch(asker, self.layout.speech.columns(place)).await?;
+    /// A table of the schema as it is now.
+    async fn slots(&self, asker: &mut Asker<'_, '_>, table: &str) -> Result<Slots> {
+        let speech = self.layout.speech;
+        let rows = self.fetch(asker, speech.columns(Place { schema: &self.layout.schema, table })).await?;
         let target = |row| {
             let mut cells = Cells::new(row);
             let (name, data_type) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
             Ok((name, Target { data_type, made: cells.int()? == Some(1) }))
         };
-        rows.into_iter().map(target).collect()
+        let columns = rows.into_iter().map(target).collect::<Result<_>>()?;
+        Ok(Slots { table: format!("{}.{}", speech.quote(&self.layout.schema), speech.quote(table)), columns })
     }
 
     pub(super) async fn read_as_kept(&self, kept: &[(JobId, String)], budget: &Budget) -> Result<Vec<JobId>> {

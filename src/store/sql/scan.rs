@@ -253,6 +253,9 @@ impl Scan<'_> {
         let speech = self.layout.speech;
         let key = &self.layout.key;
         let descending = self.sort.descending == forward;
+        if let Some(condition) = self.layout.among(self.judge.only_dead()) {
+            sql.push(&format!("{condition} AND "));
+        }
         let Some(from) = &segment.from else {
             match (segment.null, order.nullable && !self.layout.is_key(order)) {
                 (true, _) => sql.push(&format!("{} IS NULL", order.raw)),
@@ -265,6 +268,11 @@ impl Scan<'_> {
             sql.push(&format!("{} IS NULL AND ", order.raw));
         }
         let by_key = segment.null || self.layout.is_key(order);
+        if let Some(value) = from.key.as_ref().filter(|_| !by_key && self.layout.is_unique(order)) {
+            let place = speech.cast(&sql.text(value), order.kind);
+            speech.beyond(sql, None, (&order.raw, place), descending);
+            return;
+        }
         let value = match (&from.key, by_key) {
             (Some(value), false) => {
                 let mut place = || speech.cast(&sql.text(value), order.kind);
@@ -280,10 +288,14 @@ impl Scan<'_> {
         speech.beyond(sql, value, (&key.raw, id), descending);
     }
 
-    /// What orders the rows of a segment, the key last.
+    /// What orders the rows of a segment, the key last where it takes it to tell them apart.
     fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
         let key = self.layout.key.raw.as_str();
-        if null || self.layout.is_key(order) { vec![key] } else { vec![&order.raw, key] }
+        match (null || self.layout.is_key(order), self.layout.is_unique(order)) {
+            (true, _) => vec![key],
+            (false, true) => vec![&order.raw],
+            (false, false) => vec![&order.raw, key],
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::kept::Keeping;
 use super::message::Recipe;
 use super::open::Destination;
 use super::steps::own_instants;
-use crate::adapter::{Command, Keep, Live, Refusal, Step, Undo, Verb};
+use crate::adapter::{Along, Command, Keep, Live, Refusal, Step, Undo, Verb};
 use crate::domain::action::Action;
 use crate::store::{Availability, Batch, Result, StoreError};
 
@@ -24,6 +24,8 @@ pub(super) struct Work<'a> {
     pub(super) taken: Option<&'a str>,
     pub(super) recipe: Option<Recipe>,
     pub(super) keeping: Keeping,
+    /// The other tables whose rows are kept along, or put back.
+    pub(super) along: &'a [Along],
     /// Whether rows must not go without having been kept.
     pub(super) archives: bool,
     /// Whether each job is told to run at an instant of its own.
@@ -61,18 +63,23 @@ impl SqlStore {
             taken: None,
             recipe: None,
             keeping: Keeping::default(),
+            along: &[],
             archives: false,
             stamps: false,
             way,
         };
         match batch.action {
-            Action::Restore => return Ok(bare(Way::Restore)),
+            Action::Restore => {
+                let along = self.layout.spec.verbs.discard.as_ref().map_or(&[][..], |verb| &verb.along);
+                return Ok(Work { along, ..bare(Way::Restore) });
+            }
             Action::Recall => {
                 let verb = self.layout.spec.verbs.replay.as_ref().ok_or_else(missing)?;
                 let undo = verb.undo_by(self.destination.kind()).ok_or_else(missing)?;
                 let text = |sql: &'a Spanned<String>| sql.get_ref().as_str();
                 let taken = undo.live.is_none().then(|| text(&undo.taken));
-                return Ok(Work { when: undo.when.as_ref().map(text), taken, ..bare(Way::Recall(undo)) });
+                let when = undo.when.as_ref().map(text);
+                return Ok(Work { when, taken, along: &verb.along, ..bare(Way::Recall(undo)) });
             }
             _ => {}
         }
@@ -91,6 +98,7 @@ impl SqlStore {
                 true => Keeping::of(self.layout.speech, &self.layout.columns, keep),
                 false => Keeping::default(),
             },
+            along: &verb.along,
             archives: verb.archive,
             stamps: matches!(way, Way::Steps(steps) if steps.iter().any(own_instant)),
             ..bare(way)

@@ -1,0 +1,197 @@
+//! River: its table, with rows of our own in the form that River 0.43 writes.
+
+use std::collections::BTreeMap;
+
+use dlq_tui::domain::action::{Action, Fate, JobResult};
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::text::Untrusted;
+use dlq_tui::store::{Cursor, Sort, Store};
+use serde_json::json;
+
+use super::bench::{act, changes, checked, detail, detection, fixture, undo, whole};
+use crate::cli::User;
+use crate::harness::{TestDb, postgres};
+use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
+
+/// Why a job with a live twin is refused.
+const TWIN: &str = "another job with its unique key is waiting, running or done";
+
+async fn seed(name: &str) -> Option<TestDb> {
+    let db = postgres()?.database(name).await;
+    db.execute(&fixture("river/postgres.sql")).await;
+    db.execute(&fixture("river/rows.sql")).await;
+    Some(db)
+}
+
+#[tokio::test]
+async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
+    let Some(server) = postgres() else { return };
+    let db = server.database("river_found").await;
+    let table = fixture("river/postgres.sql");
+    for schema in ["jobs", "older", "bare"] {
+        db.execute(&format!("create schema {schema}; set search_path to {schema}; {table}")).await;
+    }
+    db.execute("drop index older.river_job_unique_idx; drop function older.river_job_state_in_bitmask").await;
+    db.execute("drop index bare.river_job_unique_idx; drop function bare.river_job_state_in_bitmask").await;
+    db.execute("alter table older.river_job drop column unique_states").await;
+    let detection = detection(&db).await;
+    let found: BTreeMap<&str, &str> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
+    assert_eq!(found, BTreeMap::from([("jobs", "River"), ("older", "River, before unique states")]));
+    let bare = detection.rejected.iter().find(|r| r.schema.as_deref() == Some("bare")).expect("a reason");
+    assert!(!bare.reasons.is_empty(), "{bare:?}");
+}
+
+#[tokio::test]
+async fn errors_have_a_message_and_what_stands_for_a_class_and_only_panics_a_trace() {
+    let Some(db) = seed("river_errors").await else { return };
+    let (store, missing) = checked(&db, "river").await;
+    assert!(missing.is_empty(), "{missing:?}");
+    let expected: [(i64, Option<&str>, Option<&str>, Option<&str>); 8] = [
+        (
+            1,
+            Some("card # declined:"),
+            Some("card 4711 declined:\ninsufficient funds"),
+            Some("web-2_2026_11_02T03_05_05_000000"),
+        ),
+        (
+            2,
+            Some("runtime error: index out of range [#] with length #"),
+            Some("runtime error: index out of range [5] with length 2"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
+        (
+            3,
+            Some("Stuck job rescued by JobRescuer"),
+            Some("Stuck job rescued by JobRescuer"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
+        (
+            4,
+            Some("JobCancelError"),
+            Some("JobCancelError: order was deleted"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
+        (5, None, None, None),
+        (
+            6,
+            Some("Post \"…\": context deadline exceeded"),
+            Some("Post \"https://mail.example/send/17\": context deadline exceeded"),
+            Some("web-1_2026_11_02T03_04_05_000000"),
+        ),
+        (7, None, None, None),
+        (9, None, Some(""), Some("web-1_2026_11_02T03_04_05_000000")),
+    ];
+    for (id, class, message, worker) in expected {
+        let detail = detail(&store, id).await;
+        let text = |text: &Option<Untrusted>| text.as_ref().map(|text| text.exact().to_owned());
+        assert_eq!(text(&detail.row.error_class).as_deref(), class, "{id}");
+        assert_eq!(text(&detail.message).as_deref(), message, "{id}");
+        assert_eq!(text(&detail.row.worker).as_deref(), worker, "{id}");
+        let stack = text(&detail.backtrace);
+        assert_eq!(
+            stack.as_deref().and_then(|stack| stack.lines().next()),
+            (id == 2).then_some("main.(*SortWorker).Work"),
+            "{id}"
+        );
+    }
+    let by_reason = bars(&histogram(&store, Facet::Reason, &Filter::all()).await.histogram);
+    assert_eq!(by_reason[&Some("scheduler_discarded".to_owned())], 1);
+    for text in ["", "-msg:/never seen/"] {
+        let dead = exhaust(&store, &filter(text), Sort::default(), Cursor::Start, 3).await;
+        let ids: Vec<&str> = dead.iter().map(|entry| entry.row.id.as_str()).collect();
+        assert_eq!(ids, ["13", "12", "9", "7", "6", "3", "2", "1"], "{text}");
+    }
+    let everything = filter("state:dead state:retrying state:resolved state:ignored");
+    let by_state = bars(&histogram(&store, Facet::State, &everything).await.histogram);
+    let counted = ["dead", "retrying", "resolved", "ignored"].map(|state| by_state[&Some(state.to_owned())]);
+    assert_eq!(counted, [8, 2, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_replay_leaves_what_its_own_retry_leaves_and_a_second_one_nothing() {
+    let Some(db) = seed("river_replay").await else { return };
+    let user = User::of(&db);
+    let before = whole(&db, "river_job").await;
+    let receipt = act(&user, "replay", &[1, 2, 4, 5, 6, 10, 11], &[]);
+    assert_eq!((&receipt["done"], &receipt["skipped"][0]["n"]), (&json!(5), &json!(2)), "{receipt}");
+    let after = whole(&db, "river_job").await;
+    let again = |id: i64, max: Option<i64>| {
+        let max = max.map(|max| format!("{id}.max_attempts={max}"));
+        let rest = ["finalized_at=null", "scheduled_at=<now>", "state=available"].map(|cell| format!("{id}.{cell}"));
+        rest.into_iter().chain(max)
+    };
+    let mut expected: Vec<String> =
+        [again(1, Some(4)), again(2, None), again(4, None), again(5, None), again(6, Some(2))]
+            .into_iter()
+            .flatten()
+            .collect();
+    let mut changed = changes(&before, &after);
+    changed.sort();
+    expected.sort();
+    assert_eq!(changed, expected);
+    assert_eq!(act(&user, "replay", &[1, 2, 4, 5, 6], &[])["done"], 0);
+    assert_eq!(whole(&db, "river_job").await, after);
+    assert_eq!(undo(&user, &receipt)["done"], 5);
+    assert_eq!(changes(&before, &whole(&db, "river_job").await), Vec::<String>::new());
+
+    let later = act(&user, "replay", &[1, 2], &["--attempts", "reset", "--to-queue", "low", "--spread", "10h"]);
+    let changed = changes(&before, &whole(&db, "river_job").await);
+    for cell in
+        ["1.attempt=0", "1.queue=low", "2.attempt=0", "2.queue=low", "1.finalized_at=null", "2.finalized_at=null"]
+    {
+        assert!(changed.iter().any(|changed| changed == cell), "{cell}: {changed:?}");
+    }
+    let state = |state: &str| changed.iter().filter(|cell| cell.ends_with(&format!("state={state}"))).count();
+    assert_eq!((state("scheduled") + state("available"), state("scheduled") > 0), (2, true), "{changed:?}");
+    db.execute("update river_job set state = 'running', attempt = 1 where id = 2").await;
+    assert_eq!(undo(&user, &later)["done"], 1, "a worker has the other");
+    assert_eq!(db.scalar("select state::text from river_job where id = 2").await, "running");
+}
+
+#[tokio::test]
+async fn a_job_whose_twin_is_alive_is_refused_and_of_two_dead_twins_one_comes_back() {
+    let Some(db) = seed("river_twins").await else { return };
+    let (store, _) = checked(&db, "river").await;
+    let before = whole(&db, "river_job").await;
+    let ids = ["1", "7", "9", "12", "13"].map(JobId::new);
+    let unfit = store.unfit(Action::Replay, &ids, &budget()).await.expect("unfit");
+    assert_eq!(unfit.len(), 2, "{unfit:?}");
+    let results = apply(&store, batch(Action::Replay, ids.clone())).await;
+    let told = ids.map(|id| match &results[&id] {
+        JobResult::Skipped(reason) => reason.word().to_owned(),
+        other => format!("{other:?}"),
+    });
+    assert_eq!(told, ["Done", TWIN, TWIN, "Done", TWIN]);
+    let after = whole(&db, "river_job").await;
+    for id in [7, 8, 9, 13] {
+        assert_eq!(after[&id], before[&id], "{id}");
+    }
+    // The twin is done with: its states of uniqueness include that, so it still stands in the way; deleted, it does not.
+    db.execute("update river_job set state = 'completed', finalized_at = now() where id = 8").await;
+    assert_ne!(apply(&store, batch(Action::Replay, [JobId::new("9")])).await[&JobId::new("9")], JobResult::Done);
+    db.execute("delete from river_job where id = 8").await;
+    assert_eq!(apply(&store, batch(Action::Replay, [JobId::new("9")])).await[&JobId::new("9")], JobResult::Done);
+}
+
+#[tokio::test]
+async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
+    let Some(db) = seed("river_rest").await else { return };
+    let (store, _) = checked(&db, "river").await;
+    let fates = store.outcome(&["8", "10", "11", "4"].map(JobId::new), &budget()).await.expect("fates");
+    let fates: Vec<Fate> = fates.into_iter().map(|(_, fate)| fate).collect();
+    let again = Fate::DeadAgain(Some(Untrusted::new("JobCancelError")));
+    assert_eq!(fates, [Fate::Queued, Fate::Queued, Fate::Succeeded, again]);
+    let user = User::of(&db);
+    let before = whole(&db, "river_job").await;
+    let receipt = act(&user, "discard", &[2, 5, 6, 8, 11], &[]);
+    assert_eq!((&receipt["done"], &receipt["skipped"][0]["n"]), (&json!(3), &json!(2)), "{receipt}");
+    assert_eq!(changes(&before, &whole(&db, "river_job").await), ["2 gone", "5 gone", "6 gone"]);
+    assert_eq!(undo(&user, &receipt)["done"], 3);
+    assert_eq!(changes(&before, &whole(&db, "river_job").await), Vec::<String>::new());
+    for action in [Action::Ignore, Action::Reopen] {
+        let refused = store.apply(batch(action, [JobId::new("1")]), &budget()).await;
+        assert!(refused.broke.is_some_and(|broke| broke.error.to_string().contains("cancel")), "{action}");
+    }
+}
