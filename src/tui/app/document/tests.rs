@@ -98,6 +98,24 @@ fn the_applications_frames_come_first_and_libraries_are_dimmed() {
 }
 
 #[test]
+fn a_column_that_the_arguments_were_read_from_is_masked_where_they_hold_a_secret() {
+    let of = |arguments: &str| JobDetail {
+        arguments: Some(arguments.into()),
+        metadata: vec![("handler".into(), Some("secret: |\n  hunter2".into())), ("queue".into(), Some("low".into()))],
+        decoded_from: vec!["handler".to_owned()],
+        ..detail()
+    };
+    let masked = document(of(r#"{"secret":"hunter2"}"#));
+    assert_eq!(shown(&masked, Tab::Metadata), ["{", "  \"handler\": \"[redacted]\",", "  \"queue\": \"low\"", "}"]);
+    assert!(!masked.copy(Tab::Metadata).contains("hunter2"));
+    let harmless = document(of(r#"{"name":"hunter2"}"#));
+    assert!(harmless.copy(Tab::Metadata).contains("hunter2"));
+    let redactor = Redactor::default().revealing(true);
+    let revealed = JobDocument::build(of(r#"{"secret":"hunter2"}"#), Vec::new(), &Notation::default(), &redactor);
+    assert!(revealed.copy(Tab::Metadata).contains("hunter2"));
+}
+
+#[test]
 fn a_tab_without_text_says_why() {
     let document = document(JobDetail { row: JobRow { error_class: None, ..row() }, ..detail() });
     for tab in Tab::ALL {
