@@ -24,9 +24,17 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
     let engine = origin.connect(session, &budget).await?;
-    let plan = preset.plan(&engine, &budget).await?;
+    let plan = preset.plan(&engine, args.schema.as_deref(), &budget).await?;
     for table in &plan.kept {
         out::say(&format!("{table} is there already and stays as it is"));
+    }
+    if !plan.misfits.is_empty() {
+        return Err(Fault::refused(format!(
+            "what is there is no part of {}: {}; nothing was created: give the preset a schema or a database of its own",
+            preset.name,
+            plan.misfits.join("; ")
+        ))
+        .into());
     }
     if plan.created.is_empty() {
         out::say("nothing is missing");
@@ -36,11 +44,25 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
     if args.dry_run {
         return Ok(Code::Done);
     }
-    let tables = plan.created.join(", ");
+    let mut tables = plan.created.join(", ");
+    if let Some(schema) = &plan.schema {
+        tables = format!("the schema {schema} with {tables}");
+    }
     confirmed(args, &format!("create {tables} in {}?", origin.name)).await?;
-    preset.install(&engine, &budget).await?;
+    plan.install(&engine, &budget).await.map_err(|error| denied(error, &origin.name))?;
     out::say(&format!("created {tables} in {}", origin.name));
     Ok(Code::Done)
+}
+
+/// What to do where the role lacks the right.
+fn denied(error: StoreError, origin: &str) -> anyhow::Error {
+    match error {
+        StoreError::Denied(why) => Fault::refused(format!(
+            "this role may not create tables in {origin}: {why}; somebody who may can run the statements above"
+        ))
+        .into(),
+        other => other.into(),
+    }
 }
 
 /// Installs the ledger that operators of a source share, or brings it up to date.
@@ -61,14 +83,7 @@ async fn ledger(session: &Session, args: &InitArgs) -> Result<Code> {
     }
     let verb = if plan.update { "bring the ledger up to date" } else { "create a ledger" };
     confirmed(args, &format!("{verb} in {}?", origin.name)).await?;
-    plan.install(&engine, &budget).await.map_err(|error| match error {
-        StoreError::Denied(why) => Fault::refused(format!(
-            "this role may not create tables in {}: {why}; somebody who may can run the statements above",
-            origin.name
-        ))
-        .into(),
-        other => anyhow::Error::from(other),
-    })?;
+    plan.install(&engine, &budget).await.map_err(|error| denied(error, &origin.name))?;
     out::say(&format!("{} has a ledger now: runs on it are recorded there, and every operator sees them", origin.name));
     say_grants(&plan);
     Ok(Code::Done)

@@ -2,8 +2,12 @@
 //!
 //! A table that is there is never touched, whatever it looks like.
 
+use std::collections::BTreeMap;
+
 use super::sql::engine::{Dialect, Engine, Statement, Value};
+use super::sql::{quote, read_catalogue};
 use super::{Budget, Result, StoreError};
+use crate::adapter::{Column, Spec, Table as Found, built_in, fit};
 
 /// A layout that can be installed.
 #[derive(Debug)]
@@ -19,13 +23,21 @@ pub struct Preset {
 #[derive(Debug)]
 struct Table {
     name: &'static str,
+    text: Text,
+    /// It is made along with this table, and not beside one that is there: that may have other columns.
+    with: Option<&'static str>,
+}
+
+/// A text in every dialect.
+#[derive(Debug)]
+struct Text {
     postgres: &'static str,
     mysql: &'static str,
     sqlite: &'static str,
 }
 
-impl Table {
-    fn ddl(&self, dialect: Dialect) -> &'static str {
+impl Text {
+    fn of(&self, dialect: Dialect) -> &'static str {
         match dialect {
             Dialect::Postgres => self.postgres,
             Dialect::Mysql => self.mysql,
@@ -34,10 +46,20 @@ impl Table {
     }
 }
 
-macro_rules! table {
+impl Table {
+    /// Its statements, for the default schema or another.
+    fn ddl(&self, dialect: Dialect, schema: Option<&str>) -> String {
+        let text = self.text.of(dialect);
+        let Some(schema) = schema else { return text.to_owned() };
+        let (name, place) = (self.name, format!("{}.{}", quote(dialect, schema), self.name));
+        text.replace(&format!("CREATE TABLE {name} ("), &format!("CREATE TABLE {place} ("))
+            .replace(&format!(" ON {name} ("), &format!(" ON {place} ("))
+    }
+}
+
+macro_rules! text {
     ($name:literal) => {
-        Table {
-            name: $name,
+        Text {
             postgres: include_str!(concat!("../../migrations/preset/postgres/", $name, ".sql")),
             mysql: include_str!(concat!("../../migrations/preset/mysql/", $name, ".sql")),
             sqlite: include_str!(concat!("../../migrations/preset/sqlite/", $name, ".sql")),
@@ -45,8 +67,20 @@ macro_rules! table {
     };
 }
 
-/// The query that lists the tables of the current schema; it has the form of a table to be chosen by dialect.
-const LIST: Table = table!("tables");
+macro_rules! table {
+    ($name:literal) => {
+        Table { name: $name, text: text!($name), with: None }
+    };
+    ($name:literal with $other:literal) => {
+        Table { name: $name, text: text!($name), with: Some($other) }
+    };
+}
+
+/// The query that lists the schemas in which tables can be made, and says which is the default.
+const SCHEMAS: Text = text!("schemas");
+
+/// What makes a schema; nothing where a schema is a database of its own, or the only one.
+const NEW_SCHEMA: Text = Text { postgres: "CREATE SCHEMA {schema};\n", mysql: "", sqlite: "" };
 
 /// What can be installed; the first is the default.
 pub const PRESETS: &[Preset] = &[
@@ -62,21 +96,24 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "dlq_events",
-        about: "events whose handling failed, with their own retries",
-        tables: &[table!("dlq_events")],
+        about: "events whose handling failed, with their own retries, and their archive",
+        tables: &[table!("dlq_events"), table!("dlq_events_archive" with "dlq_events")],
     },
 ];
 
-/// What installing a preset does, or did, in one database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What installing a preset does in one database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installation {
-    /// Tables that were there before and stay as they are.
+    /// The schema that is made for the tables, where it is missing.
+    pub schema: Option<String>,
+    /// Tables that are there and stay as they are.
     pub kept: Vec<&'static str>,
-    /// Tables that are missing, or were created.
+    /// Tables that are missing.
     pub created: Vec<&'static str>,
-    /// The statements for the missing ones, as they can be given to the database's own client.
+    /// Why what is there cannot be part of the layout; nothing is created beside it then.
+    pub misfits: Vec<String>,
+    /// The statements for what is missing, as they can be given to the database's own client.
     pub ddl: String,
-    statements: Vec<&'static str>,
 }
 
 impl Preset {
@@ -93,51 +130,112 @@ impl Preset {
 
     /// Everything that the preset consists of, for a database that has none of it.
     pub fn ddl(&self, dialect: Dialect) -> String {
-        let tables: Vec<_> = self.tables.iter().map(|table| table.ddl(dialect)).collect();
+        let tables: Vec<_> = self.tables.iter().map(|table| table.ddl(dialect, None)).collect();
         tables.join("\n")
     }
 
-    /// Looks what is missing, and changes nothing.
+    /// Looks what is missing in a schema, or in the default one, and changes nothing.
     ///
     /// # Errors
-    /// As [`StoreError`] says.
-    pub async fn plan(&self, engine: &Engine, budget: &Budget) -> Result<Installation> {
+    /// As [`StoreError`] says; a schema is `Input` where the database has none to choose from.
+    pub async fn plan(&self, engine: &Engine, schema: Option<&str>, budget: &Budget) -> Result<Installation> {
         let dialect = engine.dialect();
-        let list = Statement { sql: LIST.ddl(dialect).trim().to_owned(), binds: Vec::new() };
-        let found = engine.read(&[list], budget).await?;
-        let there = |name: &str| {
-            found.iter().flatten().any(|row| matches!(row.0.first(), Some(Value::Text(found)) if found == name))
-        };
-        let (kept, missing): (Vec<_>, Vec<_>) = self.tables.iter().partition(|table| there(table.name));
-        let texts: Vec<_> = missing.iter().map(|table| table.ddl(dialect)).collect();
+        let (place, missing_schema) = place(engine, schema, budget).await?;
+        let names: Vec<String> = self.tables.iter().map(|table| table.name.to_owned()).collect();
+        let catalogue = read_catalogue(engine, &names, budget).await?;
+        let there = catalogue.iter().find(|(schema, _)| *schema == place).map(|(_, tables)| tables);
+        let found = |name: &str| there.and_then(|tables| tables.get(name));
+        let (kept, missing): (Vec<_>, Vec<_>) = self.tables.iter().partition(|table| found(table.name).is_some());
+        let missing: Vec<_> =
+            missing.into_iter().filter(|t| t.with.is_none_or(|other| found(other).is_none())).collect();
+        let mut parts: Vec<String> = missing.iter().map(|table| table.ddl(dialect, schema)).collect();
+        if missing_schema {
+            parts.insert(0, NEW_SCHEMA.of(dialect).replace("{schema}", &quote(dialect, &place)));
+        }
         Ok(Installation {
+            schema: missing_schema.then_some(place),
             kept: kept.iter().map(|table| table.name).collect(),
             created: missing.iter().map(|table| table.name).collect(),
-            ddl: texts.join("\n"),
-            statements: texts.into_iter().flat_map(statements).collect(),
+            misfits: self.misfits(dialect, found),
+            ddl: parts.join("\n"),
         })
     }
 
-    /// Creates what is missing, all of it or nothing where the database can undo DDL.
-    ///
-    /// # Errors
-    /// As [`StoreError`] says; a role without the right to create tables is `Denied`.
-    pub async fn install(&self, engine: &Engine, budget: &Budget) -> Result<Installation> {
-        let installation = self.plan(engine, budget).await?;
-        if installation.statements.is_empty() {
-            return Ok(installation);
-        }
-        let mut tx = engine.begin(budget).await?;
-        for sql in &installation.statements {
-            tx.execute(&Statement { sql: (*sql).to_owned(), binds: Vec::new() }).await?;
-        }
-        tx.commit().await?;
-        Ok(installation)
+    /// Why the tables that are there do not fit this layout.
+    fn misfits<'a>(&self, dialect: Dialect, found: impl Fn(&str) -> Option<&'a Found>) -> Vec<String> {
+        let adapters = built_in().unwrap_or_default();
+        let adapter = adapters.iter().find(|adapter| adapter.name == self.name);
+        let Some(spec) = adapter.and_then(|adapter| adapter.spec(dialect.word())) else { return Vec::new() };
+        let all: BTreeMap<&str, Found> = self
+            .tables
+            .iter()
+            // What is yet to be made fits.
+            .map(|table| (table.name, found(table.name).cloned().unwrap_or_else(|| as_asked(spec, table.name))))
+            .collect();
+        fit(spec, |name| all.get(name)).into_iter().map(|misfit| misfit.sentence).collect()
     }
 }
 
-/// The statements of a preset's file; there a semicolon at the end of a line ends one, and nothing else does.
-fn statements(text: &'static str) -> impl Iterator<Item = &'static str> {
+impl Installation {
+    /// Creates what is missing: just what was planned, all of it or nothing where the database can undo DDL.
+    ///
+    /// # Errors
+    /// As [`StoreError`] says; a role without the right to create tables is `Denied`. A table that appeared since is an
+    /// error, and left alone.
+    pub async fn install(&self, engine: &Engine, budget: &Budget) -> Result<()> {
+        if let Some(reason) = self.misfits.first() {
+            return Err(StoreError::Input(format!("a table of that name is there already, and is another: {reason}")));
+        }
+        if self.ddl.is_empty() {
+            return Ok(());
+        }
+        let mut tx = engine.begin(budget).await?;
+        for sql in statements(&self.ddl) {
+            tx.execute(&Statement { sql: sql.to_owned(), binds: Vec::new() }).await?;
+        }
+        tx.commit().await
+    }
+}
+
+/// The schema that is meant, and whether it is missing.
+async fn place(engine: &Engine, asked: Option<&str>, budget: &Budget) -> Result<(String, bool)> {
+    let dialect = engine.dialect();
+    let list = Statement { sql: SCHEMAS.of(dialect).trim().to_owned(), binds: Vec::new() };
+    let rows = engine.read(&[list], budget).await?.pop().unwrap_or_default();
+    let mut schemas = rows.into_iter().filter_map(|row| match row.0.as_slice() {
+        [Value::Text(name), default] => Some((name.clone(), *default == Value::Int(1))),
+        _ => None,
+    });
+    let Some(asked) = asked else {
+        return schemas.find(|(_, default)| *default).map(|(name, _)| (name, false)).ok_or_else(|| {
+            StoreError::Input("no schema or database is chosen: name one with --schema or in the URL".to_owned())
+        });
+    };
+    if schemas.any(|(name, _)| name == asked) {
+        return Ok((asked.to_owned(), false));
+    }
+    if NEW_SCHEMA.of(dialect).is_empty() {
+        return Err(StoreError::Input(format!(
+            "there is no schema {asked:?} to choose here: the tables go into the database that the URL names"
+        )));
+    }
+    Ok((asked.to_owned(), true))
+}
+
+/// A table that has the columns that an adapter asks for.
+fn as_asked(spec: &Spec, name: &str) -> Found {
+    let columns = if name == spec.table { Some(&spec.detect.columns) } else { spec.detect.tables.get(name) };
+    let column = |(name, word): (&String, &String)| Column {
+        name: name.clone(),
+        data_type: word.clone(),
+        nullable: true,
+        collation: None,
+    };
+    Found { columns: columns.into_iter().flatten().map(column).collect(), ..Found::default() }
+}
+
+/// The statements of a preset; there a semicolon at the end of a line ends one, and nothing else does.
+fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n").map(str::trim).filter(|statement| !statement.is_empty())
 }
 
@@ -158,10 +256,22 @@ mod tests {
     }
 
     #[test]
+    fn in_another_schema_each_name_of_a_table_stands_with_that_schema() {
+        for table in PRESETS.iter().flat_map(|preset| preset.tables) {
+            let ddl = table.ddl(Dialect::Postgres, Some("Dead \"1\""));
+            let uses = |text: &str| text.matches(&format!(" {} (", table.name)).count();
+            assert_eq!(uses(&ddl), 0, "{ddl}");
+            let qualified = ddl.matches(&format!("\"Dead \"\"1\"\"\".{} (", table.name)).count();
+            assert_eq!(qualified, uses(table.text.postgres), "{ddl}");
+            assert_eq!(qualified, ddl.matches(";\n").count(), "one for each statement: {ddl}");
+        }
+    }
+
+    #[test]
     fn a_column_of_json_that_may_be_null_is_checked_in_a_way_that_every_sqlite_takes() {
         // `json_valid(NULL)` is 0 in older libraries (3.40 is one), and the application may use such a one.
         for table in PRESETS.iter().flat_map(|preset| preset.tables) {
-            for line in table.sqlite.lines().filter(|line| line.contains("json_valid")) {
+            for line in table.text.sqlite.lines().filter(|line| line.contains("json_valid")) {
                 assert!(line.contains("NOT NULL") || line.contains(" IS NULL OR json_valid"), "{}: {line}", table.name);
             }
         }

@@ -10,6 +10,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::{OpenOptions, SqlStore, check, detect, missing_indexes, open};
 use dlq_tui::store::{Batch, Cursor, Sort, Store, Undoing};
 
+use crate::cli::User;
 use crate::harness::{self, Engine, TestDb};
 use crate::store_desk::*;
 use crate::undo::content;
@@ -275,4 +276,78 @@ async fn rows_of_other_tables_are_kept_along_and_put_back_where_they_are_referre
     let bare = text.replacen("archive = true\n", "", 1);
     let fault = Adapter::parse(&bare, None).err().map(|fault| fault.to_string()).unwrap_or_default();
     assert!(fault.contains("`verbs.discard.along` needs `archive = true` or `keep`"), "{fault}");
+}
+
+/// A user who has written this adapter.
+fn user(db: &TestDb, adapter: &str) -> User {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), adapter).expect("a file");
+    User::of(db).with_adapter(file.path())
+}
+
+#[tokio::test]
+async fn a_plan_leaves_out_what_cannot_be_done_and_says_how_many_and_why() {
+    for db in harness::every_engine("left-out").await {
+        seed(&db).await;
+        let user = user(&db, CHORES);
+        let plan = user.run(&["replay", "--all", "--dry-run"]);
+        assert!(
+            plan.with(0).to_owned().contains("3 left out: it is done at another home")
+                || plan.out.contains("3 left out: it is done at another home"),
+            "{}\n{}",
+            plan.out,
+            plan.err
+        );
+        let nothing = user.run(&["replay", "3", "6", "--yes"]);
+        assert!(nothing.err.contains("nothing to replay: 2 left out: it is done at another home"), "{}", nothing.err);
+        assert_ne!(nothing.code, 0);
+        user.run(&["replay", "--all", "--yes"]).with(3);
+        assert_eq!(db.scalar("select count(*) from chores where tries = 0").await, "7", "{}", db.engine.name());
+    }
+}
+
+#[tokio::test]
+async fn a_deep_check_finds_a_guard_that_does_not_hold_and_leaves_every_row_as_it_was() {
+    let whole = "select count(*) from chores_failed where gone_at is null";
+    for db in harness::every_engine("deep").await {
+        seed(&db).await;
+        // What `lock` does not give is a fault of the file: here it gives all that is tried.
+        let right = user(&db, CHORES).run(&["adapters", "check", "chores", "--deep"]);
+        assert!(right.out.contains("WRONG  verbs.replay: job 11: locked by another session"), "{}", right.out);
+        let right = user(&db, &CHORES.replace("c.tries < 90", "c.tries < 900"));
+        let right = right.run(&["adapters", "check", "chores", "--deep"]);
+        right.with(0);
+        assert!(right.out.contains("right  verbs.replay: 3 jobs acted on once, and not again"), "{}", right.out);
+        assert!(right.out.contains("no index for lists: on a big table run CREATE INDEX"), "{}", right.out);
+        let loose = CHORES
+            .replace("c.tries < 90", "c.tries < 900")
+            .replace("when = \"t.gone_at IS NULL\"\nrefuse", "when = \"t.id > 0\"\nrefuse");
+        let loose = user(&db, &loose.replace("dead = \"t.gone_at IS NULL\"", ""))
+            .run(&["adapters", "check", "chores", "--deep"]);
+        loose.with(1);
+        assert!(loose.out.contains("was acted on twice: `when` still holds"), "{}", loose.out);
+        let words = user(&db, &CHORES.replace("dead = \"t.gone_at IS NULL\"", "dead = \"t.id > 2\""));
+        let words = words.run(&["adapters", "check", "chores", "--deep"]);
+        assert!(words.out.contains("is listed as dead and its state is `gone`"), "{}", words.out);
+        assert_eq!(db.scalar(whole).await, "11", "{}", db.engine.name());
+        assert_eq!(db.scalar("select count(*) from chores where tries = 0").await, "0");
+    }
+}
+
+#[tokio::test]
+async fn a_draft_for_a_table_that_nobody_described_is_an_adapter_that_lists_and_discards() {
+    for db in harness::every_engine("draft").await {
+        seed(&db).await;
+        let user = User::of(&db);
+        let drafted = user.run(&["adapters", "init", "--table", "chores_failed"]);
+        assert!(drafted.with(0).contains("adapters check chores_failed"), "{}", drafted.err);
+        assert!(user.run(&["adapters", "init", "--table", "chores_failed"]).with(2).contains("is there already"));
+        assert!(user.run(&["adapters", "init", "--table", "nothing"]).with(2).contains("there is no table nothing"));
+        let checked = user.run(&["adapters", "check", "chores_failed", "--deep"]);
+        assert_eq!(checked.code, 0, "{}: {}", db.engine.name(), checked.out);
+        assert!(checked.out.contains("verbs.discard: 3 jobs acted on once, and not again; undone"), "{}", checked.out);
+        let path = user.home().join("config/dlq-tui/adapters/chores_failed.toml");
+        user.run(&["adapters", "check", &path.display().to_string()]).with(0);
+        assert_eq!(db.count("chores_failed").await, 12);
+    }
 }

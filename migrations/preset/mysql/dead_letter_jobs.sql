@@ -17,6 +17,8 @@ CREATE TABLE dead_letter_jobs (
     updated_at datetime(6) NOT NULL DEFAULT (utc_timestamp(6)),
     UNIQUE INDEX index_dead_letter_jobs_on_job_id (job_id),
     INDEX index_dead_letter_jobs_on_job_class_and_status (job_class, status),
-    INDEX index_dead_letter_jobs_on_status (status),
+    -- Lists of a state, newest first; then counts by error, and the jobs of one.
+    INDEX index_dead_letter_jobs_on_status_and_failed_at (status, failed_at, id),
+    INDEX index_dead_letter_jobs_on_status_and_error_class (status, error_class, failed_at),
     INDEX index_dead_letter_jobs_on_failed_at (failed_at)
-) DEFAULT CHARSET = utf8mb4;
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -11,8 +11,9 @@ CREATE TABLE dlq_events (
     retry_after datetime(6),
     created_at datetime(6) DEFAULT (utc_timestamp(6)),
     updated_at datetime(6) DEFAULT (utc_timestamp(6)),
-    INDEX dlq_events_status (status),
+    -- Lists of a state, newest first; then what is due.
+    INDEX dlq_events_status_created_at (status, created_at, id),
     INDEX dlq_events_status_retry_after (status, retry_after),
     INDEX dlq_events_event_type (event_type),
     INDEX dlq_events_created_at (created_at)
-) DEFAULT CHARSET = utf8mb4;
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -10,4 +10,4 @@ CREATE TABLE jobs (
     created_at datetime(6) NOT NULL DEFAULT (utc_timestamp(6)),
     -- There is no partial index here.
     INDEX jobs_run_after (locked_at, run_after)
-) DEFAULT CHARSET = utf8mb4;
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

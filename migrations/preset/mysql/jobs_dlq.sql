@@ -10,4 +10,4 @@ CREATE TABLE jobs_dlq (
     failed_by varchar(255),
     failed_at datetime(6),
     INDEX jobs_dlq_failed_at (failed_at)
-) DEFAULT CHARSET = utf8mb4;
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -17,5 +17,7 @@ CREATE TABLE dead_letter_jobs (
 );
 CREATE UNIQUE INDEX index_dead_letter_jobs_on_job_id ON dead_letter_jobs (job_id);
 CREATE INDEX index_dead_letter_jobs_on_job_class_and_status ON dead_letter_jobs (job_class, status);
-CREATE INDEX index_dead_letter_jobs_on_status ON dead_letter_jobs (status);
+-- Lists of a state, newest first; then counts by error, and the jobs of one.
+CREATE INDEX index_dead_letter_jobs_on_status_and_failed_at ON dead_letter_jobs (status, failed_at, id);
+CREATE INDEX index_dead_letter_jobs_on_status_and_error_class ON dead_letter_jobs (status, error_class, failed_at);
 CREATE INDEX index_dead_letter_jobs_on_failed_at ON dead_letter_jobs (failed_at);

@@ -12,7 +12,8 @@ CREATE TABLE dlq_events (
     created_at timestamptz DEFAULT now(),
     updated_at timestamptz DEFAULT now()
 );
-CREATE INDEX dlq_events_status ON dlq_events (status);
+-- Lists of a state, newest first; then what is due.
+CREATE INDEX dlq_events_status_created_at ON dlq_events (status, created_at, id);
 CREATE INDEX dlq_events_status_retry_after ON dlq_events (status, retry_after);
 CREATE INDEX dlq_events_event_type ON dlq_events (event_type);
 CREATE INDEX dlq_events_created_at ON dlq_events (created_at);

@@ -10,3 +10,5 @@ CREATE TABLE jobs (
     created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX jobs_run_after ON jobs (run_after) WHERE locked_at IS NULL;
+-- Few at any time; workers that are lost are found by it.
+CREATE INDEX jobs_locked_at ON jobs (locked_at) WHERE locked_at IS NOT NULL;

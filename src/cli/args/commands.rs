@@ -253,8 +253,11 @@ pub struct InitArgs {
     /// Creates the tables of a ledger that all operators of the database share, apart from its own tables.
     #[arg(long)]
     pub ledger: bool,
-    /// Prints the statements and runs none.
-    #[arg(long)]
+    /// The schema for the tables, where the database has schemas; one that is missing is created.
+    #[arg(long, value_name = "NAME", conflicts_with = "ledger")]
+    pub schema: Option<String>,
+    /// Prints the statements and runs none; `--print` says the same.
+    #[arg(long, alias = "print")]
     pub dry_run: bool,
     /// Goes ahead without asking.
     #[arg(long)]
@@ -317,6 +320,8 @@ pub enum Reference {
     Keys,
     /// docs/adapters.md.
     Adapters,
+    /// docs/capture.md.
+    Capture,
 }
 
 #[cfg(test)]

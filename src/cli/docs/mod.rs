@@ -1,6 +1,7 @@
 //! `dlq-tui docs`: the references under `docs/`, generated from the program so that they cannot say anything else.
 
 mod adapters;
+mod capture;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -31,6 +32,9 @@ pub fn reference(what: Reference) -> String {
         Reference::Keys => format!("{GENERATED} keys` prints this file. -->\n\n{}", crate::tui::reference()),
         Reference::Adapters => {
             format!("{GENERATED} adapters` prints this file. -->\n\n{}", adapters::reference())
+        }
+        Reference::Capture => {
+            format!("{GENERATED} capture` prints this file. -->\n\n{}", capture::reference())
         }
     }
 }

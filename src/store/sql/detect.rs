@@ -77,7 +77,7 @@ pub struct Detection {
 }
 
 /// Schemas with their tables, in the catalogue's order (the default schema first).
-pub(super) type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
+pub(in crate::store) type Catalogue = Vec<(String, BTreeMap<String, Table>)>;
 
 /// What the catalogue said of some tables.
 #[derive(Debug, Default, PartialEq)]
@@ -214,7 +214,7 @@ pub(super) fn without_transactions(name: &str, table: &Table) -> Option<String> 
 }
 
 /// The named tables of every schema that the role sees.
-pub(super) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
+pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
     match catalogue_statement(engine.dialect(), names) {
         Some(statement) => catalogue(engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         None => Ok(Vec::new()),

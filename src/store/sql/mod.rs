@@ -63,6 +63,7 @@ use futures_util::future::BoxFuture;
 
 pub use check::{Finding, check, missing_indexes};
 pub use count::CountState;
+pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
 pub use open::{OpenOptions, ReplayDestination, open};
 pub use sample::sample;
@@ -83,6 +84,11 @@ use engine::Engine;
 use layout::Layout;
 use open::Destination;
 use pace::Pace;
+
+/// A name as an identifier of the database's.
+pub(super) fn quote(dialect: engine::Dialect, name: &str) -> String {
+    dialect::speech(dialect).quote(name)
+}
 
 /// Microseconds.
 const SECOND: i64 = 1_000_000;

@@ -122,11 +122,38 @@ async fn init_creates_what_is_missing_once_it_is_confirmed() {
     for preset in ["dead_letter_jobs", "dlq_events", "jobs_dlq"] {
         let plan = user.run(&["--url", &url, "init", "--preset", preset, "--dry-run"]);
         plan.with(0);
+        assert_eq!(user.run(&["--url", &url, "init", "--preset", preset, "--print"]).out, plan.out);
         assert!(plan.out.contains(&format!("CREATE TABLE {preset} (")), "{}", plan.out);
         assert!(user.run(&["--url", &url, "init", "--preset", preset]).with(4).contains("nothing was created"));
         user.run(&["--url", &url, "init", "--preset", preset, "--yes"]).with(0);
         assert!(user.run(&["--url", &url, "init", "--preset", preset, "--yes"]).with(0).contains("nothing is missing"));
         user.run(&["--url", &url, "--store", preset, "stats"]).with(0);
+    }
+}
+
+#[tokio::test]
+async fn init_says_why_it_creates_nothing_and_where_it_creates_something() {
+    for db in harness::every_engine("init_why").await {
+        let user = User::of(&db);
+        db.execute("create table jobs (mine int)").await;
+        let init = |more: &[&str]| user.run(&[&["init", "--preset", "jobs_dlq", "--yes"], more].concat());
+        let refused = init(&[]);
+        assert!(refused.with(4).contains("jobs is there already and stays as it is"), "{}", refused.err);
+        assert!(refused.err.contains("jobs has no column payload") && refused.out.is_empty(), "{}", refused.err);
+        let elsewhere = init(&["--schema", "dead"]);
+        if db.engine != harness::Engine::Postgres {
+            assert!(elsewhere.with(2).contains("the tables go into the database that the URL names"));
+            continue;
+        }
+        assert!(elsewhere.with(0).contains("created the schema dead with jobs, jobs_dlq"), "{}", elsewhere.err);
+        assert!(elsewhere.out.starts_with("CREATE SCHEMA \"dead\";\n"), "{}", elsewhere.out);
+        user.run(&["--store", "dead.jobs_dlq", "stats"]).with(0);
+        db.execute("create role nobody_of_note login; grant connect on database postgres to nobody_of_note").await;
+        let mut command = user.command(&["init", "--yes"]);
+        command.env("DATABASE_URL", db.url.replacen("dlq:", "nobody_of_note:", 1));
+        let denied = super::Ended::from(command.output().expect("the binary starts"));
+        db.execute("drop owned by nobody_of_note; drop role nobody_of_note").await;
+        assert!(denied.with(4).contains("somebody who may can run the statements above"), "{}", denied.err);
     }
 }
 

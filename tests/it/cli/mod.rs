@@ -42,7 +42,7 @@ impl User {
         Self { database_url: Some(db.url.clone()), ..Self::new() }
     }
 
-    fn home(&self) -> &Path {
+    pub fn home(&self) -> &Path {
         self.home.path()
     }
 
@@ -54,7 +54,15 @@ impl User {
         self
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// Gives the user an adapter of their own.
+    pub fn with_adapter(self, file: &Path) -> Self {
+        let folder = self.home().join("config/dlq-tui/adapters");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::copy(file, folder.join("own.toml")).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        self
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dlq-tui"));
         command
             .args(args)

@@ -93,6 +93,34 @@ impl TestDb {
         Self { url: with_database(admin_url, name), engine, name: name.to_owned(), cleanup }
     }
 
+    /// A copy of the database as it stands, which nobody else may be using meanwhile. On MySQL it has no foreign keys.
+    pub async fn twin(&self) -> Self {
+        if self.engine == Engine::Sqlite {
+            let copy = Self::sqlite(&self.name).await;
+            let file = copy.file().expect("a file");
+            std::fs::remove_file(&file).expect("an empty database");
+            self.execute(&format!("vacuum into '{}'", file.display())).await;
+            return copy;
+        }
+        let admin = if self.engine == Engine::Postgres { "postgres" } else { "mysql" };
+        let (admin_url, name) = (with_database(&self.url, admin), format!("{}_twin", self.name));
+        let template = if self.engine == Engine::Postgres { format!(" template {}", self.name) } else { String::new() };
+        run(self.engine, &admin_url, &format!("create database {name}{template}")).await;
+        let cleanup = if matches!(self.cleanup, Cleanup::None) { Cleanup::None } else { Cleanup::Drop(admin_url) };
+        let copy = Self { url: with_database(&self.url, &name), engine: self.engine, name, cleanup };
+        if self.engine == Engine::Mysql {
+            let tables = "select table_name from information_schema.tables where table_schema = database()";
+            for table in self.column(tables).await {
+                let original = format!("{}.{table}", self.name);
+                copy.execute(&format!(
+                    "create table {table} like {original}; insert into {table} select * from {original}"
+                ))
+                .await;
+            }
+        }
+        copy
+    }
+
     /// The database's own name, as the console's header shows it.
     pub fn name(&self) -> &str {
         &self.name
@@ -120,10 +148,15 @@ impl TestDb {
 
     /// The first column of every row as text; `NULL` where it is null.
     pub async fn column(&self, sql: &str) -> Vec<String> {
+        self.column_at(sql, 0).await
+    }
+
+    /// Another column of every row, counted from 0.
+    pub async fn column_at(&self, sql: &str, at: usize) -> Vec<String> {
         let values = on_connection!(self.engine, self.url.as_str(), |connection| {
             let rows = raw(sql).fetch_all(&mut connection).await;
             let rows = rows.unwrap_or_else(|e| panic!("{}: {e}\n{}", self.engine.name(), shortened(sql)));
-            rows.iter().map(|row| row.try_get_unchecked::<Option<String>, _>(0)).collect::<Result<Vec<_>, _>>()
+            rows.iter().map(|row| row.try_get_unchecked::<Option<String>, _>(at)).collect::<Result<Vec<_>, _>>()
         });
         let values = values.unwrap_or_else(|e| panic!("{}: {e}\n{}", self.engine.name(), shortened(sql)));
         values.into_iter().map(|value| value.unwrap_or_else(|| "NULL".to_owned())).collect()

@@ -15,6 +15,7 @@
 //! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
 //! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `pgbouncer`; a server that cannot be had fails the test |
 //! | `DLQ_TEST_SKIP` | the same names: the server is not even tried |
+//! | `DLQ_TEST_FRAMEWORKS` | not empty: workers of real frameworks run too (`tests/frameworks`) |
 //!
 //! A shared server starts when the first test asks for it and ends with the test binary, however that ends. Tests that
 //! stop or pause a server take one of their own: [`private_postgres`], [`private_mariadb`].
@@ -128,7 +129,7 @@ fn private(name: &str, start: Start) -> Option<Server> {
 }
 
 /// Says why a server is missing: as a failure where `DLQ_TEST_REQUIRE` names it, in one line on stderr otherwise.
-fn skip(name: &str, reason: &str) {
+pub fn skip(name: &str, reason: &str) {
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     assert!(!is_listed("DLQ_TEST_REQUIRE", name), "DLQ_TEST_REQUIRE names {name}: {reason}");
     let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

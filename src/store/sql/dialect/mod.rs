@@ -191,8 +191,8 @@ pub(super) trait Speech: Sync {
     /// A row source `b(id, new_id, message, …)` with a row for each job; `key` is the column it is joined with.
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns);
 
-    /// The clause by which a SELECT locks the rows of the table known as `of`, passing over what others hold.
-    fn lock_clause(&self, of: &str) -> String;
+    /// The lock clause of a SELECT that picks rows of the table that it calls `alias`, and locks no row of another.
+    fn lock_clause(&self, alias: &str) -> String;
 
     /// The present instant.
     fn now(&self) -> &'static str;

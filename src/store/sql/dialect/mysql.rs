@@ -219,7 +219,7 @@ impl Speech for Mysql {
         sql.push(&format!("(SELECT {shown} FROM JSON_TABLE({place}, '$[*]' COLUMNS ({read})) AS j) AS b"));
     }
 
-    fn lock_clause(&self, _of: &str) -> String {
+    fn lock_clause(&self, _: &str) -> String {
         " FOR UPDATE SKIP LOCKED".to_owned()
     }
 

@@ -218,8 +218,8 @@ impl Speech for Postgres {
         sql.push(&format!("unnest({}) AS b({})", lists.join(", "), names.join(", ")));
     }
 
-    fn lock_clause(&self, of: &str) -> String {
-        format!(" FOR UPDATE OF {of} SKIP LOCKED")
+    fn lock_clause(&self, alias: &str) -> String {
+        format!(" FOR UPDATE OF {alias} SKIP LOCKED")
     }
 
     fn now(&self) -> &'static str {

@@ -186,7 +186,7 @@ impl Speech for Sqlite {
         sql.push(&format!("(SELECT {shown} FROM json_each({place})) AS b"));
     }
 
-    fn lock_clause(&self, _of: &str) -> String {
+    fn lock_clause(&self, _: &str) -> String {
         // The whole database is locked since BEGIN IMMEDIATE.
         String::new()
     }

@@ -90,7 +90,7 @@ impl Target {
                 let rest = rest_of(rest).ok_or_else(|| unsupported(Some(scheme)))?;
                 Kind::Postgres(Server::postgres(url::parse(&rest).map_err(StoreError::Input)?, env)?)
             }
-            "mysql" | "mariadb" => {
+            "mysql" | "mysql2" | "mariadb" => {
                 let rest = rest_of(rest).ok_or_else(|| unsupported(Some(scheme)))?;
                 Kind::Mysql(Server::mysql(url::parse(&rest).map_err(StoreError::Input)?, env)?)
             }

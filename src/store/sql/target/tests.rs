@@ -8,6 +8,7 @@ fn read(url: &str) -> Target {
 fn the_label_shows_where_and_who_but_no_password() {
     assert_eq!(read("postgres://shop:hunter2@db1/shop").label(), "shop@db1:5432/shop");
     assert_eq!(read("mariadb://shop:hunter2@db1/shop").label(), "shop@db1:3306/shop");
+    assert_eq!(read("mysql2://shop:hunter2@db1/shop").label(), "shop@db1:3306/shop");
     assert_eq!(read("postgresql:///shop?host=/run/pg&user=x").label(), "x@[/run/pg]/shop");
     assert_eq!(read("postgres://u@[::1]:5433/d").label(), "u@[::1]:5433/d");
     let here = std::env::current_dir().unwrap();

@@ -1,1 +1,0 @@
-SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()
