@@ -336,6 +336,7 @@ fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), Fault> {
     }
     undo.when.as_ref().map_or(Ok(()), holes)?;
     holes(&undo.taken)?;
+    undo.lock.as_ref().map_or(Ok(()), holes)?;
     if let Some(live) = &undo.live {
         holes(&live.table)?;
         holes(&live.find)?;

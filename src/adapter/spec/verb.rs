@@ -233,6 +233,10 @@ pub struct Undo {
     pub live: Option<Live>,
     /// A condition that a worker has taken the job: over `j` where it stands elsewhere, else over `t`.
     pub taken: Spanned<String>,
+    /// A statement over the jobs that were found, which takes the locks that workers go by and returns the keys of the jobs
+    /// whose locks it was given; the others are skipped as locked.
+    #[serde(default)]
+    pub lock: Option<Spanned<String>>,
     /// The statements.
     pub steps: Vec<Step>,
     /// Whether the kept rows are then put back whole.

@@ -231,6 +231,9 @@ fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str
     let mut pieces: Vec<Piece> = undo.when.iter().map(|w| piece("when", w, condition("{table} AS t", w))).collect();
     let table = undo.live.as_ref().map_or("{table} AS t".to_owned(), |live| format!("{} AS j", live.table.get_ref()));
     pieces.push(piece("taken", &undo.taken, condition(&table, &undo.taken)));
+    if let Some(lock) = &undo.lock {
+        pieces.push(piece("lock", lock, filled(layout, lock.get_ref(), target)));
+    }
     if let Some(live) = &undo.live {
         pieces.push(piece("live.find", &live.find, filled(layout, live.find.get_ref(), target)));
     }

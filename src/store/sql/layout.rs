@@ -360,3 +360,29 @@ fn is_key(text: &str, kind: Kind) -> bool {
         _ => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::built_in;
+    use crate::store::sql::dialect::speech;
+    use crate::store::sql::engine::Dialect;
+
+    #[test]
+    fn only_what_all_dead_jobs_are_ordered_by_limits_a_list_to_them() {
+        let ordered = |adapter: &Adapter| {
+            let spec = adapter.spec("postgres").filter(|spec| spec.order.otherwise.is_some() && spec.join.is_none())?;
+            Some((adapter.clone(), spec.clone()))
+        };
+        let (adapter, spec) = built_in().unwrap_or_default().iter().find_map(ordered).unwrap_or_else(|| panic!("none"));
+        let time = spec.order.time.column.as_ref().map_or(String::new(), |column| column.get_ref().clone());
+        let limits = |index: &str, dead: bool| {
+            let indexes = BTreeMap::from([("i".to_owned(), vec!["state".to_owned(), index.to_owned()])]);
+            let table = Table { indexes, ..Table::default() };
+            let layout = Layout::new(speech(Dialect::Postgres), &adapter, &spec, "public", &table);
+            layout.among(dead).map(str::to_owned)
+        };
+        assert!(limits(&time, true).is_some_and(|condition| condition.contains("t.state = ")));
+        assert_eq!((limits(&time, false), limits("queue", true)), (None, None));
+    }
+}

@@ -3,13 +3,13 @@
 //! One transaction: the dead row is locked where there is one, the live row is looked up and locked, passing over what
 //! others hold, and only then the adapter's statements run. What a worker holds is left to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::SqlStore;
 use super::apply::{Attempt, Held, failed, undo, with_all};
 use super::build::Sql;
 use super::dialect::BatchRow;
-use super::engine::Statement;
+use super::engine::{Statement, Tx};
 use super::foresee::Asker;
 use super::kept::Kept;
 use super::record::record_done;
@@ -91,10 +91,31 @@ impl SqlStore {
             }
         }
         found.rows = rows;
-        match &way.live {
-            Some(live) if !found.rows.is_empty() => self.lock_live(asker, work, way, live, found).await,
-            _ => Ok(found),
+        if let Some(live) = way.live.as_ref().filter(|_| !found.rows.is_empty()) {
+            found = self.lock_live(asker, work, way, live, found).await?;
         }
+        match (&way.lock, asker) {
+            (Some(lock), Asker::Tx(tx)) if !found.rows.is_empty() => {
+                self.lock_as_workers_do(tx, work, lock.get_ref(), &mut found).await?;
+            }
+            _ => {}
+        }
+        Ok(found)
+    }
+
+    /// Takes the locks that workers go by, and lets go of the jobs whose locks it was not given.
+    async fn lock_as_workers_do(&self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, found: &mut Found) -> Result<()> {
+        let ids: Vec<String> = found.rows.iter().map(|row| row.id.clone()).collect();
+        let statement = expand(lock, &Fill { ids: &ids, batch: &found.rows, ..self.fill(work) });
+        let mut given = HashSet::new();
+        for row in tx.fetch(&statement).await? {
+            given.extend(Cells::new(row).text()?);
+        }
+        let (held, left) = std::mem::take(&mut found.rows).into_iter().partition(|row| given.contains(&row.id));
+        found.rows = held;
+        let locked = |row: BatchRow| (JobId::new(row.id), JobResult::Skipped(SkipReason::Locked));
+        found.settled.extend(Vec::into_iter(left).map(locked));
+        Ok(())
     }
 
     /// The jobs whose dead row stands as the replay left it, or that have none.
@@ -142,7 +163,7 @@ impl SqlStore {
                 held.extend(Cells::new(row).text()?);
             }
         }
-        let held: std::collections::HashSet<String> = held.into_iter().collect();
+        let held: HashSet<String> = held.into_iter().collect();
         let mut free: HashMap<String, bool> = HashMap::new();
         let open: Vec<String> = there.into_iter().filter(|key| !held.contains(key)).collect();
         if !open.is_empty() {

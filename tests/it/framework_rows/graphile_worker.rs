@@ -60,9 +60,15 @@ async fn the_time_of_death_is_reckoned_back_from_what_the_failure_put_off() {
 async fn a_replay_is_its_own_reschedule_with_the_attempts_at_naught() {
     let Some(shop) = shop().await else { return };
     let before = shop.rows(JOBS, "id > 10").await;
+    let mut listener = sqlx::postgres::PgListener::connect(&shop.db.url).await.expect("a listener");
+    listener.listen("jobs:insert").await.expect("listens");
     let results = shop.act(Action::Replay, &["1", "3", "11", "12", "99"], Options::default()).await;
     assert_eq!((&results["1"], &results["3"]), (&JobResult::Done, &JobResult::Done));
     assert_eq!(["11", "12", "99"].map(|id| why(&results[id])), ["changed meanwhile", "changed meanwhile", "gone"]);
+    let told: serde_json::Value =
+        serde_json::from_str(listener.recv().await.expect("a notification").payload()).expect("JSON");
+    assert_eq!(told["count"], 2);
+    assert!(told["r"].is_number(), "{told}");
     let left = "select jsonb_build_array(attempts, max_attempts, last_error is null, key, job_queue_id, revision, is_available, \
                 run_at <= clock_timestamp(), updated_at > created_at) from work._private_jobs where id = ";
     assert_eq!(shop.db.scalar(&format!("{left}1")).await, "[0, 1, false, null, 1, 0, true, true, true]");

@@ -256,6 +256,7 @@ async fn a_job_that_a_worker_is_about_to_claim_is_not_waited_for_and_stays_with_
         let claim = "select id from solid_queue_ready_executions where job_id = 4 for update";
         let back = meanwhile(&session, claim, async || undo(&user, &receipt)).await;
         assert_eq!((&back["done"], db.count("solid_queue_ready_executions").await), (&json!(2), 1), "{name}: {back}");
+        assert_eq!(skipped(&back, "locked by another session"), 1, "{name}: {back}");
         assert_eq!(undo(&user, &receipt)["done"], 1, "{name}");
     }
 }

@@ -16,7 +16,8 @@ use shop::{Framework, Marked, Shop, World};
 
 /// Frameworks whose adapter comes with the console, by the names of their folders: what the console makes of their dead
 /// jobs is tested too.
-const STANDING: &[&str] = &["delayed_job", "graphile-worker", "laravel", "pg-boss", "pg-boss-10", "procrastinate"];
+const STANDING: &[&str] =
+    &["delayed_job", "graphile-worker", "laravel", "oban-py", "pg-boss", "pg-boss-10", "procrastinate"];
 
 /// Makes the tests of each framework.
 macro_rules! frameworks {
