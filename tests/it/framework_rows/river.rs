@@ -48,7 +48,8 @@ async fn errors_have_a_message_and_what_stands_for_a_class_and_only_panics_a_tra
     let Some(db) = seed("river_errors").await else { return };
     let (store, missing) = checked(&db, "river").await;
     assert!(missing.is_empty(), "{missing:?}");
-    let expected: [(i64, Option<&str>, Option<&str>, Option<&str>); 8] = [
+    type Shown = (i64, Option<&'static str>, Option<&'static str>, Option<&'static str>);
+    let expected: [Shown; 8] = [
         (
             1,
             Some("card # declined:"),
