@@ -15,6 +15,9 @@ use super::sanitise::{Breaks, sanitise};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Clean<'a>(Cow<'a, str>);
 
+/// What stands between the parts of a name.
+const SEPARATORS: [&str; 3] = ["::", "\\", "."];
+
 impl<'a> Clean<'a> {
     /// Sanitises `text` to one line: a line break becomes `⏎`.
     pub fn line(text: &'a str) -> Self {
@@ -59,6 +62,35 @@ impl<'a> Clean<'a> {
         let ellipsis = prefix(&ellipsis, width);
         let kept = prefix(line, width - columns(ellipsis));
         Clean(Cow::Owned(format!("{kept}{ellipsis}")))
+    }
+
+    /// As [`Clean::truncate`]; but a name in a name space (`My.Workers.Mail`, `Net::ReadTimeout`, `App\Jobs\Mail`) keeps its end, by which such
+    /// names differ, and `ellipsis` begins it.
+    pub fn truncate_name(&self, width: usize, ellipsis: &str) -> Clean<'_> {
+        let line = self.0.split('\n').next().unwrap_or("");
+        let in_a_space = SEPARATORS.iter().any(|separator| line.contains(separator));
+        let is_name = in_a_space && line.len() == self.0.len() && !line.contains(char::is_whitespace);
+        if !is_name || prefix(line, width).len() == line.len() {
+            return self.truncate(width, ellipsis);
+        }
+        let ellipsis = sanitise(ellipsis, Breaks::Shown);
+        let ellipsis = prefix(&ellipsis, width);
+        let room = width - columns(ellipsis);
+        let mut kept = line.len();
+        let mut used = 0;
+        for (at, grapheme) in line.grapheme_indices(true).rev() {
+            used += UnicodeWidthStr::width(grapheme);
+            if used > room {
+                break;
+            }
+            kept = at;
+        }
+        // Whole words where one is left: half of one says nothing.
+        let tail = &line[kept..];
+        let word =
+            SEPARATORS.iter().filter_map(|s| tail.find(s).map(|at| &tail[at + s.len()..])).max_by_key(|t| t.len());
+        let tail = word.filter(|word| !word.is_empty()).unwrap_or(tail);
+        Clean(Cow::Owned(format!("{ellipsis}{tail}")))
     }
 
     /// The columns `skip..skip + width` of the first line, for a view that is scrolled sideways.
@@ -137,6 +169,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_name_in_a_name_space_keeps_its_end_and_other_text_its_beginning() {
+        let cut = |text: &str, width| Clean::line(text).truncate_name(width, "…").to_string();
+        assert_eq!(cut("MyApp.Workers.ChargeCard", 11), "…ChargeCard");
+        assert_eq!(cut("Illuminate\\Queue\\Failed", 9), "…Failed");
+        assert_eq!(cut("Net::ReadTimeout", 15), "…ReadTimeout");
+        assert_eq!(cut("Net::ReadTimeout", 8), "…Timeout");
+        assert_eq!(cut("Net::ReadTimeout", 16), "Net::ReadTimeout");
+        assert_eq!(cut("card declined: 3.50", 8), "card de…");
+        assert_eq!(cut("ReadTimeoutError", 8), "ReadTim…");
+        assert_eq!(cut("日本.時間", 4), "…間");
+        assert_eq!(cut("a.b", 0), "");
+    }
 
     #[test]
     fn cutting_never_halves_a_wide_character() {

@@ -13,7 +13,7 @@ use super::canvas::{Canvas, columns};
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::{empty, words};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
-use crate::domain::text::Untrusted;
+use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
@@ -207,8 +207,8 @@ fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &Lin
     pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
     pen.cell(Role::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
     let new = model.histogram.is_new(bar);
-    let name = name(bar, model);
     let room = plan.value - if new { 4.min(plan.value) } else { 0 };
+    let name = Clean::line(&name(bar, model)).truncate_name(room, glyphs.ellipsis).to_string();
     let role = if bar.value.is_some() { Role::Error } else { Role::Dim };
     if new {
         let used = columns(&name, look).min(room);

@@ -155,14 +155,15 @@ fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns) {
 }
 
 fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model: &Model, now: Timestamp, here: bool) {
-    let glyphs = canvas.look.glyphs;
+    let look = canvas.look;
+    let glyphs = look.glyphs;
     let row = &entry.row;
     let stale = model.list.stale.get(&row.id);
     let remark = stale.map(|stale| match stale {
         Stale::Gone => "gone".to_owned(),
         Stale::Changed => format!("now {}", row.state),
     });
-    let reserved = remark.as_ref().map_or(0, |text| columns(text, canvas.look) + 1);
+    let reserved = remark.as_ref().map_or(0, |text| columns(text, look) + 1);
     // What is out of date is dim as a whole, and a word at its end says why.
     let role = |role: Role| if stale.is_some() { Role::Dim } else { role };
     let in_range = model.list.range.as_ref() == Some(&row.id);
@@ -179,8 +180,8 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
     pen.cell(role(Role::Time), &words::moment(row.at, now, plan.time), plan.time);
     pen.reserve(reserved);
     let values = [
-        (Role::Error, words::field(row.error_class.as_ref())),
-        (Role::Class, words::field(row.job_class.as_ref())),
+        (Role::Error, words::name(row.error_class.as_ref(), plan.error, look)),
+        (Role::Class, words::name(row.job_class.as_ref(), plan.class, look)),
         (Role::Queue, words::field(row.queue.as_ref())),
         (Role::Number, words::attempts(row)),
         (Role::Text, if stale.is_some() { words::field(row.message_beyond_class().as_ref()) } else { message(row) }),

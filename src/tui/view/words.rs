@@ -114,6 +114,11 @@ pub fn field(value: Option<&Untrusted>) -> String {
     value.map_or_else(|| "-".into(), |text| text.line_head(HEAD).to_string())
 }
 
+/// The name of a class in so many columns, or a dash.
+pub fn name(value: Option<&Untrusted>, width: usize, look: &Look) -> String {
+    value.map_or_else(|| "-".into(), |text| text.line_head(HEAD).truncate_name(width, look.glyphs.ellipsis).to_string())
+}
+
 /// `3/25`, `3`, or a dash.
 pub fn attempts(row: &JobRow) -> String {
     match (row.attempts, row.max_attempts) {
