@@ -48,6 +48,12 @@ impl Shop {
         serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"))
     }
 
+    /// What is shown of a job.
+    fn shown(&self, job: &Value) -> Value {
+        let show = ["show", job["id"].as_str().expect("an id"), "-o", "json"];
+        self.user.json(&[&show, STORE].concat())
+    }
+
     fn replayed(&self) {
         self.dlq(&["--source", "shop", "replay", "--all", "--yes", "-o", "json"]);
     }
@@ -56,6 +62,9 @@ impl Shop {
         self.folder.path().join(name)
     }
 }
+
+/// The queue of the application keeps its jobs in the same database, and the console knows its table too.
+const STORE: &[&str] = &["--store", "dead_letter_jobs"];
 
 fn copy_all(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder");
@@ -82,18 +91,15 @@ async fn jobs_of_an_application_are_kept_replayed_kept_again_in_the_same_row_and
         assert_eq!(shop.runs("work.rb"), "3 2", "{:?}", db.engine);
         assert_eq!(db.count("delayed_jobs").await, 0, "the queue has dropped them");
 
-        let jobs = dead(&shop.user, &[]);
+        let jobs = dead(&shop.user, STORE);
         let told = |field: &str| jobs.iter().map(|job| job[field].clone()).collect::<Vec<_>>();
         assert_eq!(told("class"), ["ChargeJob", "GreetJob", "ImportJob"]);
         assert_eq!(told("error"), ["ChargeJob::Declined", "KeyError", "ArgumentError"]);
         assert_eq!(told("queue"), ["payments", "default", "default"]);
         assert_eq!(told("attempts"), [json!(3), json!(1), json!(1)]);
-        let charge = shop.user.json(&["show", jobs[0]["id"].as_str().expect("an id"), "-o", "json"]);
+        let charge = shop.shown(&jobs[0]);
         assert_eq!(charge["message"], "account 12345678901234567890 has no money");
-        assert_eq!(
-            shop.user.json(&["show", jobs[2]["id"].as_str().expect("an id"), "-o", "json"])["message"],
-            "bad row  caf\u{fffd}"
-        );
+        assert_eq!(shop.shown(&jobs[2])["message"], "bad row  caf\u{fffd}");
         let backtrace = charge["backtrace"].to_string();
         assert!(backtrace.contains("app/jobs/charge_job.rb"), "{backtrace}");
         assert_as_the_framework_writes_it(&db).await;
@@ -110,7 +116,7 @@ async fn jobs_of_an_application_are_kept_replayed_kept_again_in_the_same_row_and
         std::fs::write(shop.file("mended"), "").expect("a file");
         shop.replayed();
         assert_eq!(shop.runs("work.rb"), "3 0");
-        assert_eq!(dead(&shop.user, &[]), [Value::Null; 0]);
+        assert_eq!(dead(&shop.user, STORE), [Value::Null; 0]);
         assert_eq!(db.column("select distinct status from dead_letter_jobs").await, ["resolved"]);
         let done = std::fs::read_to_string(shop.file("done")).expect("what was done");
         let mut done: Vec<&str> = done.lines().collect();
@@ -165,5 +171,5 @@ async fn kept_when_the_worker_rolls_back(shop: &Shop, db: &TestDb) {
     }
     std::fs::remove_file(shop.file("mended")).expect("a file");
     assert_eq!(shop.runs("rolled_back.rb"), "[0]", "{:?}: the queue's own work is undone", db.engine);
-    assert_eq!(dead(&shop.user, &["-f", "args:rolled"]).len(), 1, "{:?}", db.engine);
+    assert_eq!(dead(&shop.user, &[STORE, &["-f", "args:rolled"]].concat()).len(), 1, "{:?}", db.engine);
 }
