@@ -76,20 +76,13 @@ impl<'a> Clean<'a> {
         let ellipsis = sanitise(ellipsis, Breaks::Shown);
         let ellipsis = prefix(&ellipsis, width);
         let room = width - columns(ellipsis);
-        let mut kept = line.len();
-        let mut used = 0;
-        for (at, grapheme) in line.grapheme_indices(true).rev() {
-            used += UnicodeWidthStr::width(grapheme);
-            if used > room {
-                break;
-            }
-            kept = at;
-        }
-        // Whole words where one is left: half of one says nothing.
-        let tail = &line[kept..];
-        let word =
-            SEPARATORS.iter().filter_map(|s| tail.find(s).map(|at| &tail[at + s.len()..])).max_by_key(|t| t.len());
-        let tail = word.filter(|word| !word.is_empty()).unwrap_or(tail);
+        // Whole words from the end, as many as there is room for; of the last one at least its beginning.
+        let ends = SEPARATORS.iter().flat_map(|s| line.match_indices(s).map(|(at, s)| &line[at + s.len()..]));
+        let words: Vec<&str> = ends.filter(|word| !word.is_empty()).collect();
+        let last = words.iter().min_by_key(|word| word.len()).copied().unwrap_or(line);
+        let whole = words.into_iter().filter(|word| columns(word) <= room).max_by_key(|word| word.len());
+        let cut = Clean(Cow::Borrowed(whole.unwrap_or(last)));
+        let tail = cut.truncate(room, ellipsis);
         Clean(Cow::Owned(format!("{ellipsis}{tail}")))
     }
 
@@ -176,11 +169,12 @@ mod tests {
         assert_eq!(cut("MyApp.Workers.ChargeCard", 11), "…ChargeCard");
         assert_eq!(cut("Illuminate\\Queue\\Failed", 9), "…Failed");
         assert_eq!(cut("Net::ReadTimeout", 15), "…ReadTimeout");
-        assert_eq!(cut("Net::ReadTimeout", 8), "…Timeout");
+        assert_eq!(cut("Net::ReadTimeout", 8), "…ReadTi…");
+        assert_eq!(cut("Stripe::APIConnectionError", 20), "…APIConnectionError");
         assert_eq!(cut("Net::ReadTimeout", 16), "Net::ReadTimeout");
         assert_eq!(cut("card declined: 3.50", 8), "card de…");
         assert_eq!(cut("ReadTimeoutError", 8), "ReadTim…");
-        assert_eq!(cut("日本.時間", 4), "…間");
+        assert_eq!(cut("日本.時間", 5), "…時間");
         assert_eq!(cut("a.b", 0), "");
     }
 
