@@ -1,6 +1,6 @@
 //! Batches: named before their jobs are touched, settled after. What lies between the two is in doubt.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::error::{LedgerError, Result};
 use super::home::{Cells, Tx, int, limit, rows, text, texts};
@@ -198,24 +198,26 @@ async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, outcomes: &[Settled])
         return Ok(());
     }
     // What is open now is all done, nearly always: then none has to be looked up by its id. Or it was recorded along with
-    // the effect.
-    let open = tx.number(
-        "SELECT count(*) FROM {run_jobs} {by_in_doubt} \
+    // the effect. That as many are open as were done says nothing: those may be the ones that nobody answered for.
+    let rows = tx.fetch(
+        "SELECT job_id FROM {run_jobs} {by_in_doubt} \
          WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
         [int(run), int(batch.0)],
     );
-    match usize::try_from(open.await?) {
-        Ok(0) => Ok(()),
-        Ok(open) if open == plain.len() => {
-            let done = tx.execute(
-                "UPDATE {run_jobs} {by_in_doubt} SET outcome = 'done' \
-                 WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
-                [int(run), int(batch.0)],
-            );
-            done.await.map(drop)
-        }
-        _ => tx.execute("{settle}", [int(run), int(batch.0), told(&plain)?]).await.map(drop),
+    let open: Vec<String> = rows.await?.into_iter().map(|row| Cells::of(row).text()).collect::<Result<_>>()?;
+    let done: HashSet<&str> = plain.iter().map(|settled| settled.outcome.0.as_str()).collect();
+    if open.is_empty() {
+        return Ok(());
     }
+    if !open.iter().all(|id| done.contains(id.as_str())) {
+        return tx.execute("{settle}", [int(run), int(batch.0), told(&plain)?]).await.map(drop);
+    }
+    let all = tx.execute(
+        "UPDATE {run_jobs} {by_in_doubt} SET outcome = 'done' \
+         WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
+        [int(run), int(batch.0)],
+    );
+    all.await.map(drop)
 }
 
 /// Names the next jobs of a run in a batch of their own.

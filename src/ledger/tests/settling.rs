@@ -78,6 +78,19 @@ async fn a_batch_is_settled_job_by_job_where_they_did_not_all_come_to_the_same()
 }
 
 #[tokio::test]
+async fn a_job_that_nobody_answered_for_stays_in_doubt_however_many_are_recorded_already() {
+    let (_folder, ledger) = open().await;
+    let run = planned(&ledger, 4).await;
+    ledger.start(&run, T).await.unwrap();
+    let (batch, ids) = begin(&ledger, &run, 4).await;
+    // Told twice, as after an effect that was recorded along with it: by then as many are open as are told.
+    for _ in 0..2 {
+        ledger.finish_batch(&run, batch, &all(&ids[..2], &JobResult::Done), T).await.unwrap();
+    }
+    assert_eq!(outcomes(&ledger, &run).await, ["done", "done", "?", "?"]);
+}
+
+#[tokio::test]
 async fn jobs_are_told_by_how_they_stood_also_where_they_did_not_stand_alike() {
     let (_folder, ledger) = open().await;
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
