@@ -1,34 +1,29 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+mod gather;
 
 use thiserror::Error;
 
+use self::gather::{Freezer, Gathered};
 use super::Desk;
-use super::guard::{self, Guard, times};
+use super::guard::{self, times};
 use super::plan::{Plan, Scope};
 use super::progress::FreezeProgress;
 use super::{remarks, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
-use crate::domain::filter::{Filter, Key};
+use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::options::Options;
-use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Census, Ledger, LedgerError, Part, RunId, RunIntent};
-use crate::store::{Availability, Budget, Cursor, Frozen, StoreError};
+use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent};
+use crate::store::{Availability, Budget, StoreError};
 
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;
 /// Jobs shown as an example.
 const SAMPLE: usize = 5;
-/// Jobs gathered before they are written: a commit waits for the disk.
-const GATHER: usize = 10_000;
-/// Jobs looked up by id at a time.
-const LOOKUP: usize = 500;
 
 /// What an operator asks for.
 #[derive(Clone, Debug)]
@@ -152,27 +147,12 @@ pub async fn freeze(
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
     let database = desk.store.identity(budget).await?;
     let run = ledger.create_run(&RunIntent { database, ..intent(desk, &ask, filter.as_ref()) }).await?;
-    let left = ask.limit.unwrap_or(u64::MAX);
-    let guard = Guard::new(desk, ledger, &run, ask.action, ask.thresholds.max_replays);
-    let mut freezer = Freezer {
-        desk,
-        ledger,
-        run: &run,
-        action: ask.action,
-        budget,
-        left,
-        gathered: Vec::new(),
-        census: Census::default(),
-        progress: NOTHING,
-        guard,
-        unfit: Unfit::default(),
-        on_progress,
-    };
     let planned = async {
         let hold = ledger.hold(&run).await?;
         let planned = async {
-            let left_out = freezer.gather(&ask.scope, filter.as_ref()).await?;
-            plan(desk, ledger, &ask, &run, budget, (left_out, freezer.census)).await
+            let freezer = Freezer::new(desk, ledger, &run, &ask, budget, on_progress);
+            let gathered = freezer.gather(&ask.scope, filter.as_ref()).await?;
+            plan(desk, ledger, &ask, &run, budget, gathered).await
         }
         .await;
         hold.release().await;
@@ -191,8 +171,6 @@ pub async fn freeze(
         }
     }
 }
-
-const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
 
 fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
     // The filter of an erasure may hold the very value that is to be erased.
@@ -217,175 +195,15 @@ fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
     }
 }
 
-struct Freezer<'a, F> {
-    desk: &'a Desk,
-    ledger: &'a Ledger,
-    run: &'a RunId,
-    action: Action,
-    budget: &'a Budget,
-    /// Jobs that may still be added.
-    left: u64,
-    gathered: Vec<Frozen>,
-    census: Census,
-    progress: FreezeProgress,
-    guard: Guard<'a>,
-    unfit: Unfit,
-    on_progress: F,
-}
-
-/// Reasons why the action cannot be done for some jobs, each with the number of these.
-type Unfit = BTreeMap<String, u64>;
-
-/// Jobs of a scope that are not in the cohort.
-struct LeftOut {
-    /// Named, and not there.
-    missing: u64,
-    /// Replayed too often before.
-    barred: u64,
-    unfit: Unfit,
-}
-
-impl<F: FnMut(FreezeProgress) + Send> Freezer<'_, F> {
-    /// Writes the whole scope down and says what was left out of it.
-    async fn gather(&mut self, scope: &Scope, filter: Option<&Filter>) -> Result<LeftOut, PlanError> {
-        let missing = match (scope, filter) {
-            (Scope::Jobs(ids), _) => {
-                // A job that is named twice is one job, and not one that is missing.
-                let mut seen = HashSet::new();
-                let once: Vec<JobId> = ids.iter().filter(|id| seen.insert(*id)).cloned().collect();
-                self.named(&once, once.len() as u64).await?
-            }
-            (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
-            (Scope::Undo(from, ids), _) => self.undone(from, ids).await?,
-            (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
-            (Scope::Filter(_), None) => 0,
-        };
-        self.write(0).await?;
-        Ok(LeftOut { missing, barred: self.guard.barred, unfit: std::mem::take(&mut self.unfit) })
-    }
-
-    async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
-        // How often a job was replayed only the ledger knows; the store is asked for the rest.
-        let asked = filter.without(&Key::Replayed);
-        let (store, budget) = (Arc::clone(&self.desk.store), self.budget);
-        self.check()?;
-        let mut step = store.freeze(&asked, Cursor::Start, budget).await?;
-        loop {
-            self.check()?;
-            let mut jobs = self.guard.pass(Some(filter), step.jobs).await?;
-            self.leave_unfit(&mut jobs).await?;
-            self.progress.examined += step.scanned.rows;
-            self.progress.share = step.scanned.share;
-            self.take(jobs);
-            let Some(cursor) = step.next.filter(|_| self.left > 0) else { return Ok(0) };
-            // The source reads on while the record is written.
-            let (next, written) = tokio::join!(store.freeze(&asked, cursor, budget), self.write(GATHER));
-            written?;
-            step = next?;
-        }
-    }
-
-    async fn named(&mut self, ids: &[JobId], of: u64) -> Result<u64, PlanError> {
-        let mut missing = 0;
-        for chunk in ids.chunks(LOOKUP) {
-            self.check()?;
-            let found = self.desk.store.rows(chunk, self.budget).await?;
-            missing += chunk.len().saturating_sub(found.len()) as u64;
-            self.progress.examined += chunk.len() as u64;
-            self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
-            let jobs = self.guard.pass(None, found.into_iter().map(Frozen::of).collect()).await?;
-            self.add(jobs).await?;
-        }
-        Ok(missing)
-    }
-
-    async fn of_run(&mut self, from: &RunId, part: Part) -> Result<u64, PlanError> {
-        let (mut missing, mut after) = (0, 0);
-        let ledger = self.ledger.of(from).await?;
-        let of = ledger.tally(from).await?.planned;
-        loop {
-            let jobs = ledger.jobs(from, part, after, LOOKUP).await?;
-            let Some(last) = jobs.last() else { return Ok(missing) };
-            after = last.ord;
-            let ids: Vec<JobId> = jobs.into_iter().map(|job| job.id).collect();
-            missing += self.named(&ids, of).await?;
-        }
-    }
-
-    /// What a run did, as its own record has it: the rows may be gone. Returns how many of those named it did not do.
-    async fn undone(&mut self, from: &RunId, ids: &[JobId]) -> Result<u64, PlanError> {
-        let (mut found, mut after) = (0, 0);
-        let ledger = self.ledger.of(from).await?;
-        loop {
-            self.check()?;
-            let jobs = ledger.done_jobs(from, ids, after, GATHER).await?;
-            let Some((last, _)) = jobs.last() else { break };
-            (after, found) = (*last, found + jobs.len());
-            let action = self.action;
-            let jobs = jobs.into_iter().map(|(_, job)| undo::as_left(action, job)).collect();
-            // What is put back again is known by its replays, and bound by their number, as any other replay.
-            let jobs = if action == Action::Replay { self.guard.pass(None, jobs).await? } else { jobs };
-            self.add(jobs).await?;
-        }
-        let named: HashSet<&JobId> = ids.iter().collect();
-        Ok(named.len().saturating_sub(found) as u64)
-    }
-
-    /// Leaves out the jobs for which the layout does not allow the action.
-    async fn leave_unfit(&mut self, jobs: &mut Vec<Frozen>) -> Result<(), PlanError> {
-        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-        let unfit: HashMap<JobId, String> =
-            self.desk.store.unfit(self.action, &ids, self.budget).await?.into_iter().collect();
-        jobs.retain(|job| !unfit.contains_key(&job.id));
-        for reason in unfit.into_values() {
-            *self.unfit.entry(reason).or_default() += 1;
-        }
-        Ok(())
-    }
-
-    async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
-        self.leave_unfit(&mut jobs).await?;
-        self.take(jobs);
-        self.write(GATHER).await
-    }
-
-    fn take(&mut self, mut jobs: Vec<Frozen>) {
-        jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
-        // What a job was frozen with is told by receipts and splits too, and by others than its database.
-        let on_record = |text: &mut Option<Untrusted>| *text = text.take().map(|text| self.desk.on_record(&text));
-        for job in &mut jobs {
-            on_record(&mut job.error_class);
-            on_record(&mut job.job_class);
-        }
-        self.left -= jobs.len() as u64;
-        self.progress.frozen += jobs.len() as u64;
-        self.census.add(&jobs);
-        self.gathered.extend(jobs);
-        (self.on_progress)(self.progress);
-    }
-
-    /// Writes what was gathered where it is `enough`.
-    async fn write(&mut self, enough: usize) -> Result<(), PlanError> {
-        if self.gathered.len() >= enough.max(1) {
-            self.ledger.freeze_jobs(self.run, &self.gathered).await?;
-            self.gathered.clear();
-        }
-        Ok(())
-    }
-
-    fn check(&self) -> Result<(), PlanError> {
-        if self.budget.cancel.is_cancelled() { Err(StoreError::Cancelled.into()) } else { Ok(()) }
-    }
-}
-
 async fn plan(
     desk: &Desk,
     ledger: &Ledger,
     ask: &Ask,
     run: &RunId,
     budget: &Budget,
-    (left_out, census): (LeftOut, Census),
+    gathered: Gathered,
 ) -> Result<Plan, PlanError> {
+    let Gathered { census, left_out } = gathered;
     let count = ledger.seal_counted(run, &census).await?;
     if count == 0 && left_out.barred > 0 {
         return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
