@@ -20,6 +20,8 @@ use crate::triage::undo;
 const GATHER: usize = 10_000;
 /// Jobs looked up by id at a time.
 const LOOKUP: usize = 500;
+/// Classes that are remembered at a time.
+const CLASSES: usize = 2_000;
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
 
@@ -37,7 +39,27 @@ pub(super) struct Freezer<'a, F> {
     progress: FreezeProgress,
     guard: Guard<'a>,
     unfit: Unfit,
+    masked: Masked,
     on_progress: F,
+}
+
+/// Classes as they go on record: a million jobs have some hundreds, and to look for secrets in each took as long as all
+/// the rest.
+#[derive(Default)]
+struct Masked(HashMap<Untrusted, Untrusted>);
+
+impl Masked {
+    fn of(&mut self, desk: &Desk, class: &Untrusted) -> Untrusted {
+        if let Some(known) = self.0.get(class) {
+            return known.clone();
+        }
+        if self.0.len() >= CLASSES {
+            self.0.clear();
+        }
+        let masked = desk.on_record(class);
+        self.0.insert(class.clone(), masked.clone());
+        masked
+    }
 }
 
 /// Reasons why the action cannot be done for some jobs, each with the number of these.
@@ -83,6 +105,7 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
             progress: NOTHING,
             guard: Guard::new(desk, ledger, run, ask.action, ask.thresholds.max_replays),
             unfit: Unfit::default(),
+            masked: Masked::default(),
             on_progress,
         }
     }
@@ -197,10 +220,8 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
     fn take(&mut self, mut jobs: Vec<Frozen>) {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         // What a job was frozen with is told by receipts and splits too, and by others than its database.
-        let on_record = |text: &mut Option<Untrusted>| *text = text.take().map(|text| self.desk.on_record(&text));
-        for job in &mut jobs {
-            on_record(&mut job.error_class);
-            on_record(&mut job.job_class);
+        for text in jobs.iter_mut().flat_map(|job| [&mut job.error_class, &mut job.job_class]).flatten() {
+            *text = self.masked.of(self.desk, text);
         }
         self.left -= jobs.len() as u64;
         self.progress.frozen += jobs.len() as u64;
