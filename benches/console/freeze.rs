@@ -1,5 +1,6 @@
 //! Freezing a whole table into the ledger, by the shipped program: how long it takes, and the memory.
 
+use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -37,22 +38,29 @@ pub fn measure(url: &str, layout: Layout, runs: usize) -> Table {
 /// How long the program takes to plan a replay of everything, and its memory at the height.
 fn plan(url: &str) -> (Duration, f64) {
     let home = tempfile::tempdir().expect("a temporary folder");
+    let folder = home.path().join(".config/dlq-tui");
+    let config = "[sources.bench]\nurl_env = \"DATABASE_URL\"\nreplay = { table = \"jobs\" }\n";
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join("config.toml"), config))
+        .expect("a config");
     let began = Instant::now();
     let mut child = Command::new(PROGRAM)
-        .args(["replay", "--all", "--dry-run"])
+        .args(["--source", "bench", "replay", "--all", "--dry-run"])
         .env_clear()
         .env("HOME", home.path())
         .env("DATABASE_URL", url)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|e| panic!("{PROGRAM}: {e}"));
     let mut peak = 0.0_f64;
     loop {
         peak = peak.max(peak_memory(child.id()));
         if let Some(status) = child.try_wait().unwrap_or_else(|e| panic!("{e}")) {
-            assert!(status.success(), "the plan failed: {status}");
+            let mut said = String::new();
+            let _ = child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said));
+            assert!(status.success(), "the plan failed: {status}: {said}");
             return (began.elapsed(), peak);
         }
         std::thread::sleep(LOOK);
