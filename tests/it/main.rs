@@ -27,6 +27,7 @@ mod store_desk;
 mod store_destinations;
 mod store_filters;
 mod store_odd;
+mod store_keys;
 mod store_story;
 mod store_witness;
 mod terminal;

@@ -265,6 +265,10 @@ fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
                 security.shows_some = true;
             }
             table.is_partitioned = cells.int()? == Some(1);
+            for index in cells.text()?.as_deref().unwrap_or_default().lines() {
+                table.unique.entry(index.to_owned()).or_default().push(name.clone());
+            }
+            table.is_view = cells.int()? == Some(1);
         }
     }
     Ok(catalogue)
