@@ -99,6 +99,11 @@ pub(super) trait Speech: Sync {
     /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.
     fn contract(&self, raw: &str, kind: Kind) -> String;
 
+    /// The same, where a text whose bytes are no text arrives as it is stored.
+    fn whole_text(&self, raw: &str, kind: Kind) -> String {
+        self.contract(raw, kind)
+    }
+
     /// Whether a column of this type is compared with text as it stands; else it is cast first.
     fn is_text(&self, _data_type: &str) -> bool {
         true

@@ -68,6 +68,16 @@ impl Speech for Mysql {
         }
     }
 
+    fn whole_text(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            // To convert bytes puts a question mark where they are no text.
+            Kind::Text | Kind::Json => {
+                format!("CASE WHEN CHARSET({raw}) = 'binary' THEN {raw} ELSE {} END", self.contract(raw, kind))
+            }
+            _ => self.contract(raw, kind),
+        }
+    }
+
     fn position(&self, raw: &str, _kind: Kind) -> String {
         format!("CAST({raw} AS CHAR)")
     }

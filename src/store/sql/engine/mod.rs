@@ -85,8 +85,10 @@ pub struct Statement {
 pub enum Value {
     /// NULL.
     Null,
-    /// Text; bytes that are no UTF-8 are carried over as `domain::text` says.
+    /// Text.
     Text(String),
+    /// Text that is stored otherwise: its bytes are no UTF-8, and those that are not are carried over as `domain::text` says.
+    Odd(String),
     /// A whole number.
     Int(i64),
 }
@@ -333,8 +335,6 @@ fn executing(statement: Statement) -> impl for<'a> FnOnce(&'a mut dyn Link) -> B
 /// Whether a connection had been used before.
 struct Reused(bool);
 
-fn lost() -> StoreError {
-    StoreError::Unreachable("the connection was lost".into())
 /// What a refusal means that came before there was a transaction: it is no fault of what was to be done in it.
 fn shut_out(error: StoreError) -> StoreError {
     match error {
@@ -345,4 +345,6 @@ fn shut_out(error: StoreError) -> StoreError {
     }
 }
 
+fn lost() -> StoreError {
+    StoreError::Unreachable("the connection was lost".into())
 }
