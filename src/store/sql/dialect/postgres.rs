@@ -250,13 +250,14 @@ impl Speech for Postgres {
 
     fn columns(&self, place: Place<'_>) -> Statement {
         let mut sql = Sql::new(&Postgres);
-        // With its modifier: `character` alone would be one character.
+        // Without its modifier: a cast to `varchar(6)` cuts off without a word what the INSERT by itself refuses. The -1 is
+        // for types that mean one character, or one bit, where no modifier is named. Nor does a cast to a domain refuse.
         sql.push(
-            "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod)::text, \
+            "SELECT a.attname::text, format_type(COALESCE(NULLIF(y.typbasetype, 0), a.atttypid), -1)::text, \
              CASE WHEN a.attgenerated = '' THEN 0 ELSE 1 END::bigint \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-             WHERE n.nspname = ",
+             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE n.nspname = ",
         );
         sql.push_text(place.schema).push("::text AND c.relname = ").push_text(place.table).push("::text");
         sql.done()
