@@ -8,7 +8,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::Store;
 use dlq_tui::store::sql::engine::Engine as Connected;
-use dlq_tui::store::sql::{Finding, Found, OpenOptions, SqlStore, check, detect, open};
+use dlq_tui::store::sql::{Finding, Found, OpenOptions, SqlStore, check, detect, open, untold_key};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb};
@@ -126,6 +126,14 @@ async fn a_job_whose_key_another_row_has_too_is_left_alone_by_every_verb_and_cos
     }
 }
 
+/// The adapter of whoever knows of tenants, as far as its key goes.
+fn scoped() -> String {
+    TENANTS.replace(
+        "key = { column = \"id\", kind = \"int\" }",
+        "key = { column = \"id\", kind = \"int\" }\nscope = { column = \"tenant\", kind = \"text\" }",
+    )
+}
+
 async fn of_key(db: &TestDb, text: &str) -> Finding {
     let adapter = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
     let (engine, found) = found(db, &adapter).await;
@@ -135,10 +143,7 @@ async fn of_key(db: &TestDb, text: &str) -> Finding {
 
 #[tokio::test]
 async fn a_check_faults_a_key_that_no_unique_index_covers() {
-    let scoped = TENANTS.replace(
-        "key = { column = \"id\", kind = \"int\" }",
-        "key = { column = \"id\", kind = \"int\" }\nscope = { column = \"tenant\", kind = \"text\" }",
-    );
+    let scoped = scoped();
     for db in harness::every_engine("keys").await {
         let name = db.engine.name();
         seed(&db, BY_TENANT).await;
@@ -158,6 +163,34 @@ async fn a_check_faults_a_key_that_no_unique_index_covers() {
         assert_eq!(of_key(&db, TENANTS).await.verdict, Ok(()), "{name}");
         assert_eq!(of_key(&db, &scoped).await.verdict, Ok(()), "{name}");
     }
+}
+
+/// What a check says of the key where it cannot tell; the key itself must not be faulted.
+async fn untold(db: &TestDb, text: &str) -> Option<String> {
+    assert_eq!(of_key(db, text).await.verdict, Ok(()), "{}", db.engine.name());
+    let adapter = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
+    let (engine, found) = found(db, &adapter).await;
+    untold_key(&engine, &adapter, &found)
+}
+
+#[tokio::test]
+async fn of_a_view_and_of_a_partitioned_table_it_is_said_that_it_cannot_be_told() {
+    for db in harness::every_engine("views").await {
+        seed(&db, BY_TENANT).await;
+        db.execute("alter table tenant_dead rename to dead_rows; create view tenant_dead as select * from dead_rows")
+            .await;
+        let why = untold(&db, TENANTS).await.expect("a doubt");
+        assert!(why.starts_with("tenant_dead is a view"), "{}: {why}", db.engine.name());
+    }
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("parts").await;
+    seed(&db, &format!("{BY_TENANT}) partition by list (tenant); create table rest partition of tenant_dead (default")).await;
+    let why = untold(&db, TENANTS).await.expect("a doubt");
+    assert!(why.starts_with("tenant_dead is partitioned"), "{why}");
+    assert_eq!(untold(&db, &scoped()).await, None);
+    let results = apply(&tenants(&db).await, batch(Action::Purge, ["5", "6"].map(JobId::new))).await;
+    assert!(matches!(&results[&JobId::new("5")], JobResult::Failed(_)), "{results:?}");
+    assert_eq!(db.count("tenant_dead").await, 4);
 }
 
 #[tokio::test]
