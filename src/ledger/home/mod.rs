@@ -51,6 +51,16 @@ impl Home {
         }
     }
 
+    /// Whether what jobs are known by stands in a table of its own, and how many jobs enter it in one transaction: others
+    /// write to a source meanwhile.
+    pub(super) fn keys(&self) -> Option<i64> {
+        match self {
+            Home::File(_) => Some(200_000),
+            Home::Source(source) if source.dialect() == Dialect::Sqlite => Some(2_000),
+            Home::Source(_) => None,
+        }
+    }
+
     /// Lets go of the home once running calls have ended.
     pub(super) async fn close(&self) {
         match self {
