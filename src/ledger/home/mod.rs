@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 pub(super) use cells::Cells;
 use file::File;
+#[cfg(test)]
+pub(super) use file::make_earlier;
 pub(super) use source::{Source, Token};
 
 use super::error::{LedgerError, Result};
