@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::build::Sql;
 use super::count::{WindowCounts, read_window, window_statement};
 use super::dialect::{WindowShape, order_by};
-use super::engine::{Engine, Statement};
+use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
@@ -140,16 +140,8 @@ impl Scan<'_> {
         segment: &Segment,
     ) -> Result<(Vec<Read>, u64, Option<Position>)> {
         let heavy = self.judge.rest.is_some();
-        let (mut reads, size, took) = loop {
-            let size = self.pace.window(heavy);
-            let began = Instant::now();
-            match self.fetch(self.window_statement(order, segment, forward, size), self.budget).await {
-                Ok(reads) => break (reads, size, began.elapsed()),
-                Err(StoreError::Timeout(_)) if size > LEAST => self.pace.back_off(size),
-                Err(error) => return Err(error),
-            }
-        };
-        self.pace.learn(size, took);
+        let (rows, size) = self.paced(heavy, |size| self.window_statement(order, segment, forward, size)).await?;
+        let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
         let edge = u64::try_from(size).unwrap_or(u64::MAX);
         let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
         let seen = reads.iter().map(|r| r.number).max().unwrap_or(0);
@@ -172,17 +164,8 @@ impl Scan<'_> {
         let segments = segments(cursor, true, nullable);
         let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
         for segment in &segments {
-            let (size, began) = (self.pace.window(false), Instant::now());
-            let statement = self.counting_statement(order, segment, size, grouping);
-            let rows = match self.engine.read(&[statement], self.budget).await {
-                Ok(mut results) => results.pop().unwrap_or_default(),
-                Err(StoreError::Timeout(_)) if size > LEAST => {
-                    self.pace.back_off(size);
-                    return Ok(WindowCounts { last: segment.from.clone().or(sum.last), ..sum });
-                }
-                Err(error) => return Err(error),
-            };
-            self.pace.learn(size, began.elapsed());
+            let statement = |size| self.counting_statement(order, segment, size, grouping);
+            let (rows, _) = self.paced(false, statement).await?;
             let counts = read_window(grouping, rows)?;
             sum.values.extend(counts.values);
             sum.looked_at += counts.looked_at;
@@ -192,6 +175,21 @@ impl Scan<'_> {
             }
         }
         Ok(sum)
+    }
+
+    /// Reads a window, a smaller one each time that it takes too long: what was not looked at must never pass for the end.
+    async fn paced(&self, heavy: bool, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
+        loop {
+            let (size, began) = (self.pace.window(heavy), Instant::now());
+            match self.engine.read(&[statement(size)], self.budget).await {
+                Ok(mut results) => {
+                    self.pace.learn(size, began.elapsed());
+                    return Ok((results.pop().unwrap_or_default(), size));
+                }
+                Err(StoreError::Timeout(_)) if size > LEAST => self.pace.back_off(size),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
