@@ -190,7 +190,15 @@ impl<'a> Judge<'a> {
         let key = &self.layout.key;
         match pattern {
             Pattern::Equals(id) if self.layout.holds(id) => {
-                self.layout.keys_in(sql, std::slice::from_ref(id));
+                let ids = std::slice::from_ref(id);
+                sql.push("(");
+                self.layout.keys_in(sql, ids);
+                if key.kind == Kind::Text {
+                    // A collation takes other keys for this one, with which an index still finds it.
+                    sql.push(" AND ");
+                    self.layout.speech.one_of(sql, &self.layout.key_text, ids);
+                }
+                sql.push(")");
             }
             Pattern::Equals(_) => {
                 sql.push("1 = 0");

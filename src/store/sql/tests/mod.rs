@@ -1,6 +1,7 @@
 //! The store over a table of an SQLite file.
 
 mod counts;
+mod keys;
 
 use std::sync::Arc;
 use std::time::Duration;
