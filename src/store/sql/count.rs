@@ -1,6 +1,7 @@
 //! Histograms: whole where the database gets through in time, else window by window.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::SqlStore;
 use super::build::Sql;
@@ -9,6 +10,7 @@ use super::engine::{Row, Statement};
 use super::group::{Counted, Grouping, Tally, untrusted};
 use super::judge::Judge;
 use super::layout::Part;
+use super::look::Recent;
 use super::row::Cells;
 use super::scan::Scan;
 use super::watch::{Axis, Look, cells};
@@ -117,7 +119,7 @@ impl SqlStore {
         let trend = if with_trend { trend(&grouping.read(next())?, hour_ago) } else { HashMap::new() };
         let clock = look.clock;
         self.set_clock(clock);
-        let mark = Watermark(std::sync::Arc::new(look.mark(&axis, None)));
+        let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
         Ok((Side { clock, mark: Some(mark), recent, trend }, next()))
     }
 
@@ -125,10 +127,11 @@ impl SqlStore {
     async fn side_in_memory(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
         let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else { return Ok(Side::default()) };
         let from = self.start_bucket(&axis, budget).await?;
-        let (look, recent) = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
+        let recount = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
+        let Recent { look, cells: recent, from } = recount;
         let clock = look.clock;
         self.set_clock(clock);
-        let mark = Watermark(std::sync::Arc::new(look.mark(&axis, None)));
+        let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
         Ok(Side { clock, mark: Some(mark), recent, trend: HashMap::new() })
     }
 

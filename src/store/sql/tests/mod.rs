@@ -2,6 +2,7 @@
 
 mod counts;
 mod keys;
+mod looks;
 
 use std::sync::Arc;
 use std::time::Duration;
