@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
-use super::count::value_in_memory;
+use super::count::{in_memory, value_in_memory};
 use super::engine::Row;
 use super::group::{Counted, Grouping, Tally};
 use super::judge::Judge;
@@ -47,7 +47,7 @@ impl SqlStore {
             Some(mark) => axis.bucket_of(mark.bound()),
             None => self.start_bucket(&axis, budget).await?,
         };
-        let Recent { look, cells, from: whole_from } = if facet == Facet::Fingerprint || judge.rest.is_some() {
+        let Recent { look, cells, from: whole_from } = if in_memory(&judge, &grouping) {
             self.recount_in_memory(&axis, &judge, &grouping, from, since, budget).await?
         } else {
             let statements = [axis.look(), axis.recount(&grouping, &judge, from, since)];

@@ -38,7 +38,7 @@ const SPAN_AGE: Duration = Duration::from_secs(60);
 
 impl SqlStore {
     pub(super) fn scan<'a>(&'a self, judge: &'a Judge<'a>, sort: Sort, budget: &'a Budget) -> Scan<'a> {
-        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget }
+        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget, before: None }
     }
 
     pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {

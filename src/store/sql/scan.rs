@@ -17,6 +17,7 @@ use super::judge::Judge;
 use super::layout::{Expr, Layout};
 use super::pace::{LEAST, Pace, TARGET};
 use super::row::{Read, read, select};
+use super::watch::Axis;
 use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead.
@@ -30,6 +31,8 @@ pub(super) struct Scan<'a> {
     pub(super) judge: &'a Judge<'a>,
     pub(super) sort: Sort,
     pub(super) budget: &'a Budget,
+    /// Only rows before this bucket of the axis of looks are asked for; the others are counted already.
+    pub(super) before: Option<i64>,
 }
 
 /// What one step of a scan found, in reading order.
@@ -253,6 +256,10 @@ impl Scan<'_> {
         let descending = self.sort.descending == forward;
         if let Some(condition) = self.layout.among(self.judge.only_dead()) {
             sql.push(&format!("{condition} AND "));
+        }
+        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
+            axis.before(sql, bucket);
+            sql.push(" AND ");
         }
         let Some(from) = &segment.from else {
             match (segment.null, order.nullable && !self.layout.is_key(order)) {

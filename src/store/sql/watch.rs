@@ -82,6 +82,13 @@ impl<'a> Axis<'a> {
         }
     }
 
+    /// Writes whether a row lies before a bucket, or nowhere on the axis: whether [`Axis::from`] does not hold.
+    pub(super) fn before(&self, sql: &mut Sql, bucket: i64) {
+        sql.push("(");
+        self.from(sql, bucket);
+        sql.push(") IS NOT TRUE");
+    }
+
     /// What orders rows so that the newest come first, as an index serves it.
     pub(super) fn newest_first(&self) -> String {
         format!("{} DESC", self.order.raw)

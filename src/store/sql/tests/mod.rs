@@ -13,7 +13,7 @@ use super::{OpenOptions, SqlStore, detect, open};
 use crate::adapter::Adapter;
 use crate::store::Budget;
 
-/// Jobs of which those that are `slow` take half a millisecond or more to tell the error class of.
+/// Jobs of which those that are `slow` take the database long to tell the error class of.
 const ODD: &str = "
 name = \"odd\"
 title = \"Odd\"
@@ -30,7 +30,7 @@ time = { column = \"at\", kind = \"utc\" }
 [fields]
 at = { column = \"at\", kind = \"utc\" }
 error_class = { kind = \"text\", sql = '''
-CASE WHEN t.slow THEN (WITH RECURSIVE n(i) AS (SELECT t.id UNION ALL SELECT i + 1 FROM n WHERE i < t.id + 1500)
+CASE WHEN t.slow THEN (WITH RECURSIVE n(i) AS (SELECT t.id UNION ALL SELECT i + 1 FROM n WHERE i < t.id + 300)
   SELECT 'Slow' || (max(i) - min(i)) FROM n) ELSE 'Quick' END''' }
 job_class = { column = \"class\", kind = \"text\" }
 message = { column = \"said\", kind = \"text\" }
@@ -40,8 +40,8 @@ dead = [\"dead\"]
 ";
 
 /// A table of an adapter of ours, with a store over it.
-struct Odd {
-    store: SqlStore,
+pub(super) struct Odd {
+    pub(super) store: SqlStore,
     engine: Arc<Engine>,
     _folder: tempfile::TempDir,
 }
@@ -66,11 +66,11 @@ impl Odd {
     }
 
     /// Makes a table with a whole number as key.
-    async fn new(select: &str) -> Self {
+    pub(super) async fn new(select: &str) -> Self {
         Self::table("integer", select, false).await
     }
 
-    async fn run(&self, sql: &str) {
+    pub(super) async fn run(&self, sql: &str) {
         run(&self.engine, sql).await;
     }
 }
@@ -82,11 +82,11 @@ async fn run(engine: &Engine, sql: &str) {
 }
 
 /// A budget that only a hang exhausts.
-fn budget() -> Budget {
+pub(super) fn budget() -> Budget {
     Budget::new(Duration::from_secs(60))
 }
 
 /// A row source of the numbers from 1 to `n`, as `n(i)`.
-fn numbers(n: u32) -> String {
+pub(super) fn numbers(n: u32) -> String {
     format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n})")
 }
