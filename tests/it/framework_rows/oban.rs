@@ -247,6 +247,22 @@ async fn what_a_worker_took_is_left_to_it() {
 }
 
 #[tokio::test]
+async fn a_job_that_a_worker_ran_and_lost_is_not_taken_back() {
+    for db in every_engine("oban_lost").await {
+        seed(&db).await;
+        let user = User::of(&db);
+        // 1 of 20 attempts: reset to none, a run makes it 1 again, and the rescue of a lost node sets the state alone.
+        let receipt = act(&user, "replay", &[3, 4], &["--attempts", "reset"]);
+        let ran = if db.engine == Engine::Sqlite { "2026-11-22T00:00:00.000000Z" } else { "2026-11-22 00:00:00" };
+        db.execute(&format!("update oban_jobs set attempt = 1, attempted_at = '{ran}' where id = 4")).await;
+        let undone = undo(&user, &receipt);
+        assert_eq!(undone["done"], 1, "{}: {undone}", db.engine.name());
+        let states = db.column("select state from oban_jobs where id in (3, 4) order by id").await;
+        assert_eq!(states, ["cancelled", "available"], "{}", db.engine.name());
+    }
+}
+
+#[tokio::test]
 async fn discarded_jobs_are_deleted_and_come_back_as_they_were() {
     for db in every_engine("oban_discard").await {
         seed(&db).await;
