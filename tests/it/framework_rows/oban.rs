@@ -263,6 +263,25 @@ async fn a_job_that_a_worker_ran_and_lost_is_not_taken_back() {
 }
 
 #[tokio::test]
+async fn a_function_of_many_arguments_begins_a_stack_too() {
+    for db in every_engine("oban_arity").await {
+        seed(&db).await;
+        let error = json!({"at": "2026-11-21T09:30:00Z", "attempt": 1,
+            "error": "** (RuntimeError) boom\n    Shop.Mail.send/12\n    run.exs:35: Shop.Worker.perform/1"});
+        let errors = match db.engine {
+            Engine::Postgres => format!("ARRAY[{}::jsonb]", literal(db.engine, &error)),
+            _ => literal(db.engine, &json!([error])),
+        };
+        db.execute(&format!("update oban_jobs set errors = {errors} where id = 1")).await;
+        let (store, _) = checked(&db, "oban").await;
+        let detail = detail(&store, 1).await;
+        let text = |text: &Option<Untrusted>| text.as_ref().map(|text| text.exact().trim_start().to_owned());
+        assert_eq!(text(&detail.message).as_deref(), Some("boom"), "{}", db.engine.name());
+        assert!(text(&detail.backtrace).is_some_and(|stack| stack.starts_with("Shop.Mail.send/12\n")), "{detail:?}");
+    }
+}
+
+#[tokio::test]
 async fn discarded_jobs_are_deleted_and_come_back_as_they_were() {
     for db in every_engine("oban_discard").await {
         seed(&db).await;
