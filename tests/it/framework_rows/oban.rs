@@ -301,11 +301,13 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
     for db in every_engine("oban_outcome").await {
         seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
-        let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1].map(|n: i64| JobId::new(n.to_string())).into();
+        let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1, 99].map(|n: i64| JobId::new(n.to_string())).into();
         let fates: Vec<Fate> =
             store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
         let again = Fate::DeadAgain(Some(Untrusted::new("ArgumentError")));
-        assert_eq!(fates, [Fate::Queued, Fate::Queued, Fate::Succeeded, Fate::Running, Fate::DeadAgain(None), again]);
+        let dead = Fate::DeadAgain(None);
+        let wanted = [Fate::Queued, Fate::Queued, Fate::Succeeded, Fate::Running, dead, again, Fate::Gone];
+        assert_eq!(fates, wanted, "{}", db.engine.name());
         for action in [Action::Ignore, Action::Reopen] {
             let refused = store.apply(batch(action, [JobId::new("1")]), &budget()).await;
             assert!(refused.broke.is_some_and(|broke| broke.error.to_string().contains("cancel")), "{action}");
@@ -313,5 +315,8 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         let purged = apply(&store, batch(Action::Purge, ["1", "3", "25"].map(JobId::new))).await;
         let done = purged.values().filter(|result| **result == JobResult::Done).count();
         assert_eq!((done, db.count("oban_jobs").await), (2, 25), "{}", db.engine.name());
+        let archived = act(&User::of(&db), "archive", &[2, 24, 25, 26, 27], &[]);
+        assert_eq!((&archived["done"], &archived["skipped"][0]["n"]), (&json!(2), &json!(3)), "{archived}");
+        assert_eq!(db.column("select id from oban_jobs_archive order by id").await, ["2", "27"]);
     }
 }

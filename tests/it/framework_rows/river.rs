@@ -186,10 +186,13 @@ async fn a_job_whose_twin_is_alive_is_refused_and_of_two_dead_twins_one_comes_ba
 async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
     let Some(db) = seed("river_rest").await else { return };
     let (store, _) = checked(&db, "river").await;
-    let fates = store.outcome(&["8", "10", "11", "4"].map(JobId::new), &budget()).await.expect("fates");
+    db.execute("update river_job set state = 'running' where id = 10").await;
+    let ids = ["8", "10", "11", "4", "3", "99"].map(JobId::new);
+    let fates = store.outcome(&ids, &budget()).await.expect("fates");
     let fates: Vec<Fate> = fates.into_iter().map(|(_, fate)| fate).collect();
-    let again = Fate::DeadAgain(Some(Untrusted::new("JobCancelError")));
-    assert_eq!(fates, [Fate::Queued, Fate::Queued, Fate::Succeeded, again]);
+    let again = |class: &str| Fate::DeadAgain(Some(Untrusted::new(class)));
+    let [cancelled, dead] = [again("JobCancelError"), again("Stuck job rescued by JobRescuer")];
+    assert_eq!(fates, [Fate::Queued, Fate::Running, Fate::Succeeded, cancelled, dead, Fate::Gone]);
     let user = User::of(&db);
     let before = whole(&db, "river_job").await;
     let receipt = act(&user, "discard", &[2, 5, 6, 8, 11], &[]);
