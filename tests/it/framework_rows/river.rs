@@ -30,16 +30,19 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     let Some(server) = postgres() else { return };
     let db = server.database("river_found").await;
     let table = fixture("river/postgres.sql");
-    for schema in ["jobs", "older", "bare"] {
+    for schema in ["jobs", "older", "bare", "oldest"] {
         db.execute(&format!("create schema {schema}; set search_path to {schema}; {table}")).await;
     }
     db.execute("drop index older.river_job_unique_idx; drop function older.river_job_state_in_bitmask").await;
     db.execute("drop index bare.river_job_unique_idx; drop function bare.river_job_state_in_bitmask").await;
     db.execute("alter table older.river_job drop column unique_states").await;
+    db.execute("drop index oldest.river_job_unique_idx; drop function oldest.river_job_state_in_bitmask").await;
+    db.execute("alter table oldest.river_job drop column unique_states, drop column unique_key").await;
     db.execute("create schema other; create table other.river_job (id bigint, kind text, state text)").await;
     let detection = detection(&db).await;
     let found: BTreeMap<&str, &str> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
-    assert_eq!(found, BTreeMap::from([("bare", "River"), ("jobs", "River"), ("older", "River, before unique states")]));
+    let [states, keys] = ["River, before unique states", "River, before unique keys"];
+    assert_eq!(found, BTreeMap::from([("bare", "River"), ("jobs", "River"), ("older", states), ("oldest", keys)]));
     let other = detection.rejected.iter().find(|r| r.schema.as_deref() == Some("other")).expect("a reason");
     assert!(!other.reasons.is_empty(), "{other:?}");
 }
@@ -207,4 +210,26 @@ async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
         let refused = store.apply(batch(action, [JobId::new("1")]), &budget()).await;
         assert!(refused.broke.is_some_and(|broke| broke.error.to_string().contains("cancel")), "{action}");
     }
+}
+
+#[tokio::test]
+async fn only_what_is_dead_or_cancelled_is_archived_or_purged() {
+    let Some(db) = seed("river_settled").await else { return };
+    let (store, _) = checked(&db, "river").await;
+    let purged = apply(&store, batch(Action::Purge, ["1", "4", "8", "10", "11"].map(JobId::new))).await;
+    let done: Vec<&str> = purged.iter().filter(|(_, r)| **r == JobResult::Done).map(|(id, _)| id.as_str()).collect();
+    assert_eq!((done, db.count("river_job").await), (vec!["1", "4"], 11));
+    let archived = act(&User::of(&db), "archive", &[2, 5, 8, 10, 11], &[]);
+    assert_eq!((&archived["done"], &archived["skipped"][0]["n"]), (&json!(2), &json!(3)), "{archived}");
+    assert_eq!(db.column("select id from river_job_archive order by id").await, ["2", "5"]);
+}
+
+#[tokio::test]
+async fn before_there_were_unique_keys_nothing_stands_in_the_way() {
+    let Some(db) = seed("river_keyless").await else { return };
+    db.execute("drop index river_job_unique_idx; drop function river_job_state_in_bitmask").await;
+    db.execute("alter table river_job drop column unique_states, drop column unique_key").await;
+    let (store, _) = checked(&db, "river").await;
+    let results = apply(&store, batch(Action::Replay, ["1", "9"].map(JobId::new))).await;
+    assert!(results.values().all(|result| *result == JobResult::Done), "{results:?}");
 }
