@@ -260,3 +260,41 @@ async fn a_job_that_a_worker_is_about_to_claim_is_not_waited_for_and_stays_with_
         assert_eq!(undo(&user, &receipt)["done"], 1, "{name}");
     }
 }
+
+#[tokio::test]
+async fn a_job_that_is_retried_as_another_is_told_by_the_newest_of_its_line() {
+    for db in seeded("sq_line").await {
+        let (user, name) = (User::of(&db), db.engine.name());
+        assert_eq!(act(&user, "replay", &["9"], &[])["done"], 1, "{name}");
+        let now = "'2026-11-22 00:00:00'";
+        db.execute("delete from solid_queue_ready_executions where job_id = 9").await;
+        db.execute(&format!("update solid_queue_jobs set finished_at = {now} where id = 9")).await;
+        let (store, _) = checked(&db, "solid_queue").await;
+        let fate = async || {
+            let ids = [JobId::new("9")];
+            store.outcome(&ids, &budget()).await.expect("a fate").pop().expect("a fate").1
+        };
+        assert_eq!(fate().await, Fate::Succeeded, "{name}");
+        // What `retry_on` does: this one is finished, and another with its ActiveJob id waits, runs, and dies.
+        let columns = "queue_name, class_name, arguments, priority, active_job_id, created_at, updated_at";
+        db.execute(&format!(
+            "insert into solid_queue_jobs (id, {columns}) select 90, {columns} from solid_queue_jobs where id = 9"
+        ))
+        .await;
+        assert_eq!(fate().await, Fate::Queued, "{name}");
+        db.execute(&format!(
+            "insert into solid_queue_claimed_executions (job_id, process_id, created_at) values (90, 1, {now})"
+        ))
+        .await;
+        assert_eq!(fate().await, Fate::Running, "{name}");
+        db.execute("delete from solid_queue_claimed_executions").await;
+        db.execute(&format!(
+            "insert into solid_queue_failed_executions (id, job_id, error, created_at) values (99, 90, '{{\"exception_class\":\"IOError\"}}', {now})"
+        ))
+        .await;
+        assert_eq!(fate().await, Fate::DeadAgain(Some("IOError".into())), "{name}");
+        db.execute("delete from solid_queue_failed_executions where id = 99").await;
+        db.execute(&format!("update solid_queue_jobs set finished_at = {now} where id = 90")).await;
+        assert_eq!(fate().await, Fate::Succeeded, "{name}");
+    }
+}
