@@ -298,3 +298,34 @@ async fn a_job_that_is_retried_as_another_is_told_by_the_newest_of_its_line() {
         assert_eq!(fate().await, Fate::Succeeded, "{name}");
     }
 }
+
+#[tokio::test]
+async fn what_no_text_can_hold_in_one_error_costs_only_that_error() {
+    for db in seeded("sq_poison").await {
+        let name = db.engine.name();
+        let lone = r#"{"exception_class":"Odd","message":"a\ud800b","backtrace":["x:1"]}"#;
+        let pair = r#"{"exception_class":"Odd","message":"a\ud83d\ude00b","backtrace":["x:1"]}"#;
+        let bare = r#"{"exception_class":null,"message":null,"backtrace":null}"#;
+        let nameless = r#"{"exception_class":null,"message":"gone","backtrace":["x:1"]}"#;
+        let control = "{\"exception_class\":\"Odd\",\"message\":\"a\u{7f}b\u{85}c\",\"backtrace\":[\"x:1\"]}";
+        for (id, error) in [(1, lone), (4, pair), (5, bare), (6, nameless), (7, control)] {
+            let error = literal(db.engine, &json!(error));
+            db.execute(&format!("update solid_queue_failed_executions set error = {error} where job_id = {id}")).await;
+        }
+        let (store, _) = checked(&db, "solid_queue").await;
+        for text in ["", "-msg:/never seen/"] {
+            let dead = exhaust(&store, &filter(text), Sort::default(), Cursor::Start, 3).await;
+            assert_eq!(dead.len(), 10, "{name} {text}");
+        }
+        let [class, message, _] = error(&store, "1").await;
+        assert_eq!((class.as_deref(), message.is_some()), (Some("Odd"), true), "{name}: {message:?}");
+        if db.engine == Engine::Postgres {
+            assert_eq!(message.as_deref(), Some(lone));
+        }
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(error(&store, "4").await, [some("Odd"), some("a\u{1f600}b"), some("x:1")], "{name}");
+        assert_eq!(error(&store, "5").await, [None, None, None], "{name}");
+        assert_eq!(error(&store, "6").await[..2], [None, some("gone")], "{name}");
+        assert_eq!(error(&store, "7").await[..2], [some("Odd"), some("a\u{7f}b\u{85}c")], "{name}");
+    }
+}
