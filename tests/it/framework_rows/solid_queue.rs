@@ -329,3 +329,22 @@ async fn what_no_text_can_hold_in_one_error_costs_only_that_error() {
         assert_eq!(error(&store, "7").await[..2], [some("Odd"), some("a\u{7f}b\u{85}c")], "{name}");
     }
 }
+
+#[tokio::test]
+async fn jobs_that_the_dispatcher_made_ready_are_taken_back_while_no_worker_has_them() {
+    for db in seeded("sq_dispatched").await {
+        let (user, name) = (User::of(&db), db.engine.name());
+        let before = all(&db).await;
+        let receipt = act(&user, "replay", &["1", "4", "9"], &["--spread", "10h"]);
+        assert_ne!(db.count("solid_queue_scheduled_executions").await, 0, "{name}: {receipt}");
+        db.execute(
+            "insert into solid_queue_ready_executions (job_id, queue_name, priority, created_at) \
+             select job_id, queue_name, priority, '2026-11-22 10:00:00' from solid_queue_scheduled_executions",
+        )
+        .await;
+        db.execute("delete from solid_queue_scheduled_executions").await;
+        let back = undo(&user, &receipt);
+        assert_eq!(back["done"], 3, "{name}: {back}");
+        assert_eq!(all(&db).await, before, "{name}");
+    }
+}
