@@ -224,8 +224,14 @@ async fn a_job_whose_lock_another_session_holds_is_left_alone_by_every_verb_and_
             assert_eq!(undo(&user, &receipt)["done"], 1, "{verb}");
             assert_eq!(whole(&db).await, before, "{verb}");
         }
+        let archived = act(&user, "archive", &[CHARGE, &own(4)], &[]);
+        assert_eq!((&archived["done"], skipped(&archived, "locked")), (&json!(1), 1), "{archived}");
+        let purged = apply(&store, batch(Action::Purge, [CHARGE, &own(3)].map(JobId::new))).await;
+        assert_eq!(purged[&JobId::new(CHARGE)], JobResult::Skipped(SkipReason::Locked));
+        assert_eq!(purged[&JobId::new(own(3))], JobResult::Done);
     })
     .await;
+    let before = whole(&db).await;
     let receipt = act(&user, "replay", &[CHARGE, RETRIED], &[]);
     assert_eq!(receipt["done"], 2, "the lock is given back: {receipt}");
     meanwhile(&session, &lock(CHARGE), async || assert_eq!(undo(&user, &receipt)["done"], 1)).await;
@@ -238,8 +244,9 @@ async fn a_discard_takes_the_runs_along_and_an_undo_brings_them_back() {
     let Some(db) = seed("gj_discard").await else { return };
     let user = User::of(&db);
     let before = whole(&db).await;
-    let receipt = act(&user, "discard", &[RETRIED, CHARGE, DISCARDED, &own(2)], &[]);
-    assert_eq!(receipt["done"], 4, "{receipt}");
+    // What went well, waits or runs is left alone.
+    let receipt = act(&user, "discard", &[RETRIED, CHARGE, DISCARDED, &own(2), &own(5), &own(6), &own(7)], &[]);
+    assert_eq!((&receipt["done"], skipped(&receipt, "changed")), (&json!(4), 3), "{receipt}");
     let runs = format!("good_job_executions where active_job_id in ('{RETRIED}', '{CHARGE}', '{DISCARDED}')");
     assert_eq!((db.count(&runs).await, before[1].len() as u64 - db.count("good_job_executions").await), (0, 5));
     assert_eq!(undo(&user, &receipt)["done"], 4);

@@ -25,6 +25,13 @@ async fn seed(name: &str) -> Option<TestDb> {
     Some(db)
 }
 
+fn word(result: &JobResult) -> String {
+    match result {
+        JobResult::Skipped(reason) => reason.word().to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
 #[tokio::test]
 async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     let Some(server) = postgres() else { return };
@@ -101,15 +108,23 @@ async fn errors_have_a_message_and_what_stands_for_a_class_and_only_panics_a_tra
             "{id}"
         );
     }
-    let by_reason = bars(&histogram(&store, Facet::Reason, &Filter::all()).await.histogram);
+    let first = detail(&store, 1).await.row;
+    let text = |text: &Option<Untrusted>| text.as_ref().map(|text| text.exact().to_owned());
+    assert_eq!([text(&first.job_class), text(&first.queue)], ["charge_card", "billing"].map(|t| Some(t.to_owned())));
+    assert_eq!((first.attempts, first.max_attempts), (Some(3), Some(3)));
+    let store = &store;
+    let at = |id: i64| async move { detail(store, id).await.row.at.expect("a time").to_rfc3339() };
+    assert!(at(1).await.starts_with("2026-11-03T09:00:01.250001"), "{}", at(1).await);
+    assert!(at(8).await.starts_with("2026-11-02T03:04:05"), "it has not begun: {}", at(8).await);
+    let by_reason = bars(&histogram(store, Facet::Reason, &Filter::all()).await.histogram);
     assert_eq!(by_reason[&Some("scheduler_discarded".to_owned())], 1);
     for text in ["", "-msg:/never seen/"] {
-        let dead = exhaust(&store, &filter(text), Sort::default(), Cursor::Start, 3).await;
+        let dead = exhaust(store, &filter(text), Sort::default(), Cursor::Start, 3).await;
         let ids: Vec<&str> = dead.iter().map(|entry| entry.row.id.as_str()).collect();
         assert_eq!(ids, ["13", "12", "9", "7", "6", "3", "2", "1"], "{text}");
     }
     let everything = filter("state:dead state:retrying state:resolved state:ignored");
-    let by_state = bars(&histogram(&store, Facet::State, &everything).await.histogram);
+    let by_state = bars(&histogram(store, Facet::State, &everything).await.histogram);
     let counted = ["dead", "retrying", "resolved", "ignored"].map(|state| by_state[&Some(state.to_owned())]);
     assert_eq!(counted, [8, 2, 1, 2]);
 }
@@ -170,12 +185,12 @@ async fn a_job_whose_twin_is_alive_is_refused_and_of_two_dead_twins_one_comes_ba
     db.execute("alter function river_job_state_in_bitmask rename to put_away").await;
     let (without, _) = checked(&db, "river").await;
     assert_eq!(without.unfit(Action::Replay, &ids, &budget()).await.expect("unfit"), unfit);
+    assert_eq!(apply(&without, batch(Action::Replay, [JobId::new("6")])).await[&JobId::new("6")], JobResult::Done);
+    let refused = apply(&without, batch(Action::Replay, [JobId::new("7")])).await;
+    assert_eq!(word(&refused[&JobId::new("7")]), TWIN);
     db.execute("alter function put_away rename to river_job_state_in_bitmask").await;
     let results = apply(&store, batch(Action::Replay, ids.clone())).await;
-    let told = ids.map(|id| match &results[&id] {
-        JobResult::Skipped(reason) => reason.word().to_owned(),
-        other => format!("{other:?}"),
-    });
+    let told = ids.map(|id| word(&results[&id]));
     assert_eq!(told, ["Done", TWIN, TWIN, "Done", TWIN]);
     let after = whole(&db, "river_job").await;
     for id in [7, 8, 9, 13] {

@@ -348,3 +348,21 @@ async fn jobs_that_the_dispatcher_made_ready_are_taken_back_while_no_worker_has_
         assert_eq!(all(&db).await, before, "{name}");
     }
 }
+
+#[tokio::test]
+async fn a_purge_takes_the_job_with_its_failed_execution() {
+    for db in seeded("sq_purge").await {
+        let name = db.engine.name();
+        let (store, _) = checked(&db, "solid_queue").await;
+        let before = all(&db).await;
+        let purged = apply(&store, batch(Action::Purge, ["9", "20", "2"].map(JobId::new))).await;
+        assert_eq!(purged[&JobId::new("2")], JobResult::Skipped(SkipReason::Gone), "{name}");
+        let after = all(&db).await;
+        assert_eq!(changed(&before, &after, "jobs"), ["9 gone", "20 gone"], "{name}");
+        assert_eq!(changed(&before, &after, "failed_executions"), ["6 gone", "10 gone"], "{name}");
+        // A job that is finished has no failed execution in the application's eyes.
+        db.execute("update solid_queue_jobs set finished_at = '2026-11-22 00:00:00' where id = 1").await;
+        let left = apply(&store, batch(Action::Purge, ["1"].map(JobId::new))).await;
+        assert_eq!(left[&JobId::new("1")], JobResult::Skipped(SkipReason::Changed), "{name}");
+    }
+}
