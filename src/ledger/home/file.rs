@@ -190,6 +190,7 @@ fn make_private(path: &Path) -> io::Result<()> {
 
 /// Runs `sql` in a new file that an earlier version made, up to its step `last`.
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "statements of a test")]
 pub(in crate::ledger) async fn make_earlier(path: &Path, last: i64, sql: &'static str) {
     let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
