@@ -25,7 +25,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Its indexes: by name, their columns in order.
     pub indexes: BTreeMap<String, Vec<String>>,
-    /// By name, the columns of each primary key and unique index that holds for all of its rows as they stand.
+    /// What no two rows have in common: by name, the columns of each unique index over all rows. The primary key comes first,
+    /// under an empty name.
     pub unique: BTreeMap<String, Vec<String>>,
     /// Whether it is a view, or stands elsewhere: then it has no indexes of its own.
     pub is_view: bool,

@@ -299,10 +299,10 @@ impl Speech for Mysql {
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
              CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, NULL, \
-             s.singles, CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END \
+             CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END \
              FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
-             GROUP_CONCAT(CONCAT(i.seq_in_index, ' ', i.index_name) SEPARATOR '\n') AS places, \
-             GROUP_CONCAT(CASE WHEN i.non_unique = 0 AND i.named = i.parts THEN i.index_name END SEPARATOR '\n') AS singles \
+             GROUP_CONCAT(CONCAT(i.seq_in_index, CASE WHEN i.index_name = 'PRIMARY' THEN 'p' \
+             WHEN i.non_unique = 0 AND i.named = i.parts THEN 'u' ELSE '' END, ' ', i.index_name) SEPARATOR '\n') AS places \
              FROM (SELECT x.table_name, x.column_name, x.seq_in_index, x.index_name, x.non_unique, \
              COUNT(x.column_name) OVER (PARTITION BY x.table_name, x.index_name) AS named, \
              COUNT(*) OVER (PARTITION BY x.table_name, x.index_name) AS parts \
