@@ -70,8 +70,8 @@ async fn arguments_that_are_not_utf8_are_not_replayed_as_others() {
                     other => panic!("{name}: {other:?}"),
                 }
             }
-            let sent = eager.0.lock().expect("a lock").len() as u64 + db.count("jobs").await;
-            assert_eq!(sent, ids.len() as u64 - 1, "{name}");
+            let sent = eager.0.lock().expect("a lock").len() as u64;
+            assert_eq!(sent + db.count("jobs").await, ids.len() as u64 - 1, "{name}");
             let left = db.scalar(&format!("select status from dead_letter_jobs where id = '{odd}'")).await;
             assert_eq!(left, "failed", "{name}");
             let shelf = Arc::new(Shelf::default());
