@@ -366,7 +366,9 @@ mod tests {
         for whole in ["bigint", "INTEGER", "decimal(20,0)", "numeric", "NUMERIC(20)", ""] {
             assert!(reasons(whole).is_empty(), "{whole}: {:?}", reasons(whole));
         }
-        for fractions in ["REAL", "double", "double precision", "float(24)", "float8", "decimal(20,6)", "NUMERIC(20, 3)"] {
+        for fractions in
+            ["REAL", "double", "double precision", "float(24)", "float8", "decimal(20,6)", "NUMERIC(20, 3)"]
+        {
             let reasons = reasons(fractions);
             assert_eq!(reasons.len(), 1, "{fractions}");
             assert!(reasons[0].starts_with(&format!("x.died is {fractions}, which holds fractions")), "{reasons:?}");
