@@ -8,7 +8,9 @@ use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Row;
 use super::judge::{Extras, Judge};
+use super::kept::Kept;
 use super::layout::{Expr, Layout, Part};
+use super::restore::row_of;
 use super::row::{Cells, Read, WIDTH, contract, read, select};
 use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
@@ -119,7 +121,12 @@ impl SqlStore {
         Ok(FreezeStep { jobs, next, scanned: Scanned { rows, share } })
     }
 
-    pub(super) async fn read_outcome(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<(JobId, Fate)>> {
+    pub(super) async fn read_outcome(
+        &self,
+        ids: &[JobId],
+        kept: &[(JobId, String)],
+        budget: &Budget,
+    ) -> Result<Vec<(JobId, Fate)>> {
         let unknown = || ids.iter().map(|id| (id.clone(), Fate::Unknown)).collect();
         let Some(outcome) = &self.layout.spec.outcome else { return Ok(unknown()) };
         let needs_target = outcome.get_ref().contains("{target}");
@@ -128,7 +135,14 @@ impl SqlStore {
             return Ok(unknown());
         }
         // Jobs without a row any more are asked about too.
-        let batch: Vec<BatchRow> = valid.iter().map(|id| BatchRow { id: id.clone(), ..BatchRow::default() }).collect();
+        let kept: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+        // What was erased since is an empty text.
+        let known = |id: &String| kept.get(id.as_str()).filter(|text| Kept::parse(text).is_some());
+        let row = |id: &String| match known(id) {
+            Some(text) => row_of(id, text),
+            None => BatchRow { id: id.clone(), ..BatchRow::default() },
+        };
+        let batch: Vec<BatchRow> = valid.iter().map(row).collect();
         let fill = Fill { ids: &valid, batch: &batch, ..Fill::of(&self.layout, self.destination.table()) };
         let statement = expand(outcome.get_ref(), &fill);
         let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
