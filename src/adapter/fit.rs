@@ -28,6 +28,8 @@ pub struct Table {
     /// What no two rows have in common: by name, the columns of each unique index over all rows. The primary key comes first,
     /// under an empty name.
     pub unique: BTreeMap<String, Vec<String>>,
+    /// Whether it is a view, or stands elsewhere: then it has no indexes of its own.
+    pub is_view: bool,
     /// Its storage engine, where that has no transactions.
     pub without_transactions: Option<String>,
     /// What keeps rows from the role that looks, where something does: such a table looks emptier than it is.
@@ -55,6 +57,15 @@ impl Table {
     /// state often is.
     pub fn serves(&self, column: &str) -> bool {
         self.indexes.values().any(|columns| columns.iter().take(2).any(|c| c == column))
+    }
+
+    /// Whether no two rows can be alike in all of these columns; `None` where no index could say so.
+    pub fn is_unique(&self, columns: &[&str]) -> Option<bool> {
+        if self.unique.values().any(|unique| unique.iter().all(|column| columns.contains(&column.as_str()))) {
+            return Some(true);
+        }
+        // An index over all parts of a table has the columns by which it is parted in it, whatever else is unique.
+        (!self.is_view && !self.is_partitioned).then_some(false)
     }
 
     /// Whether an index begins with these columns, in this order.
@@ -348,6 +359,21 @@ mod tests {
         let table = Table { indexes, ..Table::default() };
         assert!(table.serves("state") && table.serves("failed_at") && !table.serves("id"));
         assert!(table.has_index(&index(&["state", "failed_at"])) && !table.has_index(&index(&["failed_at"])));
+    }
+
+    #[test]
+    fn a_key_is_unique_where_a_unique_index_has_no_other_column() {
+        let unique = BTreeMap::from([("pk".to_owned(), vec!["tenant".to_owned(), "id".to_owned()])]);
+        let table = Table { unique, ..Table::default() };
+        assert_eq!(table.is_unique(&["id"]), Some(false));
+        assert_eq!(
+            (table.is_unique(&["tenant", "id"]), table.is_unique(&["id", "tenant", "x"])),
+            (Some(true), Some(true))
+        );
+        assert_eq!(Table::default().is_unique(&["id"]), Some(false), "no index at all");
+        assert_eq!(Table { is_view: true, ..Table::default() }.is_unique(&["id"]), None);
+        let parted = Table { is_partitioned: true, ..table };
+        assert_eq!((parted.is_unique(&["id"]), parted.is_unique(&["id", "tenant"])), (None, Some(true)));
     }
 
     fn said(misfits: Vec<Misfit>) -> Vec<String> {

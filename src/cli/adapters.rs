@@ -16,7 +16,7 @@ use crate::adapter::{Adapter, AdapterError, Library};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
 use crate::store::Budget;
-use crate::store::sql::{Finding, Found, check, missing_indexes, sample};
+use crate::store::sql::{Finding, Found, check, missing_indexes, sample, untold_key};
 use crate::triage::conformance::story;
 
 #[derive(Serialize)]
@@ -230,7 +230,7 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
         for (finding, why) in faults {
             writeln!(out, "  line {}, {}: {}", finding.line, finding.what, Clean::line(why))?;
         }
-        for warning in &found.warnings {
+        for warning in found.warnings.iter().chain(&untold_key(&surveyed.engine, adapter, found)) {
             writeln!(out, "  {}", Clean::line(warning))?;
         }
         if deep && faults_of(&findings) == 0 {

@@ -331,7 +331,10 @@ async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
     bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Denied("UPDATE on jobs".into()))));
     let receipt = bench.execute(&run, small()).await;
     assert_eq!((receipt.run.tally.not_started, receipt.run.state), (30, RunState::Stopped));
-    assert!(receipt.halted.unwrap().contains("UPDATE on jobs"));
+    assert!(receipt.refused && receipt.halted.unwrap().contains("UPDATE on jobs"));
+    bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Input("no".into()))));
+    let receipt = bench.execute(&run, small()).await;
+    assert!(!receipt.refused && receipt.halted.is_some(), "{receipt:?}");
 }
 
 #[tokio::test]
@@ -350,6 +353,7 @@ async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
             });
             let receipt = bench.execute(&run, small()).await;
             assert_eq!(receipt.halted.is_some(), halts, "{receipt:?}");
+            assert!(!receipt.refused, "some of it is done: {receipt:?}");
             assert_eq!(receipt.run.tally.done, bench.live().len() as u64, "{error}: {:?}", receipt.run.tally);
             let receipt = if halts { bench.execute(&run, small()).await } else { receipt };
             assert!(receipt.is_complete(), "{error}: {receipt:?}");

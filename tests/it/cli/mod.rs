@@ -7,6 +7,7 @@ mod full;
 mod monitors;
 mod reads;
 mod references;
+mod rights;
 mod secrets;
 mod shared;
 mod signals;
