@@ -48,6 +48,8 @@ mod scan;
 mod stats;
 mod steps;
 pub mod target;
+#[cfg(test)]
+mod tests;
 mod twin;
 mod undoable;
 mod watch;

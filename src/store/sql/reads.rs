@@ -1,6 +1,6 @@
 //! Pages, single rows, details, cohorts, and what became of replayed jobs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::SqlStore;
@@ -40,7 +40,7 @@ const SPAN_AGE: Duration = Duration::from_secs(60);
 
 impl SqlStore {
     pub(super) fn scan<'a>(&'a self, judge: &'a Judge<'a>, sort: Sort, budget: &'a Budget) -> Scan<'a> {
-        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget }
+        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget, before: None }
     }
 
     pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
@@ -71,7 +71,9 @@ impl SqlStore {
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         self.layout.keys_in(&mut sql, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
-        rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry)).collect()
+        let named = self.named(ids);
+        let entries = rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry));
+        entries.filter(|entry| entry.as_ref().map_or(true, |e| named(&e.row.id))).collect()
     }
 
     pub(super) async fn read_details(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
@@ -100,7 +102,9 @@ impl SqlStore {
         sql.push(&format!(" FROM {} WHERE ", layout.from));
         layout.keys_in(&mut sql, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
-        rows.into_iter().map(|row| detail(layout, &others, row)).collect()
+        let named = self.named(ids);
+        let details = rows.into_iter().map(|row| detail(layout, &others, row));
+        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
     }
 
     pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
@@ -157,6 +161,13 @@ impl SqlStore {
     /// The keys among `ids` that can be keys of this table.
     pub(super) fn valid(&self, ids: &[JobId]) -> Vec<String> {
         ids.iter().map(JobId::as_str).filter(|id| self.layout.holds(id)).map(str::to_owned).collect()
+    }
+
+    /// Whether a row that was found by its key is one that was named. A collation takes keys for each other that are not
+    /// written alike; what is no text is written in one way, or means the same in all.
+    fn named<'a>(&self, ids: &'a [JobId]) -> impl Fn(&JobId) -> bool + use<'a> {
+        let named: Option<HashSet<&JobId>> = (self.layout.key.kind == Kind::Text).then(|| ids.iter().collect());
+        move |id| named.as_ref().is_none_or(|named| named.contains(id))
     }
 
     async fn share_of(&self, step: &Step, judge: &Judge<'_>, sort: Sort, forward: bool) -> f32 {
