@@ -69,12 +69,15 @@ pub fn somebody_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks and reads one line; `None` at the end of input, or when the operator interrupts.
+/// Asks and reads one line; `None` at the end of input, or when the operator interrupts. What was typed before the question
+/// stood there is no answer to it.
 ///
 /// # Errors
 /// When the question cannot be written or the answer not be read.
 pub async fn ask(question: &str) -> io::Result<Option<String>> {
     let mut err = io::stderr();
+    // What is no terminal has no such thing, and is not asked either.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     write!(err, "{question} ")?;
     err.flush()?;
     // Reading waits on a thread of its own: an interrupt is listened to by us, and would not end a read.

@@ -1,6 +1,7 @@
 //! The command line, through the shipped binary: what it prints, what it writes, and how it ends.
 
 mod acts;
+mod ask;
 mod config;
 mod demo;
 mod full;
