@@ -54,6 +54,19 @@ pub fn csv<'a>(out: &mut impl Write, cells: impl IntoIterator<Item = &'a str>) -
     writeln!(out)
 }
 
+/// What becomes of a verdict whose reader has gone: it stands, and the exit code says it.
+///
+/// # Errors
+/// When it could not be written for any other reason.
+pub fn unless_gone(printed: anyhow::Result<()>) -> anyhow::Result<()> {
+    printed.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
+}
+
+/// Whether the reader of our output has gone away.
+pub fn is_gone(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// Says something to the operator, never to a pipe's reader. A closed standard error is no reason to stop.
 pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
@@ -107,6 +120,13 @@ pub async fn confirm(question: &str) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reader_that_has_gone_changes_no_verdict_and_a_full_disk_is_told() {
+        let failed = |kind: io::ErrorKind| unless_gone(Err(io::Error::from(kind).into()));
+        assert!(failed(io::ErrorKind::BrokenPipe).is_ok());
+        assert!(failed(io::ErrorKind::StorageFull).is_err());
+    }
 
     #[test]
     fn values_with_commas_quotes_and_breaks_are_quoted() {

@@ -57,7 +57,7 @@ pub async fn run(session: &Session, args: &SourcesArgs) -> Result<Code> {
         0 => Code::Failed,
         _ => Code::Partly,
     };
-    print(records, args.output.output)?;
+    out::unless_gone(print(records, args.output.output))?;
     Ok(code)
 }
 

@@ -59,7 +59,7 @@ pub async fn run(opened: &Opened, args: &CheckArgs) -> Result<Code> {
     let filter = opened.filter(args.filter.filter.as_deref())?;
     let findings = Checker { opened, filter: &filter, counts: HashMap::new() }.findings(args).await?;
     let breached = findings.iter().any(|f| f.breached);
-    print(opened, args.output.output, &filter, &findings)?;
+    out::unless_gone(print(opened, args.output.output, &filter, &findings))?;
     Ok(if breached { Code::Threshold } else { Code::Done })
 }
 

@@ -8,6 +8,7 @@ mod full;
 mod monitors;
 mod reads;
 mod references;
+mod scripts;
 mod secrets;
 mod shared;
 mod signals;

@@ -1,0 +1,37 @@
+//! What scripts rely on: exit codes, forms and documents, whatever comes between.
+
+use super::User;
+use crate::fixtures::Layout;
+use crate::harness::{self, TestDb};
+
+/// Standard output whose reader has gone.
+fn deaf() -> std::io::PipeWriter {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    writer
+}
+
+async fn jobs_dlq(name: &str, rows: u32) -> (TestDb, User) {
+    let db = harness::sqlite(name).await;
+    Layout::JobsDlq.seed(&db, rows).await;
+    let user = User::of(&db);
+    (db, user)
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_does_not_turn_a_verdict_into_success() {
+    let (db, user) = jobs_dlq("cli deaf verdicts", 40).await;
+    let code = |user: &User, args: &[&str]| user.command(args).stdout(deaf()).status().expect("it starts").code();
+    for form in ["table", "json", "jsonl", "csv"] {
+        assert_eq!(code(&user, &["check", "--max", "total:1", "-o", form]), Some(5), "{form}");
+        assert_eq!(code(&user, &["check", "--max", "total:40", "-o", form]), Some(0), "{form}");
+    }
+    let sources = format!("[sources.a]\nurl = \"{}\"\n[sources.b]\nurl = \"sqlite:/nowhere/x.db\"\n", db.url);
+    let user = User::new().configured(&sources);
+    assert_eq!(code(&user, &["sources"]), Some(3));
+    let folder = user.home().join("config/dlq-tui/adapters");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("odd.toml"), "name = ").expect("a file");
+    assert_eq!(code(&user, &["adapters"]), Some(3));
+    assert_eq!(code(&user, &["--source", "a", "adapters", "check", "que"]), Some(1));
+}
