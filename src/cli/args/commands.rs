@@ -181,7 +181,7 @@ pub struct ExportArgs {
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,
-    /// Jobs at the most; 0 is all.
+    /// Jobs at the most; 0 is all. A note is about all.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub limit: usize,
     /// The form: everything of each job, its columns, or a note on the incident.

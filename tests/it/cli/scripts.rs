@@ -35,3 +35,20 @@ async fn a_reader_that_goes_away_does_not_turn_a_verdict_into_success() {
     assert_eq!(code(&user, &["adapters"]), Some(3));
     assert_eq!(code(&user, &["--source", "a", "adapters", "check", "que"]), Some(1));
 }
+
+#[tokio::test]
+async fn a_note_counts_all_and_is_whole_without_a_ledger() {
+    let (_db, user) = jobs_dlq("cli note", 30).await;
+    assert!(user.run(&["export", "-o", "markdown", "--limit", "3"]).with(2).contains("--limit"));
+    user.run(&["discard", "--all", "--limit", "2", "--yes"]).with(0);
+    assert!(user.run(&["export", "-o", "markdown"]).out.contains("\n## What was done"));
+    std::fs::write(user.home().join("state/dlq-tui/ledger.sqlite3"), "no ledger at all, but some text")
+        .expect("a file");
+    let note = user.run(&["export", "-o", "markdown"]);
+    assert!(note.with(0).contains("ledger"), "{}", note.err);
+    assert!(
+        note.out.starts_with("# 28 dead jobs") && note.out.contains("\n## What was done\n\nNot known: "),
+        "{}",
+        note.out
+    );
+}
