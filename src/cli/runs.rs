@@ -211,11 +211,14 @@ fn table(runs: &[Run]) -> Table {
         Column::Number("done"),
         Column::Number("skipped"),
         Column::Number("failed"),
-        Column::Text("operator"),
-        Column::Text("filter"),
     ];
+    columns.extend(in_doubt.then_some(Column::Number("in doubt")));
+    columns.extend(not_started.then_some(Column::Number("not started")));
+    columns.extend([Column::Text("operator"), Column::Text("filter")]);
     columns.extend(homes.then_some(Column::Whole("home")));
-    let mut table = Table::new(columns);
+    // The id tells the time too.
+    let yields = ["frozen", "operator", "home", "filter", "skipped", "failed", "not started", "in doubt", "state"];
+    let mut table = Table::new(columns).yielding(yields);
     for run in runs {
         let t = &run.tally;
         let operator = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);

@@ -131,14 +131,15 @@ fn print(records: Vec<SourceRecord>, format: Format) -> Result<()> {
         }
         Format::Table => {
             let mut table = Table::new([
-                Column::Whole("source"),
+                Column::Text("source"),
                 Column::Text("address"),
                 Column::Whole("reachable"),
                 Column::Text("server"),
                 Column::Whole("adapter"),
                 Column::Text("store"),
                 Column::Text("error"),
-            ]);
+            ])
+            .yielding(["server", "address", "reachable"]);
             for row in records.iter().flat_map(rows) {
                 table.row(row.iter().map(String::as_str));
             }

@@ -1,6 +1,6 @@
 //! What scripts rely on: exit codes, forms and documents, whatever comes between.
 
-use super::User;
+use super::{Ended, User};
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
 
@@ -51,4 +51,21 @@ async fn a_note_counts_all_and_is_whole_without_a_ledger() {
         "{}",
         note.out
     );
+}
+
+#[tokio::test]
+async fn tables_fit_the_terminal() {
+    let db = harness::sqlite("cli narrow").await;
+    Layout::DeadLetterJobs.seed(&db, 40).await;
+    let user = User::of(&db);
+    user.run(&["ignore", "--all", "--limit", "3", "--yes"]).with(0);
+    for width in [60, 80, 100, 132] {
+        for args in [&["list"][..], &["runs"], &["stats"], &["sources"], &["adapters"]] {
+            let mut command = user.command(args);
+            let ended = Ended::from(command.env("COLUMNS", width.to_string()).output().expect("it starts"));
+            ended.with(0);
+            let widest = ended.out.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= width, "{args:?} at {width}: {widest}\n{}", ended.out);
+        }
+    }
 }
