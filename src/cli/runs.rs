@@ -1,6 +1,6 @@
 //! `dlq-tui runs`: the ledger.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -169,32 +169,29 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
                 out::json_line(out, &out::Versioned::new(RunRecord::from(run)))?;
             }
         }
-        Format::Csv => {
-            let names = [
-                "run",
-                "frozen_at",
-                "action",
-                "state",
-                "planned",
-                "done",
-                "skipped",
-                "failed",
-                "source",
-                "filter",
-                "home",
-            ];
-            out::csv(out, names)?;
-            for run in runs {
-                let t = &run.tally;
-                let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total()].map(|n| n.to_string());
-                let at = run.intent.frozen_at.to_rfc3339();
-                let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&run.intent.filter));
-                let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
-                let tail = [&*source, &*filter, run.place.word()];
-                out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
-            }
-        }
+        Format::Csv => csv(out, runs)?,
         Format::Table => table(runs).print(out, terminal_width())?,
+    }
+    Ok(())
+}
+
+/// Prints runs as comma-separated values; the parts of each add up to what was planned.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
+    let head = ["run", "frozen_at", "action", "state", "planned"];
+    let parts = ["done", "skipped", "failed", "in_doubt", "not_started"];
+    out::csv(out, head.into_iter().chain(parts).chain(["source", "filter", "home"]))?;
+    for run in runs {
+        let t = &run.tally;
+        let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total(), t.in_doubt, t.not_started];
+        let numbers = numbers.map(|n| n.to_string());
+        let at = run.intent.frozen_at.to_rfc3339();
+        let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&run.intent.filter));
+        let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
+        let tail = [&*source, &*filter, run.place.word()];
+        out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
     }
     Ok(())
 }
@@ -202,6 +199,8 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
 fn table(runs: &[Run]) -> Table {
     // Said only where it tells runs apart.
     let homes = runs.iter().any(|run| run.place != runs[0].place);
+    let in_doubt = runs.iter().any(|run| run.tally.in_doubt > 0);
+    let not_started = runs.iter().any(|run| run.tally.not_started > 0);
     let mut columns = vec![
         Column::Whole("run"),
         Column::Whole("frozen"),
@@ -222,19 +221,14 @@ fn table(runs: &[Run]) -> Table {
     for run in runs {
         let t = &run.tally;
         let operator = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);
-        let cells = [
-            run.id.0.as_str(),
-            &run.intent.frozen_at.to_second(),
-            run.intent.action.word(),
-            run.state.word(),
-            &t.planned.to_string(),
-            &t.done.to_string(),
-            &t.skipped_total().to_string(),
-            &t.failed_total().to_string(),
-            &operator,
-            &run.intent.filter,
-        ];
-        table.row(cells.into_iter().chain(homes.then_some(run.place.word())));
+        let mut numbers = vec![t.planned, t.done, t.skipped_total(), t.failed_total()];
+        numbers.extend(in_doubt.then_some(t.in_doubt));
+        numbers.extend(not_started.then_some(t.not_started));
+        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        let at = run.intent.frozen_at.to_second();
+        let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
+        let tail = [operator.as_str(), &run.intent.filter].into_iter().chain(homes.then_some(run.place.word()));
+        table.row(head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail));
     }
     table
 }

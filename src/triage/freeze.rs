@@ -65,9 +65,9 @@ pub enum PlanError {
     /// The action cannot be used on this store.
     #[error("{0}")]
     Disabled(String),
-    /// No job is in the scope.
+    /// No job is in the scope; the run is on record as dismissed.
     #[error("no job matches: there is nothing to {0}")]
-    Empty(Action),
+    Empty(Action, RunId),
     /// Every job that is in the scope was replayed too often before.
     #[error(
         "nothing to replay: {} that would be meant {} replayed {} or more before and died again; fix what kills them, or \
@@ -213,7 +213,7 @@ async fn plan(
         return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
     }
     if count == 0 {
-        return Err(PlanError::Empty(ask.action));
+        return Err(PlanError::Empty(ask.action, run.clone()));
     }
     let split = match census.split(count, SHARES) {
         Some(split) => split,

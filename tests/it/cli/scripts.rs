@@ -1,5 +1,7 @@
 //! What scripts rely on: exit codes, forms and documents, whatever comes between.
 
+use serde_json::Value;
+
 use super::{Ended, User};
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
@@ -9,6 +11,18 @@ fn deaf() -> std::io::PipeWriter {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     writer
+}
+
+/// The cells of a line of comma-separated values, none of which is quoted.
+fn cells(line: &str) -> Vec<&str> {
+    line.split(',').collect()
+}
+
+/// A row of the ledger as comma-separated values, by name.
+fn cell(csv: &str, name: &str) -> String {
+    let mut lines = csv.lines();
+    let at = cells(lines.next().expect("names")).iter().position(|n| *n == name).unwrap_or_else(|| panic!("{csv}"));
+    cells(lines.next().expect("a row"))[at].to_owned()
 }
 
 async fn jobs_dlq(name: &str, rows: u32) -> (TestDb, User) {
@@ -34,6 +48,68 @@ async fn a_reader_that_goes_away_does_not_turn_a_verdict_into_success() {
     std::fs::write(folder.join("odd.toml"), "name = ").expect("a file");
     assert_eq!(code(&user, &["adapters"]), Some(3));
     assert_eq!(code(&user, &["--source", "a", "adapters", "check", "que"]), Some(1));
+}
+
+#[tokio::test]
+async fn plans_and_receipts_have_the_columns_of_the_ledger() {
+    let (_db, user) = jobs_dlq("cli csv receipts", 40).await;
+    let csv = |args: &[&str]| {
+        let ended = user.run(&[args, &["-o", "csv"]].concat());
+        ended.with(0);
+        let names = cells(ended.out.lines().next().expect("names")).len();
+        assert!(
+            ended.out.starts_with("run,frozen_at,action,state,") && ended.out.lines().count() == 2,
+            "{}",
+            ended.out
+        );
+        assert_eq!(cells(ended.out.lines().nth(1).expect("a row")).len(), names, "{}", ended.out);
+        ended.out
+    };
+    let plan = csv(&["replay", "--all", "--limit", "7", "--dry-run"]);
+    assert_eq!((cell(&plan, "planned"), cell(&plan, "done")), ("7".to_owned(), "0".to_owned()));
+    let receipt = csv(&["replay", "--all", "--limit", "7", "--yes"]);
+    assert_eq!((cell(&receipt, "state"), cell(&receipt, "done")), ("finished".to_owned(), "7".to_owned()));
+    let run = cell(&receipt, "run");
+    assert_eq!(csv(&["runs", &run]), receipt);
+    let undo = csv(&["undo", &run, "--yes"]);
+    assert_eq!((cell(&undo, "action"), cell(&undo, "done")), ("recall".to_owned(), "7".to_owned()));
+}
+
+#[tokio::test]
+async fn the_columns_of_a_run_add_up_to_what_was_planned() {
+    let (db, _) = jobs_dlq("cli csv sums", 700).await;
+    let source = format!("[sources.app]\nurl = \"{}\"\n", db.url);
+    let user = User::new().configured(&format!("{source}validate = {{ command = \"sh -c 'exit 9'\" }}\n"));
+    let said = user.run(&["replay", "--all", "--yes", "-o", "json"]);
+    said.with(1);
+    let receipt: Value = serde_json::from_str(&said.out).expect("a receipt");
+    assert!(receipt["halted"].as_str().is_some_and(|why| why.contains("the validator answered")), "{receipt}");
+    let run = user.run(&["runs", receipt["run"].as_str().expect("a run"), "-o", "csv"]).out;
+    let number = |name: &str| cell(&run, name).parse::<u64>().expect("a number");
+    assert!(number("not_started") > 0);
+    let parts = ["done", "skipped", "failed", "in_doubt", "not_started"].map(number);
+    assert_eq!(number("planned"), parts.iter().sum::<u64>(), "{run}");
+    let table = user.run(&["runs"]).out;
+    assert!(table.contains("  not started  ") && !table.contains("in doubt"), "{table}");
+}
+
+#[tokio::test]
+async fn where_nothing_matches_a_script_still_gets_its_document() {
+    let (_db, user) = jobs_dlq("cli empty documents", 4).await;
+    let none = |more: &[&str]| {
+        let ended = user.run(&[&["replay", "-f", "class:NoSuchClass"], more].concat());
+        assert!(ended.with(0).contains("nothing to replay"));
+        ended.out
+    };
+    let of = |text: String| -> Value { serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}")) };
+    let (plan, receipt) = (of(none(&["--dry-run", "-o", "json"])), of(none(&["--yes", "-o", "jsonl"])));
+    assert_eq!((plan["version"].as_u64(), plan["count"].as_u64()), (Some(1), Some(0)));
+    assert_eq!((receipt["planned"].as_u64(), receipt["done"].as_u64()), (Some(0), Some(0)));
+    let full = |document: Value| document.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    assert_eq!(full(plan), full(user.json(&["replay", "--all", "--dry-run", "-o", "json"])));
+    assert_eq!(full(receipt), full(user.json(&["replay", "--all", "--yes", "-o", "json"])));
+    assert_eq!(none(&["--yes", "-o", "csv"]).lines().count(), 1, "the names, and no row");
+    assert_eq!(none(&["--yes"]), "");
 }
 
 #[tokio::test]
