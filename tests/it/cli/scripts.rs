@@ -113,6 +113,20 @@ async fn where_nothing_matches_a_script_still_gets_its_document() {
 }
 
 #[tokio::test]
+async fn a_receipt_that_cannot_be_printed_leaves_the_name_of_its_run() {
+    let (db, user) = jobs_dlq("cli receipt lost", 12).await;
+    for form in ["table", "json"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+        let output = user.command(&["replay", "--all", "--limit", "6", "--yes", "-o", form]).stdout(full).output();
+        let ended = Ended::from(output.expect("it starts"));
+        let said = ended.with(1);
+        let run = user.json(&["runs", "-o", "json"])["runs"][0]["run"].as_str().expect("a run").to_owned();
+        assert!(said.contains(&format!("dlq-tui runs {run}")), "{said}");
+    }
+    assert_eq!(db.count("jobs").await, 12);
+}
+
+#[tokio::test]
 async fn a_note_counts_all_and_is_whole_without_a_ledger() {
     let (_db, user) = jobs_dlq("cli note", 30).await;
     assert!(user.run(&["export", "-o", "markdown", "--limit", "3"]).with(2).contains("--limit"));
