@@ -56,7 +56,7 @@ impl<'a, W: Write> Printer<'a, W> {
         self.count += 1;
         let text = |value: Option<&str>| Clean::line(value.unwrap_or_default()).into_owned();
         match self.format {
-            Format::Jsonl => out::json_line(self.out, record),
+            Format::Jsonl => out::json_line(self.out, &out::Versioned::new(record)),
             Format::Json => {
                 self.out.write_all(if self.count > 1 { b",\n" } else { b"\n" })?;
                 Ok(serde_json::to_writer(&mut *self.out, record)?)

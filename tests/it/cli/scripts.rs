@@ -94,6 +94,23 @@ async fn the_columns_of_a_run_add_up_to_what_was_planned() {
 }
 
 #[tokio::test]
+async fn each_document_on_a_line_carries_its_version() {
+    let (_db, user) = jobs_dlq("cli versions", 12).await;
+    let run = user.json(&["discard", "--all", "--yes", "-o", "json"])["run"].as_str().expect("a run").to_owned();
+    for args in [&["runs", &run, "--jobs"][..], &["undo", &run, "--dry-run"]] {
+        let lines = user.run(&[args, &["-o", "jsonl"]].concat());
+        lines.with(0);
+        assert_eq!(lines.out.lines().count(), 12, "{args:?}");
+        for line in lines.out.lines() {
+            let document: Value = serde_json::from_str(line).expect("JSON");
+            assert_eq!((document["version"].as_u64(), document["run"].is_string()), (Some(1), true), "{line}");
+        }
+    }
+    let whole = user.json(&["runs", &run, "--jobs", "-o", "json"]);
+    assert_eq!((whole["version"].as_u64(), whole["jobs"][0].get("version")), (Some(1), None));
+}
+
+#[tokio::test]
 async fn where_nothing_matches_a_script_still_gets_its_document() {
     let (_db, user) = jobs_dlq("cli empty documents", 4).await;
     let none = |more: &[&str]| {
