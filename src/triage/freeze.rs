@@ -115,13 +115,16 @@ pub async fn freeze(
         Availability::Ready { notes } => notes,
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
-    if let Scope::Undo(run, _) = &ask.scope {
-        let undone = ledger.run(run).await?;
-        undo::check(desk, &undone, ask.action)?;
-        if let Some(reason) = undone.strays(desk.store.identity(budget).await?.as_ref()) {
+    let database = desk.store.identity(budget).await?;
+    if let Scope::Undo(run, _) | Scope::Run(run, _) = &ask.scope {
+        let earlier = ledger.run(run).await?;
+        if matches!(ask.scope, Scope::Undo(..)) {
+            undo::check(desk, &earlier, ask.action)?;
+            ask.options.undoes = Some(run.0.clone());
+        }
+        if let Some(reason) = earlier.strays(database.as_ref()) {
             return Err(PlanError::Disabled(reason));
         }
-        ask.options.undoes = Some(run.0.clone());
     }
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
         return Err(PlanError::Disabled(reason));
@@ -145,7 +148,6 @@ pub async fn freeze(
         Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let database = desk.store.identity(budget).await?;
     let run = ledger.create_run(&RunIntent { database, ..intent(desk, &ask, filter.as_ref()) }).await?;
     let planned = async {
         let hold = ledger.hold(&run).await?;
