@@ -9,7 +9,7 @@ use super::Desk;
 use super::guard::{self, times};
 use super::plan::{Plan, Scope};
 use super::progress::FreezeProgress;
-use super::{remarks, undo};
+use super::{remarks, undo, validate};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
@@ -125,6 +125,9 @@ pub async fn freeze(
         if let Some(reason) = earlier.strays(database.as_ref()) {
             return Err(PlanError::Disabled(reason));
         }
+    }
+    if let Some(reason) = ask.options.validate.as_ref().and_then(validate::unstartable) {
+        return Err(PlanError::Disabled(reason));
     }
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
         return Err(PlanError::Disabled(reason));

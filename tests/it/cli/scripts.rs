@@ -111,6 +111,22 @@ async fn each_document_on_a_line_carries_its_version() {
 }
 
 #[tokio::test]
+async fn a_validator_that_cannot_be_started_is_told_of_before_anything_is_planned() {
+    let (db, user) = jobs_dlq("cli no validator", 40).await;
+    std::fs::write(user.home().join("plain"), "no program").expect("a file");
+    let plain = user.home().join("plain");
+    for program in ["nosuchprog", "/nowhere/prog --strict", plain.to_str().expect("a path")] {
+        for more in ["--yes", "--dry-run"] {
+            let ended = user.run(&["replay", "--all", more, "--validate", program]);
+            assert!(ended.with(4).contains("cannot be started"), "{}", ended.err);
+        }
+    }
+    assert_eq!(user.json(&["runs", "-o", "json"])["runs"], serde_json::json!([]));
+    assert_eq!(db.count("jobs").await, 0);
+    user.run(&["replay", "--all", "--dry-run", "--validate", "sh -c true"]).with(0);
+}
+
+#[tokio::test]
 async fn where_nothing_matches_a_script_still_gets_its_document() {
     let (_db, user) = jobs_dlq("cli empty documents", 4).await;
     let none = |more: &[&str]| {
