@@ -29,7 +29,7 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
     let mut out = out::stdout();
     if args.reveals {
         // They stand in the operator's own file, whatever the source holds.
-        let reveals = Ledger::open(&session.paths.ledger()).await?.reveals(args.limit).await?;
+        let reveals = Ledger::open(&session.paths.ledger()).await?.reveals(most(args.limit)).await?;
         print_reveals(&mut out, &reveals, args.output.output)?;
         if reveals.is_empty() && args.output.output == Format::Table {
             out::say("nobody had secrets shown yet");
@@ -47,7 +47,7 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
         }
         Some(id) => one(&mut out, &ledger.run(&RunId(id.clone())).await?, args.output.output)?,
         None => {
-            let runs = ledger.runs(args.limit).await?;
+            let runs = ledger.runs(most(args.limit)).await?;
             many(&mut out, &runs, args.output.output)?;
             if runs.is_empty() && args.output.output == Format::Table {
                 out::say("no runs yet");
@@ -56,6 +56,11 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
     }
     out.flush()?;
     Ok(Code::Done)
+}
+
+/// As many as are asked for; all where that is 0.
+fn most(limit: usize) -> usize {
+    if limit == 0 { usize::MAX } else { limit }
 }
 
 #[derive(Serialize)]

@@ -208,7 +208,7 @@ pub enum ExportFormat {
 pub struct RunsArgs {
     /// The run to show; the latest are listed without one.
     pub run: Option<String>,
-    /// Runs at the most.
+    /// Runs at the most; 0 lists all.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub limit: usize,
     /// Lists who had secrets shown by `--reveal`, in place of the runs.

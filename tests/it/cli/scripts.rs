@@ -146,6 +146,16 @@ async fn where_nothing_matches_a_script_still_gets_its_document() {
 }
 
 #[tokio::test]
+async fn a_limit_of_nothing_lists_every_run() {
+    let (_db, user) = jobs_dlq("cli all runs", 30).await;
+    for _ in 0..21 {
+        user.run(&["replay", "--all", "--dry-run"]).with(0);
+    }
+    let listed = |args: &[&str]| user.json(&[&["runs", "-o", "json"], args].concat())["runs"].as_array().map(Vec::len);
+    assert_eq!((listed(&[]), listed(&["--limit", "0"])), (Some(20), Some(21)));
+}
+
+#[tokio::test]
 async fn a_receipt_that_cannot_be_printed_leaves_the_name_of_its_run() {
     let (db, user) = jobs_dlq("cli receipt lost", 12).await;
     for form in ["table", "json"] {
