@@ -156,6 +156,20 @@ async fn a_limit_of_nothing_lists_every_run() {
 }
 
 #[tokio::test]
+async fn sources_begin_with_what_every_other_command_would_use() {
+    let (db, user) = jobs_dlq("cli sources env", 3).await;
+    let other = harness::sqlite("cli sources other").await;
+    let user = user.configured(&format!("[sources.other]\nurl = \"{}\"\n", other.url));
+    let told = user.json(&["sources", "-o", "json"]);
+    let address = |n: usize| told["sources"][n]["address"].as_str().map(str::to_owned);
+    assert_eq!(user.json(&["stats", "-o", "json"])["source"], told["sources"][0]["source"]);
+    assert_eq!(told["sources"].as_array().map(Vec::len), Some(2), "{told}");
+    assert_eq!(told["sources"][1]["source"], "other");
+    assert!(address(0) != address(1), "{told}");
+    drop(db);
+}
+
+#[tokio::test]
 async fn a_receipt_that_cannot_be_printed_leaves_the_name_of_its_run() {
     let (db, user) = jobs_dlq("cli receipt lost", 12).await;
     for form in ["table", "json"] {
