@@ -282,6 +282,9 @@ fn bash_completes_the_options_of_a_command_and_their_words() {
         (&["dlq-tui", "stats", "--by", "f"], "fp"),
         (&["dlq-tui", "purge", "--state", "res"], "resolved"),
         (&["dlq-tui", "runs", "RUN", "--part", "not"], "not-started"),
+        // Bash has the sign as a word of its own.
+        (&["dlq-tui", "replay", "--attempts", "=", "o"], "once"),
+        (&["dlq-tui", "--source", "=", "prod", "purge", "--state", "=", "res"], "resolved"),
     ] {
         assert_eq!(offered(&script, line), [wanted], "{line:?}");
     }
