@@ -47,7 +47,7 @@ pub fn unstartable(validator: &Validator) -> Option<String> {
         }
         false => "no folder of PATH has such a program",
     };
-    Some(format!("the validator `{}` cannot be started: {why}; nothing was planned", Clean::line(program)))
+    Some(format!("the validator `{}` cannot be started: {why}; nothing was touched", Clean::line(program)))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -124,6 +124,18 @@ async fn a_validator_that_cannot_be_started_is_told_of_before_anything_is_planne
     assert_eq!(user.json(&["runs", "-o", "json"])["runs"], serde_json::json!([]));
     assert_eq!(db.count("jobs").await, 0);
     user.run(&["replay", "--all", "--dry-run", "--validate", "sh -c true"]).with(0);
+
+    let (db, user) = jobs_dlq("cli validator lost", 700).await;
+    let script = user.home().join("judge");
+    std::fs::write(&script, "#!/bin/sh\nexit 9\n").expect("a file");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("a program");
+    user.run(&["replay", "--all", "--yes", "--validate", script.to_str().expect("a path")]).with(1);
+    std::fs::remove_file(&script).expect("the file");
+    let before = user.json(&["runs", "-o", "json"])["runs"][0].clone();
+    let resumed = user.run(&["resume", before["run"].as_str().expect("a run"), "--yes"]);
+    assert!(resumed.with(4).contains("cannot be started"), "{}", resumed.err);
+    assert_eq!(user.json(&["runs", "-o", "json"])["runs"][0]["skipped"], before["skipped"]);
+    assert_eq!(db.count("jobs").await, 0);
 }
 
 #[tokio::test]
