@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod full;
 mod monitors;
+mod output;
 mod reads;
 mod references;
 mod scripts;

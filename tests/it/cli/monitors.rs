@@ -189,11 +189,7 @@ async fn growth_and_age_go_by_the_clock_of_the_database() {
     let user = User::of(&db);
     assert_eq!(user.run(&["check", "--max-growth", "0/5m"]).with(5), "");
     user.run(&["check", "--max-age", "10m"]).with(0);
-    let (mut child, said) = started(&user, &["metrics", "--listen", "127.0.0.1:0"]);
-    let address = said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
-    let scrape = get(&address, "/metrics");
-    process::signal(&[child.id()], "TERM");
-    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    let scrape = scraped(&user);
     let value = |name: &str| {
         let line = scrape.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {scrape}"));
         line.rsplit(' ').next().and_then(|n| n.parse::<f64>().ok()).expect("a number")
@@ -303,6 +299,27 @@ fn started(user: &User, args: &[&str]) -> (Child, String) {
         panic!("{}", Ended::from(child.wait_with_output().expect("it ends")).err);
     }
     (child, said)
+}
+
+/// The metrics of one scrape.
+pub fn scraped(user: &User) -> String {
+    let (mut child, said) = started(user, &["metrics", "--listen", "127.0.0.1:0"]);
+    let address = said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
+    let scrape = get(&address, "/metrics");
+    process::signal(&[child.id()], "TERM");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    scrape
+}
+
+/// The first line that a watch prints once something has changed.
+pub async fn first_change(user: &User, args: &[&str], change: impl AsyncFnOnce()) -> String {
+    let (mut child, _) = started(user, args);
+    change().await;
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let line = lines.next().expect("a line").expect("text");
+    process::signal(&[child.id()], "INT");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    line
 }
 
 fn get(address: &str, path: &str) -> String {
