@@ -49,7 +49,7 @@ impl<'a, W: Write> Printer<'a, W> {
             Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", out::JSON_VERSION)?,
             Format::Table | Format::Jsonl => {}
         }
-        Ok(Self { out, format, run: &run.0, table: Table::new(columns), count: 0 })
+        Ok(Self { out, format, run: &run.0, table: Table::new(columns).yielding(["error class"]), count: 0 })
     }
 
     fn print(&mut self, record: &JobRecord<'_>) -> io::Result<()> {

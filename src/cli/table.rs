@@ -94,31 +94,29 @@ impl Table {
                 *widest = (*widest).max(cell.width());
             }
         }
-        let mut shown = vec![true; widths.len()];
-        if let Some(width) = width {
-            self.leave_out(&widths, &mut shown, width);
-            let of_shown =
-                |all: &[usize]| all.iter().zip(&shown).filter(|(_, shown)| **shown).map(|(w, _)| *w).collect();
-            let columns: Vec<Column> = self.columns.iter().zip(&shown).filter(|(_, s)| **s).map(|(c, _)| *c).collect();
-            let mut cut = Self::cut(&columns, of_shown(&widths), width).into_iter();
-            return shown.into_iter().map(|shown| if shown { cut.next() } else { None }).collect();
-        }
-        widths.into_iter().map(Some).collect()
+        let Some(width) = width else { return widths.into_iter().map(Some).collect() };
+        let shown = self.shown(&widths, width);
+        let columns: Vec<Column> = shown.iter().map(|i| self.columns[*i]).collect();
+        let kept = Self::cut(&columns, shown.iter().map(|i| widths[*i]).collect(), width);
+        let mut cut = vec![None; widths.len()];
+        shown.into_iter().zip(kept).for_each(|(i, width)| cut[i] = Some(width));
+        cut
     }
 
-    /// Leaves out columns until the text of the others has room enough.
-    fn leave_out(&self, widths: &[usize], shown: &mut [bool], width: usize) {
+    /// The columns that are not left out so that the text of the others has room enough.
+    fn shown(&self, widths: &[usize], width: usize) -> Vec<usize> {
+        let needs = |i: &usize| match self.columns[*i] {
+            Column::Text(_) => GAP + widths[*i].min(USEFUL),
+            _ => GAP + widths[*i],
+        };
+        let mut shown: Vec<usize> = (0..widths.len()).collect();
         for title in &self.yields {
-            let needs = (0..widths.len()).filter(|i| shown[*i]).map(|i| match self.columns[i] {
-                Column::Text(_) => GAP + widths[i].min(USEFUL),
-                _ => GAP + widths[i],
-            });
-            if needs.sum::<usize>() <= width + GAP {
-                return;
+            if shown.iter().map(needs).sum::<usize>() <= width + GAP {
+                break;
             }
-            let columns = self.columns.iter().zip(shown.iter_mut());
-            columns.filter(|(column, _)| column.title() == *title).for_each(|(_, shown)| *shown = false);
+            shown.retain(|i| self.columns[*i].title() != *title);
         }
+        shown
     }
 
     /// The text columns cut, the widest first.

@@ -217,9 +217,10 @@ async fn tables_fit_the_terminal() {
     let db = harness::sqlite("cli narrow").await;
     Layout::DeadLetterJobs.seed(&db, 40).await;
     let user = User::of(&db);
-    user.run(&["ignore", "--all", "--limit", "3", "--yes"]).with(0);
+    let run = user.json(&["ignore", "--all", "--limit", "3", "--yes", "-o", "json"])["run"].clone();
+    let run = run.as_str().expect("a run");
     for width in [60, 80, 100, 132] {
-        for args in [&["list"][..], &["runs"], &["stats"], &["sources"], &["adapters"]] {
+        for args in [&["list"][..], &["runs"], &["runs", run, "--jobs"], &["stats"], &["sources"], &["adapters"]] {
             let mut command = user.command(args);
             let ended = Ended::from(command.env("COLUMNS", width.to_string()).output().expect("it starts"));
             ended.with(0);
