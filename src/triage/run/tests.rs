@@ -532,7 +532,7 @@ async fn nothing_is_frozen_for_an_action_that_is_disabled_and_an_empty_cohort_is
     assert!(matches!(refused, Err(PlanError::Disabled(_))));
     assert!(bench.ledger.runs(9).await.unwrap().is_empty());
     let empty = bench.plan(Scope::Jobs(vec![JobId::new("77")]), Action::Replay).await;
-    assert!(matches!(empty, Err(PlanError::Empty(Action::Replay))), "{empty:?}");
+    assert!(matches!(empty, Err(PlanError::Empty(Action::Replay, _))), "{empty:?}");
     assert_eq!(bench.ledger.runs(9).await.unwrap()[0].state, RunState::Dismissed);
 }
 
