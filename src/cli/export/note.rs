@@ -37,7 +37,8 @@ pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write
     writeln!(out, "- filter: {}", if filter.is_all() { "none".to_owned() } else { code(&filter.to_string()) })?;
     writeln!(out, "- counted: {}", errors.as_of.to_second())?;
     writeln!(out, "- died: {} to {}", time(errors.first_seen()), time(errors.last_seen()))?;
-    bars(out, &errors)?;
+    // The values themselves are still wanted, to find an example of each.
+    bars(out, &opened.masked_histogram(errors.clone()))?;
     for facet in [Facet::Class, Facet::Queue].into_iter().filter(|facet| info.facets.contains(facet)) {
         bars(out, &opened.masked_histogram(opened.count(facet, filter).await?.histogram))?;
     }

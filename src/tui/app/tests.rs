@@ -1,5 +1,7 @@
 //! The console driven by strings of keys and by answers, without terminal, clock or database.
 
+mod secrets;
+
 use std::sync::Arc;
 use std::time::Duration;
 

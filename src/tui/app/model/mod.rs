@@ -16,6 +16,8 @@ pub use list::{ListPane, Marks, PAGE, Side, Stale};
 pub use live::{Link, Live};
 pub use overlay::{Candidate, Fault, Line, Overlay, Picker, PlanDialog, Purpose, Reading, Runner, RunsPage};
 
+use std::borrow::Cow;
+
 use super::effect::Settings;
 use super::layout::Areas;
 use super::msg::Opened;
@@ -169,6 +171,11 @@ impl Model {
     /// Bars of the histogram on screen; 0 when it is not.
     pub fn histogram_rows(&self) -> usize {
         Areas::of(self).map_or(0, |a| a.histogram_rows())
+    }
+
+    /// A text with what looks like a secret masked: a filter that a bar was narrowed to says its value.
+    pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.settings.redactor.prose(text)
     }
 
     /// Width and rows of the open job's text; zero when it is not on screen.

@@ -264,7 +264,10 @@ fn copy(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 fn under_cursor(model: &Model) -> Option<String> {
     match (model.screen.focus, &model.detail.document) {
         (Focus::Detail, Some(document)) => Some(document.copy(model.detail.tab)),
-        (Focus::Histogram, _) => model.histogram.current()?.value.as_ref().map(|v| v.exact().to_owned()),
+        (Focus::Histogram, _) => {
+            let value = model.histogram.current()?.value.as_ref()?;
+            Some(model.shown(value.exact()).into_owned())
+        }
         _ => model.list.current().map(|e| e.row.id.as_str().to_owned()),
     }
 }

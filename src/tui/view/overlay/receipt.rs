@@ -16,7 +16,7 @@
 
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
-use crate::tui::app::model::{Reading, Source};
+use crate::tui::app::model::{Model, Reading, Source};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::panel;
@@ -26,10 +26,10 @@ use crate::tui::view::words;
 const WIDTH: usize = 84;
 
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, source: &Source, run: &Run, reading: Reading) {
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, run: &Run, reading: Reading) {
     let screen = canvas.area();
     let width = WIDTH.min(usize::from(screen.width));
-    let lines = lines(source, run, width.saturating_sub(4), canvas.look);
+    let lines = lines(model, run, width.saturating_sub(4), canvas.look);
     let height = (lines.len() + 2).min(usize::from(screen.height));
     let area = panel::centred(screen, width, height);
     let title = format!("Receipt of {}: {}", run.id, run.state.word());
@@ -38,22 +38,22 @@ pub fn draw(canvas: &mut Canvas<'_>, source: &Source, run: &Run, reading: Readin
     panel::scroll(canvas, area, inside, &lines, reading.top);
 }
 
-fn lines<'r>(source: &Source, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
-    let mut lines = about(run, width, look);
+fn lines<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
+    let mut lines = about(model, run, width, look);
     lines.push(Phrase::empty());
     lines.extend(sums(run));
     lines.push(Phrase::empty());
-    for row in panel::wrap(&next(source, run), width, look) {
+    for row in panel::wrap(&next(&model.source, run), width, look) {
         lines.push(Phrase::of(Role::Text, row));
     }
     lines
 }
 
-fn about<'r>(run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
+fn about<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
     let intent = &run.intent;
     let mut text = vec![format!("{} on {}, {}", intent.action, intent.source, intent.store)];
     if !intent.filter.is_empty() {
-        text.push(format!("filter: {}", intent.filter));
+        text.push(format!("filter: {}", model.shown(&intent.filter)));
     }
     if let Some(reason) = &intent.reason {
         text.push(format!("reason: {reason}"));
