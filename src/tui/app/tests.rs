@@ -1,5 +1,6 @@
 //! The console driven by strings of keys and by answers, without terminal, clock or database.
 
+mod ahead;
 mod secrets;
 
 use std::sync::Arc;
@@ -75,8 +76,9 @@ impl Console {
         let effects = update(&mut self.model, msg, self.now);
         self.take(effects);
         self.model.overlay.drawn();
+        self.model.drawn();
         if !self.stalled {
-            self.model.overlay.shown(self.now);
+            self.model.shown_at(self.now);
         }
     }
 

@@ -14,7 +14,9 @@ pub use filter::FilterState;
 pub use histogram::{BarValue, HistogramPane};
 pub use list::{ListPane, Marks, PAGE, Side, Stale};
 pub use live::{Link, Live};
-pub use overlay::{Candidate, Fault, Line, Overlay, Picker, PlanDialog, Purpose, Reading, Runner, RunsPage};
+pub use overlay::{
+    Candidate, Fault, Held, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, Runner, RunsPage,
+};
 
 use std::borrow::Cow;
 
@@ -158,6 +160,26 @@ impl Model {
         }
     }
 
+    /// Notes that a frame shows the panes; what lies over them is told by itself.
+    pub fn drawn(&mut self) {
+        if Areas::of(self).is_none() {
+            return;
+        }
+        let here = self.list.current().map(|entry| &entry.row.id);
+        self.runner.held.iter_mut().for_each(|held| held.drawn(here));
+    }
+
+    /// Notes that the frames drawn so far are on the terminal at `now`.
+    pub fn shown_at(&mut self, now: Timestamp) {
+        self.overlay.shown(now);
+        self.runner.held.iter_mut().for_each(|held| held.shown(now));
+    }
+
+    /// A text with what looks like a secret masked: a filter that a bar was narrowed to says its value.
+    pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.settings.redactor.prose(text)
+    }
+
     /// The first key of a command, for a sentence that names it.
     pub fn key(&self, command: Command) -> String {
         self.settings.keys.key(command).to_owned()
@@ -171,11 +193,6 @@ impl Model {
     /// Bars of the histogram on screen; 0 when it is not.
     pub fn histogram_rows(&self) -> usize {
         Areas::of(self).map_or(0, |a| a.histogram_rows())
-    }
-
-    /// A text with what looks like a secret masked: a filter that a bar was narrowed to says its value.
-    pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.settings.redactor.prose(text)
     }
 
     /// Width and rows of the open job's text; zero when it is not on screen.
