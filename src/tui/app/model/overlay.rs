@@ -170,6 +170,8 @@ pub struct PlanDialog {
     pub top: usize,
     /// What was wrong with the last attempt to confirm, for the dialog's last line.
     pub complaint: Option<String>,
+    /// Why, in the operator's words.
+    pub reason: Option<String>,
     /// The command line that does the same, once it was asked for.
     pub shell: Option<String>,
 }
@@ -291,6 +293,8 @@ pub struct Runner {
     pub leave_after: bool,
     /// The key that acts, while it may be held.
     pub held: Option<Held>,
+    /// Why, of the plan that was asked for last.
+    pub reason: Option<String>,
     /// The last run that did anything, with its verb, for its undo.
     pub last: Option<(RunId, Action)>,
 }

@@ -88,6 +88,7 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
 
 fn freeze(model: &mut Model, action: Action, scope: Scope, reason: Option<String>) -> Vec<Effect> {
     model.overlay = Overlay::Freezing(None);
+    model.runner.reason.clone_from(&reason);
     vec![model.asks.ask(Slot::Act, Request::Plan { action, scope, reason })]
 }
 
@@ -134,8 +135,9 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
                 }
                 Confirm::Yes | Confirm::TypeCount => {
                     let typed = tui_input::Input::default();
-                    let dialog =
-                        PlanDialog { plan, typed, drawn: false, seen: None, top: 0, complaint: None, shell: None };
+                    let reason = model.runner.reason.take();
+                    let (drawn, seen, complaint, shell) = (false, None, None, None);
+                    let dialog = PlanDialog { plan, typed, drawn, seen, top: 0, complaint, reason, shell };
                     model.overlay = Overlay::Plan(Box::new(dialog));
                     Vec::new()
                 }

@@ -49,6 +49,7 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
         seen: Some(NOW),
         top: 0,
         complaint: None,
+        reason: None,
         shell: None,
     };
     over(fixture::night(size), Overlay::Plan(Box::new(dialog)))
