@@ -25,6 +25,9 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Its indexes: by name, their columns in order.
     pub indexes: BTreeMap<String, Vec<String>>,
+    /// What no two rows have in common: by name, the columns of each unique index over all rows. The primary key comes first,
+    /// under an empty name.
+    pub unique: BTreeMap<String, Vec<String>>,
     /// Its storage engine, where that has no transactions.
     pub without_transactions: Option<String>,
     /// What keeps rows from the role that looks, where something does: such a table looks emptier than it is.

@@ -2,12 +2,15 @@
 //! some values of its columns, and the file says why. What cannot be guessed is left to be written.
 
 mod draft;
+mod error;
+mod key;
+mod kinds;
 mod names;
+mod state;
 
 use std::collections::BTreeSet;
 
 use super::fit::{Column, Table};
-use crate::domain::json::Document;
 use names::*;
 
 /// What a draft is made from.
@@ -26,37 +29,44 @@ pub struct Sample {
 /// A field that was recognised.
 struct Guess<'a> {
     column: &'a Column,
+    /// What is made of the column, where it cannot be taken as it is.
+    sql: Option<String>,
     kind: &'static str,
     why: String,
 }
 
-/// Words that a column may hold to be taken for a state.
-const FEW: usize = 12;
+impl<'a> Guess<'a> {
+    fn by_name(column: &'a Column, kind: &'static str) -> Self {
+        Self { column, sql: None, kind, why: format!("by its name, and as {}", column.data_type) }
+    }
+}
 
 impl Sample {
-    /// The draft.
+    /// The draft. What could not be guessed stands there as `"…"`, and until it is written the file is not used.
     ///
     /// # Errors
-    /// Without columns, or without one that can be the key: then no adapter can be written for the table.
+    /// Without a column that could be a key: then no adapter can be written for the table.
     pub fn draft(&self) -> Result<String, String> {
-        let key = self.key().ok_or_else(|| {
+        if !self.columns.columns.iter().any(|c| self.identifies(c).is_some()) {
             let table = &self.table;
-            format!("{table} has no column that can be a key: an adapter needs one of whole numbers, UUIDs or short texts that tells rows apart")
-        })?;
-        let mut used: BTreeSet<&str> = BTreeSet::from([key.column.name.as_str()]);
-        let at = self.find(AT, &mut used, |c| self.time(c));
-        let state =
-            self.find(STATE, &mut used, |c| (self.rows.is_empty() || self.words(c).is_some()).then_some("text"));
+            return Err(format!(
+                "{table} has no column that can be a key: an adapter needs one of whole numbers, UUIDs or short texts that tells rows apart"
+            ));
+        }
+        let key = self.key();
+        let mut used: BTreeSet<&str> = key.columns().map(|c| c.name.as_str()).collect();
+        let at = self.at(&mut used);
+        let state = self.state(at.as_ref(), &mut used);
         let class = self.find(CLASS, &mut used, |c| self.text(c));
-        let message = self.find(MESSAGE, &mut used, |c| self.text(c));
+        let message = self.find(MESSAGE, &mut used, |c| self.text(c).or(self.json(c)));
         let trace = self.find(TRACE, &mut used, |c| self.text(c).or(self.json(c)).map(|_| "lines"));
         let fields = [
             ("job_class", self.find(JOB, &mut used, |c| self.text(c))),
             ("queue", self.find(QUEUE, &mut used, |c| self.text(c))),
             ("reason", self.find(REASON, &mut used, |c| self.words(c).map(|_| "text"))),
             ("worker", self.find(WORKER, &mut used, |c| self.text(c))),
-            ("attempts", self.find(ATTEMPTS, &mut used, |c| self.whole(c))),
-            ("max_attempts", self.find(MOST, &mut used, |c| self.whole(c))),
+            ("attempts", self.count(ATTEMPTS, &mut used)),
+            ("max_attempts", self.count(MOST, &mut used)),
             ("arguments", self.find(PAYLOAD, &mut used, |c| self.json(c)).or_else(|| self.only_json(&mut used))),
             ("backtrace", trace),
             (
@@ -65,7 +75,8 @@ impl Sample {
             ),
             ("touched", self.find(TOUCHED, &mut used, |c| self.time(c))),
         ];
-        Ok(self.write(&key, at.as_ref(), state.as_ref(), (class.as_ref(), message.as_ref()), &fields, &used))
+        let error = self.error(class, message);
+        Ok(self.write(&draft::Parts { key, at, state, error, fields: &fields, used: &used }))
     }
 
     fn find<'a>(
@@ -80,105 +91,42 @@ impl Sample {
         });
         let (column, kind) = exact?;
         used.insert(&column.name);
-        let why = format!("by its name, and as {}", column.data_type);
-        Some(Guess { column, kind, why })
+        Some(Guess::by_name(column, kind))
     }
 
-    /// The only column of JSON, whatever its name.
-    fn only_json<'a>(&'a self, used: &mut BTreeSet<&'a str>) -> Option<Guess<'a>> {
-        let mut found =
-            self.columns.columns.iter().filter(|c| !used.contains(c.name.as_str()) && self.json(c).is_some());
-        let column = found.next().filter(|_| found.next().is_none())?;
+    /// The only column that fits, whatever its name.
+    fn only<'a>(
+        &'a self,
+        used: &mut BTreeSet<&'a str>,
+        fits: impl Fn(&Column) -> Option<&'static str>,
+        why: &str,
+    ) -> Option<Guess<'a>> {
+        let free = self.columns.columns.iter().filter(|c| !used.contains(c.name.as_str()));
+        let mut found = free.filter_map(|c| Some((c, fits(c)?)));
+        let (column, kind) = found.next().filter(|_| found.next().is_none())?;
         used.insert(&column.name);
-        Some(Guess { column, kind: "json", why: "the only column that holds JSON".to_owned() })
+        Some(Guess { column, sql: None, kind, why: why.to_owned() })
     }
 
-    /// What tells rows apart: `id` by preference, else the first column whose values differ and are never NULL.
-    fn key(&self) -> Option<Guess<'_>> {
-        let kind = |c: &Column| self.whole(c).or(self.uuid(c)).or(self.text(c));
-        let differ = |c: &Column| {
-            let values: Vec<_> = self.values(c).collect();
-            values.len() == self.rows.len() && values.iter().collect::<BTreeSet<_>>().len() == values.len()
-        };
-        let indexed = |c: &Column| self.columns.indexes.values().any(|i| i.as_slice() == [c.name.clone()]);
-        let able = || self.columns.columns.iter().filter(|c| kind(c).is_some() && differ(c));
-        let named = able().find(|c| c.name.eq_ignore_ascii_case("id"));
-        let column =
-            named.or_else(|| able().find(|c| indexed(c) && !c.nullable)).or_else(|| able().find(|c| !c.nullable))?;
-        let why = if named.is_some() { "by its name" } else { "its values tell rows apart" };
-        Some(Guess { column, kind: kind(column)?, why: format!("{why}, and as {}", column.data_type) })
+    fn only_json<'a>(&'a self, used: &mut BTreeSet<&'a str>) -> Option<Guess<'a>> {
+        self.only(used, |c| self.json(c), "the only column that holds JSON")
     }
 
-    fn values<'a>(&'a self, column: &Column) -> impl Iterator<Item = &'a str> {
-        let place = self.columns.columns.iter().position(|c| c.name == column.name);
-        self.rows.iter().filter_map(move |row| row.get(place?)?.as_deref())
+    /// The time of death: by its name; else the only time whose name has a word for death, or the only one there is.
+    fn at<'a>(&'a self, used: &mut BTreeSet<&'a str>) -> Option<Guess<'a>> {
+        let dies = |c: &Column| names::has(&c.name, DEAD) || names::has(&c.name, DIED);
+        self.find(AT, used, |c| self.time(c))
+            .or_else(|| self.only(used, |c| self.time(c).filter(|_| dies(c)), "the only time whose name speaks of it"))
+            .or_else(|| self.only(used, |c| self.time(c), "the only column of times"))
     }
 
-    fn time(&self, column: &Column) -> Option<&'static str> {
-        let data_type = column.data_type.to_ascii_lowercase();
-        let first = self.values(column).next();
-        if data_type.contains("with time zone") || data_type == "timestamptz" {
-            return Some("instant");
+    /// A count, which some tables keep in a column that could hold fractions.
+    fn count<'a>(&'a self, names: &[&str], used: &mut BTreeSet<&'a str>) -> Option<Guess<'a>> {
+        let mut guess = self.find(names, used, |c| self.whole(c).or(self.number(c)).map(|_| "int"))?;
+        if self.whole(guess.column).is_none() {
+            guess.sql = Some(self.cast(guess.column, ["bigint", "SIGNED", "INTEGER"]));
         }
-        if data_type.contains("timestamp") || data_type.contains("datetime") || data_type == "date" {
-            return Some("utc");
-        }
-        if self.whole(column).is_some() {
-            let n: i64 = first?.parse().ok()?;
-            return match n {
-                500_000_000..20_000_000_000 => Some("epoch_s"),
-                500_000_000_000..20_000_000_000_000 => Some("epoch_ms"),
-                _ => None,
-            };
-        }
-        let looks = first
-            .is_some_and(|v| v.len() >= 10 && v.as_bytes().get(4) == Some(&b'-') && v.as_bytes().get(7) == Some(&b'-'));
-        (self.text(column).is_some() && looks).then_some("utc")
-    }
-
-    fn text(&self, column: &Column) -> Option<&'static str> {
-        let data_type = column.data_type.to_ascii_lowercase();
-        let words = ["char", "text", "clob", "enum", "string"];
-        (words.iter().any(|w| data_type.contains(w)) || data_type.is_empty()).then_some("text")
-    }
-
-    fn whole(&self, column: &Column) -> Option<&'static str> {
-        let data_type = column.data_type.to_ascii_lowercase();
-        (data_type.contains("int") || data_type.contains("serial")).then_some("int")
-    }
-
-    fn uuid(&self, column: &Column) -> Option<&'static str> {
-        column.data_type.to_ascii_lowercase().contains("uuid").then_some("uuid")
-    }
-
-    /// JSON by its type, or text of which every value seen is a JSON object or array.
-    fn json(&self, column: &Column) -> Option<&'static str> {
-        let document = |v: &str| v.trim_start().starts_with(['{', '[']) && Document::parse(v).is_ok();
-        let by_type = column.data_type.to_ascii_lowercase().contains("json");
-        let by_value =
-            || self.text(column).is_some() && self.values(column).next().is_some() && self.values(column).all(document);
-        (by_type || by_value()).then_some("json")
-    }
-
-    /// The words of a column that holds few.
-    fn words(&self, column: &Column) -> Option<BTreeSet<&str>> {
-        let words: BTreeSet<&str> = self.values(column).collect();
-        let plain = |w: &&str| !w.is_empty() && w.len() < 40 && !w.contains(char::is_whitespace);
-        (self.whole(column).is_none() && !words.is_empty() && words.len() <= FEW && words.iter().all(plain))
-            .then_some(words)
-    }
-
-    /// Whether most messages begin with a word and a colon, as error classes do.
-    fn leads_with_class(&self, column: &Column) -> bool {
-        let leads = |v: &&str| {
-            let head = v.split_once(": ").map(|(head, _)| head);
-            head.is_some_and(|h| {
-                h.starts_with(|c: char| c.is_ascii_alphabetic())
-                    && h.chars().all(|c| c.is_ascii_alphanumeric() || "_.:".contains(c))
-            })
-        };
-        let (all, leading) = (self.values(column).count(), self.values(column).filter(leads).count());
-        leading > 0 && leading * 2 >= all
+        Some(guess)
     }
 
     /// A name for the adapter that the language allows.

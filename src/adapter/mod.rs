@@ -13,6 +13,7 @@ mod library;
 mod parse;
 mod spec;
 mod text;
+mod unwritten;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -11,6 +11,7 @@ use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
 use super::spec::{Field, Keep, Kind, Message, Spec, Step, Undo, Verb};
 use super::text::{PLACEHOLDERS, unknown_hole};
+use super::unwritten::unwritten;
 use super::{Adapter, AdapterError, DIALECTS, Misfit};
 use crate::domain::action::Action;
 use crate::domain::job::State;
@@ -29,6 +30,9 @@ pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, Ad
 
 fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
     let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
+    if let Some((at, message)) = unwritten(text, &root) {
+        return Err((Some(at), message));
+    }
     let name = take_name(&mut root)?;
     let spoken = take_dialects(&mut root)?;
     named_notation(&mut root)?;

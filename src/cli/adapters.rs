@@ -12,7 +12,7 @@ use super::open::{Surveyed, library, survey, survey_by};
 use super::out;
 use super::source::Session;
 use super::table::{Column, Table, terminal_width};
-use crate::adapter::{Adapter, Library};
+use crate::adapter::{Adapter, AdapterError, Library};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
 use crate::store::Budget;
@@ -47,6 +47,9 @@ impl<'a> From<&'a Adapter> for AdapterRecord<'a> {
 /// # Errors
 /// When there is no such adapter, or the database to check against fails.
 pub async fn run(session: &Session, args: &AdaptersArgs) -> Result<Code> {
+    if let Some(AdaptersCommand::Check { name: Some(name), .. }) = &args.command {
+        readable(session, name)?;
+    }
     let library = library(session);
     match &args.command {
         None => list(&library, Format::Table),
@@ -88,6 +91,19 @@ async fn tell(
         writeln!(out, "  {verdict}  {}: {}", chapter.about, Clean::line(text))?;
     }
     Ok(wrong)
+}
+
+/// What is wrong with the file of that name, where it is what keeps the adapter from being there.
+fn readable(session: &Session, name: &str) -> Result<()> {
+    let library = Library::load(Some(session.paths.adapters()));
+    let of = |fault: &&AdapterError| {
+        let stem = fault.file.as_ref().and_then(|file| file.file_stem());
+        stem.is_some_and(|stem| stem == name)
+    };
+    match library.faults.iter().find(of) {
+        Some(fault) if library.get(name).is_none() => Err(Fault::usage(fault.to_string()).into()),
+        _ => Ok(()),
+    }
 }
 
 fn named<'a>(library: &'a Library, name: &str) -> Result<&'a Adapter> {
@@ -172,6 +188,9 @@ async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
         Err(e) => return Err(Fault::usage(format!("{shown} cannot be written: {e}")).into()),
     }
     out::say(&format!("wrote {shown}"));
+    if let Err(fault) = Adapter::parse(&text, None) {
+        out::say(&fault.to_string());
+    }
     out::say("read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with");
     out::say(&format!("  dlq-tui {} adapters check {}", shell_words::join(&surveyed.origin.reach), sample.name()));
     Ok(Code::Done)

@@ -1,22 +1,27 @@
 //! The draft as it is written, each line with its reason.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
-use super::names::{DEAD, IGNORED, RESOLVED};
+use super::error::ErrorGuess;
+use super::key::Key;
+use super::names::{IGNORED, RESOLVED, has};
+use super::state::StateGuess;
 use super::{Guess, Sample};
 use crate::adapter::fit::{Column, Family};
 
+/// What was guessed.
+pub(super) struct Parts<'a> {
+    pub(super) key: Key<'a>,
+    pub(super) at: Option<Guess<'a>>,
+    pub(super) state: Option<StateGuess<'a>>,
+    pub(super) error: ErrorGuess<'a>,
+    pub(super) fields: &'a [(&'a str, Option<Guess<'a>>)],
+    pub(super) used: &'a BTreeSet<&'a str>,
+}
+
 impl Sample {
-    pub(super) fn write(
-        &self,
-        key: &Guess<'_>,
-        at: Option<&Guess<'_>>,
-        state: Option<&Guess<'_>>,
-        (class, message): (Option<&Guess<'_>>, Option<&Guess<'_>>),
-        fields: &[(&str, Option<Guess<'_>>)],
-        used: &BTreeSet<&str>,
-    ) -> String {
+    pub(super) fn write(&self, parts: &Parts<'_>) -> String {
+        let Parts { at, state, fields, used, .. } = parts;
         let mut out = String::new();
         let mut line = |text: &str| {
             out.push_str(text);
@@ -39,7 +44,7 @@ impl Sample {
         line(&format!("title = {}", quoted(&self.table)));
         line(&format!("table = {}", quoted(&self.table)));
         line(&format!("databases = [{}]", quoted(&self.dialect)));
-        line(&format!("key = {}   # {}", field(key), key.why));
+        self.keys(&parts.key).iter().for_each(|text| line(text));
         line("");
         line("# The table is this layout when it has these columns; `absent` is a column that it must not have.");
         line("[detect.columns]");
@@ -51,22 +56,7 @@ impl Sample {
         line("");
         line("# What lists are ordered by: indexed, and never NULL for dead jobs.");
         line("[order]");
-        match at {
-            Some(at) if self.columns.serves(&at.column.name) => {
-                line(&format!("time = {}   # an index serves it", field(at)))
-            }
-            Some(at) if key.kind == "int" => {
-                line(&format!(
-                    "time = {}   # no index serves {}: the key stands in for it, if it only ever grows",
-                    field(key),
-                    at.column.name
-                ));
-            }
-            Some(at) => {
-                line(&format!("time = {}   # NO INDEX serves it: on a big table every list reads all rows", field(at)))
-            }
-            None => line(&format!("time = {}   # no column looks like a time of death", field(key))),
-        }
+        line(&self.order(at.as_ref(), parts.key.key.as_ref()));
         if let Some((_, Some(attempts))) = fields.iter().find(|(name, _)| *name == "attempts") {
             line(&format!("attempts = {}", field(attempts)));
         }
@@ -74,15 +64,20 @@ impl Sample {
         line("[fields]");
         match at {
             Some(at) => line(&format!("at = {}   # {}", field(at), at.why)),
-            None => line("# at = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN: the time of death"),
+            None => line("at = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN: the time of death"),
         }
-        if let Some(state) = state {
-            line(&format!("state = {}   # {}", field(state), state.why));
+        if let Some(StateGuess { field: guess, .. }) = state {
+            line(&format!("state = {}   # {}", field(guess), guess.why));
         }
-        for text in self.errors(class, message) {
-            line(&text);
+        for (name, guess) in [("error_class", &parts.error.class), ("message", &parts.error.message)] {
+            match guess {
+                Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
+                None => line(&format!(
+                    "# {name} = {{ column = \"…\", kind = \"text\" }}   # no column looks like it; it can be an expression over others"
+                )),
+            }
         }
-        for (name, guess) in fields {
+        for (name, guess) in *fields {
             match guess {
                 Some(guess) => line(&format!("{name} = {}   # {}", field(guess), guess.why)),
                 None => line(&format!(
@@ -99,95 +94,98 @@ impl Sample {
             rest.iter().for_each(|column| line(&format!("#   {column}")));
         }
         line("");
-        for text in self.states(state) {
+        let undecided = if state.is_none() { self.undecided(used) } else { Vec::new() };
+        for text in self.states(state.as_ref(), &undecided) {
             line(&text);
         }
         line("");
-        for text in self.verbs(state) {
+        for text in self.verbs(parts, &undecided) {
             line(&text);
         }
         out
     }
 
-    /// The error's class and message.
-    fn errors(&self, class: Option<&Guess<'_>>, message: Option<&Guess<'_>>) -> Vec<String> {
-        let mut lines = Vec::new();
-        match (class, message) {
-            (Some(class), _) => lines.push(format!("error_class = {}   # {}", field(class), class.why)),
-            (None, Some(message)) if self.leads_with_class(message.column) => {
-                let t = format!("t.{}", message.column.name);
-                let sql = match self.dialect.as_str() {
-                    "postgres" => format!("substring({t} from '^([A-Za-z_][A-Za-z0-9_.:]*): ')"),
-                    "mysql" => format!("IF({t} REGEXP '^[A-Za-z_][A-Za-z0-9_.:]*: ', SUBSTRING_INDEX({t}, ': ', 1), NULL)"),
-                    _ => format!("CASE WHEN instr({t}, ': ') > 1 THEN substr({t}, 1, instr({t}, ': ') - 1) END"),
-                };
-                lines.push(format!("error_class = {{ sql = {}, kind = \"text\" }}   # what stands before the first `: ` of {}", quoted(&sql), message.column.name));
-            }
-            (None, _) => lines.push("# error_class = { column = \"…\", kind = \"text\" }   # no column looks like it; it can be an expression over others".to_owned()),
-        }
-        match message {
-            Some(message) => lines.push(format!("message = {}   # {}", field(message), message.why)),
-            None => {
-                lines.push("# message = { column = \"…\", kind = \"text\" }   # no column looks like it".to_owned())
-            }
-        }
-        lines
+    fn keys(&self, key: &Key<'_>) -> Vec<String> {
+        let Some(guess) = &key.key else {
+            return vec![format!("key = {{ column = \"…\", kind = \"int\" }}   # TO BE WRITTEN: {}", one_line(&key.why_not))];
+        };
+        let scope = key.scope.as_ref().map(|scope| format!("scope = {}   # {}", field(scope), one_line(&scope.why)));
+        [format!("key = {}   # {}", field(guess), one_line(&guess.why))].into_iter().chain(scope).collect()
     }
 
-    fn states(&self, state: Option<&Guess<'_>>) -> Vec<String> {
+    fn order(&self, at: Option<&Guess<'_>>, key: Option<&Guess<'_>>) -> String {
+        match (at, key) {
+            (Some(at), _) if self.columns.serves(&at.column.name) => {
+                format!("time = {}   # an index serves it", field(at))
+            }
+            (Some(at), Some(key)) if key.kind == "int" => {
+                let name = one_line(&at.column.name);
+                format!("time = {}   # no index serves {name}: the key stands in for it, if it only ever grows", field(key))
+            }
+            (Some(at), _) => {
+                format!("time = {}   # NO INDEX serves it: on a big table every list reads all rows", field(at))
+            }
+            (None, Some(key)) => format!("time = {}   # no column looks like a time of death", field(key)),
+            (None, None) => "time = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN".to_owned(),
+        }
+    }
+
+    fn states(&self, state: Option<&StateGuess<'_>>, undecided: &[&str]) -> Vec<String> {
         let mut lines = vec![
             "# The table's own words for each state; a word that stands nowhere here counts as retrying.".to_owned(),
             "[states]".to_owned(),
         ];
-        let Some(state) = state else {
+        let Some(StateGuess { field, seen, dead, .. }) = state else {
             lines.push("dead = [\"dead\"]   # every row of the table is a dead job, if this stays".to_owned());
+            if !undecided.is_empty() {
+                let names = one_line(&undecided.join(", "));
+                lines.push(format!("# `fields.state` can be an expression over columns that may tell: {names}"));
+            }
             return lines;
         };
-        let words = self.words(state.column).unwrap_or_default();
-        let is = |word: &str, known: &[&str]| known.iter().any(|k| word.to_ascii_lowercase().contains(k));
-        let list = |keep: &dyn Fn(&str) -> bool| {
-            words.iter().filter(|w| keep(w)).map(|w| quoted(w)).collect::<Vec<_>>().join(", ")
-        };
-        let dead = list(&|w| is(w, DEAD));
-        match dead.is_empty() {
-            true => lines.push("dead = [\"…\"]   # TO BE WRITTEN: none of the words seen looks like it".to_owned()),
-            false => lines.push(format!("dead = [{dead}]")),
+        let list = |words: &[&str]| words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(", ");
+        let seen: Vec<&str> = seen.iter().flatten().copied().collect();
+        if dead.is_empty() {
+            let seen = if seen.is_empty() { "no few words were seen".to_owned() } else { format!("seen: {}", list(&seen)) };
+            lines.push(format!("dead = [\"…\"]   # TO BE WRITTEN: which values of {} mean it; {seen}", one_line(&field.column.name)));
+            lines.push("# resolved = []".to_owned());
+            return lines;
         }
-        for (name, known) in [("resolved", RESOLVED), ("ignored", IGNORED)] {
-            let found = list(&|w| is(w, known) && !is(w, DEAD) && (name != "ignored" || !is(w, RESOLVED)));
-            if !found.is_empty() {
-                lines.push(format!("{name} = [{found}]"));
+        lines.push(format!("dead = [{}]", list(dead)));
+        let (resolved, rest): (Vec<&str>, Vec<&str>) =
+            seen.into_iter().filter(|w| !dead.contains(w)).partition(|w| has(w, RESOLVED));
+        let (ignored, rest): (Vec<&str>, Vec<&str>) = rest.into_iter().partition(|w| has(w, IGNORED));
+        for (name, words) in [("resolved", resolved), ("ignored", ignored), ("retrying", rest)] {
+            if !words.is_empty() {
+                lines.push(format!("{name} = [{}]", list(&words)));
             }
-        }
-        let others = list(&|w| !is(w, DEAD) && !is(w, RESOLVED) && !is(w, IGNORED));
-        if !others.is_empty() {
-            lines.push(format!("retrying = [{others}]"));
         }
         lines
     }
 
-    fn verbs(&self, state: Option<&Guess<'_>>) -> Vec<String> {
-        let dead = state.and_then(|s| self.words(s.column).map(|words| (s, words))).map(|(state, words)| {
-            let dead: Vec<String> = words
-                .iter()
-                .filter(|w| DEAD.iter().any(|d| w.to_ascii_lowercase().contains(d)))
-                .map(|w| format!("'{}'", w.replace('\'', "''")))
-                .collect();
-            match dead.is_empty() {
-                true => "1 = 0".to_owned(),
-                false => format!("t.{} IN ({})", state.column.name, dead.join(", ")),
+    /// What a dead row meets; or why nobody can say yet.
+    fn guard(&self, parts: &Parts<'_>, undecided: &[&str]) -> Result<String, String> {
+        let open = |what: String| format!("{what}: write [states], and then the condition `when` of a dead job");
+        match (&parts.state, &parts.key.key) {
+            (Some(state), _) => state.condition(self).ok_or_else(|| {
+                open(format!("nobody has said yet which values of {} mean that a job is dead", state.field.column.name))
+            }),
+            (None, _) if !undecided.is_empty() => {
+                Err(open(format!("{} may say that a job is not dead", undecided.join(", "))))
             }
-        });
-        let when =
-            dead.unwrap_or_else(|| format!("t.{} IS NOT NULL", self.key().map_or("id", |k| k.column.name.as_str())));
-        let delete = match self.dialect.as_str() {
+            (None, Some(key)) => Ok(format!("{} IS NOT NULL", self.named(key.column))),
+            (None, None) => Err("nobody has said yet what tells rows apart".to_owned()),
+        }
+    }
+
+    fn verbs(&self, parts: &Parts<'_>, undecided: &[&str]) -> Vec<String> {
+        let guard = self.guard(parts, undecided);
+        let when = quoted(guard.as_deref().unwrap_or("…"));
+        let delete = quoted(match self.dialect.as_str() {
             "mysql" => "DELETE t FROM {table} AS t WHERE {ids}",
             _ => "DELETE FROM {table} AS t WHERE {ids}",
-        };
-        let mut out = String::new();
-        // Writing to a String cannot fail.
-        let _ = write!(
-            out,
+        });
+        let mut lines: Vec<String> = format!(
             r#"# TO BE WRITTEN: how a job gets back to its queue, in one transaction. `when` is the guard: the job is still dead.
 [verbs.replay]
 disabled = "nobody has written yet how a job of this table is replayed"
@@ -199,23 +197,27 @@ disabled = "nobody has written yet how a job of this table is replayed"
 # ]
 
 [verbs.ignore]
-disabled = "this table has no state for ignored jobs; discard keeps the row whole in the ledger and deletes it"
-
-[verbs.discard]
-when = {when}
-archive = true
-steps = [{{ sql = {delete} }}]
-
-[verbs.archive]
-when = {when}
-
-[verbs.purge]
-when = {when}
-steps = [{{ sql = {delete} }}]"#,
-            when = quoted(&when),
-            delete = quoted(delete),
-        );
-        out.lines().map(str::to_owned).collect()
+disabled = "this table has no state for ignored jobs; discard keeps the row whole in the ledger and deletes it""#
+        )
+        .lines()
+        .map(str::to_owned)
+        .collect();
+        let steps = format!("steps = [{{ sql = {delete} }}]");
+        let verbs: [(&str, &[&str]); 3] =
+            [("discard", &["archive = true", &steps]), ("archive", &[]), ("purge", &[&steps])];
+        for (verb, ways) in verbs {
+            lines.extend([String::new(), format!("[verbs.{verb}]")]);
+            let comment = match &guard {
+                Ok(_) => "",
+                Err(why) => {
+                    lines.push(format!("disabled = {}", quoted(why)));
+                    "# "
+                }
+            };
+            lines.push(format!("{comment}when = {when}"));
+            lines.extend(ways.iter().map(|way| format!("{comment}{way}")));
+        }
+        lines
     }
 }
 
@@ -230,7 +232,10 @@ fn usual(field: &str) -> &'static str {
 }
 
 fn field(guess: &Guess<'_>) -> String {
-    format!("{{ column = {}, kind = \"{}\" }}", quoted(&guess.column.name), guess.kind)
+    match &guess.sql {
+        Some(sql) => format!("{{ sql = {}, kind = \"{}\" }}", quoted(sql), guess.kind),
+        None => format!("{{ column = {}, kind = \"{}\" }}", quoted(&guess.column.name), guess.kind),
+    }
 }
 
 fn described(column: &Column) -> String {

@@ -29,6 +29,29 @@ pub(super) const AT: &[&str] = &[
 ];
 pub(super) const TOUCHED: &[&str] = &["updated_at", "modified_at", "changed_at", "updated_on"];
 pub(super) const STATE: &[&str] = &["status", "state", "job_status", "job_state"];
+/// How names of states end.
+pub(super) const STATE_ENDS: &[&str] = &["_status", "_state"];
+/// Names of columns that say yes or no.
+pub(super) const FLAGS: &[&str] = &[
+    "is_dead",
+    "dead",
+    "is_failed",
+    "has_failed",
+    "failed",
+    "is_discarded",
+    "discarded",
+    "is_dead_letter",
+    "dead_lettered",
+];
+/// Parts of names that speak of a state.
+pub(super) const STATE_WORDS: &[&str] = &[
+    "status", "state", "phase", "stage", "flag", "active", "alive", "live", "enabled", "deleted", "handled", "closed", "outcome",
+    "result",
+];
+/// Members of a JSON document that tell of an error.
+pub(super) const MESSAGE_MEMBERS: &[&str] = &["message", "msg", "error_message", "error", "reason", "detail", "description"];
+pub(super) const CLASS_MEMBERS: &[&str] =
+    &["error_class", "exception_class", "class", "exception", "type", "name", "error_type", "kind", "code"];
 pub(super) const CLASS: &[&str] =
     &["error_class", "exception_class", "error_type", "exception_type", "error_name", "exception_name"];
 pub(super) const MESSAGE: &[&str] = &[
@@ -101,3 +124,11 @@ pub(super) const DEAD: &[&str] =
 pub(super) const RESOLVED: &[&str] =
     &["resolved", "succe", "complete", "done", "processed", "finished", "resent", "sent", "deliver", "replayed", "ok"];
 pub(super) const IGNORED: &[&str] = &["ignore", "mute", "skip", "cancel", "dismiss"];
+/// Parts of names that speak of death, beside those of states.
+pub(super) const DIED: &[&str] = &["die", "death", "kill"];
+
+/// Whether a name or a word has one of these in it.
+pub(super) fn has(text: &str, words: &[&str]) -> bool {
+    let text = text.to_ascii_lowercase();
+    words.iter().any(|word| text.contains(word))
+}

@@ -227,14 +227,25 @@ pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], 
     }
 }
 
-/// Puts a column at its places in indexes: lines of place (from 1) and index.
-fn index(indexes: &mut BTreeMap<String, Vec<String>>, column: &str, places: &str) {
-    for (place, name) in places.lines().filter_map(|line| line.split_once(' ')) {
-        let Ok(place) = place.parse::<usize>() else { continue };
-        let columns = indexes.entry(name.to_owned()).or_default();
+/// Puts a column at its places in indexes: lines of place (from 1) and index. Behind the place stands `p` where the index is
+/// the primary key, `u` where it is another one that no two rows have the same entry in; a key that is no index has no name.
+fn index(table: &mut Table, column: &str, places: &str) {
+    let put = |columns: &mut Vec<String>, place: usize| {
         columns.resize(columns.len().max(place), String::new());
         if let Some(slot) = columns.get_mut(place.saturating_sub(1)) {
             column.clone_into(slot);
+        }
+    };
+    for (place, name) in places.lines().filter_map(|line| line.split_once(' ')) {
+        let digits = place.trim_end_matches(['p', 'u']);
+        let Ok(at) = digits.parse::<usize>() else { continue };
+        if !name.is_empty() {
+            put(table.indexes.entry(name.to_owned()).or_default(), at);
+        }
+        match &place[digits.len()..] {
+            "p" => put(table.unique.entry(String::new()).or_default(), at),
+            "u" => put(table.unique.entry(name.to_owned()).or_default(), at),
+            _ => {}
         }
     }
 }
@@ -259,7 +270,7 @@ fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
             let name = column.name.clone();
             table.columns.push(column);
             table.without_transactions = cells.text()?;
-            index(&mut table.indexes, &name, cells.text()?.as_deref().unwrap_or_default());
+            index(table, &name, cells.text()?.as_deref().unwrap_or_default());
             table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
             if let (Some(1), Some(security)) = (cells.int()?, table.row_security.as_mut()) {
                 security.shows_some = true;

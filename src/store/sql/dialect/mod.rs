@@ -257,7 +257,8 @@ pub(super) trait Speech: Sync {
     }
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
-    /// that has no transactions; the column's places in indexes, as lines of place (from 1) and index; and, where row-level
+    /// that has no transactions; the column's places in indexes, as lines of place (from 1), `p` for the primary key or `u` for
+    /// another one that is unique over all rows, and index, which may be nameless; and, where row-level
     /// security keeps rows of the table from the role, the role and whether a policy shows it some (0 or 1); and whether the
     /// table is partitioned (0 or 1). In order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;

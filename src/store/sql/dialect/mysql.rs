@@ -290,7 +290,8 @@ impl Speech for Mysql {
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
              CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, NULL \
              FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
-             GROUP_CONCAT(CONCAT(i.seq_in_index, ' ', i.index_name) SEPARATOR '\n') AS places \
+             GROUP_CONCAT(CONCAT(i.seq_in_index, CASE WHEN i.index_name = 'PRIMARY' THEN 'p' WHEN i.non_unique = 0 THEN 'u' \
+             ELSE '' END, ' ', i.index_name) SEPARATOR '\n') AS places \
              FROM information_schema.statistics AS i WHERE i.table_schema = DATABASE() AND i.table_name IN (",
         );
         sql.join(tables, ", ", |sql, t| {

@@ -241,8 +241,12 @@ impl Speech for Sqlite {
         let mut sql = Sql::new(&Sqlite);
         sql.push(
             "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL, \
-             (SELECT group_concat((p.seqno + 1) || ' ' || i.name, char(10)) FROM pragma_index_list(m.name) AS i, \
-             pragma_index_info(i.name) AS p WHERE p.name = c.name), NULL, NULL, NULL \
+             (SELECT group_concat(l.place, char(10)) FROM (\
+             SELECT (p.seqno + 1) || CASE WHEN i.\"unique\" = 0 OR i.partial = 1 OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) \
+             AS e WHERE e.name IS NULL) THEN '' WHEN i.origin = 'pk' THEN 'p' ELSE 'u' END || ' ' || i.name AS place \
+             FROM pragma_index_list(m.name) AS i, pragma_index_info(i.name) AS p WHERE p.name = c.name \
+             UNION ALL SELECT '1p ' WHERE c.pk = 1 AND NOT EXISTS \
+             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, NULL \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );

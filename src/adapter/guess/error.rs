@@ -1,0 +1,77 @@
+//! The class and the message of an error, out of one column or two, as text or as JSON.
+
+use super::names::{CLASS_MEMBERS, MESSAGE_MEMBERS};
+use super::{Guess, Sample};
+use crate::adapter::fit::Column;
+use crate::domain::json::Document;
+
+/// What tells of the error.
+pub(super) struct ErrorGuess<'a> {
+    pub(super) class: Option<Guess<'a>>,
+    pub(super) message: Option<Guess<'a>>,
+}
+
+impl Sample {
+    pub(super) fn error<'a>(&self, class: Option<Guess<'a>>, message: Option<Guess<'a>>) -> ErrorGuess<'a> {
+        let Some(Guess { column, .. }) = message else { return ErrorGuess { class, message } };
+        if self.json(column).is_some() {
+            let message = self.member_or_all(column);
+            return ErrorGuess { class: class.or_else(|| self.member_of(column, CLASS_MEMBERS)), message: Some(message) };
+        }
+        let class = class.or_else(|| self.leads_with_class(column).then(|| self.leading(column)));
+        ErrorGuess { class, message }
+    }
+
+    /// What stands before the first colon.
+    fn leading<'a>(&self, column: &'a Column) -> Guess<'a> {
+        let t = self.named(column);
+        let sql = match self.dialect.as_str() {
+            "postgres" => format!("substring({t} from '^([A-Za-z_][A-Za-z0-9_.:]*): ')"),
+            "mysql" => format!("IF({t} REGEXP '^[A-Za-z_][A-Za-z0-9_.:]*: ', SUBSTRING_INDEX({t}, ': ', 1), NULL)"),
+            _ => format!("CASE WHEN instr({t}, ': ') > 1 THEN substr({t}, 1, instr({t}, ': ') - 1) END"),
+        };
+        let why = format!("what stands before the first `: ` of {}", column.name);
+        Guess { column, sql: Some(sql), kind: "text", why }
+    }
+
+    /// The member of the JSON that holds the message, or all of it.
+    fn member_or_all<'a>(&self, column: &'a Column) -> Guess<'a> {
+        self.member_of(column, MESSAGE_MEMBERS).unwrap_or_else(|| Guess {
+            column,
+            sql: Some(self.cast(column, ["text", "CHAR", "TEXT"])),
+            kind: "text",
+            why: "by its name, as the JSON that it is".to_owned(),
+        })
+    }
+
+    /// A member of the JSON documents seen, by its name. Not where PostgreSQL has them as text: one that is no JSON would fail
+    /// every list.
+    fn member_of<'a>(&self, column: &'a Column, names: &[&str]) -> Option<Guess<'a>> {
+        let has = |name: &str| {
+            self.values(column).any(|text| Document::parse(text).is_ok_and(|json| !json.at(name).is_empty()))
+        };
+        let t = self.named(column);
+        let typed = column.data_type.to_ascii_lowercase().contains("json");
+        let name = names.iter().find(|name| has(name))?;
+        let sql = match self.dialect.as_str() {
+            "postgres" if !typed => return None,
+            "postgres" => format!("{t}->>'{name}'"),
+            "mysql" => format!("IF(JSON_VALID({t}), JSON_UNQUOTE(JSON_EXTRACT({t}, '$.{name}')), NULL)"),
+            _ => format!("CASE WHEN json_valid({t}) THEN {t}->>'$.{name}' END"),
+        };
+        Some(Guess { column, sql: Some(sql), kind: "text", why: format!("`{name}` of the JSON in {}", column.name) })
+    }
+
+    /// Whether most messages begin with a word and a colon, as error classes do.
+    fn leads_with_class(&self, column: &Column) -> bool {
+        let leads = |v: &&str| {
+            let head = v.split_once(": ").map(|(head, _)| head);
+            head.is_some_and(|h| {
+                h.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && h.chars().all(|c| c.is_ascii_alphanumeric() || "_.:".contains(c))
+            })
+        };
+        let (all, leading) = (self.values(column).count(), self.values(column).filter(leads).count());
+        leading > 0 && leading * 2 >= all
+    }
+}

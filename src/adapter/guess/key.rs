@@ -1,0 +1,62 @@
+//! What tells rows apart: only what a unique index says. Values that happen to differ in some rows say nothing.
+
+use super::{Guess, Sample};
+use crate::adapter::fit::Column;
+
+/// The key, where one was found.
+pub(super) struct Key<'a> {
+    pub(super) key: Option<Guess<'a>>,
+    /// What the key is unique within.
+    pub(super) scope: Option<Guess<'a>>,
+    /// Why there is none.
+    pub(super) why_not: String,
+}
+
+impl<'a> Key<'a> {
+    pub(super) fn columns(&self) -> impl Iterator<Item = &'a Column> {
+        [&self.scope, &self.key].into_iter().flatten().map(|guess| guess.column)
+    }
+}
+
+impl Sample {
+    /// A column with a unique index of its own, `id` by preference, else the primary key before others; else two columns
+    /// of which one is a text.
+    pub(super) fn key(&self) -> Key<'_> {
+        let there = |name: &String| self.columns.column(name).filter(|c| !c.nullable);
+        let unique: Vec<Vec<&Column>> =
+            self.columns.unique.values().filter_map(|names| names.iter().map(there).collect()).collect();
+        let mut alone: Vec<(&Column, &'static str)> = Vec::new();
+        for columns in &unique {
+            if let [column] = columns.as_slice() {
+                alone.extend(self.identifies(column).map(|kind| (*column, kind)));
+            }
+        }
+        let named = alone.iter().find(|(c, _)| c.name.eq_ignore_ascii_case("id"));
+        let guess = |column, kind, why: &str| Guess { column, sql: None, kind, why: why.to_owned() };
+        if let Some((column, kind)) = named.or(alone.first()) {
+            let why = format!("its index is unique, and it is {}", column.data_type);
+            return Key { key: Some(guess(column, kind, &why)), scope: None, why_not: String::new() };
+        }
+        let pair = unique.iter().find_map(|columns| {
+            let [a, b] = columns.as_slice() else { return None };
+            [(*a, *b), (*b, *a)].into_iter().find_map(|(scope, key)| {
+                let kind = self.whole(key).or(self.uuid(key))?;
+                self.text(scope).map(|_| (scope, key, kind))
+            })
+        });
+        if let Some((scope, key, kind)) = pair {
+            let why = format!("unique together with {}", scope.name);
+            let within = format!("what {} is unique within; a job's id is {}/{}", key.name, scope.name, key.name);
+            let (key, scope) = (Some(guess(key, kind, &why)), Some(guess(scope, "text", &within)));
+            return Key { key, scope, why_not: String::new() };
+        }
+        let why_not = match unique.first() {
+            Some(columns) => {
+                let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+                format!("rows are told apart by {} together; a key is one column, or a text and a number or UUID", names.join(", "))
+            }
+            None => "no column has a unique index: two rows of one key could not be told apart".to_owned(),
+        };
+        Key { key: None, scope: None, why_not }
+    }
+}
