@@ -3,6 +3,7 @@
 mod acts;
 mod config;
 mod demo;
+mod drafts;
 mod full;
 mod monitors;
 mod reads;
