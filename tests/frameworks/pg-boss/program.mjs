@@ -61,7 +61,7 @@ await main({
   },
 
   async maintain() {
-    await (current ? boss.supervise() : boss.maintain());
+    await (boss.maintain ? boss.maintain() : boss.supervise());
   },
 
   async delete(...ids) {

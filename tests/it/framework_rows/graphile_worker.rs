@@ -163,7 +163,8 @@ async fn attempts_order_a_list_a_queue_names_who_holds_it_and_purged_jobs_are_go
     let Some(shop) = shop().await else { return };
     let row = shop.job("7").await.row;
     assert_eq!((row.attempts, row.max_attempts), (Some(2), Some(2)));
-    assert_eq!(shop.job("8").await.row.attempts, Some(25));
+    let row = shop.job("11").await.row;
+    assert_eq!((row.attempts, row.max_attempts), (Some(1), Some(25)));
     shop.db.execute("update work._private_job_queues set locked_at = now(), locked_by = 'worker-9'").await;
     assert_eq!(shop.metadata("1", "queue locked by").await.as_deref(), Some("worker-9"));
     assert_eq!(shop.metadata("3", "queue locked by").await, None);
