@@ -134,7 +134,12 @@ impl Store for Stopwatch {
         self.store.ending(transaction, budget)
     }
 
-    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
-        self.store.outcome(ids, budget)
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        kept: &'a [(JobId, String)],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        self.store.outcome_of(ids, kept, budget)
     }
 }

@@ -17,7 +17,7 @@ use super::validator::Validator;
 pub enum Attempts {
     /// It starts again with none.
     Reset,
-    /// They are kept, so that one more try is all it has.
+    /// They are kept, and a job that has used up all gets one more.
     Once,
 }
 
@@ -37,7 +37,7 @@ impl Attempts {
     pub fn sentence(self) -> &'static str {
         match self {
             Attempts::Reset => "Attempts are reset: a job that fails again is retried as a new one would be.",
-            Attempts::Once => "One more try: used attempts stay, so that a job which fails again is not retried.",
+            Attempts::Once => "Used attempts stay: a job that has none left gets one more try.",
         }
     }
 }

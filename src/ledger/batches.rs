@@ -151,7 +151,7 @@ impl Ledger {
             return Ok(vec![(standing, ids.to_vec())]);
         }
         let rows = self.home.fetch(
-            "SELECT job_id, state, native FROM {run_jobs} {by_job} WHERE batch IS NOT NULL \
+            "SELECT job_id, state, native FROM {run_jobs} {by_in_doubt} WHERE batch IS NOT NULL \
              AND outcome IS NULL AND job_id {among ?2} AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],
         );

@@ -38,7 +38,7 @@ impl Ledger {
     /// When the record cannot be read.
     pub async fn undone_before(&self, undone: &RunId, asking: &RunId, ids: &[JobId]) -> Result<HashSet<JobId>> {
         let sql = "SELECT j.job_id FROM {run_jobs} AS j JOIN {runs} AS r ON r.seq = j.run WHERE j.job_id {among ?1} \
-                   AND j.batch IS NOT NULL AND j.outcome = 'done' AND r.options LIKE ?2 AND r.id <> ?3";
+                   AND {all_known ?1} AND j.batch IS NOT NULL AND j.outcome = 'done' AND r.options LIKE ?2 AND r.id <> ?3";
         // Ids of runs have no sign that means anything to LIKE.
         let named = format!("%\"undoes\":\"{undone}\"%");
         let binds = || [texts(ids.iter().map(JobId::as_str)), text(named.as_str()), text(&asking.0)];
@@ -69,9 +69,9 @@ impl Ledger {
              r.reason, j.outcome, j.reason FROM ({} UNION {} UNION {}) AS j JOIN {{runs}} AS r ON r.seq = j.run \
              JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch \
              WHERE {} AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
-            past("job_id = ?1 AND batch IS NOT NULL"),
-            past("lineage = ?5 AND lineage IS NOT NULL AND outcome = 'done'"),
-            past("successor = ?5 AND successor IS NOT NULL AND outcome = 'done'"),
+            past("{known ?1} AND job_id = ?1 AND batch IS NOT NULL"),
+            past("{known ?5} AND lineage = ?5 AND lineage IS NOT NULL AND outcome = 'done'"),
+            past("{known ?5} AND successor = ?5 AND successor IS NOT NULL AND outcome = 'done'"),
             self.of_source("r.source", "?2"),
         );
         let binds = [text(id.as_str()), text(source), text(store), int(HISTORY), maybe(lineage.as_deref())];

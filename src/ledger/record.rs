@@ -44,8 +44,8 @@ impl Ledger {
     /// When the record cannot be read.
     pub async fn recorded_done(&self, run: &RunId, ids: &[JobId]) -> Result<Vec<JobId>> {
         let rows = self.home.fetch(
-            "SELECT job_id FROM {run_jobs} {by_job} WHERE batch IS NOT NULL AND outcome = 'done' \
-             AND job_id {among ?2} AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
+            "SELECT job_id FROM {run_jobs} WHERE batch IS NOT NULL AND outcome = 'done' \
+             AND job_id {among ?2} AND {all_known ?2} AND run = (SELECT seq FROM {runs} WHERE id = ?1)",
             [text(&run.0), texts(ids.iter().map(JobId::as_str))],
         );
         rows.await?.into_iter().map(|row| Cells::of(row).text().map(JobId::new)).collect()

@@ -72,8 +72,8 @@ impl Ledger {
         let past = |column: &str, asked: &str| {
             format!(
                 "SELECT told.c0 AS id, 1 + past.replays AS n, past.run, past.job_id AS job FROM {{told ?3}} \
-                 {{join}} {{run_jobs}} AS past \
-                 ON past.{column} = told.{asked} WHERE past.{column} IS NOT NULL AND past.outcome = 'done'"
+                 {{past told.{asked}}} AND past.{column} = told.{asked} \
+                 WHERE past.{column} IS NOT NULL AND past.outcome = 'done'"
             )
         };
         // The same index serves the history of a job.
@@ -91,7 +91,7 @@ impl Ledger {
             binds.push(rows(&recalls)?);
             sql.push_str(&format!(
                 " AND NOT EXISTS (SELECT 1 FROM {{told ?{}}} {{join}} {{runs}} AS back ON back.id = told.c0 \
-                 {{join}} {{run_jobs}} AS had {{by_job}} ON had.job_id = found.job AND had.run = back.seq \
+                 {{had found.job}} AND had.job_id = found.job \
                  WHERE told.c1 = r.id AND had.batch IS NOT NULL AND had.outcome = 'done')",
                 binds.len()
             ));

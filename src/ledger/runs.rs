@@ -19,6 +19,8 @@ const HEAD: &str = "r.seq, r.id, r.action, r.source, r.store, r.filter, r.resolv
                     r.host, r.ssh_client, r.options, r.frozen_at, r.state, r.started_at, r.ended_at, r.planned";
 /// The run of an id.
 const ONE: &str = "SELECT seq FROM {runs} WHERE id = ?1";
+/// States from which a run is started, or goes on.
+const STARTABLE: [RunState; 3] = [RunState::Planned, RunState::Stopped, RunState::Running];
 /// The latest runs.
 const LATEST: &str = "SELECT seq FROM {runs} ORDER BY seq DESC LIMIT ?1";
 
@@ -28,9 +30,11 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::freeze_jobs`]; [`LedgerError::WrongState`] for a run that ended or was dismissed.
     pub async fn start(&self, run: &RunId, now: Timestamp) -> Result<()> {
+        if let Some(n) = self.home.keys() {
+            self.make_known(run, n).await?;
+        }
         let mut tx = self.home.begin().await?;
-        let open = [RunState::Planned, RunState::Stopped, RunState::Running];
-        let seq = at_work(&mut tx, run, &open, "started").await?;
+        let seq = at_work(&mut tx, run, &STARTABLE, "started").await?;
         tx.execute(
             "UPDATE {runs} SET state = ?2, started_at = coalesce(started_at, ?3), ended_at = NULL WHERE seq = ?1",
             [int(seq), text(RunState::Running.word()), int(now.0)],
@@ -38,6 +42,36 @@ impl Ledger {
         .await?;
         tally::forget(&mut tx, seq).await?;
         tx.commit().await
+    }
+
+    /// Writes down what the jobs of a run are known by before it is started for the first time, `n` jobs at a time.
+    async fn make_known(&self, run: &RunId, n: i64) -> Result<()> {
+        let mut known = 0;
+        loop {
+            let mut tx = self.home.begin().await?;
+            let seq = at_work(&mut tx, run, &STARTABLE, "started").await?;
+            let rest = tx.number(
+                "SELECT max(ord) FROM {run_jobs} WHERE run = (SELECT seq FROM {runs} WHERE seq = ?1 AND started_at IS NULL)",
+                [int(seq)],
+            );
+            if rest.await? <= known {
+                return Ok(());
+            }
+            // In order, so that each page is written once.
+            let keys = |column| {
+                format!("SELECT {column}, run, ord FROM {{run_jobs}} WHERE run = ?1 AND ord > ?2 AND ord <= ?3")
+            };
+            let sql = format!(
+                "INSERT OR IGNORE INTO {{run_keys}} {} UNION {} AND lineage IS NOT NULL UNION {} AND successor IS NOT NULL \
+                 ORDER BY 1",
+                keys("job_id"),
+                keys("lineage"),
+                keys("successor")
+            );
+            tx.execute(&sql, [int(seq), int(known), int(known + n)]).await?;
+            tx.commit().await?;
+            known += n;
+        }
     }
 
     /// Ends an execution: `finished` when every planned job has an outcome, otherwise `stopped`, to be resumed.

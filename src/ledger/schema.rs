@@ -54,6 +54,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(5, sqlite "0005_holders"),
     migration!(6, "0006_lineage"),
     migration!(7, local "0007_reveals"),
+    migration!(8, sqlite "0008_keys"),
 ];
 
 /// The table of versions; the operator's own file keeps them elsewhere.
@@ -86,7 +87,9 @@ fn prefixed(ddl: &str) -> String {
         if line.starts_with("--") {
             return line.to_owned();
         }
-        ["TABLE ", "INDEX ", " ON "].iter().fold(line.to_owned(), |l, word| l.replace(word, &format!("{word}{lead}")))
+        ["TABLE ", "INDEX ", " ON ", "INTO ", "FROM "]
+            .iter()
+            .fold(line.to_owned(), |l, word| l.replace(word, &format!("{word}{lead}")))
     };
     ddl.lines().map(with).collect::<Vec<_>>().join("\n") + "\n"
 }

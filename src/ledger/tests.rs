@@ -447,3 +447,22 @@ async fn a_million_ids_freeze_in_seconds() {
     println!("end {:?}", begun.elapsed());
     drop(folder);
 }
+
+#[tokio::test]
+async fn what_an_earlier_version_wrote_down_of_replays_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite3");
+    let written = "INSERT INTO runs (seq, id, action, state, source, store, filter, resolved, os_user, database_user, host, \
+                   frozen_at, started_at, planned) VALUES (1, 'a', 'replay', 'finished', 'main', 's', '', '', 'ada', 'app', \
+                   'bastion', 1, 2, 3); \
+                   INSERT INTO run_jobs (run, ord, job_id, state, batch, outcome, lineage, successor) VALUES \
+                   (1, 1, '7', 'dead', 1, 'done', NULL, NULL), (1, 2, '8', 'dead', 1, 'done', 'seven', NULL), \
+                   (1, 3, '9', 'dead', 1, 'done', 'eight', 'nine')";
+    super::home::make_earlier(&path, 7, written).await;
+    let ledger = Ledger::open(&path).await.unwrap();
+    let asked = [("7", None), ("70", Some("seven")), ("90", Some("nine")), ("6", Some("none"))];
+    let asked = asked.map(|(id, lineage)| (JobId::new(id), lineage.map(str::to_owned)));
+    let mut counts: Vec<_> = ledger.replayed_counts("main", "s", &asked).await.unwrap().into_iter().collect();
+    counts.sort();
+    assert_eq!(counts, [("7", 1), ("70", 1), ("90", 1)].map(|(id, n)| (JobId::new(id), n)));
+}

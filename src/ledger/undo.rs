@@ -20,7 +20,7 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn done_jobs(&self, run: &RunId, ids: &[JobId], after: i64, n: usize) -> Result<Vec<(i64, Frozen)>> {
-        let named = if ids.is_empty() { "" } else { "AND job_id {among ?4}" };
+        let named = if ids.is_empty() { "" } else { "AND job_id {among ?4} AND {all_known ?4}" };
         let sql = format!(
             "SELECT ord, job_id, error_class, job_class, died_at, state, native, lineage FROM {{run_jobs}} \
              WHERE run = (SELECT seq FROM {{runs}} WHERE id = ?1) AND ord > ?2 AND batch IS NOT NULL \

@@ -142,5 +142,21 @@ pub trait Store: Send + Sync {
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;
 
     /// Where replayed jobs have got to.
-    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>>;
+    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        self.outcome_of(ids, &[], budget)
+    }
+
+    /// The same of jobs whose replay kept something of them, as its [`Archive`] was given it: where their rows are gone,
+    /// that says by what to look for them.
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        kept: &'a [(JobId, String)],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>>;
+
+    /// Whether [`Store::outcome_of`] goes by what was kept.
+    fn outcome_needs_kept(&self) -> bool {
+        false
+    }
 }

@@ -408,7 +408,12 @@ impl Store for Fake {
         Box::pin(async { Ok(traces.map(|ids| ids.iter().map(|id| JobId::new(id.to_string())).collect())) })
     }
 
-    fn outcome<'a>(&'a self, ids: &'a [JobId], _: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        _: &'a [(JobId, String)],
+        _: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
         Box::pin(async move {
             Ok(self.with(|data| {
                 let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten {

@@ -75,14 +75,25 @@ pub async fn fates(
         if budget.cancel.is_cancelled() {
             return Err(StoreError::Cancelled.into());
         }
-        ask(desk, &jobs, budget, &mut board).await?;
+        let kept = match desk.store.outcome_needs_kept() {
+            true => ledger.archived(run, &jobs.iter().map(|job| job.id.clone()).collect::<Vec<_>>()).await?,
+            false => Vec::new(),
+        };
+        ask(desk, &jobs, &kept, budget, &mut board).await?;
         on_step(&board);
     }
 }
 
-async fn ask(desk: &Desk, jobs: &[RunJob], budget: &Budget, board: &mut Board) -> Result<(), StoreError> {
+async fn ask(
+    desk: &Desk,
+    jobs: &[RunJob],
+    kept: &[(JobId, String)],
+    budget: &Budget,
+    board: &mut Board,
+) -> Result<(), StoreError> {
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-    let told: std::collections::HashMap<JobId, Fate> = desk.store.outcome(&ids, budget).await?.into_iter().collect();
+    let told = desk.store.outcome_of(&ids, kept, budget).await?;
+    let told: std::collections::HashMap<JobId, Fate> = told.into_iter().collect();
     for job in jobs {
         board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&Fate::Unknown));
     }

@@ -263,7 +263,16 @@ impl<S: Store> Store for Judged<S> {
         self.store.ending(transaction, budget)
     }
 
-    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
-        self.store.outcome(ids, budget)
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        kept: &'a [(JobId, String)],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        self.store.outcome_of(ids, kept, budget)
+    }
+
+    fn outcome_needs_kept(&self) -> bool {
+        self.store.outcome_needs_kept()
     }
 }

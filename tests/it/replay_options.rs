@@ -111,7 +111,11 @@ async fn attempts_are_reset_or_one_more_try_is_left_as_each_adapter_defines_it()
             for (id, how) in ids.iter().zip(["once", "reset"]) {
                 let command = ["replay", "--source", "a", id, "--attempts", how, "--yes"];
                 let ended = user.run(&command);
-                let said = if how == "once" { "One more try" } else { "Attempts are reset" };
+                let said = if how == "once" {
+                    "Used attempts stay: a job that has none left gets one more try."
+                } else {
+                    "Attempts are reset"
+                };
                 assert!(ended.with(0).contains(said), "{}", ended.err);
                 seen.push(match layout {
                     Layout::DeadLetterJobs => {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use dlq_tui::domain::filter::{Filter, Key, Subject};
+use dlq_tui::domain::filter::{Filter, Key, Pattern, Subject, Test};
 use dlq_tui::domain::fingerprint::Fingerprint;
 use dlq_tui::domain::job::{JobDetail, State};
 use dlq_tui::domain::json;
@@ -207,7 +207,12 @@ async fn compare(store: &dyn Store, jobs: &[Job], context: &str) {
     for template in FILTERS {
         let text = fill(template, sample);
         let parsed = filter(&text).resolve(Timestamp::now());
-        let names_state = parsed.clauses().iter().any(|c| matches!(c.key, Key::State | Key::Native | Key::Id));
+        let is_key = |test: &Test| matches!(test, Test::Text(Pattern::Equals(_)));
+        let names_state = parsed.clauses().iter().any(|c| match c.key {
+            Key::State | Key::Native => true,
+            Key::Id => !c.negated && c.any.iter().all(is_key),
+            _ => false,
+        });
         let compiled = parsed.compile(Timestamp::now());
         let passes = |job: &&Job| compiled.matches(*job) && (names_state || job.detail.row.state == State::Dead);
         let expected: BTreeSet<&str> = jobs.iter().filter(passes).map(|j| j.detail.row.id.as_str()).collect();

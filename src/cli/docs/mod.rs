@@ -129,7 +129,8 @@ means *or*; `-` in front of a term negates it.
 - Quotes hold a value with spaces together: `msg:\"card declined\"`. An empty value, `queue:\"\"`, selects jobs without one.
 - Numbers and times compare: `attempts:>=5`, `attempts:2..4`.
 - Spans of time (`90s`, `15m`, `2h`, `7d`) count back from the moment at which the cohort is frozen, and only from there.
-- Without a `state:` term a filter selects dead jobs.
+- Without a `state:` or `native:` term a filter selects dead jobs, and those that `id:10442` names, whatever their state; `-id:10442`
+  and `id:10*` name none. `-state:ignored` is such a term: it selects all that is not ignored, live jobs too.
 
 ## Keys
 ";

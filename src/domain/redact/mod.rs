@@ -151,9 +151,11 @@ impl Redactor {
                 continue;
             }
             if doc.kind(node) == Kind::String {
+                // Without its quotes: what is cut off within it ends where it does.
                 let raw = doc.raw(node);
-                if let Cow::Owned(json) = self.prose(raw) {
-                    found.push((node, Found::Within(json)));
+                let inside = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or_default();
+                if let Cow::Owned(masked) = self.prose(inside) {
+                    found.push((node, Found::Within(format!("\"{masked}\""))));
                 }
             }
             node += 1;

@@ -11,60 +11,76 @@ use super::REDACTED;
 static KEY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"[A-Za-z_][A-Za-z0-9_.\-]{1,63}(?:\\{0,4}["'])?\s{0,4}(?:=>|[=:])\s{0,4}"#).ok());
 
-/// The value behind it: quoted, or up to the next separator.
-static VALUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// A scheme with what it announces, which is one value.
+static SCHEMED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"^(?i:bearer|basic|digest|token)\s+[^\s,;"'\\]+"#).ok());
+
+/// The password of an address. One that holds an `@` ends at the last of them; one that holds a `/` is none where a port
+/// may stand before it.
+static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"(?x) ^ (?:
-            (?i: (?:bearer|basic|digest|token) ) \s+ [^\s,;"'\\]+
-          | \\+" .*? \\+"
-          | "(?:[^"\\]|\\.)*"
-          | '(?:[^'\\]|\\.)*'
-          | [^\s,;&"'\\(){}\[\]<>]+
+        r#"(?x) ://[^\s/:@"'\\\[]{0,64}: (?:
+            (?P<secret>[^\s/"'\\]+) @
+          | (?P<slashed>[^\s@"'\\,]+ @ (?:[^\s/"'\\,]+@)?)
+          | (?P<cut>[^\s/?\#@"'\\]+) $
         )"#,
     )
     .ok()
 });
 
-/// The password of an address.
-static ADDRESS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"://[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]+)@"#).ok());
-
 /// A credential that only its scheme announces.
 static SCHEME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\b(?:bearer|basic)\s+(?P<secret>[A-Za-z0-9._~+/=\-]{16,})").ok());
 
+/// The beginning of an element.
+static ELEMENT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.:\-]{1,63})(?:\s[^<>]{0,400})?>").ok());
+
 /// What databases say of a row that breaks a constraint: `Key (email, token)=(a, b) already exists`.
 static CONSTRAINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?s)\((?P<names>[^()=]{1,400})\)=\((?P<secret>.*?)\)(?: already | is | conflicts |[.,;\r\n]|$)").ok()
+    Regex::new(r"(?s)\((?P<names>[^()=]{1,400})\)=\((?P<secret>.*?)(?:\)(?: already | is | conflicts |[.,;\r\n]|$)|$)")
+        .ok()
 });
 
 /// The same elsewhere: `Duplicate entry 'x' for key 'users.index_users_on_token'`.
 static DUPLICATE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']{1,400})'").ok());
 
+const DUPLICATE_BEGINS: &str = "Duplicate entry '";
+
 /// A whole row, whose values have no names.
 static ROW: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?s)Failing row contains \((?P<secret>.*?)\)(?:[.,;\r\n]|$)").ok());
+    LazyLock::new(|| Regex::new(r"(?s)Failing row contains \((?P<secret>.*?)(?:\)(?:[.,;\r\n]|$)|$)").ok());
 
 /// `text` with the values of secret keys replaced, and passwords in addresses. Borrows where there are none.
+///
+/// What is cut off in the middle of a secret is taken for a secret to its end.
 pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let mut hits: Vec<(usize, usize)> = Vec::new();
     if text.contains([':', '=']) {
         pairs(text, &is_secret, &mut hits);
     }
+    if text.contains('<') {
+        elements(text, &is_secret, &mut hits);
+    }
     if text.contains(")=(") {
         named(&CONSTRAINT, text, &is_secret, &mut hits);
     }
-    if text.contains("Duplicate entry") {
+    if text.contains(DUPLICATE_BEGINS) {
         named(&DUPLICATE, text, &is_secret, &mut hits);
+        hits.extend(cut_duplicate(text));
     }
     if text.contains("Failing row") {
         bare(&ROW, text, &mut hits);
     }
     if text.contains("://") {
-        bare(&ADDRESS, text, &mut hits);
+        addresses(text, &mut hits);
     }
-    bare(&SCHEME, text, &mut hits);
+    if mentions_scheme(text) {
+        bare(&SCHEME, text, &mut hits);
+    }
+    // What was replaced before is left as it is.
+    hits.retain(|(start, end)| text[*start..*end] != *REDACTED);
     if hits.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -83,6 +99,14 @@ pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, st
     }
     out.push_str(&text[copied..]);
     Cow::Owned(out)
+}
+
+/// Whether `bearer` or `basic` stands anywhere: a look that costs next to nothing, and most texts have neither.
+fn mentions_scheme(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let begins = |at: usize, word: &[u8]| bytes.get(at..at + word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word));
+    let b = bytes.iter().enumerate().filter(|(_, byte)| matches!(byte, b'b' | b'B'));
+    b.map(|(at, _)| at).any(|at| begins(at, b"bearer") || begins(at, b"basic"))
 }
 
 fn bare(pattern: &Option<Regex>, text: &str, hits: &mut Vec<(usize, usize)>) {
@@ -111,7 +135,7 @@ fn named(pattern: &Option<Regex>, text: &str, is_secret: impl Fn(&str) -> bool, 
 
 /// The value of a harmless key is not skipped: it may hold a pair itself.
 fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, usize)>) {
-    let (Some(key), Some(value)) = (&*KEY, &*VALUE) else {
+    let Some(key) = &*KEY else {
         return;
     };
     let mut from = 0;
@@ -123,19 +147,125 @@ fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, us
         if !is_secret(last) && (last == name || !is_secret(name)) {
             continue;
         }
-        if let Some(secret) = value.find(&text[from..]) {
-            let (open, close) = quotes(secret.as_str());
-            hits.push((from + open, from + secret.end() - close));
-            from += secret.end();
+        if let Some((start, end)) = value(&text[from..]) {
+            hits.push((from + start, from + end));
+            from += end;
         }
     }
 }
 
-/// The bytes that quotes take at both ends of `value`; they stay, so that what was JSON is JSON still.
-fn quotes(value: &str) -> (usize, usize) {
-    let quote = |c: char| matches!(c, '"' | '\'');
-    let slashes = value.len() - value.trim_start_matches('\\').len();
-    let inner = &value[slashes..];
-    let quoted = inner.len() >= 2 && inner.starts_with(quote) && inner.ends_with(quote);
-    if quoted { (slashes + 1, slashes + 1) } else { (0, 0) }
+/// Where the value lies that `text` begins with: quoted, a scheme with its credential, a group in brackets, or up to the
+/// next separator. Quotes are no part of it, so that what was JSON is JSON still.
+fn value(text: &str) -> Option<(usize, usize)> {
+    if let Some((start, end)) = quoted(text) {
+        return Some((start, end));
+    }
+    if let Some(found) = SCHEMED.as_ref().and_then(|schemed| schemed.find(text)) {
+        return Some((0, found.end()));
+    }
+    let end = plain(text);
+    (end > 0).then_some((0, end))
+}
+
+/// The inside of the quotes that `text` begins with, themselves escaped or not; where they do not end, all of it that is
+/// within the quotes around them. `None` without quotes, and where nothing stands behind the first.
+fn quoted(text: &str) -> Option<(usize, usize)> {
+    let depth = text.len() - text.trim_start_matches('\\').len();
+    let quote = text[depth..].chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let start = depth + 1;
+    let mut slashes = 0;
+    for (at, c) in text.char_indices().skip(start) {
+        if c == '\\' {
+            slashes += 1;
+            continue;
+        }
+        // Each level of quotes doubles the slashes and adds one: two of its own stand for a slash within.
+        if c == quote && slashes >= depth && (slashes - depth).is_multiple_of(2 * (depth + 1)) {
+            return Some((start, at - depth));
+        }
+        // The quotes around these end: the text within them is cut off.
+        if c == '"' && slashes < depth {
+            return (at - slashes > start).then_some((start, at - slashes));
+        }
+        slashes = 0;
+    }
+    (text.len() > start).then_some((start, text.len()))
+}
+
+/// The end of the value without quotes that `text` begins with. Brackets that open in it belong to it to where they
+/// close; where it begins with one, so does all that is in it.
+fn plain(text: &str) -> usize {
+    let mut whole = text.starts_with(['(', '[', '{']);
+    let (mut depth, mut slashes, mut skip) = (0_usize, 0, 0);
+    for (at, c) in text.char_indices() {
+        if at < skip {
+            continue;
+        }
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth > 0 => {
+                depth -= 1;
+                whole = whole && depth > 0;
+            }
+            '"' if whole => {
+                // A bracket in quotes closes nothing.
+                let inside = quoted(&text[at - slashes..]);
+                skip = inside.map_or(0, |(_, end)| (at + end + 1).min(text.len()));
+            }
+            _ if whole => {}
+            '<' => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            ')' | ']' | '}' | '>' | ',' | ';' | '&' | '"' | '\'' | '\\' => return at,
+            c if c.is_whitespace() => return at,
+            _ => {}
+        }
+        slashes = if c == '\\' { slashes + 1 } else { 0 };
+    }
+    text.len()
+}
+
+/// What stands in elements with a secret name: `<password>…</password>`.
+fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, usize)>) {
+    for found in ELEMENT.iter().flat_map(|element| element.captures_iter(text)) {
+        let (Some(tag), Some(name)) = (found.get(0), found.name("name")) else { continue };
+        let name = name.as_str();
+        if !is_secret(name.rsplit([':', '.']).next().unwrap_or(name)) {
+            continue;
+        }
+        let inside = &text[tag.end()..];
+        let end = inside.find(&format!("</{name}")).or_else(|| {
+            // Not closed: cut off, or none at all, such as the type of a value or a word to be filled in.
+            let typed = text[..tag.start()].ends_with(|c: char| c.is_alphanumeric());
+            let cut = inside.find(|c: char| c == '<' || c.is_whitespace()).unwrap_or(inside.len());
+            (!typed).then_some(cut)
+        });
+        if let Some(end) = end.filter(|end| *end > 0) {
+            hits.push((tag.end(), tag.end() + end));
+        }
+    }
+}
+
+/// The passwords of addresses.
+fn addresses(text: &str, hits: &mut Vec<(usize, usize)>) {
+    let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    for found in ADDRESS.iter().flat_map(|address| address.captures_iter(text)) {
+        if let Some(secret) = found.name("secret") {
+            hits.push((secret.start(), secret.end()));
+        } else if let Some(secret) = found.name("slashed")
+            && !port(secret.as_str().split(['/', '?', '#']).next().unwrap_or(""))
+        {
+            hits.push((secret.start(), secret.end() - 1));
+        } else if let Some(secret) = found.name("cut")
+            && !port(secret.as_str().trim_end_matches(|c: char| !c.is_alphanumeric()))
+        {
+            hits.push((secret.start(), secret.end()));
+        }
+    }
+}
+
+/// The value of a row that is there already, cut off before it says under which key.
+fn cut_duplicate(text: &str) -> Option<(usize, usize)> {
+    let start = text.rfind(DUPLICATE_BEGINS)? + DUPLICATE_BEGINS.len();
+    let told = DUPLICATE.as_ref().is_some_and(|told| told.is_match(&text[start - DUPLICATE_BEGINS.len()..]));
+    (!told && start < text.len()).then_some((start, text.len()))
 }

@@ -144,3 +144,86 @@ fn values_that_a_database_quotes_of_a_row_it_refuses_are_secrets_where_their_col
         assert_eq!(redactor.prose(text), shown.replace("[redacted]", REDACTED));
     }
 }
+
+#[test]
+fn a_secret_whose_quote_was_cut_off_is_replaced_to_the_end() {
+    let redactor = Redactor::default();
+    for (text, out) in [
+        (r#"{"password":"SEKRET-long-secr"#, r#"{"password":"[redacted]"#),
+        (r#"{\"password\":\"SEKRET-long-secr"#, r#"{\"password\":\"[redacted]"#),
+        (r#"body: "{\"password\":\"SEKRET-lo", user=7"#, r#"body: "{\"password\":\"[redacted]", user=7"#),
+        (r#"password="SEKRET with blanks"#, r#"password="[redacted]"#),
+        ("password='SEKRET with\nlines", "password='[redacted]"),
+        (r#"{"password":"SEKRET\"KRET"#, r#"{"password":"[redacted]"#),
+        (r#"{"password":"SEKRET\"#, r#"{"password":"[redacted]"#),
+        (r#"{\"password\":\"SEK\\\"RET\",\"n\":1}"#, r#"{\"password\":\"[redacted]\",\"n\":1}"#),
+        (r#"{"password":"SEKRET\\","n":1}"#, r#"{"password":"[redacted]","n":1}"#),
+        (r"{:password=>\'SEKRET\'}", r"{:password=>\'[redacted]\'}"),
+        ("Key (email, token)=(a@b, SEKRET-lo", "Key (email, token)=([redacted]"),
+        ("Duplicate entry 'SEKRET-lo", "Duplicate entry '[redacted]"),
+        ("Failing row contains (1, SEKRET, n", "Failing row contains ([redacted]"),
+    ] {
+        assert_eq!(redactor.prose(text), out);
+    }
+    for same in [r#"{"password":""#, "password='", "password=", r#"{"user":"SEKRET-long"#, "Key (email)=(a@b, c"] {
+        assert!(matches!(redactor.prose(same), Cow::Borrowed(_)), "{same}");
+    }
+    let within = redactor.text(r#"{"log":"body: {\"password\":\"SEKRET","n":1}"#);
+    assert_eq!(within, r#"{"log":"body: {\"password\":\"[redacted]","n":1}"#);
+    let within = redactor.text(r#"{"log":"password='SEKRET","n":1}"#);
+    assert_eq!(within, r#"{"log":"password='[redacted]","n":1}"#);
+}
+
+#[test]
+fn nothing_of_a_secret_stands_behind_its_first_letters() {
+    let redactor = Redactor::default();
+    for (text, out) in [
+        ("password=ab(REST) next", "password=[redacted] next"),
+        ("api_key=[REST], x=1", "api_key=[redacted], x=1"),
+        ("credentials: {a: 1, b: [REST]} x", "credentials: [redacted] x"),
+        ("token=(REST and more", "token=[redacted]"),
+        ("(password=abc) x", "(password=[redacted]) x"),
+        ("#<User password=ab<REST id=1>", "#<User password=[redacted] id=1>"),
+        ("{:a=>{:password=>abc}}", "{:a=>{:password=>[redacted]}}"),
+        ("postgres://u:ab@REST@h/x", "postgres://u:[redacted]@h/x"),
+        ("postgres://u:s3/cr@REST@h/x", "postgres://u:[redacted]@h/x"),
+        ("amqp://a:b@h1,amqp://c:d@h2", "amqp://a:[redacted]@h1,amqp://c:[redacted]@h2"),
+        ("cannot parse postgres://u:SEKRET-cut", "cannot parse postgres://u:[redacted]"),
+        ("<user>ana</user><password>x &amp; y</password>", "<user>ana</user><password>[redacted]</password>"),
+        (r#"<ns:apiKey type="s"><![CDATA[REST]]></ns:apiKey>"#, r#"<ns:apiKey type="s">[redacted]</ns:apiKey>"#),
+        ("<password>SEKRET-cu", "<password>[redacted]"),
+    ] {
+        assert_eq!(redactor.prose(text), out);
+    }
+    for same in [
+        "expected Result<Token> and got another",
+        "usage: <token> is needed",
+        "password=[redacted]",
+        "get https://registry:4873/@scope/pkg",
+        "refused: http://db:5432.",
+        "<password></password>",
+    ] {
+        assert!(matches!(redactor.prose(same), Cow::Borrowed(_)), "{same}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_planted_secret_never_comes_out_of_a_text_that_is_cut_off(
+        key in prop::sample::select(vec!["password", "API_KEY", "accessToken", "cvv"]),
+        noise in "[a-z ,:{}()<>'\\[\\]\"\\\\=&@/]{0,12}",
+        cut in 0..80_usize,
+        nested in 0..3_usize,
+    ) {
+        let mut document = format!("{{{}:{}}}", quote(key), quote(&format!("hunter2{noise}")));
+        for _ in 0..nested {
+            document = format!("{{\"body\":{}}}", quote(&document));
+        }
+        let cut = (0..=cut.min(document.len())).rev().find(|at| document.is_char_boundary(*at)).unwrap_or(0);
+        let redactor = Redactor::default();
+        let shown = redactor.text(&document[..document.len() - cut]).into_owned();
+        prop_assert!(!shown.contains("hunter2"), "{shown}");
+        let again = redactor.text(&shown).into_owned();
+        prop_assert_eq!(shown, again);
+    }
+}

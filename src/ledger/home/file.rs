@@ -188,6 +188,18 @@ fn make_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Runs `sql` in a new file that an earlier version made, up to its step `last`.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "statements of a test")]
+pub(in crate::ledger) async fn make_earlier(path: &Path, last: i64, sql: &'static str) {
+    let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
+    let steps = migrations().iter().filter(|step| step.version <= last).cloned().collect();
+    Migrator::with_migrations(steps).run(&pool).await.unwrap();
+    sqlx::raw_sql(sql).execute(&pool).await.unwrap();
+    pool.close().await;
+}
+
 fn migrations() -> Migrator {
     let migration = |m: &schema::Migration| {
         Migration::new(m.no, m.name.into(), MigrationType::Simple, m.sqlite.into_sql_str(), false)

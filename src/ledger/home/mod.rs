@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 pub(super) use cells::Cells;
 use file::File;
+#[cfg(test)]
+pub(super) use file::make_earlier;
 pub(super) use source::{Source, Token};
 
 use super::error::{LedgerError, Result};
@@ -47,6 +49,16 @@ impl Home {
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Home::File(file) => Some(file.path()),
+            Home::Source(_) => None,
+        }
+    }
+
+    /// Whether what jobs are known by stands in a table of its own, and how many jobs enter it in one transaction: others
+    /// write to a source meanwhile.
+    pub(super) fn keys(&self) -> Option<i64> {
+        match self {
+            Home::File(_) => Some(200_000),
+            Home::Source(source) if source.dialect() == Dialect::Sqlite => Some(2_000),
             Home::Source(_) => None,
         }
     }

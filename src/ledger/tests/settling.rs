@@ -1,6 +1,8 @@
 //! Short cuts that must come to the same as the long way round: sealing what was counted, settling batches whole.
 
 use super::*;
+use crate::ledger::home::int;
+use crate::store::sql::engine::{Bind, Row};
 
 async fn outcomes(ledger: &Ledger, run: &RunId) -> Vec<String> {
     let jobs = ledger.jobs(run, Part::All, 0, 99).await.unwrap();
@@ -108,4 +110,24 @@ async fn jobs_are_told_by_how_they_stood_also_where_they_did_not_stand_alike() {
     let standings = ledger.frozen_standings(&run, &more).await.unwrap();
     assert_eq!(stood(standings), [(Some(State::Retrying), 1), (Some(State::Dead), 1)]);
     ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
+}
+
+#[tokio::test]
+async fn no_job_is_looked_for_by_walking_through_its_run() {
+    let (_folder, ledger) = open().await;
+    let word = |condition: &str| format!("SELECT job_id FROM {{run_jobs}} WHERE {condition} AND outcome = 'done'");
+    let past = "SELECT past.replays FROM {told ?3} {past told.c1} AND past.lineage = told.c1";
+    let had = "SELECT 1 FROM {told ?3} CROSS JOIN {runs} AS back ON back.id = told.c0 {had told.c1}";
+    for sql in ["{settle}", "{record_done}", &word("{known ?1}"), &word("run = ?1 AND {all_known ?3}"), past, had] {
+        let binds = [int(1), int(1), Bind::Text(Some("[]".into()))];
+        let plan = ledger.home.fetch(&format!("EXPLAIN QUERY PLAN {sql}"), binds).await.unwrap();
+        let steps: Vec<String> = plan.into_iter().map(|Row(cells)| format!("{:?}", cells[3])).collect();
+        let walks = |step: &&String| {
+            let jobs = ["run_jobs", " j ", " past ", " had ", " k "].iter().any(|table| step.contains(table));
+            jobs && !["(known_as=?", "(run=? AND ord=?)", "run_jobs_in_doubt (run=?"]
+                .iter()
+                .any(|way| step.contains(way))
+        };
+        assert_eq!(steps.iter().find(walks), None, "{sql}: {steps:#?}");
+    }
 }

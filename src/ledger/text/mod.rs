@@ -17,6 +17,9 @@ use crate::store::sql::engine::{Bind, Dialect, Statement};
 pub(super) const TABLES: [&str; 7] =
     ["ledger", "runs", "run_jobs", "batches", "run_tallies", "archive", "transactions"];
 
+/// Tables of SQLite only: the other engines keep what jobs are known by in indexes.
+pub(super) const KEYS: &str = "run_keys";
+
 /// Tables of the operator's own file only: who had secrets shown is told to nobody else.
 pub(super) const LOCAL: [&str; 1] = ["reveals"];
 
@@ -56,7 +59,7 @@ impl Text {
             match self.words.iter().find(|(word, _)| *word == name) {
                 Some((_, text)) => self.fill(into, prefix, &text.replace('@', value)),
                 None => {
-                    let is_table = TABLES.contains(&name) || LOCAL.contains(&name);
+                    let is_table = TABLES.contains(&name) || LOCAL.contains(&name) || name == KEYS;
                     debug_assert!(is_table || name == "prefix", "nothing stands for {name}");
                     into.push_str(prefix);
                     into.push_str(if name == "prefix" { "" } else { name });

@@ -29,7 +29,10 @@ pub(super) const TEXT: Text = Text {
              c0 VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[0]', \
              c1 LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$[1]', c2 LONGTEXT PATH '$[2]')) AS told",
         ),
-        ("by_job", ""),
+        ("known", "1 = 1"),
+        ("all_known", "1 = 1"),
+        ("past", "{join} {run_jobs} AS past ON 1 = 1"),
+        ("had", "{join} {run_jobs} AS had ON had.run = back.seq"),
         ("by_not_started", "FORCE INDEX (run_jobs_open)"),
         ("by_in_doubt", "FORCE INDEX (run_jobs_open)"),
         ("not_started", "batch IS NULL AND outcome IS NULL"),

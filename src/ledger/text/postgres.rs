@@ -22,7 +22,10 @@ pub(super) const TEXT: Text = Text {
             "(SELECT value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2 \
              FROM jsonb_array_elements(@::text::jsonb) AS told(value)) AS told",
         ),
-        ("by_job", ""),
+        ("known", "1 = 1"),
+        ("all_known", "1 = 1"),
+        ("past", "{join} {run_jobs} AS past ON 1 = 1"),
+        ("had", "{join} {run_jobs} AS had ON had.run = back.seq"),
         ("by_not_started", ""),
         ("by_in_doubt", ""),
         ("not_started", "batch IS NULL"),

@@ -19,14 +19,31 @@ pub(super) const TEXT: Text = Text {
         ("asked", "json_each(@) AS asked"),
         ("among", "IN (SELECT value FROM {asked @})"),
         ("told", "(SELECT value ->> 0 AS c0, value ->> 1 AS c1, value ->> 2 AS c2 FROM json_each(@)) AS told"),
-        ("by_job", "INDEXED BY {prefix}run_jobs_by_job"),
+        // Jobs are found by what they are known by through `run_keys`, never by walking through a run.
+        ("known", "(run, ord) IN (SELECT run, ord FROM {run_keys} WHERE known_as = @)"),
+        (
+            "all_known",
+            "(run, ord) IN (SELECT k.run, k.ord FROM {asked @} CROSS JOIN {run_keys} AS k ON k.known_as = asked.value)",
+        ),
+        (
+            "past",
+            "CROSS JOIN {run_keys} AS k ON k.known_as = @ CROSS JOIN {run_jobs} AS past ON past.run = k.run \
+             AND past.ord = k.ord",
+        ),
+        (
+            "had",
+            "CROSS JOIN {run_keys} AS k ON k.known_as = @ AND k.run = back.seq CROSS JOIN {run_jobs} AS had \
+             ON had.run = k.run AND had.ord = k.ord",
+        ),
         ("by_not_started", "INDEXED BY {prefix}run_jobs_not_started"),
         ("by_in_doubt", "INDEXED BY {prefix}run_jobs_in_doubt"),
         ("not_started", "batch IS NULL"),
         (
             "settle",
-            "UPDATE {run_jobs} AS j {by_job} SET outcome = told.c1, reason = told.c2 FROM {told ?3} \
-             WHERE j.run = ?1 AND j.batch = ?2 AND j.job_id = told.c0 AND j.outcome IS NULL",
+            // The limit keeps the planner from reading the jobs of the run first.
+            "UPDATE {run_jobs} AS j SET outcome = told.c1, reason = told.c2 FROM (SELECT k.run, k.ord, told.c0, told.c1, \
+             told.c2 FROM {told ?3} CROSS JOIN {run_keys} AS k ON k.known_as = told.c0 AND k.run = ?1 LIMIT -1) AS told \
+             WHERE j.run = told.run AND j.ord = told.ord AND j.job_id = told.c0 AND j.batch = ?2 AND j.outcome IS NULL",
         ),
         (
             "name_again",
@@ -37,7 +54,7 @@ pub(super) const TEXT: Text = Text {
         ("look", "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{ledger}'"),
         (
             "record_done",
-            "UPDATE {run_jobs} {by_job} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \
+            "UPDATE {run_jobs} {by_in_doubt} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \
              AND job_id {among ?3} \
              AND EXISTS (SELECT 1 FROM {runs} WHERE seq = ?1 AND holder = ?2)",
         ),

@@ -1,6 +1,7 @@
 //! Histograms: whole where the database gets through in time, else window by window.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::SqlStore;
 use super::build::Sql;
@@ -9,6 +10,7 @@ use super::engine::{Row, Statement};
 use super::group::{Counted, Grouping, Tally, untrusted};
 use super::judge::Judge;
 use super::layout::Part;
+use super::look::Recent;
 use super::row::Cells;
 use super::scan::Scan;
 use super::watch::{Axis, Look, cells};
@@ -33,12 +35,14 @@ pub struct CountState {
     looked_at: u64,
 }
 
-/// What is read beside the counts, in the same snapshot as their beginning.
+/// What is read beside the counts, in one snapshot.
 #[derive(Clone, Debug, Default)]
 struct Side {
     clock: Timestamp,
     mark: Option<Watermark>,
     recent: Vec<Cell>,
+    /// From this bucket on `recent` holds all there is.
+    from: Option<i64>,
     trend: HashMap<Option<String>, Vec<u32>>,
 }
 
@@ -50,20 +54,30 @@ impl SqlStore {
             let state = state.clone();
             return self.count_windows(&judge, &grouping, state, budget).await;
         }
-        let in_memory = query.facet == Facet::Fingerprint || judge.rest.is_some();
         let question = format!("{:?}", grouping.statement(&judge, None, |_| {}));
-        if !in_memory && !self.pace.is_slow(&question) {
+        if !in_memory(&judge, &grouping) && !self.pace.is_slow(&question) {
             match self.count_whole(&judge, &grouping, budget).await {
                 Err(StoreError::Timeout(_)) => self.pace.mark_slow(&question),
                 other => return other,
             }
         }
-        let side = match in_memory {
-            true => self.side_in_memory(&judge, &grouping, budget).await?,
-            false => self.side(&judge, &grouping, None, budget).await?.0,
-        };
-        let state = CountState { bars: HashMap::new(), side, cursor: Cursor::Start, looked_at: 0 };
+        let state = self.begin_windows(&judge, &grouping, budget).await?;
         self.count_windows(&judge, &grouping, state, budget).await
+    }
+
+    /// A count by windows that has only begun. What is counted of the recent past is what looks take it to be: windows,
+    /// which are read later, look at what lies before it.
+    async fn begin_windows(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<CountState> {
+        let side = match in_memory(judge, grouping) {
+            true => self.side_in_memory(judge, grouping, budget).await?,
+            false => self.side(judge, grouping, None, budget).await?.0,
+        };
+        let mut bars: HashMap<Option<String>, Tally> = HashMap::new();
+        for cell in &side.recent {
+            let value = cell.value.as_ref().map(|value| value.exact().to_owned());
+            bars.entry(value).or_default().add(&Tally { n: cell.n, first: cell.first_seen, last: cell.last_seen });
+        }
+        Ok(CountState { bars, side, cursor: Cursor::Start, looked_at: 0 })
     }
 
     /// Everything in one snapshot: the counts, and what is read beside them.
@@ -117,19 +131,20 @@ impl SqlStore {
         let trend = if with_trend { trend(&grouping.read(next())?, hour_ago) } else { HashMap::new() };
         let clock = look.clock;
         self.set_clock(clock);
-        let mark = Watermark(std::sync::Arc::new(look.mark(&axis, None)));
-        Ok((Side { clock, mark: Some(mark), recent, trend }, next()))
+        let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
+        Ok((Side { clock, mark: Some(mark), recent, from: Some(from), trend }, next()))
     }
 
     /// The same for what is judged in memory: only the clock; the deltas start from the mark.
     async fn side_in_memory(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
         let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else { return Ok(Side::default()) };
         let from = self.start_bucket(&axis, budget).await?;
-        let (look, recent) = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
+        let recount = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
+        let Recent { look, cells: recent, from } = recount;
         let clock = look.clock;
         self.set_clock(clock);
-        let mark = Watermark(std::sync::Arc::new(look.mark(&axis, None)));
-        Ok(Side { clock, mark: Some(mark), recent, trend: HashMap::new() })
+        let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
+        Ok(Side { clock, mark: Some(mark), recent, from: Some(from), trend: HashMap::new() })
     }
 
     fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
@@ -170,8 +185,7 @@ impl SqlStore {
         mut state: CountState,
         budget: &Budget,
     ) -> Result<HistogramStep> {
-        let in_memory = grouping.facet == Facet::Fingerprint || judge.rest.is_some();
-        let last = match in_memory {
+        let last = match in_memory(judge, grouping) {
             true => self.window_in_memory(judge, grouping, &mut state, budget).await?,
             false => self.window_grouped(judge, grouping, &mut state, budget).await?,
         };
@@ -192,7 +206,7 @@ impl SqlStore {
         state: &mut CountState,
         budget: &Budget,
     ) -> Result<Option<Position>> {
-        let scan = self.scan(judge, Sort::default(), budget);
+        let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
         let step = scan.window_step(&state.cursor).await?;
         state.looked_at += step.looked_at.unwrap_or(0);
         for read in &step.rows {
@@ -210,7 +224,7 @@ impl SqlStore {
         state: &mut CountState,
         budget: &Budget,
     ) -> Result<Option<Position>> {
-        let scan = self.scan(judge, Sort::default(), budget);
+        let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
         let counted = scan.window_counts(&state.cursor, grouping).await?;
         for (value, tally) in counted.values {
             state.bars.entry(value).or_default().add(&tally);
@@ -218,6 +232,11 @@ impl SqlStore {
         state.looked_at += counted.looked_at;
         Ok(counted.last)
     }
+}
+
+/// Whether rows are counted here, one by one: the database cannot judge them, or not tell the values apart.
+pub(super) fn in_memory(judge: &Judge<'_>, grouping: &Grouping<'_>) -> bool {
+    grouping.facet == Facet::Fingerprint || judge.rest.is_some()
 }
 
 /// What a window counted.
@@ -333,5 +352,37 @@ pub(super) fn value_in_memory(facet: Facet, read: &super::row::Read) -> Option<S
         Facet::Worker => exact(&row.worker),
         Facet::State => Some(row.state.word().to_owned()),
         Facet::Hour => row.at.and_then(Timestamp::calendar).map(|c| c.format("%Y-%m-%dT%H").to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::filter::Filter;
+    use crate::store::Store;
+    use crate::store::sql::tests::{Odd, budget, numbers};
+
+    #[tokio::test]
+    async fn a_job_that_dies_between_the_recent_past_and_the_windows_is_counted_once() {
+        let rows =
+            "SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || (i * 3) || ' seconds'), 0, 'A', 'boom' FROM n";
+        for facet in [Facet::Class, Facet::Fingerprint] {
+            let odd = Odd::new(&format!("{} {rows}", numbers(100))).await;
+            let (store, filter) = (&odd.store, Filter::all());
+            let judge = Judge::new(&store.layout, &filter, store.server_now());
+            let grouping = Grouping { layout: &store.layout, facet };
+            let begun = store.begin_windows(&judge, &grouping, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+            odd.run("INSERT INTO odd SELECT 5000, max(at), 0, 'A', 'boom' FROM odd").await;
+            odd.run("INSERT INTO odd SELECT 5001, NULL, 0, 'A', 'boom'").await;
+            let done = store.count_windows(&judge, &grouping, begun, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+            // Looks never see a row without a time.
+            assert_eq!((done.resume.is_none(), done.histogram.total.n), (true, 101), "{facet:?}");
+            let changes = store.changes(done.watermark.as_ref(), facet, &filter, &budget()).await;
+            let changes = changes.unwrap_or_else(|e| panic!("{e}"));
+            let known = done.recent.iter().filter(|cell| cell.bucket >= changes.from_bucket);
+            let (known, now): (u64, u64) =
+                (known.map(|cell| cell.n).sum(), changes.cells.iter().map(|cell| cell.n).sum());
+            assert_eq!((now - known, known > 0), (1, true), "{facet:?}");
+        }
     }
 }

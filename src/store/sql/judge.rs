@@ -41,7 +41,7 @@ impl<'a> Judge<'a> {
         let filter = &filter.resolve(now);
         let clauses = filter.clauses().iter().filter(|c| c.key != Key::Replayed);
         let (exact, loose): (Vec<Clause>, Vec<Clause>) = clauses.cloned().partition(|c| is_exact(layout, c));
-        let names_states = |c: &Clause| matches!(c.key, Key::State | Key::Native | Key::Id);
+        let names_states = |c: &Clause| matches!(c.key, Key::State | Key::Native) || names_jobs(c);
         let mut extras = Extras::default();
         for clause in &loose {
             match &clause.key {
@@ -69,9 +69,7 @@ impl<'a> Judge<'a> {
 
     /// Whether the primary key decides: then no scan is ever long.
     pub(super) fn by_key(&self) -> bool {
-        self.exact.iter().any(|c| {
-            c.key == Key::Id && !c.negated && c.any.iter().all(|t| matches!(t, Test::Text(Pattern::Equals(_))))
-        })
+        self.exact.iter().any(names_jobs)
     }
 
     /// Writes the condition.
@@ -192,7 +190,15 @@ impl<'a> Judge<'a> {
         let key = &self.layout.key;
         match pattern {
             Pattern::Equals(id) if self.layout.holds(id) => {
-                self.layout.keys_in(sql, std::slice::from_ref(id));
+                let ids = std::slice::from_ref(id);
+                sql.push("(");
+                self.layout.keys_in(sql, ids);
+                if key.kind == Kind::Text {
+                    // A collation takes other keys for this one, with which an index still finds it.
+                    sql.push(" AND ");
+                    self.layout.speech.one_of(sql, &self.layout.key_text, ids);
+                }
+                sql.push(")");
             }
             Pattern::Equals(_) => {
                 sql.push("1 = 0");
@@ -315,6 +321,13 @@ struct Pieces {
     fold: bool,
 }
 
+/// Whether a clause names jobs, each by its key: whatever state they are in, they are meant. What keys look like, or which
+/// they are not, names none.
+fn names_jobs(clause: &Clause) -> bool {
+    let is_key = |test: &Test| matches!(test, Test::Text(Pattern::Equals(_)));
+    clause.key == Key::Id && !clause.negated && clause.any.iter().all(is_key)
+}
+
 /// Whether every database judges a clause as the filter language does.
 fn is_exact(layout: &Layout, clause: &Clause) -> bool {
     match &clause.key {
@@ -347,5 +360,37 @@ fn as_text(layout: &Layout, expr: &Expr) -> String {
 fn and(sql: &mut Sql, first: &mut bool) {
     if !std::mem::take(first) {
         sql.push(" AND ");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dialect::speech;
+    use super::super::engine::Dialect;
+    use super::*;
+    use crate::adapter::{Table, built_in};
+
+    #[test]
+    fn only_a_term_for_states_or_a_job_named_by_its_key_reaches_jobs_that_are_not_dead() {
+        let adapters = built_in().unwrap_or_default();
+        let adapter = adapters.first().unwrap_or_else(|| panic!("no adapter"));
+        let spec = adapter.spec("postgres").unwrap_or_else(|| panic!("no layout"));
+        let layout = Layout::new(speech(Dialect::Postgres), adapter, spec, "public", &Table::default());
+        for (text, is_dead_only) in [
+            ("", true),
+            ("-id:1", true),
+            ("-id:1 -id:2", true),
+            ("id:1*", true),
+            ("id:/^1/", true),
+            ("id:1 id:2*", true),
+            ("id:1", false),
+            ("id:1 id:2 -id:3", false),
+            ("-id:1 state:retrying", false),
+            ("-state:ignored", false),
+            ("-native:x", false),
+        ] {
+            let filter = Filter::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(Judge::new(&layout, &filter, Timestamp(0)).only_dead(), is_dead_only, "{text}");
+        }
     }
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
-use super::count::value_in_memory;
+use super::count::{in_memory, value_in_memory};
+use super::engine::Row;
 use super::group::{Counted, Grouping, Tally};
 use super::judge::Judge;
 use super::row::{Cells, WIDTH, read, select};
@@ -18,6 +19,14 @@ use crate::store::{Budget, Cell, Changes, Result, StoreError, Watermark};
 
 /// Rows of the recent past that are judged in memory at the most.
 const MOST: usize = 20_000;
+
+/// The recent past as one look saw it.
+pub(super) struct Recent {
+    pub(super) look: Look,
+    pub(super) cells: Vec<Cell>,
+    /// From this bucket on the cells hold all there is.
+    pub(super) from: i64,
+}
 
 impl SqlStore {
     pub(super) async fn look_again(
@@ -38,18 +47,22 @@ impl SqlStore {
             Some(mark) => axis.bucket_of(mark.bound()),
             None => self.start_bucket(&axis, budget).await?,
         };
-        let (look, cells) = if facet == Facet::Fingerprint || judge.rest.is_some() {
+        let Recent { look, cells, from: whole_from } = if in_memory(&judge, &grouping) {
             self.recount_in_memory(&axis, &judge, &grouping, from, since, budget).await?
         } else {
             let statements = [axis.look(), axis.recount(&grouping, &judge, from, since)];
             let mut results = self.engine.read(&statements, budget).await?.into_iter();
             let look = Look::read(results.next().unwrap_or_default())?;
-            (look, cells(grouping.read(results.next().unwrap_or_default())?))
+            Recent { look, cells: cells(grouping.read(results.next().unwrap_or_default())?), from }
         };
         let (changed, server_time) = (look.differs(since), look.clock);
         self.set_clock(server_time);
-        let watermark = Watermark(Arc::new(look.mark(&axis, since)));
-        Ok(Changes { watermark, changed, from_bucket: from, cells, server_time, cost: began.elapsed() })
+        let mut mark = look.mark(&axis, since);
+        if since.is_none() || whole_from > from {
+            mark = mark.not_before(&axis, whole_from);
+        }
+        let watermark = Watermark(Arc::new(mark));
+        Ok(Changes { watermark, changed, from_bucket: whole_from, cells, server_time, cost: began.elapsed() })
     }
 
     /// The bucket where a look starts that knows nothing of the past.
@@ -65,7 +78,8 @@ impl SqlStore {
         Ok(axis.bucket_of(axis.start(look.reach())))
     }
 
-    /// Counts the recent buckets of what the database cannot judge or tell apart, row by row.
+    /// Counts the recent buckets of what the database cannot judge or tell apart, row by row: the newest of them, where
+    /// all are too many.
     pub(super) async fn recount_in_memory(
         &self,
         axis: &Axis<'_>,
@@ -74,7 +88,7 @@ impl SqlStore {
         from: i64,
         since: Option<&Mark>,
         budget: &Budget,
-    ) -> Result<(Look, Vec<Cell>)> {
+    ) -> Result<Recent> {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, &self.layout, &self.layout.key, judge.extras);
@@ -83,13 +97,20 @@ impl SqlStore {
         sql.push(" AND ");
         axis.from(&mut sql, from);
         axis.gate(&mut sql, since);
-        sql.push(&format!(" LIMIT {MOST}"));
+        sql.push(&format!(" ORDER BY {} LIMIT {}", axis.newest_first(), MOST + 1));
         let mut results = self.engine.read(&[axis.look(), sql.done()], budget).await?.into_iter();
         let look = Look::read(results.next().unwrap_or_default())?;
         let mut counted: BTreeMap<(i64, Option<String>), Tally> = BTreeMap::new();
-        for mut row in results.next().unwrap_or_default() {
-            let slot = super::engine::Row(row.0.split_off(WIDTH.min(row.0.len())));
-            let bucket = Cells::new(slot).int()?.unwrap_or(from);
+        let rows = results.next().unwrap_or_default();
+        let is_full = rows.len() > MOST;
+        let slotted = |mut row: Row| {
+            let slot = Row(row.0.split_off(WIDTH.min(row.0.len())));
+            Ok((Cells::new(slot).int()?.unwrap_or(from), row))
+        };
+        let rows: Vec<(i64, Row)> = rows.into_iter().map(slotted).collect::<Result<_>>()?;
+        // Of the bucket of the last row there may be more.
+        let from = rows.last().filter(|_| is_full).map_or(from, |(bucket, _)| bucket.saturating_add(1).max(from));
+        for (bucket, row) in rows.into_iter().filter(|(bucket, _)| *bucket >= from) {
             let read = read(&self.layout, row)?;
             if judge.rest.as_ref().is_none_or(|rest| rest.matches(&read)) {
                 let at: Option<Timestamp> = read.entry.row.at;
@@ -98,6 +119,7 @@ impl SqlStore {
             }
         }
         let counted = counted.into_iter();
-        Ok((look, cells(counted.map(|((b, value), tally)| Counted { value, slot: Some(b), tally }).collect())))
+        let cells = cells(counted.map(|((b, value), tally)| Counted { value, slot: Some(b), tally }).collect());
+        Ok(Recent { look, cells, from })
     }
 }

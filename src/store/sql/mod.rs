@@ -48,6 +48,8 @@ mod scan;
 mod stats;
 mod steps;
 pub mod target;
+#[cfg(test)]
+mod tests;
 mod twin;
 mod undoable;
 mod watch;
@@ -253,7 +255,16 @@ impl Store for SqlStore {
         Box::pin(self.read_ending(transaction, budget))
     }
 
-    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
-        Box::pin(self.read_outcome(ids, budget))
+    fn outcome_of<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        kept: &'a [(JobId, String)],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+        Box::pin(self.read_outcome(ids, kept, budget))
+    }
+
+    fn outcome_needs_kept(&self) -> bool {
+        self.layout.spec.outcome.as_ref().is_some_and(|outcome| outcome.get_ref().contains("b.kept"))
     }
 }

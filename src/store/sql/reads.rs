@@ -1,6 +1,6 @@
 //! Pages, single rows, details, cohorts, and what became of replayed jobs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::SqlStore;
@@ -8,7 +8,9 @@ use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Row;
 use super::judge::{Extras, Judge};
+use super::kept::Kept;
 use super::layout::{Expr, Layout, Part};
+use super::restore::row_of;
 use super::row::{Cells, Read, WIDTH, contract, read, select};
 use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
@@ -38,7 +40,7 @@ const SPAN_AGE: Duration = Duration::from_secs(60);
 
 impl SqlStore {
     pub(super) fn scan<'a>(&'a self, judge: &'a Judge<'a>, sort: Sort, budget: &'a Budget) -> Scan<'a> {
-        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget }
+        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget, before: None }
     }
 
     pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
@@ -69,7 +71,9 @@ impl SqlStore {
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         self.layout.keys_in(&mut sql, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
-        rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry)).collect()
+        let named = self.named(ids);
+        let entries = rows.into_iter().map(|row| Ok(read(&self.layout, row)?.entry));
+        entries.filter(|entry| entry.as_ref().map_or(true, |e| named(&e.row.id))).collect()
     }
 
     pub(super) async fn read_details(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
@@ -98,7 +102,9 @@ impl SqlStore {
         sql.push(&format!(" FROM {} WHERE ", layout.from));
         layout.keys_in(&mut sql, &valid);
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
-        rows.into_iter().map(|row| detail(layout, &others, row)).collect()
+        let named = self.named(ids);
+        let details = rows.into_iter().map(|row| detail(layout, &others, row));
+        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
     }
 
     pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
@@ -115,7 +121,12 @@ impl SqlStore {
         Ok(FreezeStep { jobs, next, scanned: Scanned { rows, share } })
     }
 
-    pub(super) async fn read_outcome(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<(JobId, Fate)>> {
+    pub(super) async fn read_outcome(
+        &self,
+        ids: &[JobId],
+        kept: &[(JobId, String)],
+        budget: &Budget,
+    ) -> Result<Vec<(JobId, Fate)>> {
         let unknown = || ids.iter().map(|id| (id.clone(), Fate::Unknown)).collect();
         let Some(outcome) = &self.layout.spec.outcome else { return Ok(unknown()) };
         let needs_target = outcome.get_ref().contains("{target}");
@@ -124,7 +135,14 @@ impl SqlStore {
             return Ok(unknown());
         }
         // Jobs without a row any more are asked about too.
-        let batch: Vec<BatchRow> = valid.iter().map(|id| BatchRow { id: id.clone(), ..BatchRow::default() }).collect();
+        let kept: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+        // What was erased since is an empty text.
+        let known = |id: &String| kept.get(id.as_str()).filter(|text| Kept::parse(text).is_some());
+        let row = |id: &String| match known(id) {
+            Some(text) => row_of(id, text),
+            None => BatchRow { id: id.clone(), ..BatchRow::default() },
+        };
+        let batch: Vec<BatchRow> = valid.iter().map(row).collect();
         let fill = Fill { ids: &valid, batch: &batch, ..Fill::of(&self.layout, self.destination.table()) };
         let statement = expand(outcome.get_ref(), &fill);
         let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
@@ -143,6 +161,13 @@ impl SqlStore {
     /// The keys among `ids` that can be keys of this table.
     pub(super) fn valid(&self, ids: &[JobId]) -> Vec<String> {
         ids.iter().map(JobId::as_str).filter(|id| self.layout.holds(id)).map(str::to_owned).collect()
+    }
+
+    /// Whether a row that was found by its key is one that was named. A collation takes keys for each other that are not
+    /// written alike; what is no text is written in one way, or means the same in all.
+    fn named<'a>(&self, ids: &'a [JobId]) -> impl Fn(&JobId) -> bool + use<'a> {
+        let named: Option<HashSet<&JobId>> = (self.layout.key.kind == Kind::Text).then(|| ids.iter().collect());
+        move |id| named.as_ref().is_none_or(|named| named.contains(id))
     }
 
     async fn share_of(&self, step: &Step, judge: &Judge<'_>, sort: Sort, forward: bool) -> f32 {

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use super::build::Sql;
 use super::count::{WindowCounts, read_window, window_statement};
 use super::dialect::{WindowShape, order_by};
-use super::engine::{Engine, Statement};
+use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
 use super::pace::{LEAST, Pace, TARGET};
 use super::row::{Read, read, select};
+use super::watch::Axis;
 use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead.
@@ -30,6 +31,8 @@ pub(super) struct Scan<'a> {
     pub(super) judge: &'a Judge<'a>,
     pub(super) sort: Sort,
     pub(super) budget: &'a Budget,
+    /// Only rows before this bucket of the axis of looks are asked for; the others are counted already.
+    pub(super) before: Option<i64>,
 }
 
 /// What one step of a scan found, in reading order.
@@ -140,16 +143,8 @@ impl Scan<'_> {
         segment: &Segment,
     ) -> Result<(Vec<Read>, u64, Option<Position>)> {
         let heavy = self.judge.rest.is_some();
-        let (mut reads, size, took) = loop {
-            let size = self.pace.window(heavy);
-            let began = Instant::now();
-            match self.fetch(self.window_statement(order, segment, forward, size), self.budget).await {
-                Ok(reads) => break (reads, size, began.elapsed()),
-                Err(StoreError::Timeout(_)) if size > LEAST => self.pace.back_off(size),
-                Err(error) => return Err(error),
-            }
-        };
-        self.pace.learn(size, took);
+        let (rows, size) = self.paced(heavy, |size| self.window_statement(order, segment, forward, size)).await?;
+        let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
         let edge = u64::try_from(size).unwrap_or(u64::MAX);
         let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
         let seen = reads.iter().map(|r| r.number).max().unwrap_or(0);
@@ -172,17 +167,8 @@ impl Scan<'_> {
         let segments = segments(cursor, true, nullable);
         let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
         for segment in &segments {
-            let (size, began) = (self.pace.window(false), Instant::now());
-            let statement = self.counting_statement(order, segment, size, grouping);
-            let rows = match self.engine.read(&[statement], self.budget).await {
-                Ok(mut results) => results.pop().unwrap_or_default(),
-                Err(StoreError::Timeout(_)) if size > LEAST => {
-                    self.pace.back_off(size);
-                    return Ok(WindowCounts { last: segment.from.clone().or(sum.last), ..sum });
-                }
-                Err(error) => return Err(error),
-            };
-            self.pace.learn(size, began.elapsed());
+            let statement = |size| self.counting_statement(order, segment, size, grouping);
+            let (rows, _) = self.paced(false, statement).await?;
             let counts = read_window(grouping, rows)?;
             sum.values.extend(counts.values);
             sum.looked_at += counts.looked_at;
@@ -192,6 +178,21 @@ impl Scan<'_> {
             }
         }
         Ok(sum)
+    }
+
+    /// Reads a window, a smaller one each time that it takes too long: what was not looked at must never pass for the end.
+    async fn paced(&self, heavy: bool, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
+        loop {
+            let (size, began) = (self.pace.window(heavy), Instant::now());
+            match self.engine.read(&[statement(size)], self.budget).await {
+                Ok(mut results) => {
+                    self.pace.learn(size, began.elapsed());
+                    return Ok((results.pop().unwrap_or_default(), size));
+                }
+                Err(StoreError::Timeout(_)) if size > LEAST => self.pace.back_off(size),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
@@ -255,6 +256,10 @@ impl Scan<'_> {
         let descending = self.sort.descending == forward;
         if let Some(condition) = self.layout.among(self.judge.only_dead()) {
             sql.push(&format!("{condition} AND "));
+        }
+        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
+            axis.before(sql, bucket);
+            sql.push(" AND ");
         }
         let Some(from) = &segment.from else {
             match (segment.null, order.nullable && !self.layout.is_key(order)) {

@@ -38,6 +38,8 @@ pub struct Mark {
     looks: Vec<(u64, i64)>,
     /// Where the next look starts, in the order's own unit.
     bound: i64,
+    /// Before which no look starts: what lies there was not counted bucket by bucket.
+    floor: Option<i64>,
 }
 
 /// The axis along which the recent past is cut.
@@ -72,12 +74,28 @@ impl<'a> Axis<'a> {
 
     /// Writes whether a row lies at a bucket or later.
     pub(super) fn from(&self, sql: &mut Sql, bucket: i64) {
-        let start = bucket.saturating_mul(self.width());
+        let start = self.start_of(bucket);
         if self.is_time() {
             self.layout.speech.at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
         } else {
             sql.push(&format!("{} >= ", self.order.raw)).push_int(start);
         }
+    }
+
+    /// Writes whether a row lies before a bucket, or nowhere on the axis: whether [`Axis::from`] does not hold.
+    pub(super) fn before(&self, sql: &mut Sql, bucket: i64) {
+        sql.push("(");
+        self.from(sql, bucket);
+        sql.push(") IS NOT TRUE");
+    }
+
+    /// What orders rows so that the newest come first, as an index serves it.
+    pub(super) fn newest_first(&self) -> String {
+        format!("{} DESC", self.order.raw)
+    }
+
+    fn start_of(&self, bucket: i64) -> i64 {
+        bucket.saturating_mul(self.width())
     }
 
     /// Where a look starts that knows nothing of the past, by how far the order reaches.
@@ -176,14 +194,20 @@ impl Look {
         if looks.len() > MEMORY {
             looks.remove(0);
         }
-        Mark { token: self.token, looks, bound }
+        Mark { token: self.token, looks, bound, floor: before.and_then(|m| m.floor) }
     }
 }
 
 impl Mark {
     /// Where the next look starts.
     pub(super) fn bound(&self) -> i64 {
-        self.bound
+        self.floor.map_or(self.bound, |floor| self.bound.max(floor))
+    }
+
+    /// The same, but that no later look starts before a bucket: whoever was not told what lies there would take all of it
+    /// for new.
+    pub(super) fn not_before(self, axis: &Axis<'_>, bucket: i64) -> Self {
+        Self { floor: self.floor.max(Some(axis.start_of(bucket))), ..self }
     }
 }
 

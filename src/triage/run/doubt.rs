@@ -171,7 +171,11 @@ impl Engine<'_> {
         if ids.is_empty() || self.run.intent.action != Action::Replay {
             return Ok(HashMap::new());
         }
-        Ok(self.desk.store.outcome(ids, &self.budget).await?.into_iter().collect())
+        let kept = match self.desk.store.outcome_needs_kept() {
+            true => self.ledger.archived(&self.run.id, ids).await.map_err(StoreError::from)?,
+            false => Vec::new(),
+        };
+        Ok(self.desk.store.outcome_of(ids, &kept, &self.budget).await?.into_iter().collect())
     }
 
     /// The jobs whose row stands again as it was kept; where nothing was kept, those that are dead again.

@@ -265,8 +265,8 @@ async fn the_ledger_waits_for_the_disk_once_a_batch() {
     let before = commits(&bench.ledger);
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
-    // The run is started, its first batch begun, each of twenty ended, and the run ended.
-    assert_eq!(commits(&bench.ledger) - before, 1 + 1 + 20 + 1);
+    // What its jobs are known by, its start, its first batch begun, each of twenty ended, and its end.
+    assert_eq!(commits(&bench.ledger) - before, 1 + 1 + 1 + 20 + 1);
 }
 
 #[tokio::test]

@@ -229,7 +229,7 @@ async fn discarded_jobs_come_back_as_they_were_and_the_rest_is_refused_or_told()
         let ids: Vec<JobId> = ["1", "30", "31", "99"].map(JobId::new).into();
         let fates: Vec<Fate> =
             store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, f)| f).collect();
-        assert_eq!(fates, [Fate::DeadAgain(None), Fate::Queued, Fate::Running, Fate::Unknown]);
+        assert_eq!(fates, [Fate::DeadAgain(None), Fate::Queued, Fate::Running, Fate::Gone]);
         let purged = apply(&store, batch(Action::Purge, ["1", "2", "31"].map(JobId::new))).await;
         assert_eq!(purged.values().filter(|result| **result == JobResult::Done).count(), 2);
         for action in [Action::Ignore, Action::Reopen] {

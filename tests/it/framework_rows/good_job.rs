@@ -224,8 +224,14 @@ async fn a_job_whose_lock_another_session_holds_is_left_alone_by_every_verb_and_
             assert_eq!(undo(&user, &receipt)["done"], 1, "{verb}");
             assert_eq!(whole(&db).await, before, "{verb}");
         }
+        let archived = act(&user, "archive", &[CHARGE, &own(4)], &[]);
+        assert_eq!((&archived["done"], skipped(&archived, "locked")), (&json!(1), 1), "{archived}");
+        let purged = apply(&store, batch(Action::Purge, [CHARGE, &own(3)].map(JobId::new))).await;
+        assert_eq!(purged[&JobId::new(CHARGE)], JobResult::Skipped(SkipReason::Locked));
+        assert_eq!(purged[&JobId::new(own(3))], JobResult::Done);
     })
     .await;
+    let before = whole(&db).await;
     let receipt = act(&user, "replay", &[CHARGE, RETRIED], &[]);
     assert_eq!(receipt["done"], 2, "the lock is given back: {receipt}");
     meanwhile(&session, &lock(CHARGE), async || assert_eq!(undo(&user, &receipt)["done"], 1)).await;
@@ -238,8 +244,9 @@ async fn a_discard_takes_the_runs_along_and_an_undo_brings_them_back() {
     let Some(db) = seed("gj_discard").await else { return };
     let user = User::of(&db);
     let before = whole(&db).await;
-    let receipt = act(&user, "discard", &[RETRIED, CHARGE, DISCARDED, &own(2)], &[]);
-    assert_eq!(receipt["done"], 4, "{receipt}");
+    // What went well, waits or runs is left alone.
+    let receipt = act(&user, "discard", &[RETRIED, CHARGE, DISCARDED, &own(2), &own(5), &own(6), &own(7)], &[]);
+    assert_eq!((&receipt["done"], skipped(&receipt, "changed")), (&json!(4), 3), "{receipt}");
     let runs = format!("good_job_executions where active_job_id in ('{RETRIED}', '{CHARGE}', '{DISCARDED}')");
     assert_eq!((db.count(&runs).await, before[1].len() as u64 - db.count("good_job_executions").await), (0, 5));
     assert_eq!(undo(&user, &receipt)["done"], 4);
@@ -248,6 +255,54 @@ async fn a_discard_takes_the_runs_along_and_an_undo_brings_them_back() {
     let purged = act(&user, "discard", &[CHARGE], &["--no-archive", "--reason", "asked to"]);
     assert_eq!(purged["done"], 1, "{purged}");
     assert_eq!(db.count(&format!("good_job_executions where active_job_id = '{CHARGE}'")).await, 0);
+}
+
+#[tokio::test]
+async fn only_what_has_finished_is_archived_or_purged() {
+    let Some(db) = seed("gj_settled").await else { return };
+    let archived = act(&User::of(&db), "archive", &[&own(1), &own(5), &own(6), &own(7)], &[]);
+    assert_eq!((&archived["done"], skipped(&archived, "changed")), (&json!(1), 3), "{archived}");
+    let (store, _) = checked(&db, "good_job").await;
+    let ids = [CHARGE.to_owned(), own(5), own(6), own(7)].map(JobId::new);
+    let purged = apply(&store, batch(Action::Purge, ids.clone())).await;
+    let changed = JobResult::Skipped(SkipReason::Changed);
+    assert_eq!(ids.map(|id| purged[&id].clone()), [JobResult::Done, JobResult::Done, changed.clone(), changed]);
+    assert_eq!(db.count(&format!("good_job_executions where active_job_id = '{CHARGE}'")).await, 0);
+}
+
+#[tokio::test]
+async fn an_application_whose_times_have_a_zone_is_served_as_well() {
+    let Some(db) = seed("gj_zoned").await else { return };
+    db.execute(&format!("alter database {} set timezone to 'Asia/Tokyo'", db.name())).await;
+    for table in ["good_jobs", "good_job_executions"] {
+        let columns = format!(
+            "select column_name from information_schema.columns where table_name = '{table}' and data_type = 'timestamp without time zone'"
+        );
+        for column in db.column(&columns).await {
+            let zoned = format!("alter column {column} type timestamptz using {column} at time zone 'UTC'");
+            db.execute(&format!("alter table {table} {zoned}")).await;
+        }
+    }
+    let (store, _) = checked(&db, "good_job").await;
+    let dead = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 4).await;
+    assert_eq!(dead.len(), 9);
+    let died = store.detail(&JobId::new(own(1)), &budget()).await.expect("a detail").expect("a job").row.at;
+    assert!(died.is_some_and(|at| at.to_rfc3339().starts_with("2026-11-20T07:30:01")), "{died:?}");
+    let user = User::of(&db);
+    let before = whole(&db).await;
+    let receipt = act(&user, "replay", &[RETRIED, CHARGE], &[]);
+    assert_eq!(receipt["done"], 2, "{receipt}");
+    let now = "good_jobs where finished_at is null and error is not null and abs(extract(epoch from now() - scheduled_at)) < 600 \
+               and abs(extract(epoch from now() - created_at)) < 600 \
+               and abs(extract(epoch from now() - (serialized_params->>'enqueued_at')::timestamptz)) < 600";
+    assert_eq!(db.count(now).await, 2);
+    let at = "select count(*) from good_jobs where (serialized_params->>'scheduled_at')::timestamptz = scheduled_at and finished_at is null";
+    assert_eq!(db.scalar(at).await, "2");
+    assert_eq!(undo(&user, &receipt)["done"], 2);
+    assert_eq!(whole(&db).await, before);
+    let receipt = act(&user, "discard", &[RETRIED], &[]);
+    assert_eq!(undo(&user, &receipt)["done"], 1);
+    assert_eq!(whole(&db).await, before);
 }
 
 #[tokio::test]

@@ -1,14 +1,16 @@
 //! Laravel's database driver on three databases: rows that 12.67.0 wrote, and rows of our own for what is rare.
 
-use dlq_tui::domain::action::{Action, JobResult};
+use dlq_tui::domain::action::{Action, Fate, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
+use dlq_tui::triage::fates::{Board, fates};
 use serde_json::{Map, Value, json};
 
 use super::bench::{act, changes, checked, detail, detection, fixture, literal, toml_rows, undo, whole};
+use super::shop::Shop;
 use crate::cli::User;
 use crate::harness::{TestDb, every_engine, postgres};
 use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
@@ -295,5 +297,35 @@ async fn lists_go_by_the_key_and_old_rows_are_archived_or_deleted() {
         let purged = apply(&store, batch(Action::Purge, ["3", "4", "1"].map(JobId::new))).await;
         assert_eq!(purged.values().filter(|result| **result == JobResult::Done).count(), 2, "{name}: {purged:?}");
         assert_eq!((db.count("failed_jobs").await, db.count("jobs").await), (6, 0), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
+    for db in every_engine("laravel_fates").await {
+        seed(&db).await;
+        let shop = Shop::on(db, "laravel").await;
+        let (run, tally) = shop.run(Action::Replay, "").await;
+        let (db, name) = (&shop.db, shop.db.engine.name());
+        let board = async || fates(&shop.desk, &shop.ledger, &run, None, &budget(), |_| {}).await.expect("a board");
+        let all = Board { asked: tally.done, queued: tally.done, ..Board::default() };
+        assert_eq!(board().await, all, "{name}: {tally:?}");
+        let of = |uuid: &str| format!("where payload like '%{uuid}%'");
+        db.execute(&format!("update jobs set reserved_at = 1, attempts = 1 {}", of("26333ad4"))).await;
+        db.execute(&format!("delete from jobs {}", of("4cff9d4b"))).await;
+        // It fails again, and is recorded under its uuid and another id.
+        db.execute(&format!(
+            "insert into failed_jobs (uuid, connection, queue, payload, exception, failed_at) \
+             select '8a8a1f60-c4d2-4b80-9a8e-6f0b7de6a2ce', 'database', queue, payload, 'x', '2026-11-21 00:00:00' from jobs {}",
+            of("8a8a1f60")
+        ))
+        .await;
+        db.execute(&format!("delete from jobs {}", of("8a8a1f60"))).await;
+        let wanted = Board { queued: tally.done - 3, running: 1, gone: 1, new_error: 1, ..all };
+        assert_eq!(board().await, wanted, "{name}");
+        // Of a job of which nothing is kept nobody knows.
+        let ids = ["1", "99"].map(JobId::new);
+        let told = shop.store().outcome(&ids, &budget()).await.expect("fates");
+        assert!(told.iter().all(|(_, fate)| *fate == Fate::Unknown), "{name}: {told:?}");
     }
 }

@@ -247,6 +247,41 @@ async fn what_a_worker_took_is_left_to_it() {
 }
 
 #[tokio::test]
+async fn a_job_that_a_worker_ran_and_lost_is_not_taken_back() {
+    for db in every_engine("oban_lost").await {
+        seed(&db).await;
+        let user = User::of(&db);
+        // 1 of 20 attempts: reset to none, a run makes it 1 again, and the rescue of a lost node sets the state alone.
+        let receipt = act(&user, "replay", &[3, 4], &["--attempts", "reset"]);
+        let ran = if db.engine == Engine::Sqlite { "2026-11-22T00:00:00.000000Z" } else { "2026-11-22 00:00:00" };
+        db.execute(&format!("update oban_jobs set attempt = 1, attempted_at = '{ran}' where id = 4")).await;
+        let undone = undo(&user, &receipt);
+        assert_eq!(undone["done"], 1, "{}: {undone}", db.engine.name());
+        let states = db.column("select state from oban_jobs where id in (3, 4) order by id").await;
+        assert_eq!(states, ["cancelled", "available"], "{}", db.engine.name());
+    }
+}
+
+#[tokio::test]
+async fn a_function_of_many_arguments_begins_a_stack_too() {
+    for db in every_engine("oban_arity").await {
+        seed(&db).await;
+        let error = json!({"at": "2026-11-21T09:30:00Z", "attempt": 1,
+            "error": "** (RuntimeError) boom\n    Shop.Mail.send/12\n    run.exs:35: Shop.Worker.perform/1"});
+        let errors = match db.engine {
+            Engine::Postgres => format!("ARRAY[{}::jsonb]", literal(db.engine, &error)),
+            _ => literal(db.engine, &json!([error])),
+        };
+        db.execute(&format!("update oban_jobs set errors = {errors} where id = 1")).await;
+        let (store, _) = checked(&db, "oban").await;
+        let detail = detail(&store, 1).await;
+        let text = |text: &Option<Untrusted>| text.as_ref().map(|text| text.exact().trim_start().to_owned());
+        assert_eq!(text(&detail.message).as_deref(), Some("boom"), "{}", db.engine.name());
+        assert!(text(&detail.backtrace).is_some_and(|stack| stack.starts_with("Shop.Mail.send/12\n")), "{detail:?}");
+    }
+}
+
+#[tokio::test]
 async fn discarded_jobs_are_deleted_and_come_back_as_they_were() {
     for db in every_engine("oban_discard").await {
         seed(&db).await;
@@ -266,11 +301,13 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
     for db in every_engine("oban_outcome").await {
         seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
-        let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1].map(|n: i64| JobId::new(n.to_string())).into();
+        let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1, 99].map(|n: i64| JobId::new(n.to_string())).into();
         let fates: Vec<Fate> =
             store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
         let again = Fate::DeadAgain(Some(Untrusted::new("ArgumentError")));
-        assert_eq!(fates, [Fate::Queued, Fate::Queued, Fate::Succeeded, Fate::Running, Fate::DeadAgain(None), again]);
+        let dead = Fate::DeadAgain(None);
+        let wanted = [Fate::Queued, Fate::Queued, Fate::Succeeded, Fate::Running, dead, again, Fate::Gone];
+        assert_eq!(fates, wanted, "{}", db.engine.name());
         for action in [Action::Ignore, Action::Reopen] {
             let refused = store.apply(batch(action, [JobId::new("1")]), &budget()).await;
             assert!(refused.broke.is_some_and(|broke| broke.error.to_string().contains("cancel")), "{action}");
@@ -278,5 +315,8 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         let purged = apply(&store, batch(Action::Purge, ["1", "3", "25"].map(JobId::new))).await;
         let done = purged.values().filter(|result| **result == JobResult::Done).count();
         assert_eq!((done, db.count("oban_jobs").await), (2, 25), "{}", db.engine.name());
+        let archived = act(&User::of(&db), "archive", &[2, 24, 25, 26, 27], &[]);
+        assert_eq!((&archived["done"], &archived["skipped"][0]["n"]), (&json!(2), &json!(3)), "{archived}");
+        assert_eq!(db.column("select id from oban_jobs_archive order by id").await, ["2", "27"]);
     }
 }

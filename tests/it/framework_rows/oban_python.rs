@@ -82,3 +82,25 @@ async fn a_replay_leaves_what_its_own_retry_leaves_and_is_undone() {
     let left = changes(&before, &whole(&db, "oban_jobs").await);
     assert!(left.iter().all(|cell| cell.starts_with("13.")), "{left:?}");
 }
+
+#[tokio::test]
+async fn all_tries_anew_later_and_in_another_queue() {
+    let Some((db, _)) = seed("oban_py_options").await else { return };
+    let user = User::of(&db);
+    let before = whole(&db, "oban_jobs").await;
+    let receipt = act(&user, "replay", &[2, 11], &["--attempts", "reset", "--to-queue", "low", "--spread", "10h"]);
+    assert_eq!(receipt["done"], 2, "{receipt}");
+    let cells = "select concat_ws(' ', attempt, max_attempts, queue, meta->'uniq_bmp') from oban_jobs where id in (2, 11) order by id";
+    assert_eq!(db.column(cells).await, ["0 2 low []", "0 20 low []"]);
+    let late = "oban_jobs where state = 'scheduled' and scheduled_at > timezone('UTC', now()) + interval '10 minutes'";
+    assert_ne!(db.count(late).await, 0);
+    assert_eq!(undo(&user, &receipt)["done"], 2);
+    assert_eq!(whole(&db, "oban_jobs").await, before);
+
+    // A run makes one attempt of none, as before, and the rescue of a lost worker sets the state alone.
+    let receipt = act(&user, "replay", &[1, 3], &["--attempts", "reset"]);
+    db.execute("update oban_jobs set attempt = 1, attempted_at = '2026-11-22 09:00:00' where id = 1").await;
+    assert_eq!(undo(&user, &receipt)["done"], 1);
+    let states = db.column("select state::text from oban_jobs where id in (1, 3) order by id").await;
+    assert_eq!(states, ["available", "discarded"]);
+}

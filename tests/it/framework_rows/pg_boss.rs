@@ -105,8 +105,9 @@ async fn a_replay_leaves_the_row_as_its_own_retry_does() {
             r#"["fifo", "retry", 1, 0, null, true, "2026-11-01T09:59:30+00:00", false]"#,
         ]
     );
-    let fates = shop.fates(&[ids[0], ids[3]]).await;
-    assert_eq!((fates[ids[0]].as_str(), fates[ids[3]].as_str()), ("Queued", "Succeeded"));
+    let gone = id("email", 999);
+    let fates = shop.fates(&[ids[0], ids[3], &gone]).await;
+    assert_eq!([ids[0], ids[3], &gone].map(|id| fates[id].as_str()), ["Queued", "Succeeded", "Gone"]);
     let reset = Options { attempts: Some(Attempts::Reset), ..Options::default() };
     assert_eq!(shop.act(Action::Replay, &[&id("payments", 4)], reset).await[&id("payments", 4)], JobResult::Done);
     let left = "select retry_count || ' ' || retry_limit || ' ' || (started_on is null) from boss.job where id::text like '%004'";

@@ -168,8 +168,15 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
             assert_eq!(undo(&user, &receipt)["done"], 1, "{verb}");
             assert_eq!(whole(&db, "que_jobs").await, before, "{verb}");
         }
+        let archived = act(&user, "archive", &["1", "5"], &[]);
+        assert_eq!((&archived["done"], skipped(&archived, "locked")), (&json!(1), 1), "{archived}");
+        let (store, _) = checked(&db, "que").await;
+        let purged = apply(&store, batch(Action::Purge, ["1", "22"].map(JobId::new))).await;
+        assert_eq!(purged[&JobId::new("1")], JobResult::Skipped(SkipReason::Locked));
+        assert_eq!(purged[&JobId::new("22")], JobResult::Done);
     })
     .await;
+    let before = whole(&db, "que_jobs").await;
     let receipt = act(&user, "replay", &["1", "3"], &[]);
     assert_eq!(receipt["done"], 2, "the locks are given back: {receipt}");
     let (store, _) = checked(&db, "que").await;
@@ -181,7 +188,46 @@ async fn a_job_whose_id_another_session_holds_is_left_alone_by_every_verb_and_by
         panic!("{fates:?}")
     };
     assert_eq!(class.exact(), "Net::ReadTimeout");
+    // Nor is the lock of two numbers one of a job, nor one in another database.
+    let Some(server) = postgres() else { return };
+    let elsewhere = engine(&server.database("que_elsewhere").await).await;
+    let fates = meanwhile(&session, "select pg_advisory_xact_lock(0, 1)::text", async || {
+        let held = "select pg_advisory_xact_lock(3)::text";
+        meanwhile(&elsewhere, held, async || store.outcome(&ids, &budget()).await.expect("fates")).await
+    });
+    let fates: Vec<Fate> = fates.await.into_iter().take(2).map(|(_, fate)| fate).collect();
+    assert_eq!(fates, [Fate::Queued, Fate::Queued]);
     meanwhile(&session, held, async || assert_eq!(undo(&user, &receipt)["done"], 1)).await;
     assert_eq!(undo(&user, &receipt)["done"], 1);
     assert_eq!(whole(&db, "que_jobs").await, before);
+}
+
+#[tokio::test]
+async fn only_what_has_expired_is_discarded_and_what_is_done_can_be_put_away_too() {
+    let Some(db) = seed("que_guards").await else { return };
+    let user = User::of(&db);
+    let before = whole(&db, "que_jobs").await;
+    let receipt = act(&user, "discard", &["1", "4", "23"], &[]);
+    assert_eq!((&receipt["done"], skipped(&receipt, "changed")), (&json!(1), 2), "{receipt}");
+    assert_eq!(undo(&user, &receipt)["done"], 1);
+    assert_eq!(whole(&db, "que_jobs").await, before);
+    let archived = act(&user, "archive", &["2", "4"], &[]);
+    assert_eq!((&archived["done"], skipped(&archived, "changed")), (&json!(1), 1), "{archived}");
+    let (store, _) = checked(&db, "que").await;
+    let purged = apply(&store, batch(Action::Purge, ["3", "4", "23"].map(JobId::new))).await;
+    let done: Vec<&str> = purged.iter().filter(|(_, r)| **r == JobResult::Done).map(|(id, _)| id.as_str()).collect();
+    assert_eq!((done, db.count("que_jobs where id = 4").await), (vec!["23", "3"], 1), "{purged:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_went_well_or_expired_again_is_not_taken_back() {
+    let Some(db) = seed("que_ended").await else { return };
+    let user = User::of(&db);
+    let receipt = act(&user, "replay", &["1", "2", "3"], &[]);
+    // Neither end moves the time that a job was due.
+    db.execute("update que_jobs set finished_at = now() where id = 1").await;
+    db.execute("update que_jobs set expired_at = now() where id = 2").await;
+    let back = undo(&user, &receipt);
+    assert_eq!((&back["done"], skipped(&back, "a worker has taken it")), (&json!(1), 2), "{back}");
+    assert_eq!(db.count("que_jobs where finished_at is not null and id = 1").await, 1);
 }

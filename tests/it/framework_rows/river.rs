@@ -25,21 +25,31 @@ async fn seed(name: &str) -> Option<TestDb> {
     Some(db)
 }
 
+fn word(result: &JobResult) -> String {
+    match result {
+        JobResult::Skipped(reason) => reason.word().to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
 #[tokio::test]
 async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     let Some(server) = postgres() else { return };
     let db = server.database("river_found").await;
     let table = fixture("river/postgres.sql");
-    for schema in ["jobs", "older", "bare"] {
+    for schema in ["jobs", "older", "bare", "oldest"] {
         db.execute(&format!("create schema {schema}; set search_path to {schema}; {table}")).await;
     }
     db.execute("drop index older.river_job_unique_idx; drop function older.river_job_state_in_bitmask").await;
     db.execute("drop index bare.river_job_unique_idx; drop function bare.river_job_state_in_bitmask").await;
     db.execute("alter table older.river_job drop column unique_states").await;
+    db.execute("drop index oldest.river_job_unique_idx; drop function oldest.river_job_state_in_bitmask").await;
+    db.execute("alter table oldest.river_job drop column unique_states, drop column unique_key").await;
     db.execute("create schema other; create table other.river_job (id bigint, kind text, state text)").await;
     let detection = detection(&db).await;
     let found: BTreeMap<&str, &str> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
-    assert_eq!(found, BTreeMap::from([("bare", "River"), ("jobs", "River"), ("older", "River, before unique states")]));
+    let [states, keys] = ["River, before unique states", "River, before unique keys"];
+    assert_eq!(found, BTreeMap::from([("bare", "River"), ("jobs", "River"), ("older", states), ("oldest", keys)]));
     let other = detection.rejected.iter().find(|r| r.schema.as_deref() == Some("other")).expect("a reason");
     assert!(!other.reasons.is_empty(), "{other:?}");
 }
@@ -98,15 +108,23 @@ async fn errors_have_a_message_and_what_stands_for_a_class_and_only_panics_a_tra
             "{id}"
         );
     }
-    let by_reason = bars(&histogram(&store, Facet::Reason, &Filter::all()).await.histogram);
+    let first = detail(&store, 1).await.row;
+    let text = |text: &Option<Untrusted>| text.as_ref().map(|text| text.exact().to_owned());
+    assert_eq!([text(&first.job_class), text(&first.queue)], ["charge_card", "billing"].map(|t| Some(t.to_owned())));
+    assert_eq!((first.attempts, first.max_attempts), (Some(3), Some(3)));
+    let store = &store;
+    let at = |id: i64| async move { detail(store, id).await.row.at.expect("a time").to_rfc3339() };
+    assert!(at(1).await.starts_with("2026-11-03T09:00:01.250001"), "{}", at(1).await);
+    assert!(at(8).await.starts_with("2026-11-02T03:04:05"), "it has not begun: {}", at(8).await);
+    let by_reason = bars(&histogram(store, Facet::Reason, &Filter::all()).await.histogram);
     assert_eq!(by_reason[&Some("scheduler_discarded".to_owned())], 1);
     for text in ["", "-msg:/never seen/"] {
-        let dead = exhaust(&store, &filter(text), Sort::default(), Cursor::Start, 3).await;
+        let dead = exhaust(store, &filter(text), Sort::default(), Cursor::Start, 3).await;
         let ids: Vec<&str> = dead.iter().map(|entry| entry.row.id.as_str()).collect();
         assert_eq!(ids, ["13", "12", "9", "7", "6", "3", "2", "1"], "{text}");
     }
     let everything = filter("state:dead state:retrying state:resolved state:ignored");
-    let by_state = bars(&histogram(&store, Facet::State, &everything).await.histogram);
+    let by_state = bars(&histogram(store, Facet::State, &everything).await.histogram);
     let counted = ["dead", "retrying", "resolved", "ignored"].map(|state| by_state[&Some(state.to_owned())]);
     assert_eq!(counted, [8, 2, 1, 2]);
 }
@@ -124,10 +142,13 @@ async fn a_replay_leaves_what_its_own_retry_leaves_and_a_second_one_nothing() {
         let rest = ["finalized_at=null", "scheduled_at=<now>", "state=available"].map(|cell| format!("{id}.{cell}"));
         rest.into_iter().chain(max)
     };
+    // With the mark that it was once to be cancelled it would be at its first error.
+    let unmarked = ["5.metadata={}".to_owned()];
     let mut expected: Vec<String> =
         [again(1, Some(4)), again(2, None), again(4, None), again(5, None), again(6, Some(2))]
             .into_iter()
             .flatten()
+            .chain(unmarked)
             .collect();
     let mut changed = changes(&before, &after);
     changed.sort();
@@ -164,12 +185,12 @@ async fn a_job_whose_twin_is_alive_is_refused_and_of_two_dead_twins_one_comes_ba
     db.execute("alter function river_job_state_in_bitmask rename to put_away").await;
     let (without, _) = checked(&db, "river").await;
     assert_eq!(without.unfit(Action::Replay, &ids, &budget()).await.expect("unfit"), unfit);
+    assert_eq!(apply(&without, batch(Action::Replay, [JobId::new("6")])).await[&JobId::new("6")], JobResult::Done);
+    let refused = apply(&without, batch(Action::Replay, [JobId::new("7")])).await;
+    assert_eq!(word(&refused[&JobId::new("7")]), TWIN);
     db.execute("alter function put_away rename to river_job_state_in_bitmask").await;
     let results = apply(&store, batch(Action::Replay, ids.clone())).await;
-    let told = ids.map(|id| match &results[&id] {
-        JobResult::Skipped(reason) => reason.word().to_owned(),
-        other => format!("{other:?}"),
-    });
+    let told = ids.map(|id| word(&results[&id]));
     assert_eq!(told, ["Done", TWIN, TWIN, "Done", TWIN]);
     let after = whole(&db, "river_job").await;
     for id in [7, 8, 9, 13] {
@@ -186,10 +207,13 @@ async fn a_job_whose_twin_is_alive_is_refused_and_of_two_dead_twins_one_comes_ba
 async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
     let Some(db) = seed("river_rest").await else { return };
     let (store, _) = checked(&db, "river").await;
-    let fates = store.outcome(&["8", "10", "11", "4"].map(JobId::new), &budget()).await.expect("fates");
+    db.execute("update river_job set state = 'running' where id = 10").await;
+    let ids = ["8", "10", "11", "4", "3", "99"].map(JobId::new);
+    let fates = store.outcome(&ids, &budget()).await.expect("fates");
     let fates: Vec<Fate> = fates.into_iter().map(|(_, fate)| fate).collect();
-    let again = Fate::DeadAgain(Some(Untrusted::new("JobCancelError")));
-    assert_eq!(fates, [Fate::Queued, Fate::Queued, Fate::Succeeded, again]);
+    let again = |class: &str| Fate::DeadAgain(Some(Untrusted::new(class)));
+    let [cancelled, dead] = [again("JobCancelError"), again("Stuck job rescued by JobRescuer")];
+    assert_eq!(fates, [Fate::Queued, Fate::Running, Fate::Succeeded, cancelled, dead, Fate::Gone]);
     let user = User::of(&db);
     let before = whole(&db, "river_job").await;
     let receipt = act(&user, "discard", &[2, 5, 6, 8, 11], &[]);
@@ -201,4 +225,26 @@ async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
         let refused = store.apply(batch(action, [JobId::new("1")]), &budget()).await;
         assert!(refused.broke.is_some_and(|broke| broke.error.to_string().contains("cancel")), "{action}");
     }
+}
+
+#[tokio::test]
+async fn only_what_is_dead_or_cancelled_is_archived_or_purged() {
+    let Some(db) = seed("river_settled").await else { return };
+    let (store, _) = checked(&db, "river").await;
+    let purged = apply(&store, batch(Action::Purge, ["1", "4", "8", "10", "11"].map(JobId::new))).await;
+    let done: Vec<&str> = purged.iter().filter(|(_, r)| **r == JobResult::Done).map(|(id, _)| id.as_str()).collect();
+    assert_eq!((done, db.count("river_job").await), (vec!["1", "4"], 11));
+    let archived = act(&User::of(&db), "archive", &[2, 5, 8, 10, 11], &[]);
+    assert_eq!((&archived["done"], &archived["skipped"][0]["n"]), (&json!(2), &json!(3)), "{archived}");
+    assert_eq!(db.column("select id from river_job_archive order by id").await, ["2", "5"]);
+}
+
+#[tokio::test]
+async fn before_there_were_unique_keys_nothing_stands_in_the_way() {
+    let Some(db) = seed("river_keyless").await else { return };
+    db.execute("drop index river_job_unique_idx; drop function river_job_state_in_bitmask").await;
+    db.execute("alter table river_job drop column unique_states, drop column unique_key").await;
+    let (store, _) = checked(&db, "river").await;
+    let results = apply(&store, batch(Action::Replay, ["1", "9"].map(JobId::new))).await;
+    assert!(results.values().all(|result| *result == JobResult::Done), "{results:?}");
 }

@@ -260,3 +260,109 @@ async fn a_job_that_a_worker_is_about_to_claim_is_not_waited_for_and_stays_with_
         assert_eq!(undo(&user, &receipt)["done"], 1, "{name}");
     }
 }
+
+#[tokio::test]
+async fn a_job_that_is_retried_as_another_is_told_by_the_newest_of_its_line() {
+    for db in seeded("sq_line").await {
+        let (user, name) = (User::of(&db), db.engine.name());
+        assert_eq!(act(&user, "replay", &["9"], &[])["done"], 1, "{name}");
+        let now = "'2026-11-22 00:00:00'";
+        db.execute("delete from solid_queue_ready_executions where job_id = 9").await;
+        db.execute(&format!("update solid_queue_jobs set finished_at = {now} where id = 9")).await;
+        let (store, _) = checked(&db, "solid_queue").await;
+        let fate = async || {
+            let ids = [JobId::new("9")];
+            store.outcome(&ids, &budget()).await.expect("a fate").pop().expect("a fate").1
+        };
+        assert_eq!(fate().await, Fate::Succeeded, "{name}");
+        // What `retry_on` does: this one is finished, and another with its ActiveJob id waits, runs, and dies.
+        let columns = "queue_name, class_name, arguments, priority, active_job_id, created_at, updated_at";
+        db.execute(&format!(
+            "insert into solid_queue_jobs (id, {columns}) select 90, {columns} from solid_queue_jobs where id = 9"
+        ))
+        .await;
+        assert_eq!(fate().await, Fate::Queued, "{name}");
+        db.execute(&format!(
+            "insert into solid_queue_claimed_executions (job_id, process_id, created_at) values (90, 1, {now})"
+        ))
+        .await;
+        assert_eq!(fate().await, Fate::Running, "{name}");
+        db.execute("delete from solid_queue_claimed_executions").await;
+        db.execute(&format!(
+            "insert into solid_queue_failed_executions (id, job_id, error, created_at) values (99, 90, '{{\"exception_class\":\"IOError\"}}', {now})"
+        ))
+        .await;
+        assert_eq!(fate().await, Fate::DeadAgain(Some("IOError".into())), "{name}");
+        db.execute("delete from solid_queue_failed_executions where id = 99").await;
+        db.execute(&format!("update solid_queue_jobs set finished_at = {now} where id = 90")).await;
+        assert_eq!(fate().await, Fate::Succeeded, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_no_text_can_hold_in_one_error_costs_only_that_error() {
+    for db in seeded("sq_poison").await {
+        let name = db.engine.name();
+        let lone = r#"{"exception_class":"Odd","message":"a\ud800b","backtrace":["x:1"]}"#;
+        let pair = r#"{"exception_class":"Odd","message":"a\ud83d\ude00b","backtrace":["x:1"]}"#;
+        let bare = r#"{"exception_class":null,"message":null,"backtrace":null}"#;
+        let nameless = r#"{"exception_class":null,"message":"gone","backtrace":["x:1"]}"#;
+        let control = "{\"exception_class\":\"Odd\",\"message\":\"a\u{7f}b\u{85}c\",\"backtrace\":[\"x:1\"]}";
+        for (id, error) in [(1, lone), (4, pair), (5, bare), (6, nameless), (7, control)] {
+            let error = literal(db.engine, &json!(error));
+            db.execute(&format!("update solid_queue_failed_executions set error = {error} where job_id = {id}")).await;
+        }
+        let (store, _) = checked(&db, "solid_queue").await;
+        for text in ["", "-msg:/never seen/"] {
+            let dead = exhaust(&store, &filter(text), Sort::default(), Cursor::Start, 3).await;
+            assert_eq!(dead.len(), 10, "{name} {text}");
+        }
+        let [class, message, _] = error(&store, "1").await;
+        assert_eq!((class.as_deref(), message.is_some()), (Some("Odd"), true), "{name}: {message:?}");
+        if db.engine == Engine::Postgres {
+            assert_eq!(message.as_deref(), Some(lone));
+        }
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(error(&store, "4").await, [some("Odd"), some("a\u{1f600}b"), some("x:1")], "{name}");
+        assert_eq!(error(&store, "5").await, [None, None, None], "{name}");
+        assert_eq!(error(&store, "6").await[..2], [None, some("gone")], "{name}");
+        assert_eq!(error(&store, "7").await[..2], [some("Odd"), some("a\u{7f}b\u{85}c")], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn jobs_that_the_dispatcher_made_ready_are_taken_back_while_no_worker_has_them() {
+    for db in seeded("sq_dispatched").await {
+        let (user, name) = (User::of(&db), db.engine.name());
+        let before = all(&db).await;
+        let receipt = act(&user, "replay", &["1", "4", "9"], &["--spread", "10h"]);
+        assert_ne!(db.count("solid_queue_scheduled_executions").await, 0, "{name}: {receipt}");
+        db.execute(
+            "insert into solid_queue_ready_executions (job_id, queue_name, priority, created_at) \
+             select job_id, queue_name, priority, '2026-11-22 10:00:00' from solid_queue_scheduled_executions",
+        )
+        .await;
+        db.execute("delete from solid_queue_scheduled_executions").await;
+        let back = undo(&user, &receipt);
+        assert_eq!(back["done"], 3, "{name}: {back}");
+        assert_eq!(all(&db).await, before, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_purge_takes_the_job_with_its_failed_execution() {
+    for db in seeded("sq_purge").await {
+        let name = db.engine.name();
+        let (store, _) = checked(&db, "solid_queue").await;
+        let before = all(&db).await;
+        let purged = apply(&store, batch(Action::Purge, ["9", "20", "2"].map(JobId::new))).await;
+        assert_eq!(purged[&JobId::new("2")], JobResult::Skipped(SkipReason::Gone), "{name}");
+        let after = all(&db).await;
+        assert_eq!(changed(&before, &after, "jobs"), ["9 gone", "20 gone"], "{name}");
+        assert_eq!(changed(&before, &after, "failed_executions"), ["6 gone", "10 gone"], "{name}");
+        // A job that is finished has no failed execution in the application's eyes.
+        db.execute("update solid_queue_jobs set finished_at = '2026-11-22 00:00:00' where id = 1").await;
+        let left = apply(&store, batch(Action::Purge, ["1"].map(JobId::new))).await;
+        assert_eq!(left[&JobId::new("1")], JobResult::Skipped(SkipReason::Changed), "{name}");
+    }
+}

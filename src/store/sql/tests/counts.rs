@@ -1,0 +1,63 @@
+//! Counts that take more than one step.
+
+use std::time::Instant;
+
+use super::*;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::domain::histogram::Exactness;
+use crate::store::{HistogramQuery, HistogramStep, Result, Store, StoreError};
+
+async fn step(odd: &Odd, facet: Facet, before: Option<HistogramStep>, budget: &Budget) -> Result<HistogramStep> {
+    let resume = before.and_then(|step| step.resume);
+    odd.store.histogram(HistogramQuery { facet, filter: Filter::all(), resume }, budget).await
+}
+
+async fn count(odd: &Odd, facet: Facet, budget: &Budget) -> Result<HistogramStep> {
+    let mut done = step(odd, facet, None, budget).await?;
+    while done.resume.is_some() {
+        done = step(odd, facet, Some(done), budget).await?;
+    }
+    Ok(done)
+}
+
+#[tokio::test]
+async fn a_count_whose_windows_take_too_long_is_whole_or_none_at_all() {
+    let all = "SELECT i, '2026-11-18 09:00:00', 1, 'A', '' FROM n";
+    let untimed = "SELECT i, CASE WHEN i <= 500 THEN '2026-11-18 09:00:00' END, i > 500, 'A', '' FROM n";
+    for rows in [all, untimed] {
+        let odd = Odd::new(&format!("{} {rows}", numbers(2_500))).await;
+        let began = Instant::now();
+        count(&odd, Facet::Error, &budget()).await.expect("a count");
+        // Long enough for the least window of slow jobs, and too short for all of them.
+        let short = Budget::new(began.elapsed() / 2);
+        match count(&odd, Facet::Error, &short).await {
+            Ok(done) => {
+                let total = done.histogram.total;
+                assert_eq!((total.n, total.exactness), (2_500, Exactness::Exact), "{rows}");
+            }
+            // A machine that is busy may not even get through the least window.
+            Err(StoreError::Timeout(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_dies_while_windows_are_counted_is_counted_once() {
+    let ago = "CASE WHEN i <= 600 THEN i / 10 ELSE i * 10 END";
+    let rows = format!("SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || {ago} || ' seconds'), 0, 'A', '' FROM n");
+    let odd = Odd::table("integer", &format!("{} {rows}", numbers(1_000)), true).await;
+    let began = step(&odd, Facet::Class, None, &budget()).await.expect("a step");
+    assert!(began.resume.is_some() && began.histogram.total.exactness == Exactness::AtLeast);
+    odd.run("INSERT INTO odd SELECT 5000, at, 0, 'A', '' FROM odd WHERE id = 600").await;
+    let mut done = began;
+    while done.resume.is_some() {
+        done = step(&odd, Facet::Class, Some(done), &budget()).await.expect("a step");
+    }
+    let (mark, filter) = (done.watermark.expect("a mark"), Filter::all());
+    let changes = odd.store.changes(Some(&mark), Facet::Class, &filter, &budget()).await.expect("a look");
+    let known: u64 = done.recent.iter().filter(|cell| cell.bucket >= changes.from_bucket).map(|cell| cell.n).sum();
+    let now: u64 = changes.cells.iter().map(|cell| cell.n).sum();
+    assert_eq!(done.histogram.total.n + now - known, 1_001);
+}
