@@ -199,7 +199,9 @@ async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
         out::say(&fault.to_string());
     }
     out::say("read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with");
-    out::say(&format!("  dlq-tui {} adapters check {}", shell_words::join(&surveyed.origin.reach), sample.name()));
+    let command = ["dlq-tui"].into_iter().chain(surveyed.origin.reach.iter().map(|word| word.as_str()));
+    let name = sample.name();
+    out::say(&format!("  {}", shell_words::join(command.chain(["adapters", "check", name.as_str()]))));
     Ok(Code::Done)
 }
 

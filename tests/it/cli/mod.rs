@@ -4,6 +4,7 @@ mod acts;
 mod ask;
 mod config;
 mod demo;
+mod drafts;
 mod full;
 mod monitors;
 mod output;
