@@ -57,9 +57,11 @@ pub async fn run(opened: &Opened, args: &CheckArgs) -> Result<Code> {
         return Err(Fault::usage("name a threshold: --max total:1000, --max-growth 200/5m or --max-age 1h").into());
     }
     let filter = opened.filter(args.filter.filter.as_deref())?;
-    let findings = Checker { opened, filter: &filter, counts: HashMap::new() }.findings(args).await?;
+    // By the clock that the jobs died by.
+    let now = opened.desk.store.clock();
+    let findings = Checker { opened, filter: &filter, now, counts: HashMap::new() }.findings(args).await?;
     let breached = findings.iter().any(|f| f.breached);
-    print(opened, args.output.output, &filter, &findings)?;
+    out::unless_gone(print(opened, args.output.output, &filter, now, &findings))?;
     Ok(if breached { Code::Threshold } else { Code::Done })
 }
 
@@ -67,6 +69,7 @@ pub async fn run(opened: &Opened, args: &CheckArgs) -> Result<Code> {
 struct Checker<'a> {
     opened: &'a Opened,
     filter: &'a Filter,
+    now: Timestamp,
     counts: HashMap<(Facet, Option<Duration>), Histogram>,
 }
 
@@ -87,7 +90,7 @@ impl Checker<'_> {
         if let Some(allowed) = args.max_age {
             // Not the end of the list: a layout without an index on times is listed by key.
             let oldest = self.count(&Scope::Total, None).await?.first_seen();
-            findings.push(age(oldest.map(|at| at.age(self.opened.now)), allowed));
+            findings.push(age(oldest.map(|at| at.age(self.now)), allowed));
         }
         Ok(findings)
     }
@@ -101,7 +104,7 @@ impl Checker<'_> {
         if !self.counts.contains_key(&(facet, within)) {
             let filter = match within {
                 // A job that died in the span is dead for growth whatever other bounds of time there are.
-                Some(span) => since(self.filter, self.opened.now.before(span))?,
+                Some(span) => since(self.filter, self.now.before(span))?,
                 None => self.filter.clone(),
             };
             let filter = if facet == Facet::State { every_state(filter)? } else { filter };
@@ -179,7 +182,7 @@ fn age(oldest: Option<Duration>, allowed: Duration) -> Finding {
     }
 }
 
-fn print(opened: &Opened, format: Format, filter: &Filter, findings: &[Finding]) -> Result<()> {
+fn print(opened: &Opened, format: Format, filter: &Filter, now: Timestamp, findings: &[Finding]) -> Result<()> {
     let mut out = out::stdout();
     let breaches = findings.iter().filter(|f| f.breached);
     match format {
@@ -190,7 +193,7 @@ fn print(opened: &Opened, format: Format, filter: &Filter, findings: &[Finding])
                 source: &opened.desk.source,
                 store: &opened.desk.store.info().title,
                 filter: filter.to_string(),
-                as_of: opened.now.to_rfc3339(),
+                as_of: now.to_rfc3339(),
                 breached: findings.iter().any(|f| f.breached),
                 checks: findings,
             };

@@ -31,6 +31,8 @@ pub(super) struct Answer {
     pub(super) untouched: bool,
     /// Why the run cannot go on.
     pub(super) halt: Option<String>,
+    /// That is because the role lacks a right.
+    pub(super) denied: bool,
     /// What the slowest call to the store took.
     pub(super) elapsed: Duration,
 }
@@ -82,6 +84,7 @@ impl Engine<'_> {
             if !error.retryable() || enough {
                 parts.push(part);
                 answer.untouched = answer.settled.is_empty() && parts.iter().all(|part| !part.doubtful);
+                answer.denied = matches!(error, StoreError::Denied(_));
                 answer.halt = Some(match error.remedy() {
                     Some(remedy) => format!("{error}; {remedy}"),
                     None => error.to_string(),

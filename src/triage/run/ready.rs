@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::halt::Halt;
 use super::{RunError, RunOptions};
 use crate::domain::action::Action;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
 use crate::store::{Availability, Budget};
 use crate::triage::Desk;
-use crate::triage::validate::{CommandValidator, Validate};
+use crate::triage::validate::{CommandValidator, Validate, unstartable};
 
 /// Whether the run is for this store, and its action can be used here.
 pub(super) fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
@@ -37,9 +38,13 @@ pub(super) async fn same_database(desk: &Desk, run: &Run, options: &RunOptions) 
 }
 
 /// Makes what the action needs in the database, as its plan said.
-pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), Halt> {
     let budget = Budget::new(options.statement);
-    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
+    let prepared = desk.store.prepare(run.intent.action, &budget).await;
+    prepared.map_err(|error| {
+        let why = desk.redactor.prose(&error.to_string()).into_owned();
+        if error.retryable() { Halt::Because(why) } else { Halt::Denied(why) }
+    })
 }
 
 /// What judges the jobs of a run before they are replayed: other verbs are not judged.
@@ -48,7 +53,7 @@ pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Res
 /// names the command.
 ///
 /// # Errors
-/// When the run asks for one that nobody has named here.
+/// When the run asks for one that nobody has named here, or that cannot be started.
 pub(super) fn validator(
     options: &RunOptions,
     ledger: &Ledger,
@@ -65,6 +70,9 @@ pub(super) fn validator(
             run.id,
             Clean::line(&command)
         )));
+    }
+    if let Some(reason) = run.intent.options.validate.as_ref().and_then(unstartable) {
+        return Err(RunError::Disabled(reason));
     }
     let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
     Ok(options.validate.clone().or_else(planned))
