@@ -131,7 +131,7 @@ async fn a_reason_that_is_the_class_of_its_error_shows_its_secrets_nowhere() {
     commands.extend(["table", "json", "jsonl"].map(|form| vec!["show", id.as_str(), "-o", form]));
     commands.extend(["jsonl", "csv", "markdown"].map(|form| vec!["export", "-o", form]));
     commands.extend(["table", "json"].map(|form| vec!["replay", "--all", "--dry-run", "-o", form]));
-    commands.push(vec!["ignore", &id, "--yes", "-o", "json"]);
+    commands.push(vec!["discard", &id, "--yes", "-o", "json"]);
     for command in &commands {
         let ended = user.run(command);
         assert!([0, 5].contains(&ended.code), "{command:?}: {}", ended.err);
