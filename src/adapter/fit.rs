@@ -1,9 +1,9 @@
 //! Whether a table fits an adapter: by its columns and, loosely, their types.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::Spec;
+use super::{Kind, Spec};
 
 /// A column as the database's catalogue has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Table {
     /// What no two rows have in common: by name, the columns of each unique index over all rows. The primary key comes first,
     /// under an empty name.
     pub unique: BTreeMap<String, Vec<String>>,
+    /// Whether it is a view, or stands elsewhere: then it has no indexes of its own.
+    pub is_view: bool,
     /// Its storage engine, where that has no transactions.
     pub without_transactions: Option<String>,
     /// What keeps rows from the role that looks, where something does: such a table looks emptier than it is.
@@ -55,6 +57,15 @@ impl Table {
     /// state often is.
     pub fn serves(&self, column: &str) -> bool {
         self.indexes.values().any(|columns| columns.iter().take(2).any(|c| c == column))
+    }
+
+    /// Whether no two rows can be alike in all of these columns; `None` where no index could say so.
+    pub fn is_unique(&self, columns: &[&str]) -> Option<bool> {
+        if self.unique.values().any(|unique| unique.iter().all(|column| columns.contains(&column.as_str()))) {
+            return Some(true);
+        }
+        // An index over all parts of a table has the columns by which it is parted in it, whatever else is unique.
+        (!self.is_view && !self.is_partitioned).then_some(false)
     }
 
     /// Whether an index begins with these columns, in this order.
@@ -165,6 +176,7 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
         return vec![absent(&spec.table, format!("there is no table {}", spec.table))];
     };
     let mut reasons = misfits(&spec.table, table, &spec.detect.columns);
+    reasons.extend(broken_epochs(spec, table));
     let hidden = hidden(&spec.table, table).filter(|_| reasons.is_empty());
     reasons.extend(hidden.map(|sentence| absent(&spec.table, sentence)));
     for (name, columns) in &spec.detect.tables {
@@ -176,6 +188,39 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
     let functions = spec.detect.functions.iter().filter(|name| lookup(&function(name)).is_none());
     reasons.extend(functions.map(|name| absent(name, format!("there is no function {name} beside it"))));
     reasons
+}
+
+/// Times that are told as whole numbers and stand in columns that hold fractions: rows between two whole numbers would be
+/// passed over where a page ends.
+fn broken_epochs<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = Misfit> + 'a {
+    let (order, fields) = (&spec.order, &spec.fields);
+    let times = [Some(&order.time), order.otherwise.as_ref(), Some(&fields.at), fields.touched.as_ref()];
+    let epochs = times.into_iter().flatten().filter(|f| matches!(f.kind, Kind::EpochS | Kind::EpochMs));
+    let names: BTreeSet<&str> = epochs.filter_map(|f| Some(f.column.as_ref()?.get_ref().as_str())).collect();
+    let broken = names.into_iter().filter_map(|name| table.column(name)).filter(|c| holds_fractions(&c.data_type));
+    broken.map(|column| {
+        let (table, name) = (&spec.table, &column.name);
+        let sentence = format!(
+            "{table}.{name} is {}, which holds fractions, and an epoch is a whole number: in its stead name an expression of the \
+             kind epoch_ms, such as sql = \"CAST(t.{name} * 1000 AS BIGINT)\" (AS SIGNED for MySQL)",
+            column.data_type
+        );
+        Misfit { table: table.clone(), column: Some(name.clone()), sentence }
+    })
+}
+
+/// Whether a type of numbers, as a catalogue spells it, has fractions.
+fn holds_fractions(data_type: &str) -> bool {
+    let data_type = data_type.to_ascii_lowercase();
+    let (base, rest) = data_type.split_once(['(', ' ']).unwrap_or((&data_type, ""));
+    match base {
+        "real" | "double" | "float" | "float4" | "float8" => true,
+        "decimal" | "numeric" | "dec" => {
+            let scale = rest.split_once(',').map(|(_, scale)| scale.trim_start());
+            scale.is_some_and(|scale| scale.starts_with(|c: char| matches!(c, '1'..='9')))
+        }
+        _ => false,
+    }
 }
 
 /// Why a role would be shown no row of a table, however many there are.
@@ -316,7 +361,46 @@ mod tests {
         assert!(table.has_index(&index(&["state", "failed_at"])) && !table.has_index(&index(&["failed_at"])));
     }
 
+    #[test]
+    fn a_key_is_unique_where_a_unique_index_has_no_other_column() {
+        let unique = BTreeMap::from([("pk".to_owned(), vec!["tenant".to_owned(), "id".to_owned()])]);
+        let table = Table { unique, ..Table::default() };
+        assert_eq!(table.is_unique(&["id"]), Some(false));
+        assert_eq!(
+            (table.is_unique(&["tenant", "id"]), table.is_unique(&["id", "tenant", "x"])),
+            (Some(true), Some(true))
+        );
+        assert_eq!(Table::default().is_unique(&["id"]), Some(false), "no index at all");
+        assert_eq!(Table { is_view: true, ..Table::default() }.is_unique(&["id"]), None);
+        let parted = Table { is_partitioned: true, ..table };
+        assert_eq!((parted.is_unique(&["id"]), parted.is_unique(&["id", "tenant"])), (None, Some(true)));
+    }
+
     fn said(misfits: Vec<Misfit>) -> Vec<String> {
         misfits.into_iter().map(|misfit| misfit.sentence).collect()
+    }
+
+    #[test]
+    fn an_epoch_in_a_column_that_holds_fractions_is_refused() {
+        let text = "name = 'x'\ntitle = 'x'\ntable = 'x'\nkey = { column = 'id', kind = 'int' }\n\
+                    detect.columns.id = 'int'\norder.time = { column = 'died', kind = 'epoch_s' }\n\
+                    fields.at = { column = 'died', kind = 'epoch_s' }\nstates.dead = ['dead']\n";
+        let adapter = crate::adapter::Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
+        let spec = adapter.spec("sqlite").unwrap_or_else(|| panic!("no layout"));
+        let reasons = |data_type: &str| {
+            let columns = vec![column("id", "bigint"), column("died", data_type)];
+            let table = Table { columns, ..Table::default() };
+            said(fit(spec, |_| Some(&table)))
+        };
+        for whole in ["bigint", "INTEGER", "decimal(20,0)", "numeric", "NUMERIC(20)", ""] {
+            assert!(reasons(whole).is_empty(), "{whole}: {:?}", reasons(whole));
+        }
+        for fractions in
+            ["REAL", "double", "double precision", "float(24)", "float8", "decimal(20,6)", "NUMERIC(20, 3)"]
+        {
+            let reasons = reasons(fractions);
+            assert_eq!(reasons.len(), 1, "{fractions}");
+            assert!(reasons[0].starts_with(&format!("x.died is {fractions}, which holds fractions")), "{reasons:?}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::adapter::{Adapter, AdapterError, Library};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
 use crate::store::Budget;
-use crate::store::sql::{Finding, Found, check, missing_indexes, sample};
+use crate::store::sql::{Finding, Found, check, missing_indexes, sample, untold_key};
 use crate::triage::conformance::story;
 
 #[derive(Serialize)]
@@ -199,7 +199,9 @@ async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
         out::say(&fault.to_string());
     }
     out::say("read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with");
-    out::say(&format!("  dlq-tui {} adapters check {}", shell_words::join(&surveyed.origin.reach), sample.name()));
+    let command = ["dlq-tui"].into_iter().chain(surveyed.origin.reach.iter().map(|word| word.as_str()));
+    let name = sample.name();
+    out::say(&format!("  {}", shell_words::join(command.chain(["adapters", "check", name.as_str()]))));
     Ok(Code::Done)
 }
 
@@ -237,7 +239,7 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
         for (finding, why) in faults {
             writeln!(out, "  line {}, {}: {}", finding.line, finding.what, Clean::line(why))?;
         }
-        for warning in &found.warnings {
+        for warning in found.warnings.iter().chain(&untold_key(&surveyed.engine, adapter, found)) {
             writeln!(out, "  {}", Clean::line(warning))?;
         }
         if deep && faults_of(&findings) == 0 {

@@ -165,6 +165,8 @@ fn code(receipt: &Receipt) -> Code {
     let Receipt { run: Run { tally, .. }, halted, .. } = receipt;
     if receipt.is_complete() {
         Code::Done
+    } else if receipt.refused {
+        Code::Refused
     } else if tally.done == 0 && (tally.failed_total() > 0 || halted.is_some()) {
         Code::Failed
     } else {

@@ -37,6 +37,14 @@ pub enum StoreError {
         /// SQLSTATE or the engine's own code.
         code: Option<String>,
     },
+    /// No connection or transaction is to be had: the login is refused, or the database is not there any more.
+    #[error("the database does not let us in: {message} ({code})")]
+    ShutOut {
+        /// The server's message, without its internals.
+        message: String,
+        /// SQLSTATE or the engine's own code.
+        code: String,
+    },
     /// The table does not look as the adapter says, or a value could not be read.
     #[error("the table does not fit its adapter: {0}")]
     Layout(String),
@@ -57,6 +65,7 @@ impl StoreError {
             Self::Full(_) => "the database has no room",
             Self::Denied(_) => "the database role lacks a right",
             Self::Refused { .. } => "the database refused a statement",
+            Self::ShutOut { .. } => "the database lets nobody in with this login",
             Self::Layout(_) => "the table does not fit its adapter",
             Self::Input(_) => "the store cannot be read as it was asked for",
         }
@@ -73,6 +82,7 @@ impl StoreError {
             Self::Unrecorded(_) => Some("make room where the ledger is, then resume the run"),
             Self::Full(_) => Some("make room on the database server, then resume the run"),
             Self::Denied(_) => Some("when the role may do that again and the database takes changes, resume the run"),
+            Self::ShutOut { .. } => Some("when the login works again, resume the run"),
             _ => None,
         }
     }

@@ -115,3 +115,56 @@ async fn times_are_utc_whatever_zone_the_server_lives_in() {
         assert!((0..60).contains(&age), "{}: due {age} s ago", db.engine.name());
     }
 }
+
+#[tokio::test]
+async fn a_database_that_shuts_us_out_ends_the_batch_and_is_no_fault_of_its_jobs() {
+    for server in [harness::postgres(), harness::mariadb()].into_iter().flatten() {
+        let db = server.database("shut_out").await;
+        let is_postgres = db.engine == harness::Engine::Postgres;
+        Layout::JobsDlq.seed(&db, 40).await;
+        let role = format!("op_{}", db.name());
+        let make = match is_postgres {
+            true => format!(
+                "create role {role} login; grant select, insert, update, delete on all tables in schema public to {role}; \
+                 grant usage on all sequences in schema public to {role}"
+            ),
+            false => format!(
+                "create user {role}@'%' identified by '{}'; grant all on {}.* to {role}@'%'",
+                harness::PASSWORD,
+                db.name()
+            ),
+        };
+        db.execute(&make).await;
+        let (_, rest) = db.url.split_once("://").expect("a URL");
+        let (_, place) = rest.rsplit_once('@').expect("a user");
+        let scheme = if is_postgres { "postgres" } else { "mysql" };
+        let url = format!("{scheme}://{role}:{}@{place}", harness::PASSWORD);
+        let desk = crate::run::desk(&url, Layout::JobsDlq.table()).await;
+        let all = ids(&*desk.store).await;
+        let first = desk.store.apply(batch(Action::Replay, all[..10].to_vec()), &budget()).await;
+        assert!(first.broke.is_none() && first.outcomes.len() == 10, "{first:?}");
+        let bar = match is_postgres {
+            true => format!(
+                "alter role {role} nologin; select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = '{role}'"
+            ),
+            false => format!("alter user {role}@'%' account lock; kill user {role}@'%'"),
+        };
+        db.execute(&bar).await;
+        let applied = desk.store.apply(batch(Action::Replay, all[10..].to_vec()), &budget()).await;
+        assert!(applied.outcomes.is_empty(), "{:?}", applied.outcomes);
+        let broke = applied.broke.expect("it broke off");
+        assert!(!broke.unsure && !broke.error.retryable(), "{broke:?}");
+        let said = broke.error.to_string();
+        assert!(said.contains("does not let us in") && !said.contains(harness::PASSWORD), "{said}");
+        assert!(broke.error.remedy().is_some_and(|remedy| remedy.contains("resume the run")), "{broke:?}");
+        let open = if is_postgres {
+            format!("alter role {role} login")
+        } else {
+            format!("alter user {role}@'%' account unlock")
+        };
+        db.execute(&open).await;
+        let applied = desk.store.apply(batch(Action::Replay, all[10..].to_vec()), &budget()).await;
+        assert!(applied.broke.is_none() && applied.outcomes.len() == 30, "{applied:?}");
+        assert_eq!(db.count("jobs").await, 40);
+    }
+}

@@ -41,6 +41,7 @@ pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write
     writeln!(out, "- filter: {}", if filter.is_all() { "none".to_owned() } else { code(&filter.to_string()) })?;
     writeln!(out, "- counted: {}", deaths.as_of.to_second())?;
     writeln!(out, "- died: {} to {}", time(deaths.first_seen()), time(deaths.last_seen()))?;
+    // The values themselves are still wanted, to find an example of each.
     bars(out, &opened.masked_histogram(deaths.clone()))?;
     let further = |facet: &Facet| *facet != usual && info.facets.contains(facet);
     for facet in [Facet::Class, Facet::Queue].into_iter().filter(further) {

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
+    SqliteSynchronous,
 };
-use sqlx::{SqlSafeStr, Sqlite, Transaction};
+use sqlx::{Connection, SqlSafeStr, Sqlite, Transaction};
 
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::schema;
@@ -56,6 +57,7 @@ impl File {
         let pool = SqlitePoolOptions::new()
             .max_connections(3)
             .acquire_timeout(BUSY)
+            .after_release(|connection, _| Box::pin(in_order(connection)))
             .connect_with(options)
             .await
             .map_err(|e| unusable(sentence(&e)))?;
@@ -220,10 +222,22 @@ async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
     }
 }
 
+/// Whether a connection can be used again. Where the disk was full SQLite has ended the transaction by itself: the driver,
+/// whose ROLLBACK fails then, believes for ever that it is still open.
+async fn in_order(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    if connection.is_in_transaction() {
+        // Behind a ROLLBACK that was begun as the transaction was dropped.
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
+}
+
 /// Whether SQLite says that the file or its disk is at fault, and not the statement.
 fn unusable_code(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        // The connection is not in order, which is nothing that was asked of it.
+        sqlx::Error::InvalidSavePointStatement | sqlx::Error::BeginFailed => true,
         sqlx::Error::Database(e) => {
             let extended: i32 = e.code().and_then(|c| c.parse().ok()).unwrap_or_default();
             // PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
@@ -237,5 +251,43 @@ fn sentence(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Database(e) => e.message().to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_was_full_in_the_middle_of_a_transaction_can_be_written_when_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
+        let statement = |sql: &str| Statement { sql: sql.to_owned(), binds: Vec::new() };
+        let mut tx = file.begin().await.unwrap();
+        tx.execute(statement("CREATE TABLE big (x)")).await.unwrap();
+        tx.commit().await.unwrap();
+        file.limit_pages(1).await;
+        // One row, so that SQLite undoes the whole transaction by itself, and there is none any more to be rolled back.
+        let big = statement("INSERT INTO big VALUES (zeroblob(4000000))");
+        for _ in 0..5 {
+            let mut tx = file.begin().await.unwrap();
+            let fault = tx.execute(big.clone()).await.unwrap_err();
+            assert!(matches!(fault, LedgerError::Unusable { .. }), "{fault}");
+            drop(tx);
+            file.limit_pages(1).await;
+        }
+        file.limit_pages(1_000_000).await;
+        for _ in 0..5 {
+            let mut tx = file.begin().await.unwrap();
+            tx.execute(big.clone()).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let rows = file.read(&[statement("SELECT count(*) FROM big")]).await.unwrap();
+        assert_eq!(rows, [[Row(vec![crate::store::sql::engine::Value::Int(5)])]]);
+    }
+
+    #[test]
+    fn a_connection_that_is_left_in_a_transaction_is_no_fault_of_the_statement() {
+        assert!(unusable_code(&sqlx::Error::InvalidSavePointStatement));
     }
 }

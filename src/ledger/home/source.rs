@@ -100,9 +100,11 @@ impl Source {
                 reason,
                 needed: schema::grants(self.dialect(), self.engine.database(), self.engine.user()),
             },
-            StoreError::Unreachable(_) | StoreError::Timeout(_) | StoreError::Locked(_) | StoreError::Full(_) => {
-                LedgerError::Unusable { place: place(), reason: error.to_string() }
-            }
+            StoreError::Unreachable(_)
+            | StoreError::ShutOut { .. }
+            | StoreError::Timeout(_)
+            | StoreError::Locked(_)
+            | StoreError::Full(_) => LedgerError::Unusable { place: place(), reason: error.to_string() },
             StoreError::Refused { message, .. } => LedgerError::Refused(message),
             other => LedgerError::Refused(other.to_string()),
         }

@@ -17,6 +17,7 @@ use super::message::Given;
 use super::record::{record_done, record_kept};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
+use super::unique::NOT_UNIQUE;
 use super::work::{Way, Work};
 use crate::adapter::{Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
@@ -156,18 +157,27 @@ impl SqlStore {
 
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
     pub(super) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
-        let rows = tx.fetch(&self.lock_statement(work, ids)).await?;
         let named: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut rows = Vec::new();
+        for row in tx.fetch(&self.lock_statement(work, ids)).await? {
+            let mut cells = Cells::new(row);
+            // A collation may find a key that is written otherwise than it was named: that is another key.
+            if let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) {
+                rows.push((id, cells));
+            }
+        }
+        let shared = self.shared(tx, &rows).await?;
         let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
+        held.settled.extend(shared.iter().map(|id| (JobId::new(id), failed(NOT_UNIQUE))));
         let places: HashMap<&str, i64> = match work.stamps {
             true => work.batch.ids.iter().map(JobId::as_str).zip(0..).collect(),
             false => HashMap::new(),
         };
         let mut first = work.batch.run_after;
-        for row in rows {
-            let mut cells = Cells::new(row);
-            // A collation may find a key that is written otherwise than it was named: that is another key.
-            let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) else { continue };
+        for (id, mut cells) in rows {
+            if shared.contains(&id) {
+                continue;
+            }
             let new_id = successor(&work.batch.run, &JobId::new(&id));
             let message = match &work.recipe {
                 None => None,

@@ -9,6 +9,7 @@ use super::engine::{Engine, Statement};
 use super::layout::Layout;
 use super::message::push_expr;
 use super::steps::{Fill, expand, push};
+use super::unique::{Doubt, doubt};
 use crate::adapter::{Adapter, Along, Field, Kind, Spec, Undo, Verb, Way};
 use crate::domain::action::Action;
 use crate::domain::job::State;
@@ -70,6 +71,10 @@ pub async fn check(
             Err(StoreError::Cancelled) => return Err(StoreError::Cancelled),
             Err(error) => Err(error.to_string()),
         };
+        let verdict = match (doubt(&layout, &found.columns), piece.what.as_str()) {
+            (Some(Doubt::Open(why)), "key") => verdict.and(Err(why)),
+            _ => verdict,
+        };
         findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
     }
     Ok(findings)
@@ -84,6 +89,16 @@ pub fn missing_indexes(engine: &Engine, adapter: &Adapter, found: &Found) -> Vec
     missing
         .map(|index| (index.purpose.clone(), speech.create_index(place, index, found.columns.is_partitioned)))
         .collect()
+}
+
+/// Why it cannot be told whether an adapter's key is unique in a table; `None` where it is known either way.
+pub fn untold_key(engine: &Engine, adapter: &Adapter, found: &Found) -> Option<String> {
+    let spec = found.spec(adapter, engine.dialect().word())?;
+    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    match doubt(&layout, &found.columns)? {
+        Doubt::Untold(why) => Some(why),
+        Doubt::Open(_) => None,
+    }
 }
 
 /// Explains one statement in a transaction that is rolled back: a reading one may not even explain a write.

@@ -276,6 +276,7 @@ fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
                 security.shows_some = true;
             }
             table.is_partitioned = cells.int()? == Some(1);
+            table.is_view = cells.int()? == Some(1);
         }
     }
     Ok(catalogue)

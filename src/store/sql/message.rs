@@ -62,15 +62,18 @@ impl Recipe {
     /// Fills the template from the cells of [`Recipe::push_columns`]. The result is one line.
     ///
     /// # Errors
-    /// Why this job has no message: a stored value is not JSON.
+    /// Why this job has no message: a stored value is not JSON, or no text.
     pub(super) fn render(&self, cells: &mut Cells, given: &Given<'_>) -> Result<std::result::Result<String, String>> {
         let template = match &self.make {
             Make::Template(template) => template,
-            Make::Edit(set) => return Ok(edited(cells.text()?.unwrap_or_default(), set)),
+            Make::Edit(set) => {
+                let Ok(text) = cells.stored()? else { return Ok(Err(odd("payload"))) };
+                return Ok(edited(text.unwrap_or_default(), set));
+            }
         };
         let mut values: BTreeMap<&str, String> = BTreeMap::new();
         for (name, expr) in self.names.iter().zip(&self.values) {
-            let text = cells.text()?;
+            let Ok(text) = cells.stored()? else { return Ok(Err(odd(name))) };
             values.insert(name, as_json(expr.kind, text));
         }
         let own = |name: &str| match name {
@@ -83,6 +86,12 @@ impl Recipe {
         let value = |name: &str| values.get(name).cloned().or_else(|| own(name)).map(Cow::Owned);
         Ok(template.render(value).map(|text| one_line(&text)).map_err(|e| e.to_string()))
     }
+}
+
+/// Why a job has no message of which a stored value is no text: JSON is, and what stood there instead of its bytes would be
+/// another value.
+fn odd(name: &str) -> String {
+    format!("the stored {name} is not UTF-8, and would be replayed as something else")
 }
 
 /// Stored JSON with the values at some dotted paths replaced; everything else stays byte for byte.
@@ -98,7 +107,7 @@ fn edited(text: String, set: &[(String, String)]) -> std::result::Result<String,
 
 /// Pushes an expression of an adapter as a contract column, its placeholders filled in.
 pub(super) fn push_expr(sql: &mut Sql, layout: &Layout, expr: &Expr, fill: &Fill<'_>) {
-    let column = layout.speech.contract(&expr.raw, expr.kind);
+    let column = layout.speech.whole_text(&expr.raw, expr.kind);
     match expr.column {
         // A column may have any name: what stands in braces there is no placeholder.
         Some(_) => drop(sql.push(&column)),
@@ -132,6 +141,24 @@ fn one_line(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::sql::engine::{Row, Value};
+
+    #[test]
+    fn a_stored_value_that_is_no_text_makes_no_message() {
+        let template = Template::parse(r#"{"arguments":{arguments}}"#).expect("a template");
+        let expr = Expr { raw: String::new(), kind: Kind::Json, column: None, nullable: true };
+        let whole = Recipe { make: Make::Template(template), names: vec!["arguments".to_owned()], values: vec![expr] };
+        let edited = Recipe { make: Make::Edit(Vec::new()), names: Vec::new(), values: Vec::new() };
+        let given = Given { id: "1", new_id: "2", run: "r", now: Timestamp(0) };
+        let render =
+            |recipe: &Recipe, cell: Value| recipe.render(&mut Cells::new(Row(vec![cell])), &given).expect("cells");
+        for recipe in [&whole, &edited] {
+            let why = render(recipe, Value::Odd("[\"caf⟨xE9⟩\"]".to_owned())).expect_err("no message");
+            assert!(why.contains("is not UTF-8"), "{why}");
+            let text = render(recipe, Value::Text("[\"caf⟨xE9⟩\"]".to_owned())).expect("a message");
+            assert!(text.contains("⟨xE9⟩"), "{text}");
+        }
+    }
 
     #[test]
     fn an_edit_leaves_everything_else_as_it_was_written_and_adds_nothing() {

@@ -17,6 +17,7 @@
 //! | `foresee` | what a batch would come to, and why rows are left alone |
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `witness` | which transaction acts on a batch, and how it ended |
+//! | `unique` | whether two rows can have the same key |
 //! | `check` | an adapter's statements against a live database |
 
 mod along;
@@ -52,6 +53,7 @@ pub mod target;
 mod tests;
 mod twin;
 mod undoable;
+mod unique;
 mod watch;
 mod witness;
 mod work;
@@ -63,7 +65,7 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
-pub use check::{Finding, check, missing_indexes};
+pub use check::{Finding, check, missing_indexes, untold_key};
 pub use count::CountState;
 pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
@@ -102,6 +104,8 @@ pub struct SqlStore {
     destination: Destination,
     info: StoreInfo,
     pace: Pace,
+    /// Whether the database says that no two rows have the same key.
+    unique: bool,
     /// The columns of the tables whose rows are kept along with the jobs'.
     along: BTreeMap<String, Vec<Column>>,
     /// The database's clock when we last heard it.

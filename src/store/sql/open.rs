@@ -14,6 +14,7 @@ use super::message::Recipe;
 use super::offers::{defers, offers};
 use super::pace::Pace;
 use super::undoable::undoable;
+use super::unique::{Doubt, doubt};
 use super::watch::{Axis, Look};
 use crate::adapter::{Adapter, Table, Verb, Way, destination_misfits};
 use crate::domain::action::Action;
@@ -113,12 +114,14 @@ pub async fn open(
             (Look::read(rows)?.clock, Instant::now())
         }
     };
-    let info = describe(&engine, &layout, found, &destination);
+    let doubt = doubt(&layout, &found.columns);
+    let info = describe(&engine, &layout, found, &destination, doubt.as_ref());
     Ok(SqlStore {
         engine,
         destination,
         info,
         pace: Pace::new(options.gentle),
+        unique: doubt.is_none(),
         along: along::columns(spec, found),
         clock: Mutex::new(clock),
         span: Mutex::new(None),
@@ -127,7 +130,13 @@ pub async fn open(
     })
 }
 
-fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Destination) -> StoreInfo {
+fn describe(
+    engine: &Engine,
+    layout: &Layout,
+    found: &Found,
+    destination: &Destination,
+    doubt: Option<&Doubt>,
+) -> StoreInfo {
     let verbs = &layout.spec.verbs;
     let available = |action: Action, verb: &Verb| match &found.unsafe_to_write {
         Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason.clone()),
@@ -140,6 +149,13 @@ fn describe(engine: &Engine, layout: &Layout, found: &Found, destination: &Desti
     let mut actions: Vec<(Action, Availability)> =
         Action::ALL.into_iter().filter_map(|a| Some((a, available(a, verbs.get(a)?)))).collect();
     actions.extend(undoable(layout, found, destination, &actions));
+    if let Some(Doubt::Open(why)) = doubt {
+        for (_, availability) in &mut actions {
+            if let Availability::Ready { notes } = availability {
+                notes.push(why.clone());
+            }
+        }
+    }
     let recalls = actions.iter().any(|(a, way)| *a == Action::Recall && matches!(way, Availability::Ready { .. }));
     let sorts = [SortKey::Time, SortKey::Attempts].into_iter().filter(|s| layout.order(*s, true).is_some()).collect();
     StoreInfo {

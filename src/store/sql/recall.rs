@@ -24,6 +24,8 @@ use crate::store::{Broke, Budget, Result};
 
 /// Why a replay that kept nothing cannot be undone.
 const NOTHING_KEPT: &str = "the ledger has nothing of how it was before";
+/// Why a job is left in the live queue that has it more than once.
+const TWICE: &str = "the live queue has it more than once: to take back the one would leave the other to run";
 
 /// Jobs with the keys of their live rows, and those that are decided already.
 pub(super) struct Found {
@@ -149,9 +151,13 @@ impl SqlStore {
         let ids: Vec<String> = found.rows.iter().map(|row| row.id.clone()).collect();
         let fill = Fill { ids: &ids, batch: &found.rows, ..self.fill(work) };
         let mut keys: HashMap<String, String> = HashMap::new();
+        let mut twice: HashSet<String> = HashSet::new();
         for row in self.fetch(asker, expand(live.find.get_ref(), &fill)).await? {
             let mut cells = Cells::new(row);
             if let (Some(id), Some(key)) = (cells.text()?, cells.text()?) {
+                if keys.get(&id).is_some_and(|other| *other != key) {
+                    twice.insert(id.clone());
+                }
                 keys.insert(id, key);
             }
         }
@@ -177,6 +183,10 @@ impl SqlStore {
         let looking = matches!(asker, Asker::Look(_));
         let mut rows = Vec::new();
         for mut row in found.rows {
+            if twice.contains(&row.id) {
+                found.settled.push((JobId::new(&row.id), failed(TWICE)));
+                continue;
+            }
             let reason = match keys.get(&row.id) {
                 None => SkipReason::NotQueued,
                 Some(key) if held.contains(key) || looking && free.get(key) == Some(&true) => {

@@ -125,8 +125,18 @@ impl Cells {
     pub(super) fn text(&mut self) -> Result<Option<String>> {
         Ok(match self.next()? {
             Value::Null => None,
-            Value::Text(text) => Some(text),
+            Value::Text(text) | Value::Odd(text) => Some(text),
             Value::Int(n) => Some(n.to_string()),
+        })
+    }
+
+    /// Text exactly as it is stored; `Err` for text that cannot be had so, as its bytes are no UTF-8.
+    pub(super) fn stored(&mut self) -> Result<std::result::Result<Option<String>, ()>> {
+        Ok(match self.next()? {
+            Value::Null => Ok(None),
+            Value::Text(text) => Ok(Some(text)),
+            Value::Int(n) => Ok(Some(n.to_string())),
+            Value::Odd(_) => Err(()),
         })
     }
 
@@ -139,7 +149,7 @@ impl Cells {
         Ok(match self.next()? {
             Value::Null => None,
             Value::Int(n) => Some(n),
-            Value::Text(text) => text.trim().parse().ok(),
+            Value::Text(text) | Value::Odd(text) => text.trim().parse().ok(),
         })
     }
 

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::batch::{Answer, pause};
 use super::control::{RunControl, Wish};
+use super::halt::Halt;
 use super::pace::{BatchSize, Meter, Pace, Spread};
 use super::places::jitter;
 use super::{Receipt, RunError, RunOptions, ready};
@@ -65,14 +66,19 @@ async fn execute_held(
     ready::check(desk, &record)?;
     let validator = ready::validator(&options, ledger, &record)?;
     ready::same_database(desk, &record, &options).await?;
-    ready::prepare(desk, &record, &options).await?;
+    let prepared = ready::prepare(desk, &record, &options).await;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
     let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
     engine.validator = validator;
-    let halted = match engine.work().await {
-        Ok(()) => None,
-        Err(Halt::Because(reason)) => Some(reason),
+    let worked = match prepared {
+        Ok(()) => engine.work().await,
+        unprepared => unprepared,
+    };
+    let (halted, denied) = match worked {
+        Ok(()) => (None, false),
+        Err(Halt::Because(reason)) => (Some(reason), false),
+        Err(Halt::Denied(reason)) => (Some(reason), true),
         Err(Halt::Broken(error)) => return Err(error.into()),
     };
     let run = ledger.end(run, Timestamp::now()).await?;
@@ -80,7 +86,8 @@ async fn execute_held(
     engine.tally = run.tally.clone();
     engine.tell(None);
     let halted = halted.or_else(|| (run.state != RunState::Finished).then(|| LEFT_IN_DOUBT.to_owned()));
-    Ok(Receipt { run, halted, elapsed: began.elapsed() })
+    let refused = denied && run.tally.not_started + run.tally.skipped_total() == run.tally.planned;
+    Ok(Receipt { run, halted, refused, elapsed: began.elapsed() })
 }
 
 /// Goes on with a run that was stopped or left by a crash; the batch in doubt is settled first.
@@ -108,20 +115,6 @@ const STOPPED: &str = "stopped by the operator";
 
 /// Jobs by how they stood when they were frozen.
 type Alike = Vec<(Standing, Vec<JobId>)>;
-
-/// Why the loop ends before its end.
-pub(super) enum Halt {
-    /// The run can be resumed; a sentence for the receipt.
-    Because(String),
-    /// The record cannot be kept.
-    Broken(LedgerError),
-}
-
-impl From<LedgerError> for Halt {
-    fn from(error: LedgerError) -> Self {
-        Self::Broken(error)
-    }
-}
 
 pub(super) struct Engine<'a> {
     pub(super) desk: &'a Desk,
@@ -400,7 +393,7 @@ impl<'a> Engine<'a> {
         }
         self.tell(None);
         match answer.halt {
-            Some(reason) => Err(Halt::Because(reason)),
+            Some(reason) => Err(if answer.denied { Halt::Denied(reason) } else { Halt::Because(reason) }),
             None => Ok(begun),
         }
     }

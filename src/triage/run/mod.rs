@@ -4,6 +4,7 @@ mod batch;
 mod control;
 mod doubt;
 mod engine;
+mod halt;
 mod pace;
 mod places;
 mod ready;
@@ -67,6 +68,8 @@ pub struct Receipt {
     pub run: Run,
     /// Why it did not reach the end; a sentence. `None` when it did.
     pub halted: Option<String>,
+    /// Nothing was done, as the database does not allow it, or lacks what it takes.
+    pub refused: bool,
     /// How long this execution took.
     pub elapsed: Duration,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::halt::Halt;
 use super::{RunError, RunOptions};
 use crate::domain::action::Action;
 use crate::domain::text::Clean;
@@ -37,9 +38,13 @@ pub(super) async fn same_database(desk: &Desk, run: &Run, options: &RunOptions) 
 }
 
 /// Makes what the action needs in the database, as its plan said.
-pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), Halt> {
     let budget = Budget::new(options.statement);
-    desk.store.prepare(run.intent.action, &budget).await.map_err(|error| RunError::Disabled(error.to_string()))
+    let prepared = desk.store.prepare(run.intent.action, &budget).await;
+    prepared.map_err(|error| {
+        let why = desk.redactor.prose(&error.to_string()).into_owned();
+        if error.retryable() { Halt::Because(why) } else { Halt::Denied(why) }
+    })
 }
 
 /// What judges the jobs of a run before they are replayed: other verbs are not judged.

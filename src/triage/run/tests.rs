@@ -20,6 +20,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
 use crate::triage::fake::{Fake, Fault, Row};
+use crate::triage::fates::fates;
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::RunProgress;
@@ -146,6 +147,22 @@ async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() 
     assert_eq!((receipt.run.tally.done, receipt.run.tally.failed_total()), (0, 5));
     assert!(receipt.run.tally.failed[0].0.exact().starts_with("in doubt"));
     assert_eq!(bench.live().len(), 5);
+}
+
+#[tokio::test]
+async fn a_job_in_doubt_is_looked_for_by_what_was_kept_of_it() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.by_kept) = (true, true);
+        data.faults.push_back(Fault::After(dropped()));
+    });
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    let board =
+        fates(&bench.fake.desk(), &bench.ledger, &run, None, &Budget::new(Duration::from_secs(9)), |_| {}).await;
+    assert_eq!(board.unwrap().queued, 25);
 }
 
 #[tokio::test]
@@ -331,7 +348,10 @@ async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
     bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Denied("UPDATE on jobs".into()))));
     let receipt = bench.execute(&run, small()).await;
     assert_eq!((receipt.run.tally.not_started, receipt.run.state), (30, RunState::Stopped));
-    assert!(receipt.halted.unwrap().contains("UPDATE on jobs"));
+    assert!(receipt.refused && receipt.halted.unwrap().contains("UPDATE on jobs"));
+    bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Input("no".into()))));
+    let receipt = bench.execute(&run, small()).await;
+    assert!(!receipt.refused && receipt.halted.is_some(), "{receipt:?}");
 }
 
 #[tokio::test]
@@ -350,6 +370,7 @@ async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
             });
             let receipt = bench.execute(&run, small()).await;
             assert_eq!(receipt.halted.is_some(), halts, "{receipt:?}");
+            assert!(!receipt.refused, "some of it is done: {receipt:?}");
             assert_eq!(receipt.run.tally.done, bench.live().len() as u64, "{error}: {:?}", receipt.run.tally);
             let receipt = if halts { bench.execute(&run, small()).await } else { receipt };
             assert!(receipt.is_complete(), "{error}: {receipt:?}");

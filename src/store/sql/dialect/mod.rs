@@ -99,6 +99,11 @@ pub(super) trait Speech: Sync {
     /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.
     fn contract(&self, raw: &str, kind: Kind) -> String;
 
+    /// The same, where a text whose bytes are no text arrives as it is stored.
+    fn whole_text(&self, raw: &str, kind: Kind) -> String {
+        self.contract(raw, kind)
+    }
+
     /// Whether a column of this type is compared with text as it stands; else it is cast first.
     fn is_text(&self, _data_type: &str) -> bool {
         true
@@ -259,8 +264,8 @@ pub(super) trait Speech: Sync {
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
     /// that has no transactions; the column's places in indexes, as lines of place (from 1), `p` for the primary key or `u` for
     /// another one that is unique over all rows, and index, which may be nameless; and, where row-level
-    /// security keeps rows of the table from the role, the role and whether a policy shows it some (0 or 1); and whether the
-    /// table is partitioned (0 or 1). In order of position.
+    /// security keeps rows of the table from the role, the role and whether a policy shows it some (0 or 1); whether the
+    /// table is partitioned (0 or 1); and whether it is a view, or stands elsewhere (0 or 1). In order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
     /// Columns of tables of one schema: `table, column, definition`, with everything that tells what a value may be;

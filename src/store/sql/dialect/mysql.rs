@@ -68,6 +68,16 @@ impl Speech for Mysql {
         }
     }
 
+    fn whole_text(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            // To convert bytes puts a question mark where they are no text.
+            Kind::Text | Kind::Json => {
+                format!("CASE WHEN CHARSET({raw}) = 'binary' THEN {raw} ELSE {} END", self.contract(raw, kind))
+            }
+            _ => self.contract(raw, kind),
+        }
+    }
+
     fn position(&self, raw: &str, _kind: Kind) -> String {
         format!("CAST({raw} AS CHAR)")
     }
@@ -288,17 +298,21 @@ impl Speech for Mysql {
         let mut sql = Sql::new(&Mysql);
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
-             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, NULL \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, NULL, \
+             CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END \
              FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
-             GROUP_CONCAT(CONCAT(i.seq_in_index, CASE WHEN i.index_name = 'PRIMARY' THEN 'p' WHEN i.non_unique = 0 THEN 'u' \
-             ELSE '' END, ' ', i.index_name) SEPARATOR '\n') AS places \
-             FROM information_schema.statistics AS i WHERE i.table_schema = DATABASE() AND i.table_name IN (",
+             GROUP_CONCAT(CONCAT(i.seq_in_index, CASE WHEN i.index_name = 'PRIMARY' THEN 'p' \
+             WHEN i.non_unique = 0 AND i.named = i.parts THEN 'u' ELSE '' END, ' ', i.index_name) SEPARATOR '\n') AS places \
+             FROM (SELECT x.table_name, x.column_name, x.seq_in_index, x.index_name, x.non_unique, \
+             COUNT(x.column_name) OVER (PARTITION BY x.table_name, x.index_name) AS named, \
+             COUNT(*) OVER (PARTITION BY x.table_name, x.index_name) AS parts \
+             FROM information_schema.statistics AS x WHERE x.table_schema = DATABASE() AND x.table_name IN (",
         );
         sql.join(tables, ", ", |sql, t| {
             sql.push_text(t);
         });
         sql.push(
-            ") GROUP BY i.table_name, i.column_name) AS s ON s.table_name = c.table_name AND s.column_name = c.column_name \
+            ")) AS i GROUP BY i.table_name, i.column_name) AS s ON s.table_name = c.table_name AND s.column_name = c.column_name \
              LEFT JOIN information_schema.tables AS k ON k.table_schema = c.table_schema AND k.table_name = c.table_name \
              LEFT JOIN information_schema.engines AS e ON e.engine = k.engine AND e.transactions = 'NO' \
              WHERE c.table_schema = DATABASE() AND c.table_name IN (",

@@ -250,13 +250,14 @@ impl Speech for Postgres {
 
     fn columns(&self, place: Place<'_>) -> Statement {
         let mut sql = Sql::new(&Postgres);
-        // With its modifier: `character` alone would be one character.
+        // Without its modifier: a cast to `varchar(6)` cuts off without a word what the INSERT by itself refuses. The -1 is
+        // for types that mean one character, or one bit, where no modifier is named. Nor does a cast to a domain refuse.
         sql.push(
-            "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod)::text, \
+            "SELECT a.attname::text, format_type(COALESCE(NULLIF(y.typbasetype, 0), a.atttypid), -1)::text, \
              CASE WHEN a.attgenerated = '' THEN 0 ELSE 1 END::bigint \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-             WHERE n.nspname = ",
+             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE n.nspname = ",
         );
         sql.push_text(place.schema).push("::text AND c.relname = ").push_text(place.table).push("::text");
         sql.done()
@@ -305,7 +306,7 @@ impl Speech for Postgres {
         let mut sql = Sql::new(&Postgres);
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!(
-            "SELECT s, r, a, y, n, NULL::text, NULL::text, i, w, v, p FROM (\
+            "SELECT s, r, a, y, n, NULL::text, NULL::text, i, w, v, p, q FROM (\
              SELECT n.nspname::text AS s, c.relname::text AS r, a.attname::text AS a, format_type(a.atttypid, \
              CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN a.atttypmod END)::text AS y, \
              CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint AS n, a.attnum AS o, \
@@ -318,12 +319,13 @@ impl Speech for Postgres {
              CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid AND p.polpermissive \
              AND p.polcmd IN ('r', '*') AND EXISTS (SELECT FROM unnest(p.polroles) AS m(oid) WHERE m.oid = 0 \
              OR pg_has_role(m.oid, 'USAGE'))) THEN 1 ELSE 0 END::bigint AS v, \
-             CASE WHEN c.relkind = 'p' THEN 1 ELSE 0 END::bigint AS p \
+             CASE WHEN c.relkind = 'p' THEN 1 ELSE 0 END::bigint AS p, \
+             CASE WHEN c.relkind IN ('v', 'f') THEN 1 ELSE 0 END::bigint AS q \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
              WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY({place}::text[]) \
              UNION ALL SELECT DISTINCT n.nspname::text, p.proname || '()', '', '', 0::bigint, 0::int2, NULL::text, NULL::text, \
-             0::bigint, 0::bigint \
+             0::bigint, 0::bigint, 0::bigint \
              FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace \
              WHERE p.proname = ANY(SELECT left(w, -2)::name FROM unnest({place}::text[]) AS w WHERE w LIKE '%()')) AS x \
              WHERE s <> 'information_schema' AND s NOT LIKE 'pg!_%' ESCAPE '!' ORDER BY s <> 'public', 1, 2, o"

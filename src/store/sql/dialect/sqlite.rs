@@ -99,13 +99,20 @@ impl Speech for Sqlite {
         }
     }
 
-    fn position(&self, raw: &str, _kind: Kind) -> String {
-        format!("CAST({raw} AS TEXT)")
+    fn position(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            // Columns of any type take fractions, and as text these lose digits: rows would be passed over.
+            Kind::EpochS | Kind::EpochMs => {
+                format!("CASE typeof({raw}) WHEN 'real' THEN printf('%!.17g', {raw}) ELSE CAST({raw} AS TEXT) END")
+            }
+            _ => format!("CAST({raw} AS TEXT)"),
+        }
     }
 
     fn cast(&self, place: &str, kind: Kind) -> String {
         match kind {
-            Kind::Int | Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS INTEGER)"),
+            Kind::Int => format!("CAST({place} AS INTEGER)"),
+            Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS NUMERIC)"),
             _ => place.to_owned(),
         }
     }
@@ -246,7 +253,7 @@ impl Speech for Sqlite {
              AS e WHERE e.name IS NULL) THEN '' WHEN i.origin = 'pk' THEN 'p' ELSE 'u' END || ' ' || i.name AS place \
              FROM pragma_index_list(m.name) AS i, pragma_index_info(i.name) AS p WHERE p.name = c.name \
              UNION ALL SELECT '1p ' WHERE c.pk = 1 AND NOT EXISTS \
-             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, NULL \
+             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, NULL, m.type = 'view' \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );

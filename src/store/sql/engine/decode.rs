@@ -18,10 +18,10 @@ use crate::store::{Result, StoreError};
 ///
 /// A byte that is not UTF-8 stands as a mark, see [`Untrusted::from_bytes`].
 fn text(bytes: &[u8]) -> Value {
-    Value::Text(match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => Untrusted::from_bytes(bytes.to_vec()).exact().to_owned(),
-    })
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Value::Text(text.to_owned()),
+        Err(_) => Value::Odd(Untrusted::from_bytes(bytes.to_vec()).exact().to_owned()),
+    }
 }
 
 fn unfit(column: &impl Column, type_name: &str) -> StoreError {
@@ -170,6 +170,8 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf8_are_still_text() {
-        assert_eq!(text(b"caf\xe9"), Value::Text("caf⟨xE9⟩".into()));
+        assert_eq!(text(b"caf\xe9"), Value::Odd("caf⟨xE9⟩".into()));
+        // The mark itself is text as any other.
+        assert_eq!(text("caf⟨xE9⟩".as_bytes()), Value::Text("caf⟨xE9⟩".into()));
     }
 }

@@ -69,8 +69,11 @@ fn postgres(message: String, code: Option<String>) -> StoreError {
         ),
         // Wrong password, unknown role or database: waiting does not help, so it is not `Unreachable`.
         "28000" | "28P01" | "3D000" => StoreError::Refused { message, code },
-        // Connection exceptions, shut down, starting up, too many connections, idle too long in a transaction.
-        "57P01" | "57P02" | "57P03" | "57P05" | "53300" | "25P03" => StoreError::Unreachable(message),
+        // Shut down, starting up, the database dropped (which the next login says), too many connections, too long or
+        // too long idle in a transaction: the session is gone.
+        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "53300" | "25P03" | "25P04" => {
+            StoreError::Unreachable(message)
+        }
         // No space on the disk, no memory, a limit of the configuration; the file system refuses.
         "53000" | "53100" | "53200" | "53400" | "58030" => StoreError::Full(message),
         _ if class.starts_with("08") => StoreError::Unreachable(message),
@@ -89,8 +92,9 @@ fn mysql(message: String, number: u16) -> StoreError {
         // The disk, the table or its space is full; a storage engine says so with the system's own number.
         1021 | 1026 | 1114 => StoreError::Full(message),
         1030 if message.contains("28") => StoreError::Full(message),
-        // Too many connections, shutting down, killed.
-        1040 | 1053 | 1203 | 1927 | 3168 => StoreError::Unreachable(message),
+        // Too many connections (of all, of a user, of what a user is allowed), a node that is not part of its cluster, shutting
+        // down, killed, idle for too long.
+        1040 | 1047 | 1053 | 1203 | 1226 | 1927 | 3168 | 4031 => StoreError::Unreachable(message),
         _ => StoreError::Refused { message, code: Some(number.to_string()) },
     }
 }
@@ -137,6 +141,9 @@ mod tests {
             ("53100", "full"),
             ("28P01", "refused"),
             ("57P03", "unreachable"),
+            ("57P04", "unreachable"),
+            ("25P04", "unreachable"),
+            ("53300", "unreachable"),
             ("08006", "unreachable"),
             ("26000", "layout"),
             ("23505", "refused"),
@@ -155,6 +162,9 @@ mod tests {
             (1045, "refused"),
             (1062, "refused"),
             (1053, "unreachable"),
+            (1047, "unreachable"),
+            (1226, "unreachable"),
+            (4031, "unreachable"),
         ] {
             assert_eq!(kind(&mysql("m".into(), number)), wanted, "{number}");
         }

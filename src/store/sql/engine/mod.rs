@@ -85,8 +85,10 @@ pub struct Statement {
 pub enum Value {
     /// NULL.
     Null,
-    /// Text; bytes that are no UTF-8 are carried over as `domain::text` says.
+    /// Text.
     Text(String),
+    /// Text that is stored otherwise: its bytes are no UTF-8, and those that are not are carried over as `domain::text` says.
+    Odd(String),
     /// A whole number.
     Int(i64),
 }
@@ -278,7 +280,7 @@ impl Engine {
     /// An idle connection may have died since; nothing has been asked of it yet, so a fresh one takes its place.
     async fn open(&self, mode: Mode, budget: &Budget) -> Result<Lease> {
         match self.try_open(mode, budget).await {
-            Err((StoreError::Unreachable(_), Reused(true))) => {
+            Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))) => {
                 self.pool.clear();
                 self.try_open(mode, budget).await.map_err(|(error, _)| error)
             }
@@ -292,7 +294,7 @@ impl Engine {
             () = budget.cancel.cancelled() => Err(StoreError::Cancelled),
             leased = self.pool.lease(budget.statement) => leased,
         };
-        let (mut lease, fresh) = leased.map_err(|error| (error, Reused(false)))?;
+        let (mut lease, fresh) = leased.map_err(|error| (shut_out(error), Reused(false)))?;
         lease.opened(mode);
         let limits = Limits { statement: budget.statement, lock: self.lock_timeout };
         // A BEGIN is answered at once or the server is gone; on SQLite it may wait for the write lock.
@@ -303,7 +305,7 @@ impl Engine {
             (Ok(()), None) => Err((lost(), Reused(!fresh))),
             // Not worth a second try: a server that does not answer on one connection will not on another.
             (Err(StoreError::Timeout(after)), _) => Err((pool::no_answer(after), Reused(false))),
-            (Err(error), _) => Err((error, Reused(!fresh))),
+            (Err(error), _) => Err((shut_out(error), Reused(!fresh))),
         }
     }
 }
@@ -332,6 +334,16 @@ fn executing(statement: Statement) -> impl for<'a> FnOnce(&'a mut dyn Link) -> B
 
 /// Whether a connection had been used before.
 struct Reused(bool);
+
+/// What a refusal means that came before there was a transaction: it is no fault of what was to be done in it.
+fn shut_out(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Refused { message, code: Some(code) } => StoreError::ShutOut { message, code },
+        // Stopped from another session, which happens to a BEGIN as to anything else.
+        StoreError::Refused { message, code: None } => StoreError::Unreachable(message),
+        other => other,
+    }
+}
 
 fn lost() -> StoreError {
     StoreError::Unreachable("the connection was lost".into())
