@@ -142,4 +142,8 @@ impl Store for Stopwatch {
     ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
         self.store.outcome_of(ids, kept, budget)
     }
+
+    fn outcome_needs_kept(&self) -> bool {
+        self.store.outcome_needs_kept()
+    }
 }

@@ -1,9 +1,9 @@
 //! Whether a table fits an adapter: by its columns and, loosely, their types.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::Spec;
+use super::{Kind, Spec};
 
 /// A column as the database's catalogue has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,6 +176,7 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
         return vec![absent(&spec.table, format!("there is no table {}", spec.table))];
     };
     let mut reasons = misfits(&spec.table, table, &spec.detect.columns);
+    reasons.extend(broken_epochs(spec, table));
     let hidden = hidden(&spec.table, table).filter(|_| reasons.is_empty());
     reasons.extend(hidden.map(|sentence| absent(&spec.table, sentence)));
     for (name, columns) in &spec.detect.tables {
@@ -187,6 +188,39 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
     let functions = spec.detect.functions.iter().filter(|name| lookup(&function(name)).is_none());
     reasons.extend(functions.map(|name| absent(name, format!("there is no function {name} beside it"))));
     reasons
+}
+
+/// Times that are told as whole numbers and stand in columns that hold fractions: rows between two whole numbers would be
+/// passed over where a page ends.
+fn broken_epochs<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = Misfit> + 'a {
+    let (order, fields) = (&spec.order, &spec.fields);
+    let times = [Some(&order.time), order.otherwise.as_ref(), Some(&fields.at), fields.touched.as_ref()];
+    let epochs = times.into_iter().flatten().filter(|f| matches!(f.kind, Kind::EpochS | Kind::EpochMs));
+    let names: BTreeSet<&str> = epochs.filter_map(|f| Some(f.column.as_ref()?.get_ref().as_str())).collect();
+    let broken = names.into_iter().filter_map(|name| table.column(name)).filter(|c| holds_fractions(&c.data_type));
+    broken.map(|column| {
+        let (table, name) = (&spec.table, &column.name);
+        let sentence = format!(
+            "{table}.{name} is {}, which holds fractions, and an epoch is a whole number: in its stead name an expression of the \
+             kind epoch_ms, such as sql = \"CAST(t.{name} * 1000 AS BIGINT)\" (AS SIGNED for MySQL)",
+            column.data_type
+        );
+        Misfit { table: table.clone(), column: Some(name.clone()), sentence }
+    })
+}
+
+/// Whether a type of numbers, as a catalogue spells it, has fractions.
+fn holds_fractions(data_type: &str) -> bool {
+    let data_type = data_type.to_ascii_lowercase();
+    let (base, rest) = data_type.split_once(['(', ' ']).unwrap_or((&data_type, ""));
+    match base {
+        "real" | "double" | "float" | "float4" | "float8" => true,
+        "decimal" | "numeric" | "dec" => {
+            let scale = rest.split_once(',').map(|(_, scale)| scale.trim_start());
+            scale.is_some_and(|scale| scale.starts_with(|c: char| matches!(c, '1'..='9')))
+        }
+        _ => false,
+    }
 }
 
 /// Why a role would be shown no row of a table, however many there are.
@@ -344,5 +378,29 @@ mod tests {
 
     fn said(misfits: Vec<Misfit>) -> Vec<String> {
         misfits.into_iter().map(|misfit| misfit.sentence).collect()
+    }
+
+    #[test]
+    fn an_epoch_in_a_column_that_holds_fractions_is_refused() {
+        let text = "name = 'x'\ntitle = 'x'\ntable = 'x'\nkey = { column = 'id', kind = 'int' }\n\
+                    detect.columns.id = 'int'\norder.time = { column = 'died', kind = 'epoch_s' }\n\
+                    fields.at = { column = 'died', kind = 'epoch_s' }\nstates.dead = ['dead']\n";
+        let adapter = crate::adapter::Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
+        let spec = adapter.spec("sqlite").unwrap_or_else(|| panic!("no layout"));
+        let reasons = |data_type: &str| {
+            let columns = vec![column("id", "bigint"), column("died", data_type)];
+            let table = Table { columns, ..Table::default() };
+            said(fit(spec, |_| Some(&table)))
+        };
+        for whole in ["bigint", "INTEGER", "decimal(20,0)", "numeric", "NUMERIC(20)", ""] {
+            assert!(reasons(whole).is_empty(), "{whole}: {:?}", reasons(whole));
+        }
+        for fractions in
+            ["REAL", "double", "double precision", "float(24)", "float8", "decimal(20,6)", "NUMERIC(20, 3)"]
+        {
+            let reasons = reasons(fractions);
+            assert_eq!(reasons.len(), 1, "{fractions}");
+            assert!(reasons[0].starts_with(&format!("x.died is {fractions}, which holds fractions")), "{reasons:?}");
+        }
     }
 }

@@ -7,8 +7,8 @@ use anyhow::Result;
 use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
-use super::receipt::{self, PlanRecord};
-use super::{execute, out, undo};
+use super::receipt::{self, PlanRecord, RunRecord};
+use super::{execute, out, runs, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
@@ -17,7 +17,7 @@ use crate::domain::job::{JobId, State};
 use crate::domain::options::Options;
 use crate::domain::pacing::Pacing;
 use crate::domain::text::Clean;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Run};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Confirm, Plan, Scope};
 
@@ -129,8 +129,10 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
             plan.sample = plan.sample.into_iter().map(|row| opened.masked(row)).collect();
             plan
         }
-        Err(PlanError::Empty(action)) if !asking.named => {
+        Err(PlanError::Empty(action, run)) if !asking.named => {
             out::say(&format!("no job matches: there is nothing to {action}"));
+            let run = ledger.of(&run).await?.run(&run).await?;
+            out::unless_gone(nothing(&run, asking))?;
             return Ok(Code::Done);
         }
         Err(error) => return Err(error.into()),
@@ -153,7 +155,7 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
             ledger.dismiss(&plan.run, crate::domain::time::Timestamp::now()).await?;
             shown?;
             if !by_job {
-                show(&plan, asking.output)?;
+                show(ledger, &plan, asking.output).await?;
             }
             Ok(Code::Done)
         }
@@ -232,14 +234,35 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
     Ok(if confirmed { Decision::Go } else { Decision::Refuse("not confirmed: nothing was written".to_owned()) })
 }
 
+/// Prints for scripts what is printed where jobs match: a plan or a receipt of nothing. People have been told.
+fn nothing(run: &Run, asking: &Asking) -> Result<()> {
+    let mut out = out::stdout();
+    let (plan, receipt) = (PlanRecord::of_nothing(run), RunRecord::from(run));
+    match asking.output {
+        Format::Table => {}
+        Format::Csv => runs::csv(&mut out, &[])?,
+        Format::Json if asking.dry_run => out::json(&mut out, &out::Versioned::new(plan))?,
+        Format::Jsonl if asking.dry_run => out::json_line(&mut out, &out::Versioned::new(plan))?,
+        Format::Json => out::json(&mut out, &out::Versioned::new(receipt))?,
+        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(receipt))?,
+    }
+    Ok(out.flush()?)
+}
+
 fn jobs(n: u64) -> String {
     format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
 }
 
-fn show(plan: &Plan, format: Format) -> Result<()> {
+/// Prints a plan that is only shown. What comma-separated values have of it is what the ledger has.
+async fn show(ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
+    let kept = match format {
+        Format::Csv => Some(ledger.run(&plan.run).await?),
+        _ => None,
+    };
     let mut out = out::stdout();
     match format {
-        Format::Table | Format::Csv => receipt::plan(&mut out, plan)?,
+        Format::Table => receipt::plan(&mut out, plan)?,
+        Format::Csv => runs::csv(&mut out, kept.as_slice())?,
         Format::Json => out::json(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,
     }

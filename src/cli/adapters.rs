@@ -55,9 +55,7 @@ pub async fn run(session: &Session, args: &AdaptersArgs) -> Result<Code> {
         None => list(&library, Format::Table),
         Some(AdaptersCommand::List(output)) => list(&library, output.output),
         Some(AdaptersCommand::Show { name }) => {
-            let mut out = out::stdout();
-            out.write_all(named(&library, name)?.text.as_bytes())?;
-            out.flush()?;
+            write(named(&library, name)?.text.as_bytes())?;
             Ok(Code::Done)
         }
         Some(AdaptersCommand::Check { name, deep }) => {
@@ -113,7 +111,19 @@ fn named<'a>(library: &'a Library, name: &str) -> Result<&'a Adapter> {
     })
 }
 
+/// Prints what was gathered.
+fn write(text: &[u8]) -> Result<()> {
+    let mut out = out::stdout();
+    out.write_all(text)?;
+    Ok(out.flush()?)
+}
+
 fn list(library: &Library, format: Format) -> Result<Code> {
+    out::unless_gone(print(library, format))?;
+    Ok(if library.faults.is_empty() { Code::Done } else { Code::Partly })
+}
+
+fn print(library: &Library, format: Format) -> Result<()> {
     let records: Vec<AdapterRecord<'_>> = library.adapters.iter().map(AdapterRecord::from).collect();
     let mut out = out::stdout();
     let row = |r: &AdapterRecord<'_>| {
@@ -140,8 +150,7 @@ fn list(library: &Library, format: Format) -> Result<Code> {
             table.print(&mut out, terminal_width())?;
         }
     }
-    out.flush()?;
-    Ok(if library.faults.is_empty() { Code::Done } else { Code::Partly })
+    Ok(out.flush()?)
 }
 
 /// An adapter that is named by the path of its file stands in for all others of its name.
@@ -167,9 +176,7 @@ async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
     let sample = sample(&surveyed.engine, table, &budget).await?;
     let text = sample.draft().map_err(Fault::usage)?;
     if print {
-        let mut out = out::stdout();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
+        write(text.as_bytes())?;
         return Ok(Code::Done);
     }
     let folder = session.paths.adapters();
@@ -192,7 +199,9 @@ async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
         out::say(&fault.to_string());
     }
     out::say("read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with");
-    out::say(&format!("  dlq-tui {} adapters check {}", shell_words::join(&surveyed.origin.reach), sample.name()));
+    let command = ["dlq-tui"].into_iter().chain(surveyed.origin.reach.iter().map(|word| word.as_str()));
+    let name = sample.name();
+    out::say(&format!("  {}", shell_words::join(command.chain(["adapters", "check", name.as_str()]))));
     Ok(Code::Done)
 }
 
@@ -211,7 +220,7 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
     let surveyed = survey_by(session, library, origin, options, &budget).await?;
     let library = &surveyed.library;
     let wanted = |adapter: &str| name.is_none_or(|n| n == adapter);
-    let mut out = out::stdout();
+    let mut out = Vec::new();
     let (mut checked, mut wrong) = (0, 0);
     for found in surveyed.detection.found.iter().filter(|f| wanted(&f.adapter)) {
         let adapter = named(library, &found.adapter)?;
@@ -253,8 +262,7 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
             wrong += usize::from(name.is_some());
         }
     }
-    out.flush()?;
-    drop(out);
+    out::unless_gone(write(&out))?;
     if checked == 0 {
         out::say(&format!("no table of {} fits", surveyed.origin.name));
     }

@@ -10,7 +10,7 @@ use super::args::{Format, ResumeArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, RunRecord};
-use super::{bar, out, signal};
+use super::{bar, out, runs, signal};
 use crate::domain::histogram::grouped;
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
@@ -67,7 +67,12 @@ pub async fn confirmed(
     })?;
     match print(opened, &receipt, format) {
         // Nobody reads the receipt: what the run came to is told all the same.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let runs = ["dlq-tui", "runs", &run.0].into_iter().chain(opened.reach.iter().map(String::as_str));
+            let (word, look) = (receipt.run.state.word(), shell_words::join(runs));
+            out::say(&format!("run {run} is {word}, and its receipt cannot be printed: `{look}` shows it"));
+            Err(error.into())
+        }
         _ => Ok(code(&receipt)),
     }
 }
@@ -141,9 +146,10 @@ fn start(run: &RunId) -> RunProgress {
 fn print(opened: &Opened, receipt: &Receipt, format: Format) -> std::io::Result<()> {
     let mut out = out::stdout();
     let printed = match format {
-        Format::Table | Format::Csv => receipt::run(&mut out, &receipt.run),
-        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
-        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(&receipt.run))),
+        Format::Table => receipt::run(&mut out, &receipt.run),
+        Format::Csv => runs::csv(&mut out, std::slice::from_ref(&receipt.run)),
+        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(receipt))),
+        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(receipt))),
     }
     .and_then(|()| out.flush());
     let resume = way_on(opened, &receipt.run.id);

@@ -1,6 +1,5 @@
 //! How a command ends: its exit code, and the one sentence on standard error.
 
-use std::io;
 use std::process::ExitCode;
 
 use thiserror::Error;
@@ -62,7 +61,7 @@ pub fn end(result: anyhow::Result<Code>) -> Code {
         Ok(code) => return code,
         Err(error) => error,
     };
-    if is_broken_pipe(&error) {
+    if super::out::is_gone(&error) {
         // Whoever read our output has seen enough.
         return Code::Done;
     }
@@ -100,14 +99,11 @@ fn code_of(error: &anyhow::Error) -> Code {
         .unwrap_or(Code::Failed)
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::Context;
+    use std::io;
 
     #[test]
     fn the_code_of_a_fault_survives_what_is_said_around_it() {

@@ -49,14 +49,14 @@ impl<'a, W: Write> Printer<'a, W> {
             Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", out::JSON_VERSION)?,
             Format::Table | Format::Jsonl => {}
         }
-        Ok(Self { out, format, run: &run.0, table: Table::new(columns), count: 0 })
+        Ok(Self { out, format, run: &run.0, table: Table::new(columns).yielding(["error class"]), count: 0 })
     }
 
     fn print(&mut self, record: &JobRecord<'_>) -> io::Result<()> {
         self.count += 1;
         let text = |value: Option<&str>| Clean::line(value.unwrap_or_default()).into_owned();
         match self.format {
-            Format::Jsonl => out::json_line(self.out, record),
+            Format::Jsonl => out::json_line(self.out, &out::Versioned::new(record)),
             Format::Json => {
                 self.out.write_all(if self.count > 1 { b",\n" } else { b"\n" })?;
                 Ok(serde_json::to_writer(&mut *self.out, record)?)

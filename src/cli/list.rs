@@ -143,7 +143,11 @@ fn table(jobs: &[Job]) -> Table {
     ];
     columns.extend(replays.then_some(Column::Number("replayed")));
     columns.push(Column::Text("message"));
-    let mut table = Table::new(columns);
+    // A state that they all have says little; it is the last to go where it does not.
+    let states = jobs.iter().any(|(row, _)| row.state != jobs[0].0.state);
+    let first = (!states).then_some("state");
+    let yields = first.into_iter().chain(["attempts", "queue", "job class", "replayed", "state", "died"]);
+    let mut table = Table::new(columns).yielding(yields.collect::<Vec<_>>());
     for (row, replayed) in jobs {
         let text = |value: &Option<Untrusted>| value.as_ref().map_or("", Untrusted::exact).to_owned();
         let attempts = match (row.attempts, row.max_attempts) {

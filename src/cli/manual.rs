@@ -22,7 +22,10 @@ pub fn completions(args: &CompletionsArgs) -> Result<Code> {
     clap_complete::generate(args.shell, &mut command, "dlq-tui", &mut text);
     if args.shell == Shell::Bash {
         // The generator writes the hyphen of our name in two ways, and would know no option of any command.
-        text = String::from_utf8(text)?.replace("dlq__subcmd__tui", "dlq__tui").into_bytes();
+        let script = String::from_utf8(text)?.replace("dlq__subcmd__tui", "dlq__tui");
+        // Bash has the sign of `--option=word` as a word of its own, behind which the generator looks for no option.
+        let sign = "    prev=\"$3\"\n    if [[ \"$prev\" == \"=\" ]]; then prev=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n";
+        text = script.replacen("    prev=\"$3\"\n", sign, 1).into_bytes();
     }
     print(&text)
 }

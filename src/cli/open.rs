@@ -16,7 +16,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
-use crate::domain::redact::Redactor;
+use crate::domain::redact::{Masker, Redactor};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
@@ -49,7 +49,8 @@ pub struct Opened {
     pub reach: Vec<String>,
     /// Whether a run is to pause, as signals say.
     pub pauses: watch::Receiver<bool>,
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
+    masker: Masker,
     homes: Homes,
 }
 
@@ -233,6 +234,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
         super::out::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
     }
     let desk = surveyed.open(found, &budget).await?;
+    let redactor = Arc::new(session.redactor());
     let mut reach = surveyed.origin.reach.clone();
     reach.extend(session.connect.store.iter().flat_map(|store| ["--store".to_owned(), store.clone()]));
     Ok(Opened {
@@ -245,7 +247,8 @@ pub async fn open(session: &Session) -> Result<Opened> {
         now: Timestamp::now(),
         pauses,
         thresholds: session.config.thresholds,
-        redactor: session.redactor(),
+        masker: Masker::new(Arc::clone(&redactor)),
+        redactor,
         homes: surveyed.homes.clone(),
     })
 }
@@ -342,9 +345,8 @@ impl Opened {
     }
 
     /// The row with what looks like a secret masked.
-    pub fn masked(&self, mut row: JobRow) -> JobRow {
-        row.message = row.message.map(|m| self.prose(m));
-        row
+    pub fn masked(&self, row: JobRow) -> JobRow {
+        self.masker.row(row)
     }
 
     /// The job with what looks like a secret masked.
@@ -373,16 +375,13 @@ impl Opened {
     }
 
     /// The histogram with what looks like a secret masked in its values: reasons are prose.
-    pub fn masked_histogram(&self, mut histogram: Histogram) -> Histogram {
-        for bar in &mut histogram.bars {
-            bar.value = bar.value.take().map(|value| self.prose(value));
-        }
-        histogram
+    pub fn masked_histogram(&self, histogram: Histogram) -> Histogram {
+        self.masker.histogram(histogram)
     }
 
     /// A text with what looks like a secret masked.
     pub fn prose(&self, text: Untrusted) -> Untrusted {
-        Untrusted::new(self.redactor.prose(text.exact()))
+        self.masker.text(text)
     }
 
     fn payload(&self, text: Untrusted) -> Untrusted {

@@ -54,6 +54,19 @@ pub fn csv<'a>(out: &mut impl Write, cells: impl IntoIterator<Item = &'a str>) -
     writeln!(out)
 }
 
+/// What becomes of a verdict whose reader has gone: it stands, and the exit code says it.
+///
+/// # Errors
+/// When it could not be written for any other reason.
+pub fn unless_gone(printed: anyhow::Result<()>) -> anyhow::Result<()> {
+    printed.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
+}
+
+/// Whether the reader of our output has gone away.
+pub fn is_gone(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// Says something to the operator, never to a pipe's reader. A closed standard error is no reason to stop.
 pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
@@ -69,12 +82,15 @@ pub fn somebody_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks and reads one line; `None` at the end of input, or when the operator interrupts.
+/// Asks and reads one line; `None` at the end of input, or when the operator interrupts. What was typed before the question
+/// stood there is no answer to it.
 ///
 /// # Errors
 /// When the question cannot be written or the answer not be read.
 pub async fn ask(question: &str) -> io::Result<Option<String>> {
     let mut err = io::stderr();
+    // What is no terminal has no such thing, and is not asked either.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     write!(err, "{question} ")?;
     err.flush()?;
     // Reading waits on a thread of its own: an interrupt is listened to by us, and would not end a read.
@@ -104,6 +120,13 @@ pub async fn confirm(question: &str) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reader_that_has_gone_changes_no_verdict_and_a_full_disk_is_told() {
+        let failed = |kind: io::ErrorKind| unless_gone(Err(io::Error::from(kind).into()));
+        assert!(failed(io::ErrorKind::BrokenPipe).is_ok());
+        assert!(failed(io::ErrorKind::StorageFull).is_err());
+    }
 
     #[test]
     fn values_with_commas_quotes_and_breaks_are_quoted() {

@@ -11,6 +11,7 @@ use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, Tally};
 use crate::triage::plan::{Plan, Share};
+use crate::triage::run::Receipt;
 use crate::triage::undo::CAN;
 
 /// A plan as JSON.
@@ -77,6 +78,28 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
     }
 }
 
+impl<'a> PlanRecord<'a> {
+    /// The plan of a run that no job is in.
+    pub fn of_nothing(run: &'a Run) -> Self {
+        Self {
+            run: &run.id.0,
+            action: run.intent.action.word(),
+            filter: &run.intent.resolved,
+            count: 0,
+            by_error: Vec::new(),
+            by_class: Vec::new(),
+            oldest: None,
+            newest: None,
+            sample: Vec::new(),
+            options: &run.intent.options,
+            creates: None,
+            warnings: &[],
+            notes: &[],
+            outlook: Vec::new(),
+        }
+    }
+}
+
 /// A run as JSON: what it was to do, and what became of its jobs.
 #[derive(Serialize)]
 pub struct RunRecord<'a> {
@@ -94,6 +117,8 @@ pub struct RunRecord<'a> {
     frozen_at: String,
     started_at: Option<String>,
     ended_at: Option<String>,
+    /// Why it was stopped before its end; only the receipt knows, and `null` says nothing.
+    halted: Option<&'a str>,
     planned: u64,
     done: u64,
     skipped: Vec<ReasonRecord<'a>>,
@@ -140,6 +165,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
             frozen_at: intent.frozen_at.to_rfc3339(),
             started_at: run.started_at.map(Timestamp::to_rfc3339),
             ended_at: run.ended_at.map(Timestamp::to_rfc3339),
+            halted: None,
             planned: tally.planned,
             done: tally.done,
             skipped: tally.skipped.iter().map(|(reason, n)| ReasonRecord { reason, n: *n }).collect(),
@@ -147,6 +173,12 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
             in_doubt: tally.in_doubt,
             not_started: tally.not_started,
         }
+    }
+}
+
+impl<'a> From<&'a Receipt> for RunRecord<'a> {
+    fn from(receipt: &'a Receipt) -> Self {
+        Self { halted: receipt.halted.as_deref(), ..Self::from(&receipt.run) }
     }
 }
 

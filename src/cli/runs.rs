@@ -1,6 +1,6 @@
 //! `dlq-tui runs`: the ledger.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -29,7 +29,7 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
     let mut out = out::stdout();
     if args.reveals {
         // They stand in the operator's own file, whatever the source holds.
-        let reveals = Ledger::open(&session.paths.ledger()).await?.reveals(args.limit).await?;
+        let reveals = Ledger::open(&session.paths.ledger()).await?.reveals(most(args.limit)).await?;
         print_reveals(&mut out, &reveals, args.output.output)?;
         if reveals.is_empty() && args.output.output == Format::Table {
             out::say("nobody had secrets shown yet");
@@ -47,7 +47,7 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
         }
         Some(id) => one(&mut out, &ledger.run(&RunId(id.clone())).await?, args.output.output)?,
         None => {
-            let runs = ledger.runs(args.limit).await?;
+            let runs = ledger.runs(most(args.limit)).await?;
             many(&mut out, &runs, args.output.output)?;
             if runs.is_empty() && args.output.output == Format::Table {
                 out::say("no runs yet");
@@ -56,6 +56,11 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
     }
     out.flush()?;
     Ok(Code::Done)
+}
+
+/// As many as are asked for; all where that is 0.
+fn most(limit: usize) -> usize {
+    if limit == 0 { usize::MAX } else { limit }
 }
 
 #[derive(Serialize)]
@@ -169,32 +174,29 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
                 out::json_line(out, &out::Versioned::new(RunRecord::from(run)))?;
             }
         }
-        Format::Csv => {
-            let names = [
-                "run",
-                "frozen_at",
-                "action",
-                "state",
-                "planned",
-                "done",
-                "skipped",
-                "failed",
-                "source",
-                "filter",
-                "home",
-            ];
-            out::csv(out, names)?;
-            for run in runs {
-                let t = &run.tally;
-                let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total()].map(|n| n.to_string());
-                let at = run.intent.frozen_at.to_rfc3339();
-                let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&run.intent.filter));
-                let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
-                let tail = [&*source, &*filter, run.place.word()];
-                out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
-            }
-        }
+        Format::Csv => csv(out, runs)?,
         Format::Table => table(runs).print(out, terminal_width())?,
+    }
+    Ok(())
+}
+
+/// Prints runs as comma-separated values; the parts of each add up to what was planned.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
+    let head = ["run", "frozen_at", "action", "state", "planned"];
+    let parts = ["done", "skipped", "failed", "in_doubt", "not_started"];
+    out::csv(out, head.into_iter().chain(parts).chain(["source", "filter", "home"]))?;
+    for run in runs {
+        let t = &run.tally;
+        let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total(), t.in_doubt, t.not_started];
+        let numbers = numbers.map(|n| n.to_string());
+        let at = run.intent.frozen_at.to_rfc3339();
+        let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&run.intent.filter));
+        let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
+        let tail = [&*source, &*filter, run.place.word()];
+        out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
     }
     Ok(())
 }
@@ -202,6 +204,8 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
 fn table(runs: &[Run]) -> Table {
     // Said only where it tells runs apart.
     let homes = runs.iter().any(|run| run.place != runs[0].place);
+    let in_doubt = runs.iter().any(|run| run.tally.in_doubt > 0);
+    let not_started = runs.iter().any(|run| run.tally.not_started > 0);
     let mut columns = vec![
         Column::Whole("run"),
         Column::Whole("frozen"),
@@ -211,27 +215,25 @@ fn table(runs: &[Run]) -> Table {
         Column::Number("done"),
         Column::Number("skipped"),
         Column::Number("failed"),
-        Column::Text("operator"),
-        Column::Text("filter"),
     ];
+    columns.extend(in_doubt.then_some(Column::Number("in doubt")));
+    columns.extend(not_started.then_some(Column::Number("not started")));
+    columns.extend([Column::Text("operator"), Column::Text("filter")]);
     columns.extend(homes.then_some(Column::Whole("home")));
-    let mut table = Table::new(columns);
+    // The id tells the time too.
+    let yields = ["frozen", "operator", "home", "filter", "skipped", "failed", "not started", "in doubt", "state"];
+    let mut table = Table::new(columns).yielding(yields);
     for run in runs {
         let t = &run.tally;
         let operator = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);
-        let cells = [
-            run.id.0.as_str(),
-            &run.intent.frozen_at.to_second(),
-            run.intent.action.word(),
-            run.state.word(),
-            &t.planned.to_string(),
-            &t.done.to_string(),
-            &t.skipped_total().to_string(),
-            &t.failed_total().to_string(),
-            &operator,
-            &run.intent.filter,
-        ];
-        table.row(cells.into_iter().chain(homes.then_some(run.place.word())));
+        let mut numbers = vec![t.planned, t.done, t.skipped_total(), t.failed_total()];
+        numbers.extend(in_doubt.then_some(t.in_doubt));
+        numbers.extend(not_started.then_some(t.not_started));
+        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        let at = run.intent.frozen_at.to_second();
+        let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
+        let tail = [operator.as_str(), &run.intent.filter].into_iter().chain(homes.then_some(run.place.word()));
+        table.row(head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail));
     }
     table
 }

@@ -101,8 +101,8 @@ impl Session {
         if let Some(name) = &self.connect.source {
             return self.named(self.config.source(name)?);
         }
-        if let Some(target) = Target::from_env()? {
-            return Ok(self.unnamed(target, Vec::new()));
+        if let Some(origin) = self.in_environment()? {
+            return Ok(origin);
         }
         match self.config.only_source()? {
             Some(source) => self.named(source),
@@ -116,6 +116,14 @@ impl Session {
                 .into())
             }
         }
+    }
+
+    /// The database that the environment names, where it does.
+    ///
+    /// # Errors
+    /// When what it says is wrong.
+    pub fn in_environment(&self) -> Result<Option<Origin>> {
+        Ok(Target::from_env()?.map(|target| self.unnamed(target, Vec::new())))
     }
 
     /// A source of the config.

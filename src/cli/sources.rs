@@ -57,18 +57,22 @@ pub async fn run(session: &Session, args: &SourcesArgs) -> Result<Code> {
         0 => Code::Failed,
         _ => Code::Partly,
     };
-    print(records, args.output.output)?;
+    out::unless_gone(print(records, args.output.output))?;
     Ok(code)
 }
 
-/// One source where the command line or the environment says which, else all of the config.
+/// The one source that the command line names; else the environment's, which every other command would use, and all of the
+/// config.
 fn origins(session: &Session) -> Result<Vec<(String, Result<Origin>)>> {
     let named = session.connect.url.is_some() || session.connect.source.is_some();
     if named || session.config.sources.is_empty() {
         let origin = session.origin()?;
         return Ok(vec![(origin.name.clone(), Ok(origin))]);
     }
-    Ok(session.config.sources.values().map(|source| (source.name.clone(), session.named(source))).collect())
+    let first = session.in_environment().transpose();
+    let first = first.map(|origin| (origin.as_ref().map_or("the environment", |o| &o.name).to_owned(), origin));
+    let configured = session.config.sources.values().map(|source| (source.name.clone(), session.named(source)));
+    Ok(first.into_iter().chain(configured).collect())
 }
 
 async fn look(session: &Session, source: String, origin: Result<Origin>) -> SourceRecord {
@@ -131,14 +135,15 @@ fn print(records: Vec<SourceRecord>, format: Format) -> Result<()> {
         }
         Format::Table => {
             let mut table = Table::new([
-                Column::Whole("source"),
+                Column::Text("source"),
                 Column::Text("address"),
                 Column::Whole("reachable"),
                 Column::Text("server"),
                 Column::Whole("adapter"),
                 Column::Text("store"),
                 Column::Text("error"),
-            ]);
+            ])
+            .yielding(["server", "address", "reachable"]);
             for row in records.iter().flat_map(rows) {
                 table.row(row.iter().map(String::as_str));
             }

@@ -77,7 +77,8 @@ fn table(histogram: &Histogram) -> Table {
         Column::Number("share"),
         Column::Whole("first seen"),
         Column::Whole("last seen"),
-    ]);
+    ])
+    .yielding(["first seen", "share", "last seen"]);
     let share = |n: u64| match histogram.total.n {
         0 => String::new(),
         total => format!("{:.1}%", n as f64 * 100.0 / total as f64),

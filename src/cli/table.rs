@@ -8,6 +8,8 @@ use crate::domain::text::Clean;
 const GAP: usize = 2;
 /// No column is cut below this.
 const LEAST: usize = 6;
+/// With less room than this a text says too little: columns that matter less give way before.
+const USEFUL: usize = 10;
 
 /// How a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +35,18 @@ impl Column {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Clean<'static>>>,
+    yields: Vec<&'static str>,
 }
 
 impl Table {
     /// An empty table.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Self { columns: columns.into(), rows: Vec::new() }
+        Self { columns: columns.into(), rows: Vec::new(), yields: Vec::new() }
+    }
+
+    /// The columns that are left out where there is no room for all, by their titles, the first of them first.
+    pub fn yielding(self, titles: impl Into<Vec<&'static str>>) -> Self {
+        Self { yields: titles.into(), ..self }
     }
 
     /// Adds a row; every cell goes through the sanitiser.
@@ -51,7 +59,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Prints heading and rows; nothing is wider than `width`, where one is given.
+    /// Prints heading and rows; nothing is wider than `width`, where one is given, but for what must stand whole.
     pub fn print(&self, out: &mut impl Write, width: Option<usize>) -> io::Result<()> {
         let widths = self.widths(width);
         let titles: Vec<Clean<'_>> = self.columns.iter().map(|c| Clean::from_static(c.title())).collect();
@@ -62,9 +70,11 @@ impl Table {
         Ok(())
     }
 
-    fn line(&self, out: &mut impl Write, cells: &[Clean<'_>], widths: &[usize]) -> io::Result<()> {
+    /// A line; columns without a width are left out.
+    fn line(&self, out: &mut impl Write, cells: &[Clean<'_>], widths: &[Option<usize>]) -> io::Result<()> {
         let mut line = String::new();
         for ((cell, column), width) in cells.iter().zip(&self.columns).zip(widths) {
+            let Some(width) = width else { continue };
             let cell = cell.truncate(*width, "…");
             let padding = " ".repeat(width.saturating_sub(cell.width()));
             match column {
@@ -76,25 +86,51 @@ impl Table {
         writeln!(out, "{}", line.trim_end())
     }
 
-    /// The widths that show everything, or else the text columns cut, the widest first.
-    fn widths(&self, width: Option<usize>) -> Vec<usize> {
+    /// The widths that show everything, or else some columns left out and the text of others cut.
+    fn widths(&self, width: Option<usize>) -> Vec<Option<usize>> {
         let mut widths: Vec<usize> = self.columns.iter().map(|c| c.title().len()).collect();
         for row in &self.rows {
             for (widest, cell) in widths.iter_mut().zip(row) {
                 *widest = (*widest).max(cell.width());
             }
         }
-        let Some(width) = width else { return widths };
+        let Some(width) = width else { return widths.into_iter().map(Some).collect() };
+        let shown = self.shown(&widths, width);
+        let columns: Vec<Column> = shown.iter().map(|i| self.columns[*i]).collect();
+        let kept = Self::cut(&columns, shown.iter().map(|i| widths[*i]).collect(), width);
+        let mut cut = vec![None; widths.len()];
+        shown.into_iter().zip(kept).for_each(|(i, width)| cut[i] = Some(width));
+        cut
+    }
+
+    /// The columns that are not left out so that the text of the others has room enough.
+    fn shown(&self, widths: &[usize], width: usize) -> Vec<usize> {
+        let needs = |i: &usize| match self.columns[*i] {
+            Column::Text(_) => GAP + widths[*i].min(USEFUL),
+            _ => GAP + widths[*i],
+        };
+        let mut shown: Vec<usize> = (0..widths.len()).collect();
+        for title in &self.yields {
+            if shown.iter().map(needs).sum::<usize>() <= width + GAP {
+                break;
+            }
+            shown.retain(|i| self.columns[*i].title() != *title);
+        }
+        shown
+    }
+
+    /// The text columns cut, the widest first.
+    fn cut(columns: &[Column], mut widths: Vec<usize>, width: usize) -> Vec<usize> {
         loop {
             let excess = (widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)).saturating_sub(width);
             let widest = (0..widths.len())
-                .filter(|i| matches!(self.columns[*i], Column::Text(_)) && widths[*i] > LEAST)
+                .filter(|i| matches!(columns[*i], Column::Text(_)) && widths[*i] > LEAST)
                 .max_by_key(|i| widths[*i]);
             match widest {
                 Some(i) if excess > 0 => {
                     // Down to the next narrower text column at once, so that a wide table takes few rounds.
                     let next = (0..widths.len())
-                        .filter(|j| matches!(self.columns[*j], Column::Text(_)) && widths[*j] < widths[i])
+                        .filter(|j| matches!(columns[*j], Column::Text(_)) && widths[*j] < widths[i])
                         .map(|j| widths[j])
                         .max()
                         .unwrap_or(LEAST)
@@ -146,6 +182,26 @@ mod tests {
                 assert!(line.ends_with('n') || line.ends_with("1,204") || line.ends_with('3'), "{line}");
             }
         }
+    }
+
+    #[test]
+    fn columns_give_way_in_their_order_before_others_say_too_little() {
+        let columns = [Column::Whole("id"), Column::Whole("died"), Column::Number("n"), Column::Text("message")];
+        let mut table = Table::new(columns).yielding(["n", "died"]);
+        table.row(["00293003-0000", "2026-11-01", "1204", "a rather long message that goes on"]);
+        let titles = |width: usize| {
+            let mut out = Vec::new();
+            table.print(&mut out, Some(width)).expect("a vector");
+            let text = String::from_utf8(out).expect("text");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+            text.lines().next().expect("titles").split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(titles(90), "id died n message");
+        assert_eq!(titles(43), "id died n message");
+        assert_eq!(titles(42), "id died message");
+        assert_eq!(titles(37), "id died message");
+        assert_eq!(titles(36), "id message");
+        assert_eq!(titles(21), "id messa…");
     }
 
     #[test]

@@ -72,7 +72,9 @@ pub async fn run(opened: &Opened, args: &WatchArgs) -> Result<Code> {
                     changes => changes?,
                 };
                 for change in &mut changes {
-                    change.value = change.value.take().map(|v| opened.prose(v.into()).exact().to_owned());
+                    for text in [&mut change.value, &mut change.queue].into_iter().flatten() {
+                        *text = opened.prose(text.as_str().into()).exact().to_owned();
+                    }
                 }
                 changes.iter().try_for_each(|change| print(&mut out, format, change))?;
                 out.flush()?;

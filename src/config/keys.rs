@@ -96,7 +96,20 @@ struct RawRedaction {
 #[serde(deny_unknown_fields, default)]
 struct RawThresholds {
     confirm_count: Option<u64>,
-    max_replays: Option<u64>,
+    max_replays: Option<Replays>,
+}
+
+/// Replays that a job may have behind it: none would leave every job out, and is not what anybody means.
+#[derive(Debug, Clone, Copy)]
+struct Replays(u64);
+
+impl<'de> Deserialize<'de> for Replays {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u64::deserialize(deserializer)? {
+            0 => Err(serde::de::Error::custom("max_replays is a number from 1")),
+            n => Ok(Replays(n)),
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -231,7 +244,7 @@ impl Raw {
             },
             thresholds: Thresholds {
                 confirm_count: self.thresholds.confirm_count.unwrap_or(super::CONFIRM_COUNT),
-                max_replays: self.thresholds.max_replays.unwrap_or(super::MAX_REPLAYS),
+                max_replays: self.thresholds.max_replays.map_or(super::MAX_REPLAYS, |n| n.0),
             },
             timeouts: Timeouts {
                 connect: self.timeouts.connect.map_or(timeouts.connect, |s| s.0),

@@ -75,6 +75,14 @@ fn an_unknown_key_names_its_line_and_the_key_that_was_meant() {
 }
 
 #[test]
+fn a_threshold_that_lets_no_job_through_is_refused() {
+    let error = Config::parse("[thresholds]\nmax_replays = 0\n").expect_err("none");
+    assert_eq!(error.to_string(), "config.toml, line 2: max_replays is a number from 1");
+    let config = Config::parse("[thresholds]\nmax_replays = 1\nconfirm_count = 0\n").expect("valid");
+    assert_eq!((config.thresholds.max_replays, config.thresholds.confirm_count), (1, 0));
+}
+
+#[test]
 fn a_password_reaches_neither_debug_output_nor_errors() {
     let config = Config::parse(FULL).expect("the text above");
     assert!(!format!("{config:?}").contains("s3cret"));

@@ -56,6 +56,8 @@ pub(crate) struct Data {
     pub(crate) frozen_by: String,
     /// Replayed jobs that no live queue shows any more.
     pub(crate) forgotten: bool,
+    /// A replayed job is found by what was kept of it, and by nothing else.
+    pub(crate) by_kept: bool,
     /// The jobs that show that they were replayed by the run at hand, where rows show such a thing.
     pub(crate) traces: Option<Vec<u64>>,
     /// Transactions and whether they were committed, where the database remembers that.
@@ -317,7 +319,8 @@ impl Store for Fake {
                 let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
                 batch.ids.iter().filter(dead).cloned().collect()
             });
-            if let (Action::Discard, Some(archive)) = (batch.action, &batch.archive) {
+            let keeps = batch.action == Action::Discard || self.outcome_needs_kept();
+            if let (true, Some(archive)) = (keeps, &batch.archive) {
                 let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));
                 let rows = dead.iter().map(|id| (id.clone(), row.clone())).collect();
                 if let Err(error) = archive.keep(rows).await {
@@ -411,17 +414,22 @@ impl Store for Fake {
     fn outcome_of<'a>(
         &'a self,
         ids: &'a [JobId],
-        _: &'a [(JobId, String)],
+        kept: &'a [(JobId, String)],
         _: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
         Box::pin(async move {
             Ok(self.with(|data| {
-                let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten {
+                let known = |id: &JobId| !data.by_kept || kept.iter().any(|(of, _)| of == id);
+                let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
                     true => Fate::Queued,
                     false => Fate::Gone,
                 };
                 ids.iter().map(|id| (id.clone(), fate(id))).collect()
             }))
         })
+    }
+
+    fn outcome_needs_kept(&self) -> bool {
+        self.with(|data| data.by_kept)
     }
 }

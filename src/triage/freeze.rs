@@ -9,7 +9,7 @@ use super::Desk;
 use super::guard::{self, times};
 use super::plan::{Plan, Scope};
 use super::progress::FreezeProgress;
-use super::{remarks, undo};
+use super::{remarks, undo, validate};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
@@ -65,9 +65,9 @@ pub enum PlanError {
     /// The action cannot be used on this store.
     #[error("{0}")]
     Disabled(String),
-    /// No job is in the scope.
+    /// No job is in the scope; the run is on record as dismissed.
     #[error("no job matches: there is nothing to {0}")]
-    Empty(Action),
+    Empty(Action, RunId),
     /// Every job that is in the scope was replayed too often before.
     #[error(
         "nothing to replay: {} that would be meant {} replayed {} or more before and died again; fix what kills them, or \
@@ -115,13 +115,19 @@ pub async fn freeze(
         Availability::Ready { notes } => notes,
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
-    if let Scope::Undo(run, _) = &ask.scope {
-        let undone = ledger.run(run).await?;
-        undo::check(desk, &undone, ask.action)?;
-        if let Some(reason) = undone.strays(desk.store.identity(budget).await?.as_ref()) {
+    let database = desk.store.identity(budget).await?;
+    if let Scope::Undo(run, _) | Scope::Run(run, _) = &ask.scope {
+        let earlier = ledger.run(run).await?;
+        if matches!(ask.scope, Scope::Undo(..)) {
+            undo::check(desk, &earlier, ask.action)?;
+            ask.options.undoes = Some(run.0.clone());
+        }
+        if let Some(reason) = earlier.strays(database.as_ref()) {
             return Err(PlanError::Disabled(reason));
         }
-        ask.options.undoes = Some(run.0.clone());
+    }
+    if let Some(reason) = ask.options.validate.as_ref().and_then(validate::unstartable) {
+        return Err(PlanError::Disabled(reason));
     }
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
         return Err(PlanError::Disabled(reason));
@@ -145,7 +151,6 @@ pub async fn freeze(
         Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let database = desk.store.identity(budget).await?;
     let run = ledger.create_run(&RunIntent { database, ..intent(desk, &ask, filter.as_ref()) }).await?;
     let planned = async {
         let hold = ledger.hold(&run).await?;
@@ -213,7 +218,7 @@ async fn plan(
         return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
     }
     if count == 0 {
-        return Err(PlanError::Empty(ask.action));
+        return Err(PlanError::Empty(ask.action, run.clone()));
     }
     let split = match census.split(count, SHARES) {
         Some(split) => split,

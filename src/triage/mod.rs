@@ -54,6 +54,7 @@ impl Desk {
     }
 }
 
-fn store_name(info: &StoreInfo) -> String {
+/// What the record calls a store.
+pub fn store_name(info: &StoreInfo) -> String {
     format!("{} {}", info.adapter, info.title)
 }

@@ -45,9 +45,10 @@ impl Program for Console {
             self.model.overlay.hold(deepest);
             self.model.overlay.drawn();
         }
+        self.model.drawn();
     }
 
     fn shown(&mut self, now: Timestamp) {
-        self.model.overlay.shown(now);
+        self.model.shown_at(now);
     }
 }

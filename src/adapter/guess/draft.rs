@@ -107,7 +107,10 @@ impl Sample {
 
     fn keys(&self, key: &Key<'_>) -> Vec<String> {
         let Some(guess) = &key.key else {
-            return vec![format!("key = {{ column = \"…\", kind = \"int\" }}   # TO BE WRITTEN: {}", one_line(&key.why_not))];
+            return vec![format!(
+                "key = {{ column = \"…\", kind = \"int\" }}   # TO BE WRITTEN: {}",
+                one_line(&key.why_not)
+            )];
         };
         let scope = key.scope.as_ref().map(|scope| format!("scope = {}   # {}", field(scope), one_line(&scope.why)));
         [format!("key = {}   # {}", field(guess), one_line(&guess.why))].into_iter().chain(scope).collect()
@@ -120,7 +123,10 @@ impl Sample {
             }
             (Some(at), Some(key)) if key.kind == "int" => {
                 let name = one_line(&at.column.name);
-                format!("time = {}   # no index serves {name}: the key stands in for it, if it only ever grows", field(key))
+                format!(
+                    "time = {}   # no index serves {name}: the key stands in for it, if it only ever grows",
+                    field(key)
+                )
             }
             (Some(at), _) => {
                 format!("time = {}   # NO INDEX serves it: on a big table every list reads all rows", field(at))
@@ -146,8 +152,12 @@ impl Sample {
         let list = |words: &[&str]| words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(", ");
         let seen: Vec<&str> = seen.iter().flatten().copied().collect();
         if dead.is_empty() {
-            let seen = if seen.is_empty() { "no few words were seen".to_owned() } else { format!("seen: {}", list(&seen)) };
-            lines.push(format!("dead = [\"…\"]   # TO BE WRITTEN: which values of {} mean it; {seen}", one_line(&field.column.name)));
+            let seen =
+                if seen.is_empty() { "no few words were seen".to_owned() } else { format!("seen: {}", list(&seen)) };
+            lines.push(format!(
+                "dead = [\"…\"]   # TO BE WRITTEN: which values of {} mean it; {seen}",
+                one_line(&field.column.name)
+            ));
             lines.push("# resolved = []".to_owned());
             return lines;
         }

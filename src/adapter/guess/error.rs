@@ -16,7 +16,10 @@ impl Sample {
         let Some(Guess { column, .. }) = message else { return ErrorGuess { class, message } };
         if self.json(column).is_some() {
             let message = self.member_or_all(column);
-            return ErrorGuess { class: class.or_else(|| self.member_of(column, CLASS_MEMBERS)), message: Some(message) };
+            return ErrorGuess {
+                class: class.or_else(|| self.member_of(column, CLASS_MEMBERS)),
+                message: Some(message),
+            };
         }
         let class = class.or_else(|| self.leads_with_class(column).then(|| self.leading(column)));
         ErrorGuess { class, message }

@@ -53,7 +53,10 @@ impl Sample {
         let why_not = match unique.first() {
             Some(columns) => {
                 let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-                format!("rows are told apart by {} together; a key is one column, or a text and a number or UUID", names.join(", "))
+                format!(
+                    "rows are told apart by {} together; a key is one column, or a text and a number or UUID",
+                    names.join(", ")
+                )
             }
             None => "no column has a unique index: two rows of one key could not be told apart".to_owned(),
         };

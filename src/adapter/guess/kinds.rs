@@ -34,7 +34,9 @@ impl Sample {
         }
         let looks = first
             .is_some_and(|v| v.len() >= 10 && v.as_bytes().get(4) == Some(&b'-') && v.as_bytes().get(7) == Some(&b'-'));
-        (self.text(column).is_some() && looks).then_some("utc")
+        let called =
+            || ["_at", "_on", "_time", "timestamp"].iter().any(|end| column.name.to_ascii_lowercase().ends_with(end));
+        (self.text(column).is_some() && (looks || first.is_none() && called())).then_some("utc")
     }
 
     pub(super) fn text(&self, column: &Column) -> Option<&'static str> {

@@ -45,11 +45,12 @@ pub(super) const FLAGS: &[&str] = &[
 ];
 /// Parts of names that speak of a state.
 pub(super) const STATE_WORDS: &[&str] = &[
-    "status", "state", "phase", "stage", "flag", "active", "alive", "live", "enabled", "deleted", "handled", "closed", "outcome",
-    "result",
+    "status", "state", "phase", "stage", "flag", "active", "alive", "live", "enabled", "deleted", "handled", "closed",
+    "outcome", "result",
 ];
 /// Members of a JSON document that tell of an error.
-pub(super) const MESSAGE_MEMBERS: &[&str] = &["message", "msg", "error_message", "error", "reason", "detail", "description"];
+pub(super) const MESSAGE_MEMBERS: &[&str] =
+    &["message", "msg", "error_message", "error", "reason", "detail", "description"];
 pub(super) const CLASS_MEMBERS: &[&str] =
     &["error_class", "exception_class", "class", "exception", "type", "name", "error_type", "kind", "code"];
 pub(super) const CLASS: &[&str] =

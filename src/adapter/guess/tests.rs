@@ -126,7 +126,10 @@ fn a_row_without_a_time_of_death_is_alive() {
     let (draft, adapter) = read(&sample("postgres", &columns, &[]));
     let spec = adapter.spec("postgres").unwrap_or_else(|| panic!("{draft}"));
     assert!(draft.contains("CASE WHEN t.failed_at IS NOT NULL THEN 'dead' ELSE 'alive' END"), "{draft}");
-    assert_eq!((&spec.states.dead[..], &spec.states.retrying[..]), (&["dead".to_owned()][..], &["alive".to_owned()][..]));
+    assert_eq!(
+        (&spec.states.dead[..], &spec.states.retrying[..]),
+        (&["dead".to_owned()][..], &["alive".to_owned()][..])
+    );
     assert!(lines(&draft, "when = ").iter().all(|when| when.contains("t.failed_at IS NOT NULL")), "{draft}");
     assert_eq!(lines(&draft, "when = ").len(), 3, "{draft}");
     let columns = [("id", "bigint"), ("payload", "json"), ("failed_at", "timestamp with time zone")];
@@ -136,7 +139,9 @@ fn a_row_without_a_time_of_death_is_alive() {
 
 #[test]
 fn where_a_column_may_say_that_a_job_lives_nothing_is_deleted() {
-    for column in [("resent_at", "timestamp?"), ("phase", "int"), ("live", "boolean"), ("handled", "int"), ("how", "text")] {
+    for column in
+        [("resent_at", "timestamp?"), ("phase", "int"), ("live", "boolean"), ("handled", "int"), ("how", "text")]
+    {
         let columns = [("id", "bigint"), column, ("created_at", "timestamp")];
         let (draft, adapter) = read(&sample("mysql", &columns, &[&[Some("1"), Some("failed"), Some("x")]]));
         let verbs = adapter.spec("mysql").map(|spec| spec.verbs.clone()).unwrap_or_default();
@@ -160,7 +165,9 @@ fn a_key_is_what_a_unique_index_says_and_not_what_differs_in_some_rows() {
     let (draft, adapter) = read(&with(&[("", &["tenant", "id"])]));
     assert!(draft.contains("\nkey = { column = \"id\", kind = \"int\" }   # unique together with tenant"), "{draft}");
     assert!(draft.contains("\nscope = { column = \"tenant\", kind = \"text\" }"), "{draft}");
-    assert!(adapter.spec("postgres").is_some_and(|spec| spec.scope.is_some() && spec.detect.columns.contains_key("tenant")));
+    assert!(
+        adapter.spec("postgres").is_some_and(|spec| spec.scope.is_some() && spec.detect.columns.contains_key("tenant"))
+    );
     let (draft, _) = read(&with(&[("", &["tenant", "failed_at"]), ("u", &["uid"])]));
     assert!(draft.contains("\nkey = { column = \"uid\", kind = \"uuid\" }"), "{draft}");
     for unique in [&[][..], &[("", &["id", "failed_at"][..])], &[("u", &["odd"])], &[("", &["id", "tenant", "uid"])]] {
@@ -198,7 +205,11 @@ fn an_error_in_json_is_read_by_its_members_and_a_count_need_not_be_an_integer() 
     let row = [Some("1"), Some(r#"{"type": "Timeout", "message": "slow"}"#), Some("3"), Some("x")];
     for (dialect, message, tries) in [
         ("postgres", "t.error->>'message'", "t.tries::bigint"),
-        ("mysql", "IF(JSON_VALID(t.error), JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.message')), NULL)", "CAST(t.tries AS SIGNED)"),
+        (
+            "mysql",
+            "IF(JSON_VALID(t.error), JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.message')), NULL)",
+            "CAST(t.tries AS SIGNED)",
+        ),
         ("sqlite", "CASE WHEN json_valid(t.error) THEN t.error->>'$.message' END", "CAST(t.tries AS INTEGER)"),
     ] {
         let (draft, _) = read(&sample(dialect, &columns, &[&row]));

@@ -181,7 +181,7 @@ pub struct ExportArgs {
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,
-    /// Jobs at the most; 0 is all.
+    /// Jobs at the most; 0 is all. A note is about all.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub limit: usize,
     /// The form: everything of each job, its columns, or a note on the incident.
@@ -208,7 +208,7 @@ pub enum ExportFormat {
 pub struct RunsArgs {
     /// The run to show; the latest are listed without one.
     pub run: Option<String>,
-    /// Runs at the most.
+    /// Runs at the most; 0 lists all.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub limit: usize,
     /// Lists who had secrets shown by `--reveal`, in place of the runs.

@@ -57,9 +57,11 @@ pub async fn run(opened: &Opened, args: &CheckArgs) -> Result<Code> {
         return Err(Fault::usage("name a threshold: --max total:1000, --max-growth 200/5m or --max-age 1h").into());
     }
     let filter = opened.filter(args.filter.filter.as_deref())?;
-    let findings = Checker { opened, filter: &filter, counts: HashMap::new() }.findings(args).await?;
+    // By the clock that the jobs died by.
+    let now = opened.desk.store.clock();
+    let findings = Checker { opened, filter: &filter, now, counts: HashMap::new() }.findings(args).await?;
     let breached = findings.iter().any(|f| f.breached);
-    print(opened, args.output.output, &filter, &findings)?;
+    out::unless_gone(print(opened, args.output.output, &filter, now, &findings))?;
     Ok(if breached { Code::Threshold } else { Code::Done })
 }
 
@@ -67,24 +69,28 @@ pub async fn run(opened: &Opened, args: &CheckArgs) -> Result<Code> {
 struct Checker<'a> {
     opened: &'a Opened,
     filter: &'a Filter,
+    now: Timestamp,
     counts: HashMap<(Facet, Option<Duration>), Histogram>,
 }
 
 impl Checker<'_> {
     async fn findings(mut self, args: &CheckArgs) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
+        let opened = self.opened;
+        let shown = |value: &Untrusted| opened.prose(value.clone());
         for max in &args.max {
             let histogram = self.count(&max.scope, None).await?;
-            findings.extend(counted(histogram, &max.scope, max.jobs, &max.to_string(), None));
+            findings.extend(counted(histogram, &max.scope, max.jobs, &max.to_string(), None, &shown));
         }
         for growth in &args.max_growth {
             let histogram = self.count(&growth.scope, Some(growth.within)).await?;
-            findings.extend(counted(histogram, &growth.scope, growth.jobs, &growth.to_string(), Some(growth.within)));
+            let (jobs, within) = (growth.jobs, Some(growth.within));
+            findings.extend(counted(histogram, &growth.scope, jobs, &growth.to_string(), within, &shown));
         }
         if let Some(allowed) = args.max_age {
             // Not the end of the list: a layout without an index on times is listed by key.
             let oldest = self.count(&Scope::Total, None).await?.first_seen();
-            findings.push(age(oldest.map(|at| at.age(self.opened.now)), allowed));
+            findings.push(age(oldest.map(|at| at.age(self.now)), allowed));
         }
         Ok(findings)
     }
@@ -98,7 +104,7 @@ impl Checker<'_> {
         if !self.counts.contains_key(&(facet, within)) {
             let filter = match within {
                 // A job that died in the span is dead for growth whatever other bounds of time there are.
-                Some(span) => since(self.filter, self.opened.now.before(span))?,
+                Some(span) => since(self.filter, self.now.before(span))?,
                 None => self.filter.clone(),
             };
             let filter = if facet == Facet::State { every_state(filter)? } else { filter };
@@ -125,13 +131,14 @@ fn every_state(filter: Filter) -> Result<Filter> {
     Ok(Filter::parse(format!("{filter}{states}").trim())?)
 }
 
-/// A threshold on numbers of jobs held against a count.
+/// A threshold on numbers of jobs held against a count; values are told as `shown` says.
 fn counted(
     histogram: &Histogram,
     scope: &Scope,
     allowed: u64,
     threshold: &str,
     within: Option<Duration>,
+    shown: &dyn Fn(&Untrusted) -> Untrusted,
 ) -> Vec<Finding> {
     let finding = |value: Option<String>, subject: &str, count: Count| {
         let verb = match within {
@@ -146,9 +153,10 @@ fn counted(
     let meant = histogram.bars.iter().filter(|bar| scope.means(bar.value.as_ref().map(Untrusted::exact)));
     let mut found: Vec<Finding> = meant
         .map(|bar| {
-            let value = bar.value.as_ref().map_or("", Untrusted::exact);
-            let shown = if value.is_empty() { "(none)" } else { value };
-            finding(Some(value.to_owned()), &format!("{} {}", facet.title(), Clean::line(shown)), bar.count)
+            let value = bar.value.as_ref().map(shown);
+            let value = value.as_ref().map_or("", Untrusted::exact);
+            let named = if value.is_empty() { "(none)" } else { value };
+            finding(Some(value.to_owned()), &format!("{} {}", facet.title(), Clean::line(named)), bar.count)
         })
         .collect();
     if found.is_empty() {
@@ -174,7 +182,7 @@ fn age(oldest: Option<Duration>, allowed: Duration) -> Finding {
     }
 }
 
-fn print(opened: &Opened, format: Format, filter: &Filter, findings: &[Finding]) -> Result<()> {
+fn print(opened: &Opened, format: Format, filter: &Filter, now: Timestamp, findings: &[Finding]) -> Result<()> {
     let mut out = out::stdout();
     let breaches = findings.iter().filter(|f| f.breached);
     match format {
@@ -185,7 +193,7 @@ fn print(opened: &Opened, format: Format, filter: &Filter, findings: &[Finding])
                 source: &opened.desk.source,
                 store: &opened.desk.store.info().title,
                 filter: filter.to_string(),
-                as_of: opened.now.to_rfc3339(),
+                as_of: now.to_rfc3339(),
                 breached: findings.iter().any(|f| f.breached),
                 checks: findings,
             };
@@ -223,7 +231,7 @@ mod tests {
 
     fn sentences(threshold: &str) -> Vec<(String, bool)> {
         let max = limit::max(threshold).expect(threshold);
-        let found = counted(&histogram(), &max.scope, max.jobs, threshold, None);
+        let found = counted(&histogram(), &max.scope, max.jobs, threshold, None, &Untrusted::clone);
         found.into_iter().map(|f| (f.sentence, f.breached)).collect()
     }
 
@@ -244,6 +252,15 @@ mod tests {
     #[test]
     fn nothing_that_a_value_holds_acts_on_a_terminal() {
         assert!(sentences("queue=bill*:0").iter().all(|(sentence, _)| !sentence.contains('\u{1b}')));
+    }
+
+    #[test]
+    fn a_value_is_told_as_it_may_be_shown_and_held_as_it_is() {
+        let max = limit::max("queue=billing:0").expect("a threshold");
+        let shown = |_: &Untrusted| Untrusted::from("[redacted]");
+        let found = counted(&histogram(), &max.scope, max.jobs, "queue=billing:0", None, &shown);
+        assert_eq!(found[0].sentence, "queue [redacted]: 12 dead, at most 0 allowed");
+        assert_eq!(found[0].value.as_deref(), Some("[redacted]"));
     }
 
     #[test]

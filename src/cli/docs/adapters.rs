@@ -13,8 +13,8 @@ const KINDS: [(&str, &str); 9] = [
     ("uuid", "a UUID"),
     ("utc", "a time without zone, which is UTC"),
     ("instant", "a time with zone"),
-    ("epoch_s", "seconds since 1970 as a whole number"),
-    ("epoch_ms", "milliseconds since 1970 as a whole number"),
+    ("epoch_s", "seconds since 1970 as a whole number; a column that holds fractions takes an expression"),
+    ("epoch_ms", "milliseconds since 1970 as a whole number; a column that holds fractions takes an expression"),
     ("json", "JSON, or text that holds it"),
     ("lines", "text of many lines"),
 ];

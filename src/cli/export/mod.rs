@@ -29,17 +29,35 @@ const CHUNK: usize = 100;
 /// When the filter is wrong, the file exists or cannot be written, or the database fails.
 pub async fn run(opened: &Opened, args: &ExportArgs) -> Result<Code> {
     let filter = opened.filter(args.filter.filter.as_deref())?;
+    if args.output == ExportFormat::Markdown && args.limit > 0 {
+        return Err(Fault::usage("a note is about all that the filter selects: --limit is for jsonl and csv").into());
+    }
     let Some(path) = &args.to else {
         let mut out = out::stdout();
         write(opened, args, filter, &mut out).await?;
         out.flush()?;
         return Ok(Code::Done);
     };
-    let mut out = BufWriter::new(create(path)?);
-    let n = write(opened, args, filter, &mut out).await?;
-    out.into_inner().map_err(|e| e.into_error()).and_then(|file| file.sync_all()).context("cannot finish the file")?;
+    let n = whole_or_none(path, async |out| write(opened, args, filter, out).await).await?;
     out::say(&format!("wrote {n} jobs to {}", path.display()));
     Ok(Code::Done)
+}
+
+/// Fills a new file, which is removed again where that fails: a part would look like the whole, and stand in the way of the
+/// next try.
+async fn whole_or_none(path: &Path, fill: impl AsyncFnOnce(&mut BufWriter<File>) -> Result<u64>) -> Result<u64> {
+    let mut out = BufWriter::new(create(path)?);
+    let filled = async {
+        let n = fill(&mut out).await?;
+        out.flush().and_then(|()| out.get_ref().sync_all()).context("cannot finish the file")?;
+        Ok(n)
+    }
+    .await;
+    if filled.is_err() {
+        // What went wrong first is what is told.
+        let _ = std::fs::remove_file(path);
+    }
+    filled
 }
 
 /// A new file that only its owner can read: what jobs carry is other people's.
@@ -121,6 +139,26 @@ async fn details(opened: &Opened, ids: &[JobId]) -> Result<Vec<JobDetail>, Store
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn an_export_that_fails_leaves_no_file_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out.jsonl");
+        let failed = whole_or_none(&path, async |out| {
+            out.write_all(b"a part")?;
+            anyhow::bail!("the database is gone")
+        });
+        assert_eq!(failed.await.expect_err("it failed").to_string(), "the database is gone");
+        assert!(!path.exists());
+        let filled = whole_or_none(&path, async |out| {
+            out.write_all(b"all")?;
+            Ok(3)
+        });
+        assert_eq!(filled.await.expect("a file"), 3);
+        assert_eq!(std::fs::read(&path).expect("the file"), b"all");
+        assert!(whole_or_none(&path, async |_| Ok(0)).await.is_err());
+        assert_eq!(std::fs::read(&path).expect("the file"), b"all", "what was there before is left alone");
+    }
 
     #[test]
     fn an_export_is_its_owners_alone_and_never_takes_the_place_of_a_file() {

@@ -5,8 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::cli::open::Opened;
+use crate::cli::out::say;
 use crate::cli::pieces::{backtrace, pretty};
 use crate::cli::walk::Walk;
+use crate::config::mask_secrets;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Histogram, grouped};
@@ -18,7 +20,7 @@ use crate::ledger::{Run, RunState};
 
 /// Values of a facet that are named.
 const NAMED: usize = 10;
-/// Error classes of which an example is shown.
+/// Error classes of which an example is shown; values of the facet that stands in for them where there are none.
 const EXAMPLES: usize = 3;
 /// Lines of an example's backtrace and arguments.
 const LINES: usize = 12;
@@ -28,22 +30,26 @@ const RUNS: usize = 200;
 /// Writes the note, and returns how many jobs it is about.
 pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write) -> Result<u64> {
     let info = opened.desk.store.info();
-    let errors = opened.count(Facet::Error, filter).await?.histogram;
-    let total = errors.total.n;
+    // Error classes where the layout keeps them; any facet adds up to the total.
+    let usual = opened.facet(None);
+    let deaths = opened.count(usual, filter).await?.histogram;
+    let total = deaths.total.n;
     let time = |at: Option<Timestamp>| at.map_or("unknown".to_owned(), Timestamp::to_second);
 
     writeln!(out, "# {} dead jobs in {}\n", grouped(total), plain(&info.title))?;
     writeln!(out, "- source: {}", plain(&opened.desk.source))?;
     writeln!(out, "- filter: {}", if filter.is_all() { "none".to_owned() } else { code(&filter.to_string()) })?;
-    writeln!(out, "- counted: {}", errors.as_of.to_second())?;
-    writeln!(out, "- died: {} to {}", time(errors.first_seen()), time(errors.last_seen()))?;
-    bars(out, &errors)?;
-    for facet in [Facet::Class, Facet::Queue].into_iter().filter(|facet| info.facets.contains(facet)) {
+    writeln!(out, "- counted: {}", deaths.as_of.to_second())?;
+    writeln!(out, "- died: {} to {}", time(deaths.first_seen()), time(deaths.last_seen()))?;
+    // The values themselves are still wanted, to find an example of each.
+    bars(out, &opened.masked_histogram(deaths.clone()))?;
+    let further = |facet: &Facet| *facet != usual && info.facets.contains(facet);
+    for facet in [Facet::Class, Facet::Queue].into_iter().filter(further) {
         bars(out, &opened.masked_histogram(opened.count(facet, filter).await?.histogram))?;
     }
-    for bar in errors.bars.iter().take(EXAMPLES) {
+    for bar in deaths.bars.iter().take(EXAMPLES) {
         let value = bar.value.as_ref().map(Untrusted::exact);
-        let newest = Walk::new(opened, filter.narrow(Facet::Error, &[value])?, 1).next().await?;
+        let newest = Walk::new(opened, filter.narrow(usual, &[value])?, 1).next().await?;
         let Some(row) = newest else { continue };
         if let Some(detail) = opened.desk.store.detail(&row.id, &opened.budget).await? {
             example(out, &opened.masked_detail(detail), &info.notation)?;
@@ -71,7 +77,8 @@ fn bars(out: &mut impl Write, histogram: &Histogram) -> Result<()> {
 fn example(out: &mut impl Write, detail: &JobDetail, notation: &Notation) -> Result<()> {
     let row = &detail.row;
     let line = |text: &Option<Untrusted>| text.as_ref().map_or("(none)".to_owned(), |t| plain(t.exact()));
-    writeln!(out, "\n## Example: {}\n", line(&row.error_class))?;
+    let head = if row.error_class.is_some() { &row.error_class } else { &row.job_class };
+    writeln!(out, "\n## Example: {}\n", line(head))?;
     let at = row.at.map(Timestamp::to_second).unwrap_or_default();
     writeln!(out, "Job {}, {}, died {at}.", code(row.id.as_str()), line(&row.job_class))?;
     for (title, text) in
@@ -104,14 +111,27 @@ fn block(out: &mut impl Write, text: &str) -> Result<()> {
 }
 
 async fn runs(out: &mut impl Write, opened: &Opened) -> Result<()> {
-    let ledger = opened.ledger().await?;
+    let known = async {
+        let ledger = opened.ledger().await?;
+        anyhow::Ok((ledger.is_shared(), ledger.runs(RUNS).await?))
+    };
+    let (is_shared, runs) = match known.await {
+        Ok(known) => known,
+        Err(error) => {
+            // The rest of the note is as good without.
+            let why = mask_secrets(&format!("{error:#}"));
+            writeln!(out, "\n## What was done\n\nNot known: {}", plain(&why))?;
+            say(&format!("dlq-tui: the note does not say what was done: {}", Clean::line(&why)));
+            return Ok(());
+        }
+    };
     let here = |run: &Run| run.is_of(&opened.desk.source, &opened.desk.store_name());
     let acted = |run: &Run| matches!(run.state, RunState::Running | RunState::Stopped | RunState::Finished);
-    let runs: Vec<Run> = ledger.runs(RUNS).await?.into_iter().filter(|run| here(run) && acted(run)).collect();
+    let runs: Vec<Run> = runs.into_iter().filter(|run| here(run) && acted(run)).collect();
     if runs.is_empty() {
         return Ok(());
     }
-    let from = if ledger.is_shared() { "" } else { " from here" };
+    let from = if is_shared { "" } else { " from here" };
     writeln!(out, "\n## What was done{from}\n")?;
     writeln!(
         out,

@@ -13,9 +13,9 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::cli::open::Opened;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
+use crate::domain::job::State;
 use crate::domain::text::{Clean, Untrusted};
-use crate::domain::time::Timestamp;
 use crate::store::StoreError;
 
 /// The window of growth.
@@ -25,8 +25,8 @@ const GROWTH: Duration = Duration::from_secs(300);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
     states: Vec<(&'static str, u64)>,
-    queues: Vec<(String, u64)>,
-    errors: Vec<(String, u64)>,
+    queues: Option<Vec<(String, u64)>>,
+    errors: Option<Vec<(String, u64)>>,
     growth: Option<u64>,
     oldest: Option<Duration>,
     /// What it cost to take.
@@ -51,22 +51,25 @@ impl Sample {
     }
 
     async fn read(opened: &Opened, top: usize) -> anyhow::Result<Sample> {
-        let (store, all, now) = (&opened.desk.store, Filter::all(), Timestamp::now());
-        let facets = &store.info().facets;
-        let totals = store.totals(&opened.budget).await?;
-        let errors = opened.masked_histogram(opened.count(Facet::Error, &all).await?.histogram);
-        let queues = match facets.contains(&Facet::Queue) {
-            true => named(&opened.masked_histogram(opened.count(Facet::Queue, &all).await?.histogram), top),
-            false => Vec::new(),
+        let (store, all) = (&opened.desk.store, Filter::all());
+        // Error classes where the layout keeps them: any facet adds up to all dead jobs.
+        let usual = opened.facet(None);
+        let counted = opened.masked_histogram(opened.count(usual, &all).await?.histogram);
+        let errors = (usual == Facet::Error).then(|| named(&counted, top));
+        let queues = match store.info().facets.contains(&Facet::Queue) {
+            true => Some(named(&opened.masked_histogram(opened.count(Facet::Queue, &all).await?.histogram), top)),
+            false => None,
         };
+        // Heard with the counts: jobs died by the same clock.
+        let now = store.clock();
         let recent = Filter::parse(&format!("since:{}", now.before(GROWTH).to_rfc3339()))?;
-        let growth = opened.count(Facet::Error, &recent).await?.histogram.total.n;
+        let growth = opened.count(usual, &recent).await?.histogram.total.n;
         Ok(Sample {
-            states: totals.iter().map(|(state, count)| (state.word(), count.n)).collect(),
+            states: states(&store.totals(&opened.budget).await?, counted.total),
             queues,
-            errors: named(&errors, top),
+            errors,
             growth: Some(growth),
-            oldest: errors.first_seen().map(|at| at.age(now)),
+            oldest: counted.first_seen().map(|at| at.age(now)),
             ..Sample::default()
         })
     }
@@ -81,9 +84,14 @@ impl Sample {
         let about = "What it took to count for this answer";
         registry.register_with_unit("dlq_query_cost", about, Unit::Seconds, cost.clone());
         cost.set(self.cost.as_secs_f64());
-        family(&mut registry, "dlq_jobs", "Jobs in the table by state", "state", &self.states);
-        family(&mut registry, "dlq_dead_jobs_by_queue", "Dead jobs by queue", "queue", &self.queues);
-        family(&mut registry, "dlq_dead_jobs_by_error", "Dead jobs by error class", "error", &self.errors);
+        let about = "Jobs in the table by state, as far as they could be counted exactly";
+        family(&mut registry, "dlq_jobs", about, "state", &self.states);
+        if let Some(queues) = &self.queues {
+            family(&mut registry, "dlq_dead_jobs_by_queue", "Dead jobs by queue", "queue", queues);
+        }
+        if let Some(errors) = &self.errors {
+            family(&mut registry, "dlq_dead_jobs_by_error", "Dead jobs by error class", "error", errors);
+        }
         if let Some(n) = self.growth {
             let growth = gauge(&mut registry, "dlq_deaths_5m", "Jobs that died within five minutes and are dead");
             growth.set(whole(n));
@@ -120,6 +128,17 @@ fn whole(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
+/// The states whose jobs are known by number: an estimate or a lower bound would look like a number as good as any. The dead
+/// ones were counted by themselves.
+fn states(totals: &[(State, Count)], dead: Count) -> Vec<(&'static str, u64)> {
+    let best = |(state, count): &(State, Count)| match state {
+        State::Dead if count.exactness != Exactness::Exact => (*state, dead),
+        _ => (*state, *count),
+    };
+    let exact = totals.iter().map(best).filter(|(_, count)| count.exactness == Exactness::Exact);
+    exact.map(|(state, count)| (state.word(), count.n)).collect()
+}
+
 /// The largest bars by name and the rest as `other`, so that jobs cannot make labels without end. A bar without a value
 /// has an empty label. Names that are the same once they are harmless are one.
 fn named(histogram: &Histogram, top: usize) -> Vec<(String, u64)> {
@@ -134,7 +153,7 @@ fn named(histogram: &Histogram, top: usize) -> Vec<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::histogram::Count;
+    use crate::domain::time::Timestamp;
 
     fn histogram(bars: &[(&str, u64)]) -> Histogram {
         let bar = |(value, n): &(&str, u64)| Bar::new(Some(Untrusted::from(*value)), Count::exact(*n));
@@ -149,9 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn only_numbers_that_are_exact_are_told_as_numbers() {
+        let inexact = |n: u64, exactness: Exactness| Count { n, exactness };
+        let exact = [(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))];
+        assert_eq!(states(&exact, Count::exact(6)), [("dead", 5), ("ignored", 2)]);
+        let guessed =
+            [(State::Dead, inexact(100_000, Exactness::AtLeast)), (State::Resolved, inexact(7, Exactness::Estimate))];
+        assert_eq!(states(&guessed, Count::exact(123_456)), [("dead", 123_456)]);
+        assert_eq!(states(&guessed, inexact(9, Exactness::Estimate)), []);
+    }
+
+    #[test]
     fn labels_are_escaped_and_a_fault_is_told() {
         let errors = named(&histogram(&[("A\"b\\c\nd", 5)]), 9);
-        let text = Sample { errors, ..Sample::default() }.text("billing", "public.dlq").expect("text");
+        let text = Sample { errors: Some(errors), ..Sample::default() }.text("billing", "public.dlq").expect("text");
         assert!(text.contains("dlq_up{source=\"billing\",store=\"public.dlq\"} 1"), "{text}");
         let line = text.lines().find(|line| line.starts_with("dlq_dead_jobs_by_error{")).expect("the error");
         assert!(line.contains("error=\"A\\\"b\\\\c") && line.ends_with("} 5"), "{line}");

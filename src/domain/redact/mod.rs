@@ -2,6 +2,7 @@
 
 mod names;
 mod prose;
+mod rows;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 pub use super::json::REDACTED;
 pub(crate) use names::glob;
 use names::{Rule, WELL_KNOWN, folded};
+pub use rows::Masker;
 
 use super::json::{Cut, Document, Kind, Marks, NodeId, decode_double, quote};
 

@@ -67,12 +67,7 @@ impl SqlStore {
 
     /// A count by windows that has only begun. What is counted of the recent past is what looks take it to be: windows,
     /// which are read later, look at what lies before it.
-    async fn begin_windows(
-        &self,
-        judge: &Judge<'_>,
-        grouping: &Grouping<'_>,
-        budget: &Budget,
-    ) -> Result<CountState> {
+    async fn begin_windows(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<CountState> {
         let side = match in_memory(judge, grouping) {
             true => self.side_in_memory(judge, grouping, budget).await?,
             false => self.side(judge, grouping, None, budget).await?.0,
@@ -369,7 +364,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_job_that_dies_between_the_recent_past_and_the_windows_is_counted_once() {
-        let rows = "SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || (i * 3) || ' seconds'), 0, 'A', 'boom' FROM n";
+        let rows =
+            "SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || (i * 3) || ' seconds'), 0, 'A', 'boom' FROM n";
         for facet in [Facet::Class, Facet::Fingerprint] {
             let odd = Odd::new(&format!("{} {rows}", numbers(100))).await;
             let (store, filter) = (&odd.store, Filter::all());

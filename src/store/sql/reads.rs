@@ -221,7 +221,8 @@ fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
             Kind::EpochMs => 1_000,
             _ => 1,
         };
-        return key.parse::<i64>().ok().map(|n| n.saturating_mul(unit));
+        let whole = key.split_once('.').map_or(key, |(whole, _)| whole);
+        return whole.parse::<i64>().ok().map(|n| n.saturating_mul(unit));
     }
     let whole = key.get(..19)?.replace('T', " ");
     let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;

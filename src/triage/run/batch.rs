@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::control::Wish;
 use super::engine::Engine;
@@ -17,6 +17,8 @@ use crate::triage::undo;
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
 const TRIES: u32 = 5;
+/// A batch takes a small part of this; one that takes longer stands before something.
+const LATE: Duration = Duration::from_secs(2);
 /// The longest wait between two tries, in first ones.
 const LONGEST: u32 = 50;
 
@@ -65,7 +67,7 @@ impl Engine<'_> {
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
-            let tried = self.attempt(&part).await;
+            let tried = watched(self.attempt(&part), || self.tell(Some(self.late().to_owned()))).await;
             answer.elapsed = answer.elapsed.max(started.elapsed());
             part.tries += 1;
             answer.settled.extend(tried.settled);
@@ -116,6 +118,14 @@ impl Engine<'_> {
         answer.halt = answer.halt.take().map(|why| self.desk.redactor.prose(&why).into_owned());
     }
 
+    /// What is told of a batch that is late. The store tries again by itself before it speaks of a lock.
+    fn late(&self) -> &'static str {
+        match self.options.deliver.is_some() || self.validator.is_some() {
+            true => "no answer yet",
+            false => "no answer yet: another session may hold a lock",
+        }
+    }
+
     async fn attempt(&self, part: &Part) -> Tried {
         if part.doubtful {
             return self.reconcile(part).await;
@@ -164,6 +174,17 @@ impl Engine<'_> {
     }
 }
 
+/// What `work` gives; `late` is called where that is long in coming.
+async fn watched<T>(work: impl Future<Output = T>, late: impl FnOnce()) -> T {
+    tokio::pin!(work);
+    tokio::select! {
+        biased;
+        given = &mut work => return given,
+        () = sleep(LATE) => late(),
+    }
+    work.await
+}
+
 /// What became of exactly these jobs, each once. Jobs that the store forgets to answer for count as refused.
 pub(super) fn tried(ids: &[JobId], Applied { outcomes, broke }: Applied) -> Tried {
     let mut told: HashMap<JobId, JobResult> = outcomes.into_iter().collect();
@@ -196,6 +217,18 @@ mod tests {
         assert_eq!(pause(first, 1), first);
         assert_eq!(pause(first, 2), first * 2);
         assert_eq!(pause(first, u32::MAX), Duration::from_secs(10));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_is_late_is_told_and_it_is_awaited_all_the_same() {
+        let ask = async |takes: Duration| {
+            let mut told = 0;
+            let given = watched(async { sleep(takes).await }, || told += 1).await;
+            (given, told)
+        };
+        assert_eq!(ask(Duration::ZERO).await, ((), 0));
+        assert_eq!(ask(LATE / 2).await, ((), 0));
+        assert_eq!(ask(LATE * 9).await, ((), 1));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
 use crate::store::{Availability, Budget};
 use crate::triage::Desk;
-use crate::triage::validate::{CommandValidator, Validate};
+use crate::triage::validate::{CommandValidator, Validate, unstartable};
 
 /// Whether the run is for this store, and its action can be used here.
 pub(super) fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
@@ -53,7 +53,7 @@ pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Res
 /// names the command.
 ///
 /// # Errors
-/// When the run asks for one that nobody has named here.
+/// When the run asks for one that nobody has named here, or that cannot be started.
 pub(super) fn validator(
     options: &RunOptions,
     ledger: &Ledger,
@@ -70,6 +70,9 @@ pub(super) fn validator(
             run.id,
             Clean::line(&command)
         )));
+    }
+    if let Some(reason) = run.intent.options.validate.as_ref().and_then(unstartable) {
+        return Err(RunError::Disabled(reason));
     }
     let planned = || Some(Arc::new(CommandValidator::from(run.intent.options.validate.as_ref()?)) as Arc<dyn Validate>);
     Ok(options.validate.clone().or_else(planned))

@@ -20,6 +20,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
 use crate::triage::fake::{Fake, Fault, Row};
+use crate::triage::fates::fates;
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::RunProgress;
@@ -146,6 +147,22 @@ async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() 
     assert_eq!((receipt.run.tally.done, receipt.run.tally.failed_total()), (0, 5));
     assert!(receipt.run.tally.failed[0].0.exact().starts_with("in doubt"));
     assert_eq!(bench.live().len(), 5);
+}
+
+#[tokio::test]
+async fn a_job_in_doubt_is_looked_for_by_what_was_kept_of_it() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| {
+        (data.removes, data.by_kept) = (true, true);
+        data.faults.push_back(Fault::After(dropped()));
+    });
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    let board =
+        fates(&bench.fake.desk(), &bench.ledger, &run, None, &Budget::new(Duration::from_secs(9)), |_| {}).await;
+    assert_eq!(board.unwrap().queued, 25);
 }
 
 #[tokio::test]
@@ -515,7 +532,7 @@ async fn nothing_is_frozen_for_an_action_that_is_disabled_and_an_empty_cohort_is
     assert!(matches!(refused, Err(PlanError::Disabled(_))));
     assert!(bench.ledger.runs(9).await.unwrap().is_empty());
     let empty = bench.plan(Scope::Jobs(vec![JobId::new("77")]), Action::Replay).await;
-    assert!(matches!(empty, Err(PlanError::Empty(Action::Replay))), "{empty:?}");
+    assert!(matches!(empty, Err(PlanError::Empty(Action::Replay, _))), "{empty:?}");
     assert_eq!(bench.ledger.runs(9).await.unwrap()[0].state, RunState::Dismissed);
 }
 

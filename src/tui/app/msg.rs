@@ -12,6 +12,7 @@ use crate::ledger::Run;
 use crate::store::{Changes, Entry, HistogramStep, Page, StoreError, StoreInfo};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
+use crate::triage::store_name;
 use crate::tui::StoreChoice;
 
 /// A fact that the model is told.
@@ -64,6 +65,13 @@ pub struct Opened {
     pub production: bool,
     /// What `--store` would take for it.
     pub name: String,
+}
+
+impl Opened {
+    /// What the record calls it.
+    pub fn store(&self) -> String {
+        store_name(&self.info)
+    }
 }
 
 /// An answer to a request.

@@ -1,5 +1,9 @@
 //! The console driven by strings of keys and by answers, without terminal, clock or database.
 
+mod ahead;
+mod same;
+mod secrets;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,8 +77,9 @@ impl Console {
         let effects = update(&mut self.model, msg, self.now);
         self.take(effects);
         self.model.overlay.drawn();
+        self.model.drawn();
         if !self.stalled {
-            self.model.overlay.shown(self.now);
+            self.model.shown_at(self.now);
         }
     }
 

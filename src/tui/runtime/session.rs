@@ -13,8 +13,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobId, JobRow};
-use crate::domain::redact::Redactor;
-use crate::domain::text::Untrusted;
+use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, Known, Ledger, LedgerError, Run, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::Desk;
@@ -43,6 +42,7 @@ pub struct Session {
     pub opener: Arc<dyn Opener>,
     ledger: Ledger,
     pub redactor: Arc<Redactor>,
+    masker: Masker,
     /// Deadline of a statement.
     pub statement: Duration,
     /// From where on a cohort asks for the number, and how often a job may have been replayed.
@@ -57,6 +57,7 @@ impl Session {
             opener: Arc::clone(&launch.opener),
             ledger: launch.ledger.clone(),
             redactor: Arc::clone(&launch.redaction),
+            masker: Masker::new(Arc::clone(&launch.redaction)),
             statement: launch.settings.statement,
             thresholds: launch.settings.thresholds,
             open: Mutex::new(None),
@@ -152,16 +153,15 @@ impl Session {
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 
-    /// Rows with what looks like a secret masked in their messages.
+    /// Rows with what looks like a secret masked.
     fn masked(&self, entries: Vec<Entry>) -> Vec<Entry> {
         let masked = |entry: Entry| Entry { row: self.masked_row(entry.row), ..entry };
         entries.into_iter().map(masked).collect()
     }
 
     /// The same of one row.
-    pub fn masked_row(&self, mut row: JobRow) -> JobRow {
-        row.message = row.message.map(|text| Untrusted::new(self.redactor.prose(text.exact())));
-        row
+    pub fn masked_row(&self, row: JobRow) -> JobRow {
+        self.masker.row(row)
     }
 
     async fn detail(&self, id: JobId, budget: &Budget) -> Result<Option<Arc<JobDocument>>, StoreError> {

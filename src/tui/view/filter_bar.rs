@@ -32,7 +32,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         draw_line(canvas, area, 0, items, 2);
         return;
     }
-    let mut items = vec![Ranked::left(0, slash.and(Role::Strong, written))];
+    let mut items = vec![Ranked::left(0, slash.and(Role::Strong, model.shown(&written).into_owned()))];
     let counted = model.histogram.shown.as_ref();
     if let Some(histogram) = counted {
         let n = Phrase::of(Role::Number, words::count(histogram.total, look)).and(Role::Dim, " match");

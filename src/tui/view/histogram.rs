@@ -151,7 +151,7 @@ impl Columns {
 
 /// What a bar is called: reasons are prose, which may hold secrets.
 fn name(bar: &Bar, model: &Model) -> String {
-    let shown = bar.value.as_ref().map(|value| Untrusted::new(model.settings.redactor.prose(value.exact())));
+    let shown = bar.value.as_ref().map(|value| Untrusted::new(model.shown(value.exact())));
     words::value(shown.as_ref())
 }
 

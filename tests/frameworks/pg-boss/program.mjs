@@ -60,6 +60,10 @@ await main({
     }
   },
 
+  async maintain() {
+    await (boss.maintain ? boss.maintain() : boss.supervise());
+  },
+
   async delete(...ids) {
     for (const id of ids) await boss.deleteJob(await queueOf(id), id);
   },

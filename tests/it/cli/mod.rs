@@ -1,13 +1,17 @@
 //! The command line, through the shipped binary: what it prints, what it writes, and how it ends.
 
 mod acts;
+mod ask;
 mod config;
 mod demo;
+mod drafts;
 mod full;
 mod monitors;
+mod output;
 mod reads;
 mod references;
 mod rights;
+mod scripts;
 mod secrets;
 mod shared;
 mod signals;

@@ -144,6 +144,61 @@ async fn a_scrape_tells_the_numbers_and_a_database_that_is_gone_is_told_of() {
 }
 
 #[tokio::test]
+async fn a_layout_without_error_classes_is_measured_and_written_up_all_the_same() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("cli no errors").await;
+    db.execute(include_str!("../../fixtures/frameworks/procrastinate/tables.sql")).await;
+    let user = User::of(&db);
+    let (mut child, said) = started(&user, &["metrics", "--listen", "127.0.0.1:0"]);
+    let address = said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
+    let scrape = get(&address, "/metrics");
+    let health = get(&address, "/healthz");
+    process::signal(&[child.id()], "TERM");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert!(health.starts_with("HTTP/1.1 200"), "{health}");
+    for line in ["dlq_up{", "dlq_jobs{", "dlq_deaths_5m{", "dlq_oldest_dead_age_seconds{"] {
+        assert!(scrape.lines().any(|l| l.starts_with(line)), "{line} {scrape}");
+    }
+    assert!(!scrape.contains("dlq_dead_jobs_by_error"), "{scrape}");
+    assert!(
+        scrape.lines().any(|l| l.starts_with("dlq_jobs{") && l.contains("\"dead\"") && l.ends_with(" 8")),
+        "{scrape}"
+    );
+
+    let file = user.home().join("note.md");
+    assert!(user.run(&["export", "-o", "markdown", "--to", file.to_str().expect("a path")]).with(0).contains("8 jobs"));
+    let note = std::fs::read_to_string(&file).expect("the file");
+    assert!(note.starts_with("# 8 dead jobs in") && note.contains("\n## By job class\n"), "{note}");
+    assert!(note.contains("\n## Example: shop.tasks.charge\n") && !note.contains("## By error"), "{note}");
+}
+
+#[tokio::test]
+async fn growth_and_age_go_by_the_clock_of_the_database() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("cli slow clock").await;
+    Layout::JobsDlq.install(&db).await;
+    db.execute(
+        "create schema slow;
+         create function slow.clock_timestamp() returns timestamptz language sql as
+           $$ select pg_catalog.clock_timestamp() - interval '2 hours' $$;
+         insert into jobs_dlq (payload, error_class, failed_at) values
+           ('{}', 'A', pg_catalog.clock_timestamp() - interval '2 hours 1 minute')",
+    )
+    .await;
+    db.execute(&format!("alter database {} set search_path = slow, public, pg_catalog", db.name())).await;
+    let user = User::of(&db);
+    assert_eq!(user.run(&["check", "--max-growth", "0/5m"]).with(5), "");
+    user.run(&["check", "--max-age", "10m"]).with(0);
+    let scrape = scraped(&user);
+    let value = |name: &str| {
+        let line = scrape.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {scrape}"));
+        line.rsplit(' ').next().and_then(|n| n.parse::<f64>().ok()).expect("a number")
+    };
+    assert_eq!(value("dlq_deaths_5m{"), 1.0);
+    assert!((60.0..600.0).contains(&value("dlq_oldest_dead_age_seconds{")), "{scrape}");
+}
+
+#[tokio::test]
 async fn an_export_holds_every_job_whole_and_hides_what_is_secret() {
     for layout in Layout::ALL {
         let db = harness::sqlite("cli export").await;
@@ -223,6 +278,9 @@ fn bash_completes_the_options_of_a_command_and_their_words() {
         (&["dlq-tui", "stats", "--by", "f"], "fp"),
         (&["dlq-tui", "purge", "--state", "res"], "resolved"),
         (&["dlq-tui", "runs", "RUN", "--part", "not"], "not-started"),
+        // Bash has the sign as a word of its own.
+        (&["dlq-tui", "replay", "--attempts", "=", "o"], "once"),
+        (&["dlq-tui", "--source", "=", "prod", "purge", "--state", "=", "res"], "resolved"),
     ] {
         assert_eq!(offered(&script, line), [wanted], "{line:?}");
     }
@@ -241,6 +299,27 @@ fn started(user: &User, args: &[&str]) -> (Child, String) {
         panic!("{}", Ended::from(child.wait_with_output().expect("it ends")).err);
     }
     (child, said)
+}
+
+/// The metrics of one scrape.
+pub fn scraped(user: &User) -> String {
+    let (mut child, said) = started(user, &["metrics", "--listen", "127.0.0.1:0"]);
+    let address = said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address").to_owned();
+    let scrape = get(&address, "/metrics");
+    process::signal(&[child.id()], "TERM");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    scrape
+}
+
+/// The first line that a watch prints once something has changed.
+pub async fn first_change(user: &User, args: &[&str], change: impl AsyncFnOnce()) -> String {
+    let (mut child, _) = started(user, args);
+    change().await;
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let line = lines.next().expect("a line").expect("text");
+    process::signal(&[child.id()], "INT");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    line
 }
 
 fn get(address: &str, path: &str) -> String {

@@ -109,6 +109,44 @@ async fn nothing_that_is_printed_or_kept_holds_a_secret() {
 }
 
 #[tokio::test]
+async fn a_reason_that_is_the_class_of_its_error_shows_its_secrets_nowhere() {
+    let db = harness::sqlite("cli secret classes").await;
+    Layout::DlqEvents.seed(&db, 3).await;
+    db.execute(
+        "update dlq_events set status = 'FAILED_PERMANENTLY', error_reason = 'login of ann failed password=hunterSECRET', \
+         event_type = 'login token=hunterSECRET'",
+    )
+    .await;
+    let user = User::of(&db);
+    let id = db.scalar("select min(id) from dlq_events").await;
+    let mut commands: Vec<Vec<&str>> = Vec::new();
+    for form in ["table", "json", "jsonl", "csv"] {
+        commands.extend([
+            vec!["list", "-o", form],
+            vec!["stats", "-o", form],
+            vec!["check", "--max", "error=*:0", "-o", form],
+        ]);
+        commands.push(vec!["stats", "--by", "class", "-o", form]);
+    }
+    commands.extend(["table", "json", "jsonl"].map(|form| vec!["show", id.as_str(), "-o", form]));
+    commands.extend(["jsonl", "csv", "markdown"].map(|form| vec!["export", "-o", form]));
+    commands.extend(["table", "json"].map(|form| vec!["replay", "--all", "--dry-run", "-o", form]));
+    commands.push(vec!["discard", &id, "--yes", "-o", "json"]);
+    for command in &commands {
+        let ended = user.run(command);
+        assert!([0, 5].contains(&ended.code), "{command:?}: {}", ended.err);
+        let said = ended.out + &ended.err;
+        assert!(!said.contains("hunterSECRET"), "{command:?} shows it: {said}");
+    }
+    assert!(user.run(&["list", "--reveal"]).out.contains("hunterSECRET"));
+    // What is masked is found by its true value all the same.
+    let found = user.json(&["list", "-f", "error:\"login of ann failed password=hunterSECRET\"", "-o", "json"]);
+    assert_eq!(found["jobs"].as_array().map(Vec::len), Some(2), "{found}");
+    let found = user.json(&["list", "-f", "error:\"login of ann failed password=*\"", "-o", "json"]);
+    assert_eq!(found["jobs"].as_array().map(Vec::len), Some(2), "{found}");
+}
+
+#[tokio::test]
 async fn the_health_of_a_source_is_told_in_words_of_our_own() {
     let db = harness::sqlite("cli healthz").await;
     plant(&db).await;

@@ -7,7 +7,8 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::text::Untrusted;
-use dlq_tui::store::{Cursor, Sort, Store};
+use dlq_tui::domain::time::Timestamp;
+use dlq_tui::store::{Cursor, Entry, Sort, Store};
 use serde_json::{Map, Value, json};
 
 use super::bench::{act, changes, checked, detail, detection, fixture, literal, toml_rows, undo, whole};
@@ -235,5 +236,38 @@ async fn discarded_jobs_come_back_as_they_were_and_the_rest_is_refused_or_told()
             let refused = store.apply(batch(action, [JobId::new("4")]), &budget()).await;
             assert!(refused.broke.is_some_and(|broke| broke.error.to_string().contains("ignored")), "{action}");
         }
+    }
+}
+
+#[tokio::test]
+async fn lists_go_by_the_time_of_death_where_an_index_serves_it_and_dead_rows_can_be_archived() {
+    for (db, _) in seeded("delayed_order").await {
+        let name = db.engine.name();
+        db.execute("update delayed_jobs set failed_at = '2026-11-21 00:00:00', updated_at = '2026-11-22 00:00:00' where id = 3").await;
+        db.execute("update delayed_jobs set failed_at = '2026-11-01 00:00:00', updated_at = null where id = 21").await;
+        let first_and_last = async |store: &dyn Store| {
+            let list = exhaust(store, &Filter::all(), Sort::default(), Cursor::Start, 3).await;
+            let id = |entry: Option<&Entry>| entry.map(|e| e.row.id.as_str().to_owned()).unwrap_or_default();
+            (id(list.first()), id(list.last()))
+        };
+        let (store, missing) = checked(&db, "delayed_job").await;
+        assert_eq!(first_and_last(&store).await, ("21".to_owned(), "1".to_owned()), "{name}: by the key");
+        db.execute(&missing[0]).await;
+        let (store, missing) = checked(&db, "delayed_job").await;
+        assert!(missing.is_empty(), "{missing:?}");
+        assert_eq!(first_and_last(&store).await, ("3".to_owned(), "21".to_owned()), "{name}: by the time");
+        let calendar =
+            |at: Option<Timestamp>| at.and_then(|at| at.calendar()).map(|at| at.to_string()[..10].to_owned());
+        let row = detail(&store, 3).await.row;
+        assert_eq!(calendar(row.at).as_deref(), Some("2026-11-21"), "{name}");
+        // Alive: the last that is known of it.
+        assert_eq!(calendar(detail(&store, 30).await.row.at).as_deref(), Some("2026-11-20"), "{name}");
+        let idle = exhaust(&store, &filter("since:2026-11-20T12:00:00Z"), Sort::default(), Cursor::Start, 3).await;
+        assert_eq!(idle.len(), 1, "{name}");
+
+        let before = whole(&db, "delayed_jobs").await;
+        let archived = act(&User::of(&db), "archive", &[3, 21, 30], &[]);
+        assert_eq!((&archived["done"], db.count("delayed_jobs_archive").await), (&json!(2), 2), "{name}: {archived}");
+        assert_eq!(changes(&before, &whole(&db, "delayed_jobs").await), ["3 gone", "21 gone"], "{name}");
     }
 }

@@ -6,7 +6,9 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::options::{Attempts, Options};
 use dlq_tui::store::{Cursor, Sort};
 
+use super::bench::act;
 use super::shop::{Shop, look, why};
+use crate::cli::User;
 use crate::store_desk::{bars, exhaust, filter, histogram};
 
 const TABLES: &str = include_str!("../../fixtures/frameworks/graphile-worker/tables.sql");
@@ -154,4 +156,30 @@ async fn a_table_of_that_name_alone_is_not_taken_for_it() {
     assert_eq!(rejected.why(), "there is no function complete_jobs beside it");
     shop.db.execute("alter table work._private_jobs drop column is_available").await;
     assert!(look(&shop.db).await.found.is_empty());
+}
+
+#[tokio::test]
+async fn attempts_order_a_list_a_queue_names_who_holds_it_and_purged_jobs_are_gone() {
+    let Some(shop) = shop().await else { return };
+    let row = shop.job("7").await.row;
+    assert_eq!((row.attempts, row.max_attempts), (Some(2), Some(2)));
+    let row = shop.job("11").await.row;
+    assert_eq!((row.attempts, row.max_attempts), (Some(1), Some(25)));
+    shop.db.execute("update work._private_job_queues set locked_at = now(), locked_by = 'worker-9'").await;
+    assert_eq!(shop.metadata("1", "queue locked by").await.as_deref(), Some("worker-9"));
+    assert_eq!(shop.metadata("3", "queue locked by").await, None);
+    let results = shop.act(Action::Purge, &["1", "3", "11", "12"], Options::default()).await;
+    assert_eq!((&results["1"], &results["3"]), (&JobResult::Done, &JobResult::Done), "{results:?}");
+    assert_eq!((why(&results["11"]), why(&results["12"])), ("changed meanwhile".into(), "changed meanwhile".into()));
+    assert_eq!(shop.db.count(JOBS).await, 11);
+}
+
+#[tokio::test]
+async fn a_replay_that_is_spread_runs_each_job_at_its_own_time() {
+    let Some(shop) = shop().await else { return };
+    let receipt = act(&User::of(&shop.db), "replay", &[1, 2, 3, 4, 5], &["--spread", "10h"]);
+    assert_eq!(receipt["done"], 5, "{receipt}");
+    let sql = "select count(distinct run_at) || ' ' || (max(run_at) - min(run_at) > interval '1 hour') || ' ' || bool_and(attempts = 0) \
+               from work._private_jobs where id <= 5";
+    assert_eq!(shop.db.scalar(sql).await, "5 true true");
 }

@@ -1,6 +1,6 @@
 //! Laravel's database driver on three databases: rows that 12.67.0 wrote, and rows of our own for what is rare.
 
-use dlq_tui::domain::action::{Action, Fate};
+use dlq_tui::domain::action::{Action, Fate, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
@@ -13,15 +13,27 @@ use super::bench::{act, changes, checked, detail, detection, fixture, literal, t
 use super::shop::Shop;
 use crate::cli::User;
 use crate::harness::{TestDb, every_engine, postgres};
-use crate::store_desk::{bars, batch, budget, exhaust, filter, histogram};
+use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
 
 /// What stands in a fixture's row beside its columns: what is to be read from it.
 const READ: [&str; 4] = ["job_class", "error_class", "message", "backtrace"];
 const DEAD: [i64; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
 async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
+    seed_with(db, "laravel/rows.toml").await
+}
+
+async fn seed_with(db: &TestDb, file: &str) -> Vec<Map<String, Value>> {
     db.execute(&fixture(&format!("laravel/{}.sql", db.engine.name()))).await;
-    let rows = toml_rows("laravel/rows.toml");
+    let mut rows = toml_rows(file);
+    for row in &mut rows {
+        let uuid = format!("00000000-0000-4000-8000-{:012}", id(row));
+        let defaults =
+            [("uuid", uuid.as_str()), ("queue", "default"), ("payload", "{}"), ("failed_at", "2026-11-20 08:00:00")];
+        for (name, value) in defaults {
+            row.entry(name).or_insert_with(|| value.into());
+        }
+    }
     for row in &rows {
         let mut cells: Map<String, Value> = row.clone();
         cells.retain(|name, _| !READ.contains(&name.as_str()));
@@ -102,6 +114,22 @@ async fn every_exception_is_cut_as_the_framework_wrote_it() {
         assert_eq!(command["at"]["date"], "2026-01-02 03:04:05.000000", "a protected member without its marks");
         let sealed = text(&detail(&store, 6).await.arguments).expect("arguments");
         assert!(sealed.contains(r#""command":"eyJpdiI6IkFBIn0=""#), "what is encrypted stays: {sealed}");
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_told_from_the_message_before_it_and_a_class_may_have_any_letters() {
+    for db in every_engine("laravel_places").await {
+        let rows = seed_with(&db, "laravel/places.toml").await;
+        let (store, _) = checked(&db, "laravel").await;
+        for row in &rows {
+            let told = format!("{} {}", db.engine.name(), id(row));
+            let detail = detail(&store, id(row)).await;
+            let expected = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
+            assert_eq!(text(&detail.row.error_class), expected("error_class"), "{told}");
+            assert_eq!(text(&detail.message), expected("message").or(expected("exception")), "{told}");
+            assert_eq!(text(&detail.backtrace), expected("backtrace"), "{told}");
+        }
     }
 }
 
@@ -247,6 +275,28 @@ async fn discarded_jobs_come_back_as_they_were_and_batches_are_not_touched() {
         }
         let noted = user.run(&["replay", "2", "--dry-run"]).out;
         assert!(noted.contains("batch") && noted.contains("uuid"), "{noted}");
+    }
+}
+
+#[tokio::test]
+async fn lists_go_by_the_key_and_old_rows_are_archived_or_deleted() {
+    for db in every_engine("laravel_purge").await {
+        seed(&db).await;
+        let user = User::of(&db);
+        let name = db.engine.name();
+        let (store, _) = checked(&db, "laravel").await;
+        // The first by key died last.
+        db.execute("update failed_jobs set failed_at = '2026-11-21 00:00:00' where id = 1").await;
+        let list = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 3).await;
+        let ids: Vec<&str> = list.iter().map(|e| e.row.id.as_str()).collect();
+        assert_eq!(ids, ["10", "9", "8", "7", "6", "5", "4", "3", "2", "1"], "{name}");
+        let before = whole(&db, "failed_jobs").await;
+        let archived = act(&user, "archive", &[1, 2], &[]);
+        assert_eq!((&archived["done"], db.count("failed_jobs_archive").await), (&json!(2), 2), "{name}: {archived}");
+        assert_eq!(changes(&before, &whole(&db, "failed_jobs").await), ["1 gone", "2 gone"], "{name}");
+        let purged = apply(&store, batch(Action::Purge, ["3", "4", "1"].map(JobId::new))).await;
+        assert_eq!(purged.values().filter(|result| **result == JobResult::Done).count(), 2, "{name}: {purged:?}");
+        assert_eq!((db.count("failed_jobs").await, db.count("jobs").await), (6, 0), "{name}");
     }
 }
 

@@ -6,12 +6,18 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::options::{Attempts, Options};
 use dlq_tui::store::{Cursor, Sort};
 
+use super::bench::act;
 use super::shop::{Shop, look, why};
+use crate::cli::User;
 use crate::store_desk::{bars, exhaust, filter, histogram};
 
 const TABLES: &str = include_str!("../../fixtures/frameworks/pg-boss/tables.sql");
 const TABLES_10: &str = include_str!("../../fixtures/frameworks/pg-boss/tables10.sql");
 const ROWS: &str = include_str!("../../fixtures/frameworks/pg-boss/rows.sql");
+
+/// What maintenance of any version takes: what ended long ago by its time of the end, and what waited too long.
+const SWEPT: &str = "select count(*) from boss.job where state = 'retry' \
+    and (completed_on < now() - interval '12 hours' or keep_until < now())";
 
 async fn shop() -> Option<Shop> {
     Shop::new("pg-boss", &[TABLES, ROWS]).await
@@ -141,6 +147,7 @@ async fn workers_that_listen_are_woken_on_its_own_channel() {
 #[tokio::test]
 async fn undo_and_discard_bring_rows_back_as_they_were() {
     let Some(shop) = shop().await else { return };
+    shop.db.execute("update boss.job set keep_until = '2096-01-01 00:00:00+00'").await;
     let before = shop.rows("boss.job", "true").await;
     let (run, tally) = shop.run(Action::Replay, "queue:payments").await;
     assert_eq!(tally.done, 4);
@@ -152,7 +159,7 @@ async fn undo_and_discard_bring_rows_back_as_they_were() {
         .await;
     let tally = shop.undo(&run).await;
     assert_eq!((tally.done, tally.skipped.len()), (3, 1), "{tally:?}");
-    shop.db.execute("update boss.job set state = 'failed', retry_count = 0, retry_limit = 0, start_after = '2026-11-01 09:59:00+00', completed_on = '2026-11-01 10:02:00+00' where id::text like '%004'").await;
+    shop.db.execute("update boss.job set state = 'failed', retry_count = 0, retry_limit = 0, start_after = '2026-11-01 09:59:00+00', completed_on = '2026-11-01 10:02:00+00', keep_until = '2096-01-01 00:00:00+00' where id::text like '%004'").await;
     assert_eq!(shop.rows("boss.job", "true").await, before);
     let (run, tally) = shop.run(Action::Discard, "").await;
     assert_eq!(tally.done, 11);
@@ -162,26 +169,111 @@ async fn undo_and_discard_bring_rows_back_as_they_were() {
 }
 
 #[tokio::test]
-async fn version_10_keeps_the_time_of_death_and_its_copies_are_found_by_it() {
+async fn version_10_finds_copies_by_the_time_of_death_and_leaves_none_that_maintenance_would_take() {
     let Some(shop) = Shop::new("pg-boss", &[TABLES_10]).await else { return };
-    assert_eq!(shop.title, "pg-boss 10 or 11");
+    assert_eq!(shop.title, "pg-boss 10, 11 or early 12");
     assert_eq!(exhaust(shop.store(), &Filter::all(), Sort::default(), Cursor::Start, 4).await.len(), 2);
     assert_eq!(shop.error(&id("payments", 3)).await[1].as_deref(), Some("job failed by timeout in active state"));
+    assert_eq!(shop.error(&id("email", 1)).await, [some("Error"), some("boom"), some("Error: boom")]);
     assert!(
         shop.metadata(&id("email", 1), "dead-letter copy")
             .await
             .is_some_and(|told| told.starts_with("created in email_dlq as"))
     );
+    assert_eq!(shop.job(&id("email_dlq", 2)).await.row.native_state.exact(), "copy");
+    shop.db.execute("update boss.job set keep_until = created_on + interval '1 hour'").await;
     let before = shop.rows("boss.job", "true").await;
     let (run, tally) = shop.run(Action::Replay, "").await;
     assert_eq!(tally.done, 2);
-    let sql = "select jsonb_build_array(state, retry_limit, retry_count, completed_on, start_after) from boss.job where id::text like '%003'";
-    assert_eq!(
-        shop.db.scalar(sql).await,
-        r#"["retry", 2, 1, "2026-11-01T10:01:00+00:00", "2026-11-01T09:59:00+00:00"]"#
-    );
+    let sql = "select jsonb_build_array(state, retry_limit, retry_count, completed_on, start_after <= clock_timestamp(), \
+               keep_until > now() + interval '50 minutes') from boss.job where id::text like '%003'";
+    assert_eq!(shop.db.scalar(sql).await, r#"["retry", 2, 1, null, true, true]"#);
+    assert_eq!(shop.db.scalar(SWEPT).await, "0");
     assert_eq!(shop.undo(&run).await.done, 2);
     assert_eq!(shop.rows("boss.job", "true").await, before);
+    assert_eq!(shop.run(Action::Discard, "native:copy").await.1.done, 1);
+}
+
+#[tokio::test]
+async fn version_10_can_reset_its_counters_and_spread_its_jobs() {
+    let Some(shop) = Shop::new("pg-boss", &[TABLES_10]).await else { return };
+    shop.db.execute("update boss.job set retry_count = 1, retry_limit = 1").await;
+    let ids = [id("email", 1), id("payments", 3)];
+    let more = [ids[0].as_str(), ids[1].as_str(), "--attempts", "reset", "--spread", "10h"];
+    let receipt = act(&User::of(&shop.db), "replay", &[], &more);
+    assert_eq!(receipt["done"], 2, "{receipt}");
+    let sql = "select retry_count || ' ' || retry_limit || ' ' || (started_on is null) || ' ' || (keep_until - start_after > interval '13 days') \
+               from boss.job where state = 'retry'";
+    assert_eq!(shop.db.column(sql).await, ["0 1 true true"; 2]);
+    let apart = "select max(start_after) - min(start_after) > interval '1 hour' from boss.job where state = 'retry'";
+    assert_eq!(shop.db.scalar(&format!("select ({apart})::text")).await, "true");
+}
+
+#[tokio::test]
+async fn from_schema_34_to_42_a_copy_names_its_job_and_has_the_error_as_its_own() {
+    let moved = "update boss.job set output = source_output where source_output is not null; alter table boss.job drop column source_output";
+    let Some(shop) = Shop::new("pg-boss", &[TABLES, ROWS, moved]).await else { return };
+    assert_eq!(shop.title, "pg-boss 12, its schemas 34 to 42");
+    assert_eq!(exhaust(shop.store(), &Filter::all(), Sort::default(), Cursor::Start, 4).await.len(), 11);
+    let copy = id("email_dlq", 2);
+    assert_eq!(shop.job(&copy).await.row.native_state.exact(), "copy");
+    assert_eq!(shop.error(&copy).await, [some("TypeError"), some("no email"), some("TypeError: no email")]);
+    assert_eq!(shop.error(&id("payments", 4)).await, [None, some("just a string"), None]);
+    let told = shop.metadata(&id("email", 1), "dead-letter copy").await;
+    assert!(told.is_some_and(|told| told.starts_with("created in email_dlq as")));
+    let before = shop.rows("boss.job", "true").await;
+    let (run, tally) = shop.run(Action::Replay, "queue:payments").await;
+    assert_eq!((tally.done, shop.undo(&run).await.done), (4, 4));
+    assert_eq!(shop.rows("boss.job", "true").await, before);
+}
+
+#[tokio::test]
+async fn what_was_dead_for_long_or_waits_long_is_not_swept_away_unrun() {
+    let Some(shop) = shop().await else { return };
+    // A queue whose jobs may wait for an hour, and stay for a week once they are dead.
+    shop.db.execute("update boss.job set keep_until = created_on + interval '1 hour' where name = 'payments'").await;
+    let before = shop.rows("boss.job", "true").await;
+    let (run, tally) = shop.run(Action::Replay, "queue:payments").await;
+    assert_eq!((tally.done, shop.db.scalar(SWEPT).await.as_str()), (4, "0"));
+    assert_eq!(shop.undo(&run).await.done, 4);
+    assert_eq!(shop.rows("boss.job", "true").await, before);
+    let ids = [id("payments", 3), id("payments", 4)];
+    act(&User::of(&shop.db), "replay", &[], &[&ids[0], &ids[1], "--spread", "10h"]);
+    let left = "select count(*) from boss.job where state = 'retry' and name = 'payments' and keep_until >= start_after + interval '1 hour'";
+    assert_eq!(shop.db.scalar(left).await, "2");
+}
+
+#[tokio::test]
+async fn a_copy_that_a_worker_had_is_a_job_like_any_other() {
+    let Some(shop) = shop().await else { return };
+    let copy = id("email_dlq", 2);
+    shop.db
+        .execute("update boss.job set state = 'retry', retry_count = 1, started_on = now() where name = 'email_dlq'")
+        .await;
+    assert_eq!(shop.job(&copy).await.row.native_state.exact(), "retry");
+    let (_, tally) = shop.run(Action::Discard, "state:retrying queue:email_dlq").await;
+    assert_eq!((tally.done, tally.skipped.len()), (0, 1), "{tally:?}");
+    shop.db.execute("update boss.job set state = 'created' where name = 'email_dlq'").await;
+    assert_eq!(shop.run(Action::Discard, "native:copy").await.1.done, 1);
+}
+
+#[tokio::test]
+async fn a_later_start_stays_a_run_is_told_and_what_ended_can_be_purged() {
+    let Some(shop) = shop().await else { return };
+    let of = |n| id("payments", n);
+    shop.db.execute("update boss.job set start_after = '2096-01-01 00:00:00+00', output = '{\"value\": {\"message\": \"job timed out\"}}' where id::text like '%003'").await;
+    assert_eq!(shop.error(&of(3)).await, [None, some("job timed out"), None]);
+    assert_eq!(shop.act(Action::Replay, &[&of(3), &of(4)], Options::default()).await[&of(3)], JobResult::Done);
+    assert_eq!(
+        shop.db.scalar("select start_after::date::text from boss.job where id::text like '%003'").await,
+        "2096-01-01"
+    );
+    shop.db.execute("update boss.job set state = 'active' where id::text like '%004'").await;
+    assert_eq!(shop.fates(&[&of(4)]).await[&of(4)], "Running");
+    let results = shop.act(Action::Purge, &[&of(5), &of(8), &of(4)], Options::default()).await;
+    assert_eq!((&results[&of(5)], &results[&of(8)]), (&JobResult::Done, &JobResult::Done), "{results:?}");
+    assert_eq!(why(&results[&of(4)]), "changed meanwhile");
+    assert_eq!(shop.db.scalar("select count(*) from boss.job where name = 'payments'").await, "3");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Procrastinate.
 
+use std::time::Duration;
+
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
@@ -40,6 +42,8 @@ async fn a_replay_is_its_own_retry_and_wakes_those_who_listen() {
     let Some(shop) = shop().await else { return };
     let mut listener = sqlx::postgres::PgListener::connect(&shop.db.url).await.expect("a listener");
     listener.listen("procrastinate_queue_v1#mailers").await.expect("listens");
+    let mut any = sqlx::postgres::PgListener::connect(&shop.db.url).await.expect("a listener");
+    any.listen("procrastinate_any_queue_v1").await.expect("listens");
     let results = shop.act(Action::Replay, &["1", "2", "10", "12"], Options::default()).await;
     assert_eq!((&results["1"], &results["2"]), (&JobResult::Done, &JobResult::Done));
     assert_eq!(
@@ -48,6 +52,10 @@ async fn a_replay_is_its_own_retry_and_wakes_those_who_listen() {
     );
     let heard = listener.recv().await.expect("a notification");
     assert_eq!(heard.payload(), r#"{"type" : "job_inserted", "job_id" : 1}"#);
+    for _ in ["mailers", "payments"] {
+        let heard = tokio::time::timeout(Duration::from_secs(30), any.recv()).await.expect("one for each queue");
+        assert!(heard.expect("a notification").payload().contains("job_inserted"));
+    }
     let left = "select jsonb_build_array(status, attempts, scheduled_at <= clock_timestamp(), queue_name, priority) from tasks.procrastinate_jobs where id = ";
     assert_eq!(shop.db.scalar(&format!("{left}1")).await, r#"["todo", 2, true, "mailers", 0]"#);
     assert_eq!(shop.db.scalar(&format!("{left}2")).await, r#"["todo", 4, true, "payments", 0]"#);
@@ -132,4 +140,40 @@ async fn a_table_of_that_name_without_its_type_is_not_taken_for_it() {
     assert!(detection.found.is_empty());
     let rejected = detection.rejected.iter().find(|r| r.adapter == "procrastinate").expect("rejected");
     assert_eq!(rejected.why(), "there is no table procrastinate_events beside it");
+}
+
+#[tokio::test]
+async fn what_a_worker_has_tried_again_meanwhile_is_left_to_it() {
+    let Some(shop) = shop().await else { return };
+    let (run, tally) = shop.run(Action::Replay, "queue:mailers").await;
+    assert_eq!(tally.done, 2);
+    // Its worker ran it, and will try it again at a time of its own.
+    shop.db
+        .execute("set search_path to tasks, public; update procrastinate_jobs set scheduled_at = scheduled_at + interval '1 minute', attempts = attempts + 1 where id = 1")
+        .await;
+    let tally = shop.undo(&run).await;
+    assert_eq!((tally.done, tally.skipped.len()), (1, 1), "{tally:?}");
+    assert_eq!(
+        shop.db.column("select status from tasks.procrastinate_jobs where id in (1, 4) order by id").await,
+        ["todo", "failed"]
+    );
+}
+
+#[tokio::test]
+async fn without_an_event_of_its_failure_a_job_died_with_its_last_and_purged_ones_go_with_their_events() {
+    let Some(shop) = shop().await else { return };
+    shop.db.execute("delete from tasks.procrastinate_events where job_id in (1, 2) and type = 'failed'").await;
+    shop.db
+        .execute(
+            "insert into tasks.procrastinate_events (job_id, type, at) values (2, 'started', '2026-11-01 07:00:00+00')",
+        )
+        .await;
+    let at = |id: &'static str| async { shop.job(id).await.row.at.map(|at| at.to_rfc3339()) };
+    assert_eq!(at("1").await, None);
+    assert!(at("2").await.is_some_and(|at| at.starts_with("2026-11-01T07:00:00")), "no schedule is one");
+    // `public` is where the connection looks, and its triggers are elsewhere.
+    let results = shop.act(Action::Purge, &["1", "10", "12"], Options::default()).await;
+    assert_eq!((&results["1"], &results["10"]), (&JobResult::Done, &JobResult::Done), "{results:?}");
+    assert_eq!(why(&results["12"]), "changed meanwhile");
+    assert_eq!(shop.db.scalar("select count(*) from tasks.procrastinate_events where job_id in (1, 10)").await, "0");
 }

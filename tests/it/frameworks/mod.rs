@@ -49,6 +49,13 @@ macro_rules! frameworks {
             }
 
             #[tokio::test]
+            async fn what_was_dead_for_long_is_run_and_not_swept_away() {
+                for engine in [$($engine),+] {
+                    super::story::kept($name, engine).await;
+                }
+            }
+
+            #[tokio::test]
             async fn a_job_whose_twin_waits_already_costs_no_other_job_its_replay() {
                 for engine in [$($engine),+] {
                     super::story::clashes($name, engine).await;

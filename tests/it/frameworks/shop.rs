@@ -56,6 +56,9 @@ pub struct Framework {
     /// the reason.
     #[serde(default)]
     pub differs: BTreeMap<String, String>,
+    /// Makes dead jobs old, so that the framework's maintenance would take those that it takes for forgotten; its program
+    /// knows the verb `maintain` then.
+    pub ages: Option<String>,
     #[serde(skip)]
     name: String,
 }
@@ -278,6 +281,11 @@ impl Shop {
         let keys: Vec<String> = dead.iter().map(|one| one.key.clone()).collect();
         let said = self.run("retry", &keys).await;
         assert_eq!(said.len(), dead.len(), "{self}: {said:?}");
+    }
+
+    /// The framework's own maintenance, over jobs that were put back.
+    pub async fn maintain(&self) {
+        self.run("maintain", &[]).await;
     }
 
     /// The rows that are dead by the framework's own rules.

@@ -106,6 +106,18 @@ pub async fn clashes(name: &str, engine: Engine) {
     succeeds(&shop, &kept_out).await;
 }
 
+/// What was dead for long and is put back is run, and not swept away by the framework's maintenance before.
+pub async fn kept(name: &str, engine: Engine) {
+    let Some(ages) = Framework::read(name).ages else { return };
+    let Some(shop) = standing(name, engine, "kept").await else { return };
+    let jobs = shop.one_of_each("old");
+    dies(&shop, &jobs).await;
+    shop.db.execute(&ages).await;
+    replays(&shop, &operator(&shop), &jobs).await;
+    shop.maintain().await;
+    succeeds(&shop, &jobs).await;
+}
+
 /// Puts jobs in, and lets the worker give them up.
 async fn dies(shop: &Shop, jobs: &[Job]) -> BTreeMap<String, Ran> {
     shop.enqueue(jobs).await;

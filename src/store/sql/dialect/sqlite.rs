@@ -99,13 +99,20 @@ impl Speech for Sqlite {
         }
     }
 
-    fn position(&self, raw: &str, _kind: Kind) -> String {
-        format!("CAST({raw} AS TEXT)")
+    fn position(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            // Columns of any type take fractions, and as text these lose digits: rows would be passed over.
+            Kind::EpochS | Kind::EpochMs => {
+                format!("CASE typeof({raw}) WHEN 'real' THEN printf('%!.17g', {raw}) ELSE CAST({raw} AS TEXT) END")
+            }
+            _ => format!("CAST({raw} AS TEXT)"),
+        }
     }
 
     fn cast(&self, place: &str, kind: Kind) -> String {
         match kind {
-            Kind::Int | Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS INTEGER)"),
+            Kind::Int => format!("CAST({place} AS INTEGER)"),
+            Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS NUMERIC)"),
             _ => place.to_owned(),
         }
     }

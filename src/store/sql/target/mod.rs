@@ -177,7 +177,10 @@ impl Target {
             None
         };
         if !file.exists() && !create {
-            return Err(StoreError::Input(format!("there is no SQLite file {}", file.display())));
+            return Err(StoreError::Input(format!(
+                "there is no SQLite file {}; a URL that ends in ?mode=rwc makes one",
+                file.display()
+            )));
         }
         let create = *create && reason.is_none();
         Ok((SqliteConnectOptions::new().filename(file).create_if_missing(create), reason))

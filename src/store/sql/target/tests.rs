@@ -131,5 +131,6 @@ fn a_missing_sqlite_file_is_not_created_unasked() {
     let file = folder.path().join("shop.db");
     let error = Target::sqlite(&file, false).sqlite_options(false).unwrap_err();
     assert!(error.to_string().starts_with("there is no SQLite file "), "{error}");
+    assert!(error.to_string().ends_with("; a URL that ends in ?mode=rwc makes one"), "{error}");
     assert!(Target::sqlite(&file, true).sqlite_options(false).is_ok());
 }

@@ -3,6 +3,7 @@
 mod counts;
 mod keys;
 mod looks;
+mod pages;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,15 +50,21 @@ pub(super) struct Odd {
 impl Odd {
     /// Makes a table whose key is as `key` says, with the rows of `select`: `id, at, slow, class, said`.
     async fn table(key: &str, select: &str, gentle: bool) -> Self {
+        Self::timed(("text", "utc"), key, select, gentle).await
+    }
+
+    /// The same, with times of a type and kind.
+    async fn timed((of, kind): (&str, &str), key: &str, select: &str, gentle: bool) -> Self {
+        let text = ODD.replace("\"utc\"", &format!("\"{kind}\""));
         let folder = tempfile::tempdir().expect("a folder");
         let target = Target::sqlite(folder.path().join("odd.db"), true);
         let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
-        let columns = format!("id {key} primary key, at text, slow int, class text, said text");
+        let columns = format!("id {key} primary key, at {of}, slow int, class text, said text");
         run(&engine, &format!("CREATE TABLE odd ({columns})")).await;
         run(&engine, "CREATE INDEX odd_at ON odd (at)").await;
         run(&engine, &format!("INSERT INTO odd {select}")).await;
         let kind = if key.starts_with("integer") { "int" } else { "text" };
-        let adapter = Adapter::parse(&ODD.replace("KEY", kind), None).expect("an adapter");
+        let adapter = Adapter::parse(&text.replace("KEY", kind), None).expect("an adapter");
         let found = detect(&engine, std::slice::from_ref(&adapter), &budget()).await.expect("a detection").found;
         let options = OpenOptions { gentle, ..OpenOptions::default() };
         let found = found.first().expect("the table");

@@ -114,6 +114,10 @@ async fn a_source_that_leads_to_another_database_than_the_plan_is_not_touched() 
     bench.fake.with(|data| data.identity = identity("7/16384", "db2:5432/shop"));
     assert!(bench.execute(&run, small()).await.is_complete(), "a replica that has taken over is the same database");
     bench.fake.with(|data| data.identity = identity("8/16384", "db2:5432/shop"));
-    let undo = bench.plan(Scope::Undo(run, Vec::new()), Action::Restore).await;
-    assert!(matches!(&undo, Err(PlanError::Disabled(said)) if said.contains("another database")), "{undo:?}");
+    for (scope, action) in
+        [(Scope::Undo(run.clone(), Vec::new()), Action::Restore), (Scope::Run(run, Part::All), Action::Replay)]
+    {
+        let plan = bench.plan(scope, action).await;
+        assert!(matches!(&plan, Err(PlanError::Disabled(said)) if said.contains("another database")), "{plan:?}");
+    }
 }

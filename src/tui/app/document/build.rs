@@ -75,7 +75,7 @@ impl Reading<'_> {
         }
         let mut text = LinesText::default();
         if !class.is_empty() {
-            text.push(Tone::Flat(Ink::ErrorClass), class);
+            text.push(Tone::Flat(Ink::ErrorClass), &self.redactor.prose(class));
             text.gap();
         }
         text.push(Tone::Seen(Grammar::Message), &self.redactor.prose(message));

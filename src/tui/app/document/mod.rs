@@ -92,7 +92,7 @@ impl fmt::Display for Size {
 /// One open job.
 #[derive(Debug)]
 pub struct JobDocument {
-    /// As the store has it.
+    /// As the store has it, but for the row, which is masked as it is in the list.
     pub detail: JobDetail,
     /// What the ledger knows of it, latest first.
     pub history: Vec<HistoryEntry>,
@@ -119,6 +119,7 @@ impl JobDocument {
             Tab::History => build::history(&history),
         });
         highlight::warm_up();
+        let detail = JobDetail { row: redactor.row(detail.row), ..detail };
         JobDocument { detail, history, replayed: 0, bodies, redactor: redactor.clone() }
     }
 

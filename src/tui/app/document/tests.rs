@@ -83,6 +83,20 @@ fn secrets_are_masked_on_every_tab_and_in_copies_and_reach_only_the_editor() {
 }
 
 #[test]
+fn secrets_in_the_class_of_an_error_are_masked_as_those_of_its_message() {
+    let reason = "login of ana: password=hunter2 refused";
+    let row = JobRow { error_class: Some(reason.into()), message: Some(reason.into()), ..row() };
+    let of = || JobDetail { row: row.clone(), message: Some(reason.into()), ..detail() };
+    let masked = document(of());
+    assert_eq!(shown(&masked, Tab::Error)[0], "login of ana: password=[redacted] refused");
+    let shown = format!("{:?} {}", masked.detail.row, masked.copy(Tab::Error));
+    assert!(!shown.contains("hunter2"), "{shown}");
+    let redactor = Redactor::default().revealing(true);
+    let revealed = JobDocument::build(of(), Vec::new(), &Notation::default(), &redactor);
+    assert!(revealed.copy(Tab::Error).contains("hunter2"));
+}
+
+#[test]
 fn the_applications_frames_come_first_and_libraries_are_dimmed() {
     let trace = "/usr/lib/ruby/gems/3.2.0/gems/net-http-0.4/lib/net/http.rb:9:in `connect'\n\
                  /srv/app/app/jobs/charge_job.rb:12:in `perform'\n\

@@ -14,14 +14,18 @@ pub use filter::FilterState;
 pub use histogram::{BarValue, HistogramPane};
 pub use list::{ListPane, Marks, PAGE, Side, Stale};
 pub use live::{Link, Live};
-pub use overlay::{Candidate, Fault, Line, Overlay, Picker, PlanDialog, Purpose, Reading, Runner, RunsPage};
+pub use overlay::{
+    Candidate, Fault, Held, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, Runner, RunsPage,
+};
+
+use std::borrow::Cow;
 
 use super::effect::Settings;
 use super::layout::Areas;
 use super::msg::Opened;
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
-use crate::ledger::Run;
+use crate::ledger::{Place as Home, Run};
 use crate::tui::keys::{Command, Place};
 
 /// The pane that keys go to.
@@ -58,12 +62,27 @@ impl Source {
         shell_words::join(["dlq-tui"].into_iter().chain(words.iter().copied()).chain(reach))
     }
 
-    /// The command line that goes on with a run; a run of another source is named without its options.
+    /// The command line that goes on with a run; a run of another source, or of a store that is not the open one, is named
+    /// without its options.
     pub fn resume(&self, run: &Run) -> String {
-        if run.intent.source == self.label {
-            return self.shell(&["resume", &run.id.0]);
+        let (source, store) = (&run.intent.source, &run.intent.store);
+        let elsewhere = match &self.opened {
+            // What the source keeps itself is of this source, whatever somebody else calls it.
+            _ if run.place == Home::Local && *source != self.label => source.clone(),
+            Some(opened) if opened.store() != *store => format!("{store} on {source}"),
+            // The database may hold other stores.
+            Some(opened) => return self.shell(&["resume", &run.id.0, "--store", &opened.name]),
+            None => return self.shell(&["resume", &run.id.0]),
+        };
+        format!("dlq-tui resume {} (with the options that reach {elsewhere})", run.id)
+    }
+
+    /// The command line that shows a run: without a source where the operator's own machine has the record.
+    pub fn record(&self, run: &Run) -> String {
+        match run.place {
+            Home::Local => shell_words::join(["dlq-tui", "runs", &run.id.0]),
+            Home::Source => self.shell(&["runs", &run.id.0]),
         }
-        format!("dlq-tui resume {} (with the options that reach {})", run.id, run.intent.source)
     }
 }
 
@@ -154,6 +173,26 @@ impl Model {
             Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => Place::Page,
             Overlay::Leave => Place::Leave,
         }
+    }
+
+    /// Notes that a frame shows the panes; what lies over them is told by itself.
+    pub fn drawn(&mut self) {
+        if Areas::of(self).is_none() {
+            return;
+        }
+        let here = self.list.current().map(|entry| &entry.row.id);
+        self.runner.held.iter_mut().for_each(|held| held.drawn(here));
+    }
+
+    /// Notes that the frames drawn so far are on the terminal at `now`.
+    pub fn shown_at(&mut self, now: Timestamp) {
+        self.overlay.shown(now);
+        self.runner.held.iter_mut().for_each(|held| held.shown(now));
+    }
+
+    /// A text with what looks like a secret masked: a filter that a bar was narrowed to says its value.
+    pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.settings.redactor.prose(text)
     }
 
     /// The first key of a command, for a sentence that names it.

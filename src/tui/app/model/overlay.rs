@@ -6,11 +6,13 @@ use tui_input::Input;
 
 use crate::domain::action::Action;
 use crate::domain::histogram::Histogram;
+use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::tui::StoreChoice;
+use crate::tui::keys::Command;
 
 /// The one thing over the panes.
 #[derive(Debug, Default)]
@@ -168,6 +170,8 @@ pub struct PlanDialog {
     pub top: usize,
     /// What was wrong with the last attempt to confirm, for the dialog's last line.
     pub complaint: Option<String>,
+    /// Why, in the operator's words.
+    pub reason: Option<String>,
     /// The command line that does the same, once it was asked for.
     pub shell: Option<String>,
 }
@@ -228,6 +232,52 @@ pub struct Candidate {
     pub note: String,
 }
 
+/// The key that acts, as it was pressed last. Held, it comes again and again, while each run puts the cursor on the next job.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// What it asks for.
+    pub command: Command,
+    /// When it came last.
+    pub at: Timestamp,
+    /// Whether it was all that a run took to be confirmed.
+    pub acted: bool,
+    /// The job under the cursor of the frame that was drawn last.
+    drawn: Option<JobId>,
+    /// The job under the cursor of what is on the terminal, and since when.
+    seen: Option<(Option<JobId>, Timestamp)>,
+}
+
+/// A key that comes again within this time may be held: terminals wait that long before the first repeat.
+const REPEATS: Duration = Duration::from_millis(700);
+
+/// What comes on the screen is read no faster than this.
+pub const READ_FIRST: Duration = Duration::from_millis(400);
+
+impl Held {
+    /// The key was pressed.
+    pub fn new(command: Command, at: Timestamp) -> Self {
+        Self { command, at, acted: false, drawn: None, seen: None }
+    }
+
+    /// Whether the key may be held still, or what it would act on cannot have been read.
+    pub fn is_held(&self, here: Option<&JobId>, now: Timestamp) -> bool {
+        let read = |(job, since): &(Option<JobId>, Timestamp)| job.as_ref() == here && now >= since.after(READ_FIRST);
+        self.acted && (now < self.at.after(REPEATS) || !self.seen.as_ref().is_some_and(read))
+    }
+
+    /// Notes that a frame shows this job under the cursor.
+    pub fn drawn(&mut self, here: Option<&JobId>) {
+        self.drawn = here.cloned();
+    }
+
+    /// Notes that the frames drawn so far are on the terminal.
+    pub fn shown(&mut self, now: Timestamp) {
+        if self.seen.as_ref().is_none_or(|(job, _)| *job != self.drawn) {
+            self.seen = Some((self.drawn.clone(), now));
+        }
+    }
+}
+
 /// The run of this console that is going, or was last.
 #[derive(Debug, Default)]
 pub struct Runner {
@@ -241,6 +291,10 @@ pub struct Runner {
     pub paused: bool,
     /// Whether the console leaves when it has stopped.
     pub leave_after: bool,
+    /// The key that acts, while it may be held.
+    pub held: Option<Held>,
+    /// Why, of the plan that was asked for last.
+    pub reason: Option<String>,
     /// The last run that did anything, with its verb, for its undo.
     pub last: Option<(RunId, Action)>,
 }

@@ -1,7 +1,5 @@
 //! Acting: scope, plan, confirmation in proportion, the run and its receipt.
 
-use std::time::Duration;
-
 use crossterm::event::{Event, KeyCode};
 use tui_input::backend::crossterm::EventHandler;
 
@@ -18,11 +16,8 @@ use crate::triage::progress::RunProgress;
 use crate::triage::undo::kept_nothing;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
-use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
+use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, READ_FIRST, Reading};
 use crate::tui::keys::{Chord, Command};
-
-/// Keys that were typed before a dialog could be read do not confirm it.
-const READ_FIRST: Duration = Duration::from_millis(400);
 
 /// Freezes the cohort that the operator has in front of them.
 pub fn begin(model: &mut Model, action: Action, reason: Option<String>, now: Timestamp) -> Vec<Effect> {
@@ -93,6 +88,7 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
 
 fn freeze(model: &mut Model, action: Action, scope: Scope, reason: Option<String>) -> Vec<Effect> {
     model.overlay = Overlay::Freezing(None);
+    model.runner.reason.clone_from(&reason);
     vec![model.asks.ask(Slot::Act, Request::Plan { action, scope, reason })]
 }
 
@@ -133,11 +129,15 @@ pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestam
                     model.say(format!("there is nothing to {} here", plan.action), now);
                     vec![model.asks.ask(Slot::Act, Request::Dismiss(plan.run))]
                 }
-                Confirm::Key => execute(model, plan),
+                Confirm::Key => {
+                    model.runner.held.iter_mut().for_each(|held| held.acted = true);
+                    execute(model, plan)
+                }
                 Confirm::Yes | Confirm::TypeCount => {
                     let typed = tui_input::Input::default();
-                    let dialog =
-                        PlanDialog { plan, typed, drawn: false, seen: None, top: 0, complaint: None, shell: None };
+                    let reason = model.runner.reason.take();
+                    let (drawn, seen, complaint, shell) = (false, None, None, None);
+                    let dialog = PlanDialog { plan, typed, drawn, seen, top: 0, complaint, reason, shell };
                     model.overlay = Overlay::Plan(Box::new(dialog));
                     Vec::new()
                 }

@@ -6,7 +6,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
 use crate::tui::app::document::Direction;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Focus, Marks, Model, Overlay, Purpose, Reading};
+use crate::tui::app::model::{Focus, Held, Marks, Model, Overlay, Purpose, Reading};
 use crate::tui::keys::{Command, Place};
 
 /// The action that a command stands for.
@@ -67,6 +67,10 @@ pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> 
 
 /// Carries out a command, or says why not.
 pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
+    if let Some(sentence) = held(model, command, now) {
+        model.complain(sentence, now);
+        return Vec::new();
+    }
     if let Some(reason) = refusal(model, model.place(), command) {
         model.complain(reason, now);
         return Vec::new();
@@ -107,6 +111,31 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         Command::Repaint => vec![Effect::Repaint],
         Command::Quit => quit(model),
         _ => Vec::new(),
+    }
+}
+
+/// Whether a command begins to write at once.
+pub fn writes(command: Command) -> bool {
+    action_of(command).is_some() || command == Command::Undo
+}
+
+/// Why a key that acts is not heeded: it may be held since the job before this one. Any other key says that it is not.
+fn held(model: &mut Model, command: Command, now: Timestamp) -> Option<String> {
+    if !writes(command) {
+        model.runner.held = None;
+        return None;
+    }
+    let here = model.list.current().map(|entry| &entry.row.id);
+    match &mut model.runner.held {
+        Some(held) if held.command == command && held.acted => {
+            let is_held = held.is_held(here, now);
+            held.at = now;
+            is_held.then(|| format!("not done again: {} came before this job could be read", model.key(command)))
+        }
+        held => {
+            *held = Some(Held::new(command, now));
+            None
+        }
     }
 }
 
@@ -264,7 +293,10 @@ fn copy(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 fn under_cursor(model: &Model) -> Option<String> {
     match (model.screen.focus, &model.detail.document) {
         (Focus::Detail, Some(document)) => Some(document.copy(model.detail.tab)),
-        (Focus::Histogram, _) => model.histogram.current()?.value.as_ref().map(|v| v.exact().to_owned()),
+        (Focus::Histogram, _) => {
+            let value = model.histogram.current()?.value.as_ref()?;
+            Some(model.shown(value.exact()).into_owned())
+        }
         _ => model.list.current().map(|e| e.row.id.as_str().to_owned()),
     }
 }

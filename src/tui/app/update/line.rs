@@ -1,5 +1,7 @@
 //! Typing a line: the filter, a command, or words to search for; with faults, completion and history.
 
+use std::borrow::Cow;
+
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
@@ -8,6 +10,7 @@ use super::{filter, words};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{self as language, Filter};
 use crate::domain::histogram::Histogram;
+use crate::domain::redact::{REDACTED, Redactor};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::tui::app::document::{Direction, Needle};
@@ -189,7 +192,7 @@ pub fn complete(model: &mut Model) {
     let Overlay::Line(line) = &mut model.overlay else { return };
     let (text, cursor) = (line.input.value().to_owned(), line.input.cursor());
     (line.span, line.candidates) = match line.purpose {
-        Purpose::Filter => filter_candidates(&text, cursor, line.values.as_ref()),
+        Purpose::Filter => filter_candidates(&text, cursor, line.values.as_ref(), &model.settings.redactor),
         Purpose::Command => words::candidates(&text, cursor),
         Purpose::Search => (0..0, Vec::new()),
     };
@@ -200,6 +203,7 @@ fn filter_candidates(
     text: &str,
     cursor: usize,
     values: Option<&Histogram>,
+    redactor: &Redactor,
 ) -> (std::ops::Range<usize>, Vec<Candidate>) {
     let completion = language::complete(text, cursor);
     let candidates = match &completion.context {
@@ -219,17 +223,21 @@ fn filter_candidates(
             });
             let real = values.filter(|v| key.facet() == Some(v.facet)).map_or(&[][..], |v| &v.bars).iter();
             let needle = prefix.to_lowercase();
-            let real = real
-                .filter_map(|bar| bar.value.as_ref().map(|value| (bar, value)))
-                .filter(|(_, value)| value.exact().to_lowercase().contains(&needle))
-                .filter_map(|(bar, value)| {
-                    let insert = format!("{} ", completion.value_text(value.exact())?);
-                    Some(Candidate {
-                        insert,
-                        label: Clean::line(value.exact()).to_string(),
-                        note: bar.count.to_string(),
-                    })
-                });
+            let real = real.filter_map(|bar| {
+                let value = bar.value.as_ref()?;
+                let shown = redactor.prose(value.exact());
+                if !shown.to_lowercase().contains(&needle) {
+                    return None;
+                }
+                let written = completion.value_text(&shown)?;
+                // A star stands for what is not shown: the value is found all the same.
+                let written = if let Cow::Owned(_) = shown { written.replace(REDACTED, "*") } else { written };
+                Some(Candidate {
+                    insert: format!("{written} "),
+                    label: Clean::line(&shown).to_string(),
+                    note: bar.count.to_string(),
+                })
+            });
             fixed.chain(real).collect()
         }
         language::Context::Nothing => Vec::new(),

@@ -93,6 +93,10 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
     }
     let place = model.place();
     if let Some(command) = model.settings.keys.dispatch(place, chord) {
+        // Nobody means the next job by not letting go.
+        if key.kind == KeyEventKind::Repeat && command::writes(command) {
+            return Vec::new();
+        }
         return command::run(model, command, now);
     }
     match chord.digit() {

@@ -13,6 +13,7 @@ use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{Focus, Link, Model, Overlay, Picker, RunsPage};
 use crate::tui::app::msg::{Opened, Reply};
+use crate::tui::keys::Command;
 
 /// How often totals by state are read when nothing else asks for them.
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
@@ -68,9 +69,15 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Vec::new()
         }
         Reply::Runs(Ok(runs)) => {
-            let mut page = RunsPage::new(runs);
-            page.heard(now);
-            model.overlay = Overlay::Runs(page);
+            match &mut model.overlay {
+                Overlay::None => model.overlay = Overlay::Runs(RunsPage::new(runs)),
+                Overlay::Runs(page) => page.refresh(runs),
+                // Whatever was opened meanwhile is what the keys are meant for.
+                _ => model.say(format!("the runs have come: {} shows them", model.key(Command::Runs)), now),
+            }
+            if let Overlay::Runs(page) = &mut model.overlay {
+                page.heard(now);
+            }
             Vec::new()
         }
         Reply::RunsAgain(result) => {
@@ -124,6 +131,10 @@ fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> V
     };
     match chosen {
         Some(choice) => effects.push(model.asks.ask(Slot::Open, Request::Open(choice.name.clone()))),
+        // Whatever was opened meanwhile is what the keys are meant for.
+        None if !matches!(model.overlay, Overlay::None | Overlay::Picker(_)) && model.source.opened.is_some() => {
+            model.source.wanted = model.source.opened.as_ref().map(|opened| opened.name.clone());
+        }
         None => {
             let open = model.source.opened.as_ref().map(|o| o.name.as_str());
             let at = choices.iter().position(|c| Some(c.name.as_str()) == open).unwrap_or(0);

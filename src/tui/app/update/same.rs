@@ -3,10 +3,10 @@
 use super::command;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::Run;
+use crate::ledger::Place;
 use crate::triage::plan::Plan;
 use crate::tui::app::Effect;
-use crate::tui::app::model::{Focus, Marks, Model, Overlay, Reading};
+use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
 
 /// Ids that a command line names; more are told by their number.
 const IDS: usize = 20;
@@ -38,23 +38,21 @@ pub fn show(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// The command line for what has the focus.
 fn line(model: &Model) -> Option<String> {
     match &model.overlay {
-        Overlay::Plan(dialog) => Some(shell(model, &words_of(model, &dialog.plan))),
+        Overlay::Plan(dialog) => Some(shell(model, &words_of(model, dialog))),
         Overlay::Run => {
             let going = model.runner.going.as_ref()?;
-            Some(shell(model, &["runs".to_owned(), going.run.0.clone()]))
+            // Where its record is is told when it has ended; with the way to the source it is found in either place.
+            Some(model.source.shell(&["runs", &going.run.0]))
         }
-        Overlay::Receipt(run, _) => Some(one(model, run)),
+        Overlay::Receipt(run, _) => Some(model.source.record(run)),
         Overlay::Runs(page) => match &page.receipt {
-            None => Some(shell(model, &["runs".to_owned()])),
-            Some(_) => page.current().map(|run| one(model, run)),
+            None if page.runs.iter().any(|run| run.place == Place::Source) => Some(model.source.shell(&["runs"])),
+            None => Some("dlq-tui runs".to_owned()),
+            Some(_) => page.current().map(|run| model.source.record(run)),
         },
         Overlay::None => Some(shell(model, &of_pane(model))),
         _ => None,
     }
-}
-
-fn one(model: &Model, run: &Run) -> String {
-    shell(model, &["runs".to_owned(), run.id.0.clone()])
 }
 
 fn of_pane(model: &Model) -> Vec<String> {
@@ -72,7 +70,12 @@ fn of_pane(model: &Model) -> Vec<String> {
 }
 
 /// What plans and acts the same: the filter with its times resolved, or the jobs one by one.
-fn words_of(model: &Model, plan: &Plan) -> Vec<String> {
+fn words_of(model: &Model, dialog: &PlanDialog) -> Vec<String> {
+    let plan = &dialog.plan;
+    let why = dialog.reason.iter().flat_map(|reason| ["--reason".to_owned(), reason.clone()]);
+    if let Some(run) = &plan.options.undoes {
+        return ["undo".to_owned(), run.clone()].into_iter().chain(why).collect();
+    }
     let mut words = vec![plan.action.word().to_owned()];
     match plan.filter.as_deref() {
         Some("") => words.push("--all".into()),
@@ -88,6 +91,7 @@ fn words_of(model: &Model, plan: &Plan) -> Vec<String> {
     if let Some(validate) = &plan.options.validate {
         words.extend(["--validate".to_owned(), shell_words::join(&validate.command)]);
     }
+    words.extend(why);
     words
 }
 
@@ -109,10 +113,6 @@ fn ids(model: &Model, plan: &Plan) -> Vec<String> {
 /// The words as a command line, with the options that reach this source and store.
 fn shell(model: &Model, words: &[String]) -> String {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.first() == Some(&"runs") {
-        // The record is the operator's: it needs no source.
-        return shell_words::join(["dlq-tui"].into_iter().chain(words));
-    }
     if let Some(opened) = &model.source.opened {
         words.extend(["--store", &opened.name]);
     }

@@ -36,10 +36,10 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
         Overlay::Freezing(progress) => freezing::draw(canvas, model, *progress),
         Overlay::Plan(dialog) => plan::draw(canvas, model, dialog, now),
         Overlay::Run => run::draw(canvas, model),
-        Overlay::Receipt(run, reading) => receipt::draw(canvas, &model.source, run, *reading),
+        Overlay::Receipt(run, reading) => receipt::draw(canvas, model, run, *reading),
         Overlay::Runs(page) => match (page.receipt, page.current()) {
-            (Some(reading), Some(run)) => receipt::draw(canvas, &model.source, run, reading),
-            _ => runs::draw(canvas, page, now),
+            (Some(reading), Some(run)) => receipt::draw(canvas, model, run, reading),
+            _ => runs::draw(canvas, model, page, now),
         },
         Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),
         Overlay::Leave => leave::draw(canvas, model),

@@ -103,7 +103,7 @@ fn lines<'p>(
         };
         lines.extend(sentence(role, "now     ", &format!("{} {what}", grouped(*n)), width, look));
     }
-    lines.extend(cohort(plan, width, look, now));
+    lines.extend(cohort(model, plan, width, look, now));
     if !plan.options.is_plain() {
         lines.extend(sentence(Role::Text, "options ", &plan.options.to_string(), width, look));
     }
@@ -153,9 +153,10 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Loo
 }
 
 /// Which jobs these are.
-fn cohort<'p>(plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
+fn cohort<'p>(model: &Model, plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
     let undoes = plan.options.undoes.as_ref().map(|run| format!("none: what {run} did"));
-    let filter = match plan.filter.as_deref() {
+    let written = plan.filter.as_deref().map(|filter| model.shown(filter));
+    let filter = match written.as_deref() {
         _ if undoes.is_some() => undoes.as_deref().unwrap_or_default(),
         Some("") => "none: all dead jobs",
         Some(filter) => filter,

@@ -16,7 +16,7 @@
 
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
-use crate::tui::app::model::{Reading, Source};
+use crate::tui::app::model::{Model, Reading, Source};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::panel;
@@ -26,10 +26,10 @@ use crate::tui::view::words;
 const WIDTH: usize = 84;
 
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, source: &Source, run: &Run, reading: Reading) {
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, run: &Run, reading: Reading) {
     let screen = canvas.area();
     let width = WIDTH.min(usize::from(screen.width));
-    let lines = lines(source, run, width.saturating_sub(4), canvas.look);
+    let lines = lines(model, run, width.saturating_sub(4), canvas.look);
     let height = (lines.len() + 2).min(usize::from(screen.height));
     let area = panel::centred(screen, width, height);
     let title = format!("Receipt of {}: {}", run.id, run.state.word());
@@ -38,22 +38,22 @@ pub fn draw(canvas: &mut Canvas<'_>, source: &Source, run: &Run, reading: Readin
     panel::scroll(canvas, area, inside, &lines, reading.top);
 }
 
-fn lines<'r>(source: &Source, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
-    let mut lines = about(run, width, look);
+fn lines<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
+    let mut lines = about(model, run, width, look);
     lines.push(Phrase::empty());
     lines.extend(sums(run));
     lines.push(Phrase::empty());
-    for row in panel::wrap(&next(source, run), width, look) {
+    for row in panel::wrap(&next(&model.source, run), width, look) {
         lines.push(Phrase::of(Role::Text, row));
     }
     lines
 }
 
-fn about<'r>(run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
+fn about<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
     let intent = &run.intent;
     let mut text = vec![format!("{} on {}, {}", intent.action, intent.source, intent.store)];
     if !intent.filter.is_empty() {
-        text.push(format!("filter: {}", intent.filter));
+        text.push(format!("filter: {}", model.shown(&intent.filter)));
     }
     if let Some(reason) = &intent.reason {
         text.push(format!("reason: {reason}"));
@@ -105,13 +105,66 @@ fn of_which<'r>(n: u64, reason: String) -> Phrase<'r> {
 
 /// What can be done now.
 fn next(source: &Source, run: &Run) -> String {
-    let id = &run.id;
     let tally = &run.tally;
-    if tally.not_started > 0 || tally.in_doubt > 0 {
-        return format!("Go on where it stopped: {}", source.resume(run));
+    let left = tally.not_started > 0 || tally.in_doubt > 0;
+    match run.state {
+        RunState::Freezing => {
+            "Its jobs are being gathered, or were when it was cut off: nothing was touched.".to_owned()
+        }
+        RunState::Planned => format!("Not confirmed: nothing was touched. To confirm it: {}", source.resume(run)),
+        RunState::Dismissed => "Dismissed before it was confirmed: nothing was touched.".to_owned(),
+        RunState::Running if left => {
+            format!("Under way, or cut off; to go on with it where nobody does: {}", source.resume(run))
+        }
+        _ if left => format!("Go on where it stopped: {}", source.resume(run)),
+        _ if tally.planned == 0 => format!("There was no job to do. The record of it: {}", source.record(run)),
+        _ if tally.done < tally.planned => {
+            format!("What was left alone is still there, with its reason for each job: {}", source.record(run))
+        }
+        _ => format!("Every planned job is done. The record of it: {}", source.record(run)),
     }
-    if tally.done < tally.planned {
-        return format!("What was left alone is still there, with its reason for each job: dlq-tui runs {id}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Place, RunId, RunIntent, Tally};
+    use crate::tui::view::tests::fixture;
+
+    fn next_of(state: RunState, tally: Tally) -> String {
+        let source =
+            Source { label: "shop".into(), reach: vec!["--source".into(), "shop".into()], ..Source::default() };
+        let run = Run { id: RunId("r-7".into()), state, tally, ..fixture::run() };
+        next(&source, &Run { intent: RunIntent { source: "shop".into(), ..run.intent.clone() }, ..run })
     }
-    format!("Every planned job is done. The record of it: dlq-tui runs {id}")
+
+    #[test]
+    fn the_way_on_is_the_one_that_the_state_of_the_run_allows() {
+        let untouched = Tally { planned: 9, not_started: 9, ..Tally::default() };
+        let half = Tally { planned: 9, done: 5, not_started: 4, ..Tally::default() };
+        let all = Tally { planned: 9, done: 9, ..Tally::default() };
+        for (state, tally, said, resumes) in [
+            (RunState::Dismissed, untouched.clone(), "nothing was touched", false),
+            (RunState::Dismissed, Tally::default(), "nothing was touched", false),
+            (RunState::Freezing, Tally::default(), "nothing was touched", false),
+            (RunState::Planned, untouched, "nothing was touched", true),
+            (RunState::Stopped, half.clone(), "Go on where it stopped", true),
+            (RunState::Running, half.clone(), "cut off", true),
+            (RunState::Finished, all, "Every planned job is done", false),
+            (RunState::Finished, Tally::default(), "There was no job to do", false),
+        ] {
+            let sentence = next_of(state, tally);
+            assert!(sentence.contains(said), "{state:?}: {sentence}");
+            assert_eq!(sentence.contains("dlq-tui resume r-7"), resumes, "{state:?}: {sentence}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_the_source_keeps_is_told_with_the_way_to_it() {
+        let source = Source { reach: vec!["--source".into(), "shop".into()], ..Source::default() };
+        let tally = Tally { planned: 1, done: 1, ..Tally::default() };
+        let run = |place| Run { place, state: RunState::Finished, tally: tally.clone(), ..fixture::run() };
+        assert!(next(&source, &run(Place::Local)).ends_with("dlq-tui runs r-7"));
+        assert!(next(&source, &run(Place::Source)).ends_with("dlq-tui runs r-7 --source shop"));
+    }
 }

@@ -42,7 +42,13 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     bar(canvas, inside, 0, share as f32);
     canvas.row(inside, 1).phrase(&speed(going, behind, model.runner.paused));
     canvas.row(inside, 2).phrase(&parts(model, going));
-    canvas.row(inside, 4).phrase(&standing(model, going));
+    // A long reason takes the row above too.
+    let (role, text) = standing(model, going);
+    let rows = panel::wrap(&text, usize::from(inside.width), canvas.look);
+    let first = if rows.len() > 1 { 3 } else { 4 };
+    for (n, text) in rows.iter().take(2).enumerate() {
+        canvas.row(inside, first + n).put(role, text);
+    }
     panel::caption(canvas, area, &hints(model, &["stop", "pause", "hide"]));
 }
 
@@ -103,19 +109,16 @@ fn parts(model: &Model, going: &RunProgress) -> Phrase<'static> {
     phrase
 }
 
-fn standing<'m>(model: &Model, going: &'m RunProgress) -> Phrase<'m> {
+fn standing(model: &Model, going: &RunProgress) -> (Role, String) {
     if model.runner.stopping {
         let after = if model.runner.leave_after { ", then the console leaves" } else { "" };
-        return Phrase::of(Role::Warning, format!("stopping after the current batch{after}"));
+        return (Role::Warning, format!("stopping after the current batch{after}"));
     }
     if model.runner.paused {
-        return Phrase::of(
-            Role::Warning,
-            format!("paused between two batches: {} continues", model.key(Command::PauseRun)),
-        );
+        return (Role::Warning, format!("paused between two batches: {} continues", model.key(Command::PauseRun)));
     }
     match &going.waiting {
-        Some(reason) => Phrase::of(Role::Warning, format!("waits: {reason}")),
-        None => Phrase::of(Role::Dim, "each job once; what is done is committed"),
+        Some(reason) => (Role::Warning, format!("waits: {reason}")),
+        None => (Role::Dim, "each job once; what is done is committed".to_owned()),
     }
 }

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Place, Run};
-use crate::tui::app::model::RunsPage;
+use crate::tui::app::model::{Model, RunsPage};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::panel::{self, fit};
@@ -33,7 +33,7 @@ enum Room {
 }
 
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, page: &RunsPage, now: Timestamp) {
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timestamp) {
     let screen = canvas.area();
     let runs = &page.runs;
     let width = WIDTH.min(usize::from(screen.width));
@@ -56,7 +56,12 @@ pub fn draw(canvas: &mut Canvas<'_>, page: &RunsPage, now: Timestamp) {
     inside.height = inside.height.saturating_sub(1);
     let at = page.at.min(runs.len() - 1);
     let top = (at + 1).saturating_sub(usize::from(inside.height));
-    let lines: Vec<_> = runs.iter().enumerate().map(|(n, run)| line(run, n == at, id, room, now, look)).collect();
+    // What is not on the screen is not looked through for secrets.
+    let seen = top..top + usize::from(inside.height);
+    let filter =
+        |n, run: &Run| if seen.contains(&n) { model.shown(&run.intent.filter).into_owned() } else { String::new() };
+    let of = |(n, run)| line(run, &filter(n, run), n == at, id, room, now, look);
+    let lines: Vec<_> = runs.iter().enumerate().map(of).collect();
     panel::scroll(canvas, area, inside, &lines, top);
     canvas.tint(crate::tui::view::line_of(inside, at - top), Role::Cursor);
 }
@@ -76,7 +81,7 @@ fn headings(id: usize, room: Room) -> Phrase<'static> {
     Phrase::of(Role::Dim, text)
 }
 
-fn line(run: &Run, here: bool, id: usize, room: Room, now: Timestamp, look: &Look) -> Phrase<'static> {
+fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timestamp, look: &Look) -> Phrase<'static> {
     let tally = &run.tally;
     let cursor = if here { look.glyphs.cursor } else { "" };
     let mut phrase = Phrase::of(Role::Key, fit(cursor, 2, look)).and(Role::Strong, fit(&run.id.0, id, look));
@@ -101,7 +106,7 @@ fn line(run: &Run, here: bool, id: usize, room: Room, now: Timestamp, look: &Loo
         phrase = phrase
             .and(role(skipped, Role::Warning), format!(" {:>9}", grouped(skipped)))
             .and(role(failed, Role::Danger), format!(" {:>9}", grouped(failed)))
-            .and(Role::Dim, format!("  {} {}", by, run.intent.filter));
+            .and(Role::Dim, format!("  {} {}", by, filter));
     }
     phrase
 }

@@ -332,7 +332,7 @@ pub fn run() -> Run {
     let intent = RunIntent {
         action: Action::Replay,
         source: "shop".into(),
-        store: "public.dead_letter_jobs".into(),
+        store: "dead_letter_jobs public.dead_letter_jobs".into(),
         filter: "error:/Timeout/ since:2h".into(),
         resolved: "error:/Timeout/ at:>=2026-11-20T01:12:13Z".into(),
         reason: Some("pay.example is back".into()),

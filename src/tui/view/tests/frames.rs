@@ -49,6 +49,7 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
         seen: Some(NOW),
         top: 0,
         complaint: None,
+        reason: None,
         shell: None,
     };
     over(fixture::night(size), Overlay::Plan(Box::new(dialog)))
@@ -114,6 +115,12 @@ fn a_run_from_gauge_to_receipt() {
     };
     golden("run_gauge", |size| over(going(size), Overlay::Run));
     golden("run_hidden", going);
+    golden("run_waits", |size| {
+        let mut model = over(going(size), Overlay::Run);
+        let error = "locked by another session: canceling statement due to lock timeout; trying again";
+        model.runner.going.as_mut().expect("a run").waiting = Some(error.into());
+        model
+    });
     golden("run_leave", |size| over(going(size), Overlay::Leave));
     golden("receipt", |size| {
         over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), Reading::default()))

@@ -1,6 +1,6 @@
 //! Frames as they are: golden ones at three sizes, and what holds for every frame.
 
-mod fixture;
+pub(in crate::tui::view) mod fixture;
 mod frames;
 mod properties;
 mod styles;

@@ -42,6 +42,7 @@ fn overlays() -> Vec<fn() -> Overlay> {
             drawn: true,
             seen: Some(NOW),
             top: 3,
+            reason: None,
             complaint: None,
             shell: None,
         }))
@@ -139,5 +140,29 @@ proptest! {
             }
         }
         check(&model, &look);
+    }
+}
+
+#[test]
+fn a_filter_that_says_a_secret_shows_it_nowhere() {
+    let written = "error:\"login of ann failed password=hunter2\"";
+    let mut run = fixture::run();
+    run.intent.filter = written.into();
+    let mut plan = fixture::plan(Confirm::Yes);
+    plan.filter = Some(written.into());
+    let (typed, seen) = (tui_input::Input::default(), None);
+    let (top, complaint, reason, shell) = (0, None, None, None);
+    let dialog = PlanDialog { plan, typed, drawn: true, seen, top, complaint, reason, shell };
+    for overlay in [
+        Overlay::None,
+        Overlay::Plan(Box::new(dialog)),
+        Overlay::Receipt(Box::new(run.clone()), Reading::default()),
+        Overlay::Runs(RunsPage::new(vec![run])),
+    ] {
+        let mut model = fixture::night((140, 45));
+        model.filter.set(crate::domain::filter::Filter::parse(written).expect("a filter"), NOW);
+        model.overlay = overlay;
+        let shown = super::frame(&model);
+        assert!(shown.contains("password=[redacted]") && !shown.contains("hunter2"), "{shown}");
     }
 }

@@ -1,0 +1,29 @@
+//! Lists page by page.
+
+use super::*;
+use crate::domain::filter::Filter;
+use crate::store::{Cursor, PageQuery, Sort, Store};
+
+#[tokio::test]
+async fn pages_leave_no_job_out_between_two_whole_seconds() {
+    // A column of whole numbers takes fractions here as well; they may have all the digits that a real has.
+    for step in ["0.001", "0.0137"] {
+        let rows = format!("SELECT i, 1763456789 + i * {step}, 0, 'A', '' FROM n");
+        let odd = Odd::timed(("integer", "epoch_s"), "integer", &format!("{} {rows}", numbers(500)), false).await;
+        for (start, forward) in [(Cursor::Start, true), (Cursor::End, false)] {
+            let (mut listed, mut at) = (Vec::new(), Some(start));
+            while let Some(cursor) = at {
+                let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor, limit: 30 };
+                let page = odd.store.page(query, &budget()).await.expect("a page");
+                let ids: Vec<String> = page.entries.iter().map(|e| e.row.id.as_str().to_owned()).collect();
+                match forward {
+                    true => listed.extend(ids),
+                    false => listed.splice(0..0, ids).for_each(drop),
+                }
+                at = page.next;
+            }
+            let newest_first: Vec<String> = (1..=500).rev().map(|i| i.to_string()).collect();
+            assert!(listed == newest_first, "{step} {forward}: {}", listed.len());
+        }
+    }
+}
