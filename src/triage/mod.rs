@@ -23,7 +23,6 @@ mod fake;
 use std::sync::Arc;
 
 use crate::domain::redact::Redactor;
-use crate::domain::text::Untrusted;
 use crate::ledger::Operator;
 use crate::store::{Store, StoreInfo};
 
@@ -43,11 +42,6 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// A text as it goes on record.
-    fn on_record(&self, text: &Untrusted) -> Untrusted {
-        Untrusted::new(self.redactor.prose(text.exact()))
-    }
-
     /// What the ledger calls the store: adapter and table.
     pub fn store_name(&self) -> String {
         store_name(self.store.info())

@@ -7,7 +7,7 @@ use super::{Ask, PlanError};
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::job::JobId;
-use crate::domain::text::Untrusted;
+use crate::domain::redact::Masker;
 use crate::ledger::{Census, Ledger, Part, RunId};
 use crate::store::{Budget, Cursor, Frozen, StoreError};
 use crate::triage::Desk;
@@ -20,8 +20,6 @@ use crate::triage::undo;
 const GATHER: usize = 10_000;
 /// Jobs looked up by id at a time.
 const LOOKUP: usize = 500;
-/// Classes that are remembered at a time.
-const CLASSES: usize = 2_000;
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
 
@@ -39,27 +37,8 @@ pub(super) struct Freezer<'a, F> {
     progress: FreezeProgress,
     guard: Guard<'a>,
     unfit: Unfit,
-    masked: Masked,
+    masker: Masker,
     on_progress: F,
-}
-
-/// Classes as they go on record: a million jobs have some hundreds, and to look for secrets in each took as long as all
-/// the rest.
-#[derive(Default)]
-struct Masked(HashMap<Untrusted, Untrusted>);
-
-impl Masked {
-    fn of(&mut self, desk: &Desk, class: &Untrusted) -> Untrusted {
-        if let Some(known) = self.0.get(class) {
-            return known.clone();
-        }
-        if self.0.len() >= CLASSES {
-            self.0.clear();
-        }
-        let masked = desk.on_record(class);
-        self.0.insert(class.clone(), masked.clone());
-        masked
-    }
 }
 
 /// Reasons why the action cannot be done for some jobs, each with the number of these.
@@ -105,7 +84,7 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
             progress: NOTHING,
             guard: Guard::new(desk, ledger, run, ask.action, ask.thresholds.max_replays),
             unfit: Unfit::default(),
-            masked: Masked::default(),
+            masker: Masker::new(Arc::clone(&desk.redactor)),
             on_progress,
         }
     }
@@ -220,8 +199,8 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
     fn take(&mut self, mut jobs: Vec<Frozen>) {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         // What a job was frozen with is told by receipts and splits too, and by others than its database.
-        for text in jobs.iter_mut().flat_map(|job| [&mut job.error_class, &mut job.job_class]).flatten() {
-            *text = self.masked.of(self.desk, text);
+        for class in jobs.iter_mut().flat_map(|job| [&mut job.error_class, &mut job.job_class]) {
+            *class = class.take().map(|class| self.masker.text(class));
         }
         self.left -= jobs.len() as u64;
         self.progress.frozen += jobs.len() as u64;

@@ -108,7 +108,7 @@ impl Engine<'_> {
     pub(super) fn mask(&self, answer: &mut Answer) {
         for Settled { outcome: (_, result), .. } in &mut answer.settled {
             match result {
-                JobResult::Failed(reason) => *reason = self.desk.on_record(reason),
+                JobResult::Failed(reason) => *reason = self.desk.redactor.untrusted(reason.clone()),
                 JobResult::Skipped(SkipReason::NotAccepted(reason)) => {
                     *reason = self.desk.redactor.prose(reason).into_owned();
                 }
