@@ -205,10 +205,10 @@ async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, outcomes: &[Settled])
         [int(run), int(batch.0)],
     );
     let open: Vec<String> = rows.await?.into_iter().map(|row| Cells::of(row).text()).collect::<Result<_>>()?;
-    let done: HashSet<&str> = plain.iter().map(|settled| settled.outcome.0.as_str()).collect();
     if open.is_empty() {
         return Ok(());
     }
+    let done: HashSet<&str> = plain.iter().map(|settled| settled.outcome.0.as_str()).collect();
     if !open.iter().all(|id| done.contains(id.as_str())) {
         return tx.execute("{settle}", [int(run), int(batch.0), told(&plain)?]).await.map(drop);
     }

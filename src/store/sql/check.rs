@@ -62,6 +62,10 @@ pub async fn check(
         let statement = filled(&layout, outcome.get_ref(), target);
         pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
     }
+    let open_key = match doubt(&layout, &found.columns) {
+        Some(Doubt::Open(why)) => Some(why),
+        Some(Doubt::Untold(_)) | None => None,
+    };
     let mut findings = Vec::with_capacity(pieces.len());
     for piece in pieces {
         let explained = Statement { sql: layout.speech.explain(&piece.statement.sql), binds: piece.statement.binds };
@@ -71,8 +75,8 @@ pub async fn check(
             Err(StoreError::Cancelled) => return Err(StoreError::Cancelled),
             Err(error) => Err(error.to_string()),
         };
-        let verdict = match (doubt(&layout, &found.columns), piece.what.as_str()) {
-            (Some(Doubt::Open(why)), "key") => verdict.and(Err(why)),
+        let verdict = match &open_key {
+            Some(why) if piece.what == "key" => verdict.and(Err(why.clone())),
             _ => verdict,
         };
         findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
