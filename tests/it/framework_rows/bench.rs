@@ -41,6 +41,11 @@ pub fn toml_rows(path: &str) -> Vec<Map<String, Value>> {
     rows
 }
 
+/// The key of a row whose table counts them.
+pub fn id(row: &Map<String, Value>) -> i64 {
+    row["id"].as_i64().expect("a key")
+}
+
 /// A value as a literal of this database.
 pub fn literal(engine: Engine, value: &Value) -> String {
     let text = match value {

@@ -11,7 +11,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::{Cursor, Entry, Sort, Store};
 use serde_json::{Map, Value, json};
 
-use super::bench::{act, changes, checked, detail, detection, fixture, literal, toml_rows, undo, whole};
+use super::bench::{act, changes, checked, detail, detection, fixture, id, literal, toml_rows, undo, whole};
 use crate::cli::User;
 use crate::harness::{Engine, TestDb, every_engine, postgres};
 use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
@@ -51,10 +51,6 @@ async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
         .await;
     }
     rows
-}
-
-fn id(row: &Map<String, Value>) -> i64 {
-    row["id"].as_i64().expect("a key")
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use dlq_tui::triage::fates::{Board, fates};
 use serde_json::{Map, Value, json};
 
-use super::bench::{act, changes, checked, detail, detection, fixture, literal, toml_rows, undo, whole};
+use super::bench::{act, changes, checked, detail, detection, fixture, id, literal, toml_rows, undo, whole};
 use super::shop::Shop;
 use crate::cli::User;
 use crate::harness::{TestDb, every_engine, postgres};
@@ -43,10 +43,6 @@ async fn seed_with(db: &TestDb, file: &str) -> Vec<Map<String, Value>> {
         db.execute(&format!("insert into failed_jobs ({}) values ({})", names.join(", "), values.join(", "))).await;
     }
     rows
-}
-
-fn id(row: &Map<String, Value>) -> i64 {
-    row["id"].as_i64().expect("a key")
 }
 
 fn text(text: &Option<Untrusted>) -> Option<String> {

@@ -10,7 +10,7 @@ use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Cursor, Sort, Store};
 use serde_json::{Map, Value, json};
 
-use super::bench::{act, assert_error, changes, checked, detail, detection, fixture, literal, rows, undo, whole};
+use super::bench::{act, assert_error, changes, checked, detail, detection, fixture, id, literal, rows, undo, whole};
 use crate::cli::User;
 use crate::harness::{Engine, TestDb, every_engine, postgres};
 use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
@@ -37,10 +37,6 @@ async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
     let rows = rows("oban/rows.json");
     db.execute(&rows.iter().map(|row| insert(db.engine, row)).collect::<String>()).await;
     rows
-}
-
-fn id(row: &Map<String, Value>) -> i64 {
-    row["id"].as_i64().expect("a key")
 }
 
 #[tokio::test]
