@@ -107,7 +107,7 @@ pub async fn survey(
     // Which schema is the store's own is not known yet, and makes no difference to the names.
     names.extend(destination.table_names(""));
     let statements = catalogue_statement(dialect, &names);
-    let (engine, mut results) = Engine::connect_reading(target, options, statements.as_slice(), budget).await?;
+    let (engine, mut results) = Engine::connect_reading(target, options, std::future::ready(statements.into_iter().collect()), budget).await?;
     let catalogue = catalogue(results.pop().unwrap_or_default())?;
     Ok((engine, matched(&specs, Seen { names, catalogue })))
 }

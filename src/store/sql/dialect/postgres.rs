@@ -311,7 +311,7 @@ impl Speech for Postgres {
              CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN a.atttypmod END)::text AS y, \
              CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint AS n, a.attnum AS o, \
              (SELECT string_agg(k.n || CASE WHEN NOT i.indisunique OR i.indpred IS NOT NULL OR i.indexprs IS NOT NULL \
-             OR k.n > i.indnkeyatts THEN '' WHEN i.indisprimary THEN 'p' ELSE 'u' END || ' ' || i.indexrelid, E'\\n') \
+             OR k.n > i.indnkeyatts THEN '' WHEN i.indisprimary THEN 'p' ELSE 'u' END || ' ' || i.indexrelid, chr(10)) \
              FROM pg_catalog.pg_index i \
              CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) \
              WHERE i.indrelid = c.oid AND i.indisvalid AND k.attnum = a.attnum) AS i, \
