@@ -12,7 +12,6 @@ use super::exit::{Code, Fault};
 use super::open::{self, Surveyed};
 use super::source::{Origin, Session};
 use crate::ledger::Ledger;
-use crate::store::sql::engine::EngineOptions;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
@@ -102,9 +101,7 @@ impl Way {
             return Ok(surveyed);
         }
         let budget = Budget::new(self.statement);
-        // The list and the bars are asked for at the same moment.
-        let options = EngineOptions { ahead: true, ..self.origin.engine_options(&self.session) };
-        let surveyed = open::survey_with(&self.session, self.origin.clone(), options, &budget).await?;
+        let surveyed = open::survey(&self.session, self.origin.clone(), &budget).await?;
         let surveyed = Arc::new(surveyed);
         *self.lock() = Some(Arc::clone(&surveyed));
         Ok(surveyed)

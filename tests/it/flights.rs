@@ -1,5 +1,6 @@
 //! How often an answer is waited for until there is something to see: what a long wire makes of every start.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ async fn seeded(name: &str) -> Option<TestDb> {
 async fn opened(wire: &Wire) -> (SqlStore, usize, usize) {
     let adapters = built_in().expect("adapters");
     let target = Target::from_url(&wire.url).expect("a target");
-    let (engine, detection) = survey(&target, &EngineOptions::default(), &adapters, &to_jobs(), &budget())
+    let (engine, _, detection) = survey(&target, &EngineOptions::default(), ready(&adapters), &to_jobs(), &budget())
         .await
         .unwrap_or_else(|error| panic!("{error}"));
     let surveying = wire.flights();
@@ -84,8 +85,8 @@ async fn a_store_that_is_opened_again_is_asked_whether_it_is_there() {
     let wire = Wire::to(&db.url, Duration::ZERO);
     let adapters = built_in().expect("adapters");
     let target = Target::from_url(&wire.url).expect("a target");
-    let (engine, detection) =
-        survey(&target, &EngineOptions::default(), &adapters, &ReplayDestination::None, &budget())
+    let (engine, _, detection) =
+        survey(&target, &EngineOptions::default(), ready(&adapters), &ReplayDestination::None, &budget())
             .await
             .expect("found");
     wire.flights();
