@@ -8,13 +8,14 @@ use dlq_tui::adapter::built_in;
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
+use dlq_tui::store::sql::engine::EngineOptions;
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, open, survey};
 use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, Sort, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Said, TestDb, Wire};
+use crate::pty::{Pty, Screen};
 
 /// A reading transaction, whatever its statements: it is begun, asked and ended at once.
 const READ: usize = 1;
@@ -64,6 +65,56 @@ async fn a_layout_is_found_in_one_flight_behind_the_greeting_and_opened_in_none(
     }
 }
 
+/// Bars of an estimate, rows, and the job under the cursor: what an operator can decide on.
+fn is_useful(screen: &Screen<'_>) -> bool {
+    let is_bar = |row: &String| row.contains('~') && row.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
+    let is_job = |row: &String| row.split_whitespace().count() >= 4;
+    screen.rows().iter().filter(|row| is_bar(row)).count() >= 3
+        && screen.below("time UTC", 2).iter().filter(|row| is_job(row)).count() >= 5
+        // A tab tells the size of what is on it.
+        && screen.contains("[1 Arguments ")
+}
+
+#[tokio::test]
+async fn the_first_screen_takes_three_flights_behind_the_greeting_and_one_connection() {
+    let Some(db) = seeded("screen").await else { return };
+    // The greeting asks for TLS first.
+    let wire = Wire::until(&db.url, 2 + 3 * READ);
+    let pty = Pty::console(&[]).size(140, 45).env("DATABASE_URL", &wire.url).start();
+    pty.wait("bars, rows and a job", is_useful);
+}
+
+/// Buffers of the statements that the first screen takes, as the server explains them.
+async fn buffers(rows: u32) -> Option<u64> {
+    let db = harness::postgres()?.database(&format!("buffers{rows}")).await;
+    Layout::DeadLetterJobs.seed(&db, rows).await;
+    db.execute("vacuum analyze").await;
+    let wire = Wire::to(&db.url, Duration::ZERO);
+    let (store, ..) = opened(&wire).await;
+    let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
+    let (_, page) = store.glance(Facet::Error, query, &budget()).await.expect("a glance");
+    store.detail(&page.entries[0].row.id, &budget()).await.expect("a job");
+    let said = wire.said();
+    let scripts = said.iter().filter_map(|said| if let Said::Query(script) = said { Some(script) } else { None });
+    let statements: Vec<&str> =
+        scripts.flat_map(|script| script.split("; ")).filter(|s| s.contains(" FROM ")).collect();
+    assert_eq!(statements.len(), 3, "statistics, page and job: {said:?}");
+    let mut sum = 0;
+    for statement in statements {
+        let lines = db.column_at(&format!("explain (analyze, buffers) {statement}"), 0).await;
+        let line = lines.iter().find(|line| line.trim().starts_with("Buffers: shared")).expect("buffers");
+        let counts = line.split(' ').filter_map(|word| word.split_once('=')).map(|(_, n)| n.parse::<u64>());
+        sum += counts.sum::<Result<u64, _>>().unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    Some(sum)
+}
+
+#[tokio::test]
+async fn the_first_screen_reads_no_more_of_a_large_table_than_of_a_small_one() {
+    let (Some(small), Some(large)) = (buffers(1_000).await, buffers(60_000).await) else { return };
+    assert!(large <= small + small / 2, "{large} buffers of 60,000 rows, {small} of 1,000");
+}
+
 #[tokio::test]
 async fn bars_rows_and_a_job_take_one_flight_each() {
     let Some(db) = seeded("bars").await else { return };
@@ -108,33 +159,4 @@ async fn a_store_that_is_opened_again_is_asked_whether_it_is_there() {
     assert!(matches!(replay().await, Availability::Disabled(_)));
     db.execute("create table later (like jobs including all)").await;
     assert!(matches!(replay().await, Availability::Ready { .. }));
-}
-
-#[tokio::test]
-async fn a_connection_that_was_opened_ahead_is_there_for_whoever_comes_second() {
-    let Some(db) = seeded("ahead").await else { return };
-    let wire = Wire::to(&db.url, Duration::ZERO);
-    let target = Target::from_url(&wire.url).expect("a target");
-    let engine =
-        Engine::connect(&target, &EngineOptions { ahead: true, ..EngineOptions::default() }).await.expect("reached");
-    // Each with a question for TLS first.
-    let greetings = || wire.said().iter().filter(|said| **said == Said::Hello).count();
-    let statements = [crate::engine::sql("select 1::bigint")];
-    let (first, second) = (budget(), budget());
-    let (a, b) = tokio::join!(engine.read(&statements, &first), engine.read(&statements, &second));
-    assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
-    until("the second connection", || greetings() == 4).await;
-    let (a, b) = tokio::join!(engine.read(&statements, &first), engine.read(&statements, &second));
-    assert!(a.is_ok() && b.is_ok() && greetings() == 4, "{a:?} {b:?} {:?}", wire.said());
-}
-
-/// Waits until something is so.
-async fn until(what: &str, so: impl Fn() -> bool) {
-    for _ in 0..3_000 {
-        if so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("still not: {what}");
 }

@@ -113,9 +113,6 @@ pub struct EngineOptions {
     pub max_connections: usize,
     /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
     pub rehearsal: bool,
-    /// Whether a second connection is opened in the background as soon as there is a first, so that whoever needs it
-    /// need not wait for it.
-    pub ahead: bool,
     /// The name that the server's list of sessions shows, where it has one.
     pub application_name: String,
 }
@@ -128,7 +125,6 @@ impl Default for EngineOptions {
             connect_timeout: Duration::from_secs(5),
             max_connections: 2,
             rehearsal: false,
-            ahead: false,
             application_name: "dlq-tui".to_owned(),
         }
     }
@@ -155,9 +151,6 @@ impl Engine {
     pub async fn connect(target: &Target, options: &EngineOptions) -> Result<Self> {
         let Reached { engine, link, .. } = Self::reach(target, options, None, ready(Vec::new())).await?;
         engine.pool.put(link);
-        if options.ahead {
-            engine.pool.warm();
-        }
         Ok(engine)
     }
 
@@ -179,9 +172,6 @@ impl Engine {
             reached = Self::reach(target, options, Some(limits), statements) => reached?,
         };
         let lease = engine.pool.lend(link)?;
-        if options.ahead {
-            engine.pool.warm();
-        }
         let rows = match answer {
             Some(rows) => rows,
             None => {
@@ -315,8 +305,7 @@ impl Engine {
 
     /// An idle connection may have died since; nothing has been asked of it yet, so a fresh one takes its place.
     fn is_stale<T>(&self, attempt: &Attempt<T>) -> bool {
-        let stale =
-            matches!(attempt, Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))));
+        let stale = matches!(attempt, Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))));
         if stale {
             self.pool.clear();
         }
