@@ -71,26 +71,19 @@ pub struct Surveyed {
     redactor: Arc<Redactor>,
 }
 
-/// Connects, and looks which layouts are there.
+/// Connects, and looks which layouts are there; the adapters are read meanwhile.
 ///
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let options = origin.engine_options(session);
-    survey_with(session, origin, options, budget).await
-}
-
-/// The same, with the connections as they are wanted.
-///
-/// # Errors
-/// As [`survey`].
-pub async fn survey_with(
-    session: &Session,
-    origin: Origin,
-    options: EngineOptions,
-    budget: &Budget,
-) -> Result<Surveyed> {
-    survey_by(session, library(session), origin, options, budget).await
+    let folder = session.paths.adapters().to_owned();
+    let reading = tokio::task::spawn_blocking(move || Library::load(Some(&folder)));
+    let library = async {
+        let library = reading.await.unwrap_or_default();
+        tell_faults(&library);
+        library
+    };
+    survey_by(session, library, origin, budget).await
 }
 
 /// The same, by these adapters.
@@ -99,14 +92,14 @@ pub async fn survey_with(
 /// As [`survey`].
 pub async fn survey_by(
     session: &Session,
-    library: Library,
+    library: impl Future<Output = Library>,
     origin: Origin,
-    options: EngineOptions,
     budget: &Budget,
 ) -> Result<Surveyed> {
     let destination = destination(origin.source.as_ref());
-    let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
-    let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
+    let options = origin.engine_options(session);
+    let (engine, library, detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
+    let engine = Arc::new(engine);
     let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
     // What is shown on this screen is one thing, and what is put on record another.
@@ -117,10 +110,14 @@ pub async fn survey_by(
 /// The adapters at hand; a file that cannot be used is told of and left out.
 pub fn library(session: &Session) -> Library {
     let library = Library::load(Some(session.paths.adapters()));
+    tell_faults(&library);
+    library
+}
+
+fn tell_faults(library: &Library) {
     for fault in &library.faults {
         super::out::say(&format!("dlq-tui: warning: {fault}"));
     }
-    library
 }
 
 impl Surveyed {

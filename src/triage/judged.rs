@@ -180,6 +180,18 @@ impl<S: Store> Store for Judged<S> {
         self.store.page(query, budget)
     }
 
+    fn glance<'a>(
+        &'a self,
+        facet: Facet,
+        query: PageQuery,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
+        if asks(&query.filter) {
+            return async move { Ok((None, self.judged_page(query, budget).await?)) }.boxed();
+        }
+        self.store.glance(facet, query, budget)
+    }
+
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
         self.store.rows(ids, budget)
     }

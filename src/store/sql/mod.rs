@@ -185,6 +185,15 @@ impl Store for SqlStore {
         Box::pin(self.read_page(query, budget))
     }
 
+    fn glance<'a>(
+        &'a self,
+        facet: Facet,
+        query: PageQuery,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
+        Box::pin(self.read_glance(facet, query, budget))
+    }
+
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
         Box::pin(self.read_rows(ids, budget))
     }

@@ -18,7 +18,7 @@ use super::layout::{Expr, Layout};
 use super::pace::{LEAST, Pace, TARGET};
 use super::row::{Read, read, select};
 use super::watch::Axis;
-use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
+use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead.
 const DIRECT: Duration = Duration::from_millis(400);
@@ -55,7 +55,7 @@ impl Scan<'_> {
     /// The next rows, at most `limit`, in the direction that the cursor reads.
     pub(super) async fn step(&self, cursor: &Cursor, limit: usize) -> Result<Step> {
         let order = self.order()?;
-        let forward = matches!(cursor, Cursor::Start | Cursor::After(_));
+        let forward = cursor.is_forward();
         let segments = segments(cursor, forward, order.nullable && !self.layout.is_key(order));
         if self.judge.rest.is_some() {
             return self.windows(order, forward, &segments, limit).await;
@@ -83,9 +83,31 @@ impl Scan<'_> {
         format!("{statement:?}")
     }
 
-    async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+    /// The statement of a page that takes no other: of one segment, and not known to take too long.
+    pub(super) fn only_statement(&self, query: &PageQuery) -> Result<Option<Statement>> {
+        let order = self.order()?;
+        let forward = query.cursor.is_forward();
+        let segments = segments(&query.cursor, forward, order.nullable && !self.layout.is_key(order));
+        let [only] = segments.as_slice() else { return Ok(None) };
+        let is_slow = || self.pace.is_slow(&self.question(order, &segments, forward));
+        let is_direct = self.judge.rest.is_none() && !is_slow();
+        Ok(is_direct.then(|| self.direct_statement(order, only, forward, query.limit.max(1))))
+    }
+
+    /// What it found.
+    pub(super) fn only_step(&self, rows: Vec<Row>, query: &PageQuery) -> Result<Step> {
+        let rows: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
+        Ok(directly(rows, query.limit.max(1)))
+    }
+
+    /// The budget of what is read directly.
+    pub(super) fn direct_budget(&self) -> Budget {
         let deadline = if self.judge.by_key() { self.budget.statement } else { self.budget.statement.min(DIRECT) };
-        let budget = Budget { statement: deadline, cancel: self.budget.cancel.clone() };
+        Budget { statement: deadline, cancel: self.budget.cancel.clone() }
+    }
+
+    async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+        let budget = self.direct_budget();
         let mut rows = Vec::new();
         for segment in segments {
             let wanted = limit.saturating_sub(rows.len());
@@ -95,8 +117,7 @@ impl Scan<'_> {
             let statement = self.direct_statement(order, segment, forward, wanted);
             rows.extend(self.fetch(statement, &budget).await?);
         }
-        let last = (rows.len() >= limit).then(|| rows.last().map(|r| r.entry.position.clone())).flatten();
-        Ok(Step { rows, last, looked_at: None })
+        Ok(directly(rows, limit))
     }
 
     async fn windows(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
@@ -302,6 +323,12 @@ impl Scan<'_> {
             (false, false) => vec![&order.raw, key],
         }
     }
+}
+
+/// What was found directly.
+fn directly(rows: Vec<Read>, limit: usize) -> Step {
+    let last = (rows.len() >= limit).then(|| rows.last().map(|r| r.entry.position.clone())).flatten();
+    Step { rows, last, looked_at: None }
 }
 
 /// The segments that lie ahead of a cursor, in reading order.

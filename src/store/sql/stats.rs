@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::SqlStore;
 use super::build::Sql;
 use super::dialect::Place;
-use super::engine::Row;
+use super::engine::{Row, Statement};
 use super::group::untrusted;
 use super::judge::Judge;
 use super::layout::{Part, part_of_facet};
@@ -27,6 +27,19 @@ struct Statistics {
 }
 
 impl Statistics {
+    fn read(rows: Vec<Row>) -> Result<Self> {
+        let mut out = Self { columns: HashMap::new(), rows: 0 };
+        for row in rows {
+            let mut cells = Cells::new(row);
+            let (column, value, n) = (cells.text()?, cells.text()?, cells.count()?);
+            match column {
+                None => out.rows = n,
+                Some(column) => out.columns.entry(column).or_default().push((value, n)),
+            }
+        }
+        Ok(out)
+    }
+
     /// What is known of a column; `None` when nothing is.
     fn of(&self, column: &str) -> Option<&[(Option<String>, u64)]> {
         self.columns.get(column).map(Vec::as_slice).filter(|_| self.rows > 0)
@@ -36,11 +49,29 @@ impl Statistics {
 impl SqlStore {
     /// An estimate of a facet among dead jobs; `None` where the database keeps no statistics of it.
     pub(super) async fn read_statistics(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
-        let column = part_of_facet(facet).and_then(|p| self.layout.part(p)).and_then(|e| e.column.clone());
-        let Some(column) = column else { return Ok(None) };
-        let state = self.layout.part(Part::State).and_then(|e| e.column.clone()).filter(|_| facet != Facet::State);
+        let Some(statement) = self.statistics_statement(facet) else { return Ok(None) };
+        self.estimate_of(facet, self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
+    }
+
+    /// The columns whose statistics tell of a facet: its own, and the one of the state.
+    fn columns_of(&self, facet: Facet) -> Option<(String, Option<String>)> {
+        let column = |part: Part| self.layout.part(part).and_then(|e| e.column.clone());
+        let state = column(Part::State).filter(|_| facet != Facet::State);
+        Some((part_of_facet(facet).and_then(column)?, state))
+    }
+
+    /// What asks for the statistics of a facet.
+    pub(super) fn statistics_statement(&self, facet: Facet) -> Option<Statement> {
+        let (column, state) = self.columns_of(facet)?;
         let columns: Vec<&str> = [Some(column.as_str()), state.as_deref()].into_iter().flatten().collect();
-        let Some(statistics) = self.statistics(&columns, budget).await? else { return Ok(None) };
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        self.layout.speech.statistics(place, &columns)
+    }
+
+    /// The estimate that they come to.
+    pub(super) fn estimate_of(&self, facet: Facet, rows: Vec<Row>) -> Result<Option<Histogram>> {
+        let Some((column, state)) = self.columns_of(facet) else { return Ok(None) };
+        let statistics = Statistics::read(rows)?;
         let Some(shares) = statistics.of(&column) else { return Ok(None) };
         let dead = state.map_or(1_000_000, |state| self.dead_share(&state, &statistics));
         let estimate = |share: u64| -> u64 {
@@ -119,22 +150,6 @@ impl SqlStore {
         let dead = self.layout.words(State::Dead);
         let is_dead = |value: &Option<String>| value.as_ref().is_some_and(|w| dead.contains(w));
         shares.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum()
-    }
-
-    async fn statistics(&self, columns: &[&str], budget: &Budget) -> Result<Option<Statistics>> {
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let Some(statement) = self.layout.speech.statistics(place, columns) else { return Ok(None) };
-        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
-        let mut out = Statistics { columns: HashMap::new(), rows: 0 };
-        for row in rows {
-            let mut cells = Cells::new(row);
-            let (column, value, n) = (cells.text()?, cells.text()?, cells.count()?);
-            match column {
-                None => out.rows = n,
-                Some(column) => out.columns.entry(column).or_default().push((value, n)),
-            }
-        }
-        Ok(Some(out))
     }
 }
 

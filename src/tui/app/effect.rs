@@ -54,6 +54,8 @@ pub enum Request {
     Open(String),
     /// Estimate a facet from the database's statistics.
     Estimate(Facet),
+    /// What the first screen shows of the store: such an estimate, and a page.
+    Glance(Facet, PageQuery),
     /// One step of a count.
     Histogram(HistogramQuery),
     /// Totals by state.

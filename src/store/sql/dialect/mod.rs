@@ -4,6 +4,7 @@
 //! states. Comparisons are made on the raw expression, so that the indexes that are there serve.
 
 mod mysql;
+mod places;
 mod postgres;
 mod sqlite;
 
@@ -11,6 +12,7 @@ use super::build::Sql;
 use super::engine::{Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
+pub(super) use places::{IndexPlace, Unique};
 
 /// The speech of a database.
 pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
@@ -262,11 +264,31 @@ pub(super) trait Speech: Sync {
     }
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
-    /// that has no transactions; the column's places in indexes, as lines of place (from 1), `p` for the primary key or `u` for
-    /// another one that is unique over all rows, and index, which may be nameless; and, where row-level
-    /// security keeps rows of the table from the role, the role and whether a policy shows it some (0 or 1); whether the
-    /// table is partitioned (0 or 1); and whether it is a view, or stands elsewhere (0 or 1). In order of position.
+    /// that has no transactions; the column's places in indexes, for [`Speech::places`]; the role, where row-level security
+    /// keeps rows of the table from it; whether the table is partitioned (0 or 1); and whether it is a view, or stands
+    /// elsewhere (0 or 1). The columns of a table in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
+
+    /// The places of a column in indexes, as the catalogue tells them: here lines of place (from 1), `p` for the primary key
+    /// or `u` for another one that is unique over all rows, and index, which may be nameless.
+    fn places(&self, told: &str) -> Vec<IndexPlace> {
+        places::read(told)
+    }
+
+    /// The schema that stands before all others, where there can be several.
+    fn schema_first(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The tables of which a policy shows the role some rows: `schema, table`.
+    fn policies(&self, _tables: &[String]) -> Option<Statement> {
+        None
+    }
+
+    /// The functions of these names: `schema, name`.
+    fn functions(&self, _names: &[String]) -> Option<Statement> {
+        None
+    }
 
     /// Columns of tables of one schema: `table, column, definition`, with everything that tells what a value may be;
     /// in order of position.

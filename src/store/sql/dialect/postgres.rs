@@ -1,7 +1,10 @@
 //! PostgreSQL's text.
 
+mod catalogue;
+
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, fraction, like, literal,
+    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, fraction, like,
+    literal,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -303,34 +306,23 @@ impl Speech for Postgres {
     }
 
     fn catalogue(&self, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Postgres);
-        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
-        sql.push(&format!(
-            "SELECT s, r, a, y, n, NULL::text, NULL::text, i, w, v, p, q FROM (\
-             SELECT n.nspname::text AS s, c.relname::text AS r, a.attname::text AS a, format_type(a.atttypid, \
-             CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN a.atttypmod END)::text AS y, \
-             CASE WHEN a.attnotnull THEN 0 ELSE 1 END::bigint AS n, a.attnum AS o, \
-             (SELECT string_agg(k.n || CASE WHEN NOT i.indisunique OR i.indpred IS NOT NULL OR i.indexprs IS NOT NULL \
-             OR k.n > i.indnkeyatts THEN '' WHEN i.indisprimary THEN 'p' ELSE 'u' END || ' ' || i.indexrelid, E'\\n') \
-             FROM pg_catalog.pg_index i \
-             CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) \
-             WHERE i.indrelid = c.oid AND i.indisvalid AND k.attnum = a.attnum) AS i, \
-             CASE WHEN c.relrowsecurity AND row_security_active(c.oid) THEN current_user::text END AS w, \
-             CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid AND p.polpermissive \
-             AND p.polcmd IN ('r', '*') AND EXISTS (SELECT FROM unnest(p.polroles) AS m(oid) WHERE m.oid = 0 \
-             OR pg_has_role(m.oid, 'USAGE'))) THEN 1 ELSE 0 END::bigint AS v, \
-             CASE WHEN c.relkind = 'p' THEN 1 ELSE 0 END::bigint AS p, \
-             CASE WHEN c.relkind IN ('v', 'f') THEN 1 ELSE 0 END::bigint AS q \
-             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-             WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY({place}::text[]) \
-             UNION ALL SELECT DISTINCT n.nspname::text, p.proname || '()', '', '', 0::bigint, 0::int2, NULL::text, NULL::text, \
-             0::bigint, 0::bigint, 0::bigint \
-             FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace \
-             WHERE p.proname = ANY(SELECT left(w, -2)::name FROM unnest({place}::text[]) AS w WHERE w LIKE '%()')) AS x \
-             WHERE s <> 'information_schema' AND s NOT LIKE 'pg!_%' ESCAPE '!' ORDER BY s <> 'public', 1, 2, o"
-        ));
-        sql.done()
+        catalogue::tables(tables)
+    }
+
+    fn places(&self, told: &str) -> Vec<IndexPlace> {
+        catalogue::places(told)
+    }
+
+    fn schema_first(&self) -> Option<&'static str> {
+        Some("public")
+    }
+
+    fn policies(&self, tables: &[String]) -> Option<Statement> {
+        Some(catalogue::policies(tables))
+    }
+
+    fn functions(&self, names: &[String]) -> Option<Statement> {
+        Some(catalogue::functions(names))
     }
 
     fn create_index(&self, place: Place<'_>, index: &Index, is_partitioned: bool) -> String {

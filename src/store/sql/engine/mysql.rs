@@ -16,7 +16,7 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 
 use super::fault::store_error;
-use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
@@ -38,26 +38,16 @@ impl Mysql {
         Self { options: options.disable_statement_logging(), read_only }
     }
 
-    async fn open(&self) -> Result<(MyLink, Facts)> {
+    async fn open(&self) -> Result<MyLink> {
         let mut connection = self.options.connect().await.map_err(store_error)?;
         let (server, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
-        Ok((MyLink { connection, options: self.options.clone(), server }, facts))
+        Ok(MyLink { connection, options: self.options.clone(), server, facts })
     }
 }
 
 impl Connector for Mysql {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
-        Box::pin(async move { Ok(Box::new(self.open().await?.0) as Box<dyn Link>) })
-    }
-
-    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
-        Box::pin(async move {
-            let (mut link, facts) = self.open().await?;
-            if let Some(limits) = reading {
-                link.begin(Mode::Read, limits).await?;
-            }
-            Ok((Box::new(link) as Box<dyn Link>, facts))
-        })
+        Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
     }
 }
 
@@ -113,6 +103,8 @@ struct MyLink {
     connection: MySqlConnection,
     options: MySqlConnectOptions,
     server: Server,
+    /// What the server said when the connection was opened.
+    facts: Facts,
 }
 
 impl MyLink {
@@ -155,6 +147,10 @@ impl Link for MyLink {
             bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
+    }
+
+    fn facts<'a>(&'a mut self, _question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
+        Box::pin(async move { Ok((self.facts.clone(), None)) })
     }
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {

@@ -73,23 +73,6 @@ impl Pool {
         Ok(Lease { link: Some(link), pool: Arc::clone(self), open: None, permit: Some(permit) })
     }
 
-    /// Opens a connection for later, in the background, where there is room for one more and somebody to open it.
-    pub(super) fn warm(self: &Arc<Self>) {
-        let (Ok(runtime), Ok(permit)) =
-            (tokio::runtime::Handle::try_current(), Arc::clone(&self.permits).try_acquire_owned())
-        else {
-            return;
-        };
-        let pool = Arc::clone(self);
-        runtime.spawn(async move {
-            // When it fails, whoever needs it hears why by trying.
-            if let Ok(link) = pool.connect().await {
-                pool.put(link);
-            }
-            drop(permit);
-        });
-    }
-
     /// Forgets the idle connections: the server they belong to is gone.
     pub(super) fn clear(&self) {
         let stale = std::mem::take(&mut *self.lock_idle());

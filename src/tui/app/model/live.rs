@@ -56,6 +56,8 @@ pub struct Live {
     pub next_totals: Option<Timestamp>,
     /// When a count that failed is tried again.
     pub next_count: Option<Timestamp>,
+    /// Whether counting waits for the first job to be on screen.
+    pub count_waits: bool,
     /// The database's clock less ours, in microseconds, at the last look.
     pub skew: i64,
 }
@@ -74,6 +76,7 @@ impl Live {
             next_look: None,
             next_totals: None,
             next_count: None,
+            count_waits: false,
             skew: 0,
         }
     }
