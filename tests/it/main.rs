@@ -3,6 +3,7 @@
 mod adapter_language;
 mod architecture;
 mod cli;
+mod connections;
 mod console;
 mod dependencies;
 mod engine;

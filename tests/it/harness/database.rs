@@ -93,6 +93,11 @@ impl TestDb {
         Self { url: with_database(admin_url, name), engine, name: name.to_owned(), cleanup }
     }
 
+    /// A database that is there already, on a server that is thrown away as a whole.
+    pub(super) fn existing(engine: Engine, admin_url: &str, name: &str) -> Self {
+        Self { url: with_database(admin_url, name), engine, name: name.to_owned(), cleanup: Cleanup::None }
+    }
+
     /// A copy of the database as it stands, which nobody else may be using meanwhile. On MySQL it has no foreign keys.
     pub async fn twin(&self) -> Self {
         if self.engine == Engine::Sqlite {

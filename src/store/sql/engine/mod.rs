@@ -7,6 +7,7 @@
 mod bind;
 mod decode;
 mod fault;
+mod heard;
 mod link;
 mod mysql;
 mod pool;
@@ -26,6 +27,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use heard::Heard;
+pub use heard::Listener;
 use link::{Connector, Facts, Limits, Link, Mode};
 use pool::{Lease, Pool};
 use step::step;
@@ -34,6 +37,9 @@ pub use tx::Tx;
 use super::target::Target;
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result, StoreError};
+
+/// How often a read that a replica stopped is tried again.
+const CONFLICTS: u32 = 3;
 
 /// How long leaving may take.
 const CLOSE: Duration = Duration::from_secs(3);
@@ -106,13 +112,16 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// How long connecting may take where the target does not say.
     pub connect_timeout: Duration,
-    /// Connections at the most; one more for a moment when a statement is stopped.
+    /// Connections at the most; one more for a moment when a statement is stopped while all of them are busy, as servers take
+    /// no such word on the connection that it is about.
     pub max_connections: usize,
     /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
     pub rehearsal: bool,
     /// Whether a second connection is opened in the background as soon as there is a first, so that whoever needs it
     /// need not wait for it.
     pub ahead: bool,
+    /// Who hears of every statement before it is sent.
+    pub listener: Option<Listener>,
     /// The name that the server's list of sessions shows, where it has one.
     pub application_name: String,
 }
@@ -126,6 +135,7 @@ impl Default for EngineOptions {
             max_connections: 2,
             rehearsal: false,
             ahead: false,
+            listener: None,
             application_name: "dlq-tui".to_owned(),
         }
     }
@@ -201,6 +211,10 @@ impl Engine {
             true => (Box::new(rehearsal::Rehearsing(connector)), 1),
             false => (connector, options.max_connections),
         };
+        let connector = match &options.listener {
+            Some(listener) => Box::new(Heard(connector, listener.clone())),
+            None => connector,
+        };
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
         let pool = Arc::new(Pool::new(connector, size, connect_timeout));
         let (link, facts) = pool.bounded(pool.connector().facts(reading)).await?;
@@ -239,6 +253,11 @@ impl Engine {
         (self.facts.clock, self.connected)
     }
 
+    /// Whether the server follows another one.
+    pub fn is_replica(&self) -> bool {
+        self.facts.replica
+    }
+
     /// Why nothing can be written, where that is so.
     pub fn read_only(&self) -> Option<&str> {
         self.facts.read_only.as_deref()
@@ -252,8 +271,16 @@ impl Engine {
     /// As [`StoreError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
     /// future is dropped.
     pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
-        let lease = self.open(Mode::Read, budget).await?;
-        fetch_each(lease, statements, budget).await
+        let mut left = if self.is_replica() { CONFLICTS } else { 0 };
+        loop {
+            let lease = self.open(Mode::Read, budget).await?;
+            match fetch_each(lease, statements, budget).await {
+                // A replica stops whoever reads what its primary has cleaned up meanwhile: that is no fault, and a new
+                // snapshot sees the rows as they are now.
+                Err(StoreError::Locked(_)) if left > 0 => left -= 1,
+                other => return other,
+            }
+        }
     }
 
     /// Begins a writing transaction (`BEGIN IMMEDIATE` on SQLite) whose statements each have the budget's deadline and

@@ -16,9 +16,6 @@ use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::Result;
 
-/// How long the second connection, which stops a statement, may take.
-const INTERRUPT: Duration = Duration::from_secs(3);
-
 /// A forgotten transaction (a suspended console) must not hold its locks or its snapshot for ever.
 const IDLE: Duration = Duration::from_secs(300);
 
@@ -35,7 +32,7 @@ impl Postgres {
 
     async fn open(&self) -> Result<PgLink> {
         let connection = self.options.connect().await.map_err(store_error)?;
-        Ok(PgLink { connection, options: self.options.clone(), backend: 0 })
+        Ok(PgLink { connection, backend: 0 })
     }
 }
 
@@ -58,7 +55,6 @@ impl Connector for Postgres {
 
 struct PgLink {
     connection: PgConnection,
-    options: PgConnectOptions,
     /// The server process of the open transaction: behind a pooler, each transaction may have another one.
     backend: i32,
 }
@@ -87,6 +83,7 @@ impl PgLink {
                 (_, true) => Some("default_transaction_read_only is on".into()),
                 _ => None,
             },
+            replica,
             clock: Timestamp(row.try_get(5)?),
         })
     }
@@ -159,21 +156,20 @@ impl Link for PgLink {
         })
     }
 
-    fn interrupt(&self) -> Interrupt {
-        let (options, backend) = (self.options.clone(), self.backend);
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            if backend == 0 {
-                return;
-            }
-            // The transaction stays open until this has been answered, so that the process cannot have passed to
-            // another client of a pooler.
-            let cancel = async move {
-                let mut second = options.connect().await?;
-                bind::command(AssertSqlSafe(format!("SELECT pg_cancel_backend({backend})"))).execute(&mut second).await
-            };
-            // When it fails, the server's own statement_timeout still ends the statement.
-            drop(tokio::time::timeout(INTERRUPT, cancel).await);
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
         })
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        // The transaction stays open until this has been answered, so that the process cannot have passed to another
+        // client of a pooler.
+        match self.backend {
+            0 => Interrupt::Here(Box::new(|| ())),
+            backend => Interrupt::There(format!("SELECT pg_cancel_backend({backend})")),
+        }
     }
 }
 
