@@ -16,6 +16,7 @@ mod install;
 mod judged;
 mod kills;
 mod pgbouncer;
+mod plans;
 mod pty;
 mod recipes;
 mod replay_options;
