@@ -13,6 +13,7 @@ mod adapters;
 mod bar;
 mod config;
 mod console;
+mod doctor;
 mod execute;
 mod export;
 mod init;
@@ -77,6 +78,7 @@ async fn run(cli: Cli, word: &str) -> Result<Code> {
     let session = Session::load(cli.connect, word)?;
     match &command {
         Command::Demo(args) => demo::run(session, args).await,
+        Command::Doctor(args) => doctor::run(&session, args).await,
         Command::Sources(args) => sources::run(&session, args).await,
         Command::Stats(args) => stats::run(&open::open(&session).await?, args).await,
         Command::List(args) => list::run(&open::open(&session).await?, args).await,

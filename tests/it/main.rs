@@ -6,6 +6,7 @@ mod cli;
 mod connections;
 mod console;
 mod dependencies;
+mod doctor;
 mod engine;
 mod fixtures;
 mod flights;

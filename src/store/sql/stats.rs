@@ -121,6 +121,14 @@ impl SqlStore {
         shares.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum()
     }
 
+    /// The share of dead rows among all of the table, from 0 to 1, as far as statistics know.
+    pub(super) async fn share_of_dead(&self, budget: &Budget) -> Result<f64> {
+        let Some(column) = self.layout.part(Part::State).and_then(|e| e.column.clone()) else { return Ok(1.0) };
+        let statistics = self.statistics(&[&column], budget).await?;
+        // What is none by the statistics is little.
+        Ok(statistics.map_or(1.0, |known| (self.dead_share(&column, &known) as f64 / 1e6).max(0.001)))
+    }
+
     async fn statistics(&self, columns: &[&str], budget: &Budget) -> Result<Option<Statistics>> {
         let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
         let Some(statement) = self.layout.speech.statistics(place, columns) else { return Ok(None) };

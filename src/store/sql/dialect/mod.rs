@@ -6,6 +6,7 @@
 mod mysql;
 mod postgres;
 mod sqlite;
+pub(super) mod vitals;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
