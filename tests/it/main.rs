@@ -21,6 +21,7 @@ mod plans;
 mod pty;
 mod recipes;
 mod replay_options;
+mod replica;
 mod retention;
 mod run;
 mod screenshot;
