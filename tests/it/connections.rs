@@ -59,7 +59,7 @@ fn most(log: &str, db: &TestDb) -> BTreeMap<String, usize> {
 }
 
 fn server() -> Option<Server> {
-    harness::private_postgres_with(&SETTINGS).map_err(|why| harness::skip("postgres", &why)).ok()
+    harness::private_postgres_with(&SETTINGS, None).map_err(|why| harness::skip("postgres", &why)).ok()
 }
 
 /// A console that polls, scans, is told to stop scanning, and replays; beside it, commands that do the same.

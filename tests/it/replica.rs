@@ -15,7 +15,7 @@ use crate::store_desk::{budget, store};
 
 /// A primary with a database and the same on its replica, which waits for nobody that reads.
 async fn pair(name: &str, rows: u32) -> Option<(Server, TestDb, Server, TestDb)> {
-    let primary = harness::private_postgres_with(&["synchronous_commit=on"])
+    let primary = harness::private_postgres_with(&["synchronous_commit=on"], None)
         .map_err(|why| harness::skip("postgres", &why))
         .ok()?;
     let db = primary.database(name).await;

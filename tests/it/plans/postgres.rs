@@ -22,7 +22,8 @@ const SETTINGS: [&str; 9] = [
 
 #[tokio::test]
 async fn no_hot_path_reads_a_table_from_end_to_end_on_postgresql() {
-    let Ok(server) = harness::private_postgres_with(&SETTINGS).map_err(|why| harness::skip("postgres", &why)) else {
+    let Ok(server) = harness::private_postgres_with(&SETTINGS, None).map_err(|why| harness::skip("postgres", &why))
+    else {
         return;
     };
     let mut wrong = Vec::new();
