@@ -7,7 +7,7 @@ use super::SqlStore;
 use super::detect::Found;
 use super::dialect::vitals::{Width, vitals};
 use super::dialect::{Place, speech};
-use super::engine::{Dialect, Statement};
+use super::engine::Statement;
 use super::layout::{Part, part_of_facet};
 use super::row::Cells;
 use crate::adapter::Index;
@@ -126,7 +126,7 @@ impl SqlStore {
                 Some(column) => {
                     let leads = |columns: &[String]| {
                         let rest = columns.strip_prefix(state.as_slice()).unwrap_or(columns);
-                        rest.first().or(columns.first()) == Some(column) || columns.first() == Some(column)
+                        [rest.first(), columns.first()].contains(&Some(column))
                     };
                     let there = named(&leads);
                     there
@@ -160,6 +160,12 @@ impl SqlStore {
             return Some(only);
         }
         let words = self.layout.words(State::Dead);
+        // Where statements compare another expression than the column, the planner does not see that they mean these rows.
+        let compared = self.layout.part(Part::State).map(|expr| expr.raw.as_str());
+        let column = format!("t.{}", self.layout.speech.quote(state?));
+        if self.layout.condition(State::Dead).is_none() && compared != Some(column.as_str()) {
+            return None;
+        }
         let literal = |word: &String| format!("'{}'", word.replace('\'', "''"));
         let state = self.layout.speech.quote(state?);
         match words {
@@ -179,9 +185,7 @@ impl SqlStore {
             Some(Width { column, bytes: measures.widths.get(name).map_or(8.0, |w| w.bytes) })
         };
         let columns: Vec<Width<'_>> = index.columns.iter().filter_map(width).collect();
-        // What leads from an entry to its row, where that is the primary key.
-        let carries_key = self.engine.dialect() == Dialect::Mysql;
-        let key = self.layout.key.column.iter().filter(|key| carries_key && !index.columns.contains(key));
+        let key = self.layout.key.column.iter().filter(|key| !index.columns.contains(key));
         let key: Vec<Width<'_>> = key.filter_map(width).collect();
         let known = |name: &String| measures.widths.get(name).and_then(|w| w.distinct);
         let distinct = index.columns.iter().map(known).try_fold(1.0, |product, n| Some(product * n?.max(1.0)));

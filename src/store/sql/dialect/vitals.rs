@@ -42,7 +42,7 @@ pub(in crate::store::sql) trait Vitals: Sync {
         true
     }
 
-    /// Bytes of an index over so many rows, of which `distinct` differ in its columns where that is known.
+    /// Bytes of an index over so many rows, with the columns of the primary key that are not among its own, of which `distinct` differ in its columns where that is known.
     fn index_bytes(&self, rows: f64, columns: &[Width<'_>], key: &[Width<'_>], distinct: Option<f64>) -> f64;
 
     /// Seconds that it takes to build one over a table of so many bytes, on a machine that does nothing else: a scan of the
@@ -106,10 +106,10 @@ impl Vitals for Postgres {
 
     /// A B-tree: each entry is a header, the values (aligned), and a pointer to it; leaf pages are filled to nine tenths.
     /// Entries that are alike share one, which costs six bytes for each row more, up to a tenth of a page.
-    fn index_bytes(&self, rows: f64, columns: &[Width<'_>], key: &[Width<'_>], distinct: Option<f64>) -> f64 {
+    fn index_bytes(&self, rows: f64, columns: &[Width<'_>], _key: &[Width<'_>], distinct: Option<f64>) -> f64 {
         const PAGE: f64 = 8_192.0 - 24.0 - 16.0;
         let mut end = 0.0;
-        for width in columns.iter().chain(key) {
+        for width in columns {
             let align = alignment(&width.column.data_type);
             end = (end / align).ceil() * align + width.bytes;
         }
@@ -263,12 +263,12 @@ impl Vitals for Sqlite {
     }
 
     /// A record of values with their types in front, and the row's own number.
-    fn index_bytes(&self, rows: f64, columns: &[Width<'_>], key: &[Width<'_>], _distinct: Option<f64>) -> f64 {
+    fn index_bytes(&self, rows: f64, columns: &[Width<'_>], _key: &[Width<'_>], _distinct: Option<f64>) -> f64 {
         let value = |width: &Width<'_>| match width.column.data_type.to_ascii_lowercase() {
             t if t.contains("int") => 4.0 + 1.0,
             _ => width.bytes + 1.0,
         };
-        let entry = 8.0 + columns.iter().chain(key).map(value).sum::<f64>();
+        let entry = 8.0 + columns.iter().map(value).sum::<f64>();
         rows * entry * 1.03
     }
 
