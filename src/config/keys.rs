@@ -50,6 +50,7 @@ struct RawSource {
     read_only: Option<bool>,
     refresh: Option<Span>,
     statement_timeout: Option<Span>,
+    connections: Option<Connections>,
     replay: Option<RawReplay>,
     validate: Option<RawValidate>,
 }
@@ -108,6 +109,19 @@ impl<'de> Deserialize<'de> for Replays {
         match u64::deserialize(deserializer)? {
             0 => Err(serde::de::Error::custom("max_replays is a number from 1")),
             n => Ok(Replays(n)),
+        }
+    }
+}
+
+/// Connections to a source at the most.
+#[derive(Debug, Clone, Copy)]
+struct Connections(usize);
+
+impl<'de> Deserialize<'de> for Connections {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match usize::deserialize(deserializer)? {
+            n @ 1..=16 => Ok(Connections(n)),
+            _ => Err(serde::de::Error::custom("connections is a number from 1 to 16")),
         }
     }
 }
@@ -276,6 +290,7 @@ impl RawSource {
             read_only: self.read_only.or(lower.read_only),
             refresh: self.refresh.or(lower.refresh),
             statement_timeout: self.statement_timeout.or(lower.statement_timeout),
+            connections: self.connections.or(lower.connections),
             replay: self.replay.or(lower.replay),
             validate: self.validate.or(lower.validate),
         }
@@ -312,6 +327,7 @@ impl RawSource {
             read_only: self.read_only.unwrap_or_default(),
             refresh: self.refresh.map(|s| s.0),
             statement_timeout: self.statement_timeout.map(|s| s.0),
+            connections: self.connections.map(|n| n.0),
             replay,
             validate: self.validate.map(Validator::from),
         })

@@ -19,7 +19,9 @@
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `unique` | whether two rows can have the same key |
 //! | `check` | an adapter's statements against a live database |
+//! | `advice`, `health` | which indexes serve and what the missing ones would cost; how connection and table are doing |
 
+mod advice;
 mod along;
 mod apply;
 mod build;
@@ -31,6 +33,7 @@ pub mod engine;
 mod foresee;
 mod group;
 mod handover;
+mod health;
 mod judge;
 mod kept;
 mod layout;
@@ -65,10 +68,12 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
+pub use advice::{Extent, MissingIndex, Served, Service};
 pub use check::{Finding, check, missing_indexes, untold_key};
 pub use count::CountState;
 pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
+pub use health::{Connection, Housekeeping, connection};
 pub use open::{OpenOptions, ReplayDestination, open};
 pub use sample::sample;
 pub use watch::Mark;

@@ -151,6 +151,16 @@ impl SqlStore {
         let is_dead = |value: &Option<String>| value.as_ref().is_some_and(|w| dead.contains(w));
         shares.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum()
     }
+
+    /// The share of dead rows among all of the table, from 0 to 1, as far as statistics know.
+    pub(super) async fn share_of_dead(&self, budget: &Budget) -> Result<f64> {
+        let Some(column) = self.layout.part(Part::State).and_then(|e| e.column.clone()) else { return Ok(1.0) };
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        let Some(statement) = self.layout.speech.statistics(place, &[&column]) else { return Ok(1.0) };
+        let known = Statistics::read(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?;
+        // What is none by the statistics is little.
+        Ok((self.dead_share(&column, &known) as f64 / 1e6).max(0.001))
+    }
 }
 
 fn first_count(rows: Option<Vec<Row>>) -> Result<u64> {

@@ -182,6 +182,7 @@ fn opened() -> Opened {
         remembers: true,
         notation: Arc::default(),
         read_only: None,
+        replica: false,
         warnings: Vec::new(),
     };
     Opened { info, production: false, name: "events".into() }

@@ -65,8 +65,10 @@ fn origin(model: &Model) -> Vec<Ranked<'_>> {
 fn badges(model: &Model) -> Vec<Ranked<'_>> {
     let Some(opened) = &model.source.opened else { return Vec::new() };
     let mut items = Vec::new();
-    if opened.info.read_only.is_some() {
-        items.push(Ranked::right(3, Phrase::of(Role::Warning, "READ-ONLY")));
+    match &opened.info {
+        info if info.replica => items.push(Ranked::right(1, Phrase::of(Role::Warning, "REPLICA"))),
+        info if info.read_only.is_some() => items.push(Ranked::right(3, Phrase::of(Role::Warning, "READ-ONLY"))),
+        _ => {}
     }
     if !opened.info.warnings.is_empty() {
         items.push(Ranked::right(2, Phrase::of(Role::Warning, "ROWS HIDDEN")));

@@ -7,6 +7,7 @@ mod mysql;
 mod places;
 mod postgres;
 mod sqlite;
+pub(super) mod vitals;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};

@@ -132,6 +132,7 @@ fn opened() -> Opened {
         remembers: true,
         notation: Arc::default(),
         read_only: None,
+        replica: false,
         warnings: Vec::new(),
     };
     Opened { info, production: true, name: "dead_letter_jobs".into() }
