@@ -9,7 +9,7 @@
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
 //! | `blocks` | a table cut into windows as it is stored |
-//! | `group`, `count`, `stats` | histograms, totals, estimates |
+//! | `group`, `count`, `walk`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
@@ -23,7 +23,6 @@
 
 mod along;
 mod apply;
-#[allow(dead_code, reason = "the first reader follows")]
 mod blocks;
 mod build;
 mod check;
@@ -57,6 +56,7 @@ mod tests;
 mod twin;
 mod undoable;
 mod unique;
+mod walk;
 mod watch;
 mod witness;
 mod work;

@@ -308,6 +308,11 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// What a plan costs by its first line, in units of which reading a block in turn is one; `None` where it does not say.
+    fn cost_of(&self, _plan: &str) -> Option<u64> {
+        None
+    }
+
     /// Writes whether a row of `t` stands in the blocks from one up to another, which is not among them.
     fn in_blocks(&self, sql: &mut Sql, _from: u64, _to: u64) {
         sql.push("1 = 1");
