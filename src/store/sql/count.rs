@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
@@ -57,6 +58,12 @@ struct Side {
 
 impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let began = Instant::now();
+        let step = self.count_on(query, budget).await?;
+        Ok(HistogramStep { cost: began.elapsed(), ..step })
+    }
+
+    async fn count_on(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
         let grouping = Grouping { layout: &self.layout, facet: query.facet };
         if let Some(state) = query.resume.as_ref().and_then(Resume::counted) {
@@ -225,7 +232,8 @@ impl SqlStore {
         state.at = at;
         let mut histogram = histogram(grouping.facet, &state.bars, &state.side, Exactness::AtLeast);
         histogram.progress = Some(share);
-        Ok(HistogramStep { histogram, resume: Some(Resume::from_counted(state)), watermark: None, recent: Vec::new() })
+        let resume = Some(Resume::from_counted(state));
+        Ok(HistogramStep { resume, ..HistogramStep::of(histogram) })
     }
 
     async fn window_in_memory(
@@ -352,7 +360,8 @@ fn trend(counts: &[Counted], from: Timestamp) -> HashMap<Option<String>, Vec<u32
 
 fn finished(facet: Facet, bars: HashMap<Option<String>, Tally>, side: Side) -> HistogramStep {
     let histogram = histogram(facet, &bars, &side, Exactness::Exact);
-    HistogramStep { histogram, resume: None, watermark: side.mark, recent: side.recent }
+    let recent_from = side.mark.as_ref().and(side.from);
+    HistogramStep { watermark: side.mark, recent: side.recent, recent_from, ..HistogramStep::of(histogram) }
 }
 
 fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side, exactness: Exactness) -> Histogram {

@@ -82,9 +82,8 @@ impl SqlStore {
                 axis.before(sql, bucket);
             }
         };
-        let statement = |window: super::blocks::Window| {
-            grouping.statement(judge, None, |sql| within(sql, window.from, window.to))
-        };
+        let statement =
+            |window: super::blocks::Window| grouping.statement(judge, None, |sql| within(sql, window.from, window.to));
         let read = read_before(walk.end, (&self.engine, &self.pace), statement, budget).await?;
         let Some((window, rows)) = read else { return Ok(None) };
         for counted in grouping.read(rows)? {

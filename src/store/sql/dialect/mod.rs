@@ -6,6 +6,7 @@
 mod mysql;
 mod postgres;
 mod sqlite;
+mod stored;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
@@ -131,6 +132,13 @@ pub(super) trait Speech: Sync {
     /// `raw < instant`.
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp);
 
+    /// Whether `raw >= instant` does not hold: it is earlier, or there is none.
+    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        sql.push("(");
+        self.at_or_after(sql, raw, kind, at);
+        sql.push(") IS NOT TRUE");
+    }
+
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
 
@@ -243,6 +251,12 @@ pub(super) trait Speech: Sync {
 
     /// A token that differs whenever anything may have changed, as a contract column; `None` where there is none.
     fn change_token(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// A text that differs once rows of a table were updated or deleted, or all of it was written anew, as an expression
+    /// that reads nothing of the table: soon, if not at once. NULL, or no expression, where that cannot be told.
+    fn rewrites(&self, _sql: &mut Sql, _table: &str) -> Option<String> {
         None
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, fraction, like, literal,
+    stored,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -121,6 +122,17 @@ impl Speech for Postgres {
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         let instant = Self::instant(sql, kind, at, true);
         sql.push(&format!("{raw} < {instant}{}", finite(raw, kind, "> '-infinity'")));
+    }
+
+    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        // The first comparison decides nearly always.
+        let instant = Self::instant(sql, kind, at, true);
+        let infinite = if kind.is_time() && !matches!(kind, Kind::EpochS | Kind::EpochMs) {
+            format!(" OR {raw} = 'infinity'")
+        } else {
+            String::new()
+        };
+        sql.push(&format!("({raw} < {instant}{infinite} OR {raw} IS NULL)"));
     }
 
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
@@ -295,6 +307,17 @@ impl Speech for Postgres {
         Some("pg_current_snapshot()::text")
     }
 
+    fn rewrites(&self, sql: &mut Sql, table: &str) -> Option<String> {
+        let place = sql.text(table);
+        let of = |function: &str| format!("pg_catalog.{function}(to_regclass({place}::text))");
+        Some(format!(
+            "CASE WHEN current_setting('track_counts')::bool THEN {} || ' ' || {} || ' ' || {} END",
+            of("pg_relation_filenode"),
+            of("pg_stat_get_tuples_updated"),
+            of("pg_stat_get_tuples_deleted"),
+        ))
+    }
+
     fn token_span(&self, token: &str) -> Option<(u64, u64)> {
         let mut parts = token.split(':').map(str::parse);
         Some((parts.next()?.ok()?, parts.next()?.ok()?))
@@ -378,57 +401,19 @@ impl Speech for Postgres {
     }
 
     fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {
-        let mut sql = Sql::new(&Postgres);
-        let schema = sql.text(place.schema);
-        let table = sql.text(place.table);
-        let columns = sql.bind(Bind::Texts(columns.iter().map(|column| Some((*column).to_owned())).collect()));
-        sql.push(&format!(
-            "WITH s AS (SELECT * FROM pg_catalog.pg_stats WHERE schemaname = {schema}::text \
-             AND tablename = {table}::text AND attname = ANY({columns}::text[]) AND NOT inherited) \
-             SELECT s.attname::text, u.v, round(u.f::numeric * 1000000)::bigint \
-             FROM s, unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS u(v, f) \
-             UNION ALL SELECT s.attname::text, NULL, round(s.null_frac::numeric * 1000000)::bigint FROM s \
-             UNION ALL SELECT NULL, NULL, c.reltuples::bigint FROM pg_catalog.pg_class c \
-             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-             WHERE n.nspname = {schema}::text AND c.relname = {table}::text"
-        ));
-        Some(sql.done())
+        Some(stored::statistics(place, columns))
     }
 
     fn blocks(&self, place: Place<'_>) -> Option<Statement> {
-        let mut sql = Sql::new(&Postgres);
-        // Before 14 every window would be looked for in the whole table. A partitioned table has no blocks of its own.
-        sql.push(
-            "SELECT CASE WHEN current_setting('server_version_num')::int >= 140000 \
-             THEN pg_relation_size(c.oid) / current_setting('block_size')::bigint END \
-             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-             JOIN pg_catalog.pg_am m ON m.oid = c.relam \
-             WHERE c.relkind = 'r' AND NOT c.relhassubclass AND m.amname = 'heap' AND n.nspname = ",
-        );
-        sql.push_text(place.schema).push("::text AND c.relname = ").push_text(place.table).push("::text");
-        Some(sql.done())
+        Some(stored::blocks(place))
     }
 
     fn cost_of(&self, plan: &str) -> Option<u64> {
-        let (_, costs) = plan.split_once("(cost=")?;
-        let (total, _) = costs.split_once("..")?.1.split_once('.')?;
-        total.parse().ok()
+        stored::cost_of(plan)
     }
 
     fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
         sql.push("t.ctid >= ").push_text(&format!("({from},0)")).push("::text::tid AND t.ctid < ");
         sql.push_text(&format!("({to},0)")).push("::text::tid");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cost_of_a_plan_is_that_of_its_end() {
-        let cost = |plan| Postgres.cost_of(plan);
-        assert_eq!(cost("HashAggregate  (cost=967123.50..967124.00 rows=40 width=58)"), Some(967_124));
-        assert_eq!(cost("Seq Scan"), None);
     }
 }

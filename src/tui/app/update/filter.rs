@@ -73,6 +73,7 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.next_count = None;
     model.live.next_look = Some(now);
     model.histogram.counting_since = Some(now);
+    (model.histogram.unfinished, model.histogram.at_leisure) = (None, false);
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
     let estimate = filter.is_all() && model.histogram.shown.is_none();
     let request = if estimate {
@@ -81,6 +82,18 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Request::Histogram(HistogramQuery { facet, filter, resume: None })
     };
     vec![model.asks.cancel(Slot::Look), model.asks.ask(Slot::Histogram, request)]
+}
+
+/// Counts the facet from the beginning, or further, at leisure: looks go on meanwhile.
+pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.live.next_count = None;
+    let resume = model.histogram.unfinished.clone();
+    if resume.is_none() {
+        model.histogram.counting_since = Some(now);
+        model.histogram.at_leisure = true;
+    }
+    let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
+    vec![model.asks.ask(Slot::Histogram, Request::Histogram(HistogramQuery { facet, filter, resume }))]
 }
 
 /// Reads the list anew in its order from the start.
