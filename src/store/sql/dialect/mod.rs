@@ -312,13 +312,19 @@ pub(super) trait Speech: Sync {
     fn new_table(&self) -> NewTable;
 
     /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
-    /// value of the row whose first is NULL. `None` where the database keeps none that we can read.
+    /// value of the row whose first is NULL; the second there is NULL unless the table has since become another one.
+    /// `None` where the database keeps none that we can read.
     fn statistics(&self, _place: Place<'_>, _columns: &[&str]) -> Option<Statement> {
         None
     }
 
     /// How many blocks a table is stored in, in one row; NULL there, or no statement, where it cannot be read by blocks.
     fn blocks(&self, _place: Place<'_>) -> Option<Statement> {
+        None
+    }
+
+    /// Some blocks of a table, taken by chance, as a row source `t`; `None` where it cannot be had.
+    fn sampled(&self, _table: &str, _millionths: u64) -> Option<String> {
         None
     }
 

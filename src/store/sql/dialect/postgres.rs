@@ -408,6 +408,11 @@ impl Speech for Postgres {
         Some(stored::blocks(place))
     }
 
+    fn sampled(&self, table: &str, millionths: u64) -> Option<String> {
+        let (whole, rest) = (millionths / 10_000, millionths % 10_000);
+        Some(format!("{table} AS t TABLESAMPLE SYSTEM ({whole}.{rest:04})"))
+    }
+
     fn cost_of(&self, plan: &str) -> Option<u64> {
         stored::cost_of(plan)
     }

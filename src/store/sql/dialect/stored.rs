@@ -5,6 +5,9 @@ use super::postgres::Postgres;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
 
+/// What part of its size a table may grow or shrink by until its statistics are old.
+const GROWN: i64 = 5;
+
 /// The planner's statistics of columns, as [`super::Speech::statistics`] wants them.
 pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
     let mut sql = Sql::new(&Postgres);
@@ -17,8 +20,11 @@ pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
          SELECT s.attname::text, u.v, round(u.f::numeric * 1000000)::bigint \
          FROM s, unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS u(v, f) \
          UNION ALL SELECT s.attname::text, NULL, round(s.null_frac::numeric * 1000000)::bigint FROM s \
-         UNION ALL SELECT NULL, NULL, c.reltuples::bigint FROM pg_catalog.pg_class c \
+         UNION ALL SELECT NULL, CASE WHEN c.reltuples < 0 OR abs(b.n - c.relpages) > c.relpages / {GROWN} THEN 'old' END, \
+         greatest(CASE WHEN c.relpages > 0 AND b.n > 0 THEN c.reltuples * (b.n::float8 / c.relpages) \
+         ELSE c.reltuples END, 0)::bigint FROM pg_catalog.pg_class c \
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         CROSS JOIN LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint) AS b(n) \
          WHERE n.nspname = {schema}::text AND c.relname = {table}::text"
     ));
     sql.done()
