@@ -32,7 +32,7 @@ pub(super) struct Pace {
     blocks: AtomicU64,
     /// Questions for which the direct statement took too long.
     slow: Mutex<HashSet<String>>,
-    /// Whether every question counts as slow.
+    /// Whether every question counts as slow, and windows stay small.
     gentle: bool,
 }
 
@@ -54,7 +54,8 @@ impl Pace {
         let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
         // Truncation is fine: the figure is a guess.
         let next = (rows as f64 * share) as usize;
-        self.rows.store(rung(next).clamp(LEAST, MOST), Ordering::Relaxed);
+        let most = if self.gentle { LEAST } else { MOST };
+        self.rows.store(rung(next).clamp(LEAST, most), Ordering::Relaxed);
     }
 
     /// Halves the window after a step that ran into its deadline.
@@ -71,7 +72,8 @@ impl Pace {
     pub(super) fn learn_blocks(&self, blocks: u64, took: Duration) {
         let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
         let next = (blocks as f64 * share) as u64;
-        self.blocks.store(next.clamp(LEAST_BLOCKS, MOST_BLOCKS), Ordering::Relaxed);
+        let most = if self.gentle { LEAST_BLOCKS } else { MOST_BLOCKS };
+        self.blocks.store(next.clamp(LEAST_BLOCKS, most), Ordering::Relaxed);
     }
 
     /// Halves the window of blocks after a step that ran into its deadline.

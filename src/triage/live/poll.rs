@@ -41,6 +41,11 @@ impl Poll {
         self.interval
     }
 
+    /// Whether looks come as seldom as they ever do.
+    pub fn is_stuck(&self) -> bool {
+        self.interval >= LONGEST.max(self.base)
+    }
+
     /// Whether looks come less often than they were meant to.
     pub fn is_slowed(&self) -> bool {
         self.interval > self.base

@@ -1,6 +1,7 @@
 //! The console driven by strings of keys and by answers, without terminal, clock or database.
 
 mod ahead;
+mod leisure;
 mod same;
 mod secrets;
 

@@ -32,8 +32,9 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             if is_due(model.live.next_totals, now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
                 effects.push(totals(model, now));
             }
-            if is_due(model.live.next_count, now) && !model.asks.is_open(Slot::Histogram) {
-                let goes_on = model.histogram.at_leisure;
+            let goes_on = model.histogram.at_leisure;
+            let rests = goes_on && model.live.paused;
+            if is_due(model.live.next_count, now) && !rests && !model.asks.is_open(Slot::Histogram) {
                 effects.extend(if goes_on { filter::reconcile(model, now) } else { filter::recount(model, now) });
             }
         }
@@ -86,6 +87,13 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
                 model.live.heard_cost(after);
             }
             model.live.next_look = Some(now.after(model.live.poll.too_slow()));
+            let is_counting = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
+            if model.live.is_behind && model.live.poll.is_stuck() && !is_counting {
+                // What one look would have to read grows with the time: looks begin anew behind a count.
+                let mut effects = filter::reconcile(model, now);
+                effects.extend(fault(model, &e, "looking for changes", now));
+                return effects;
+            }
             return fault(model, &e, "looking for changes", now);
         }
     };
@@ -196,7 +204,8 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
                 due.push(model.live.next_totals.filter(|_| !model.asks.is_open(Slot::Totals)));
             }
-            due.push(model.live.next_count.filter(|_| !model.asks.is_open(Slot::Histogram)));
+            let rests = model.histogram.at_leisure && model.live.paused;
+            due.push(model.live.next_count.filter(|_| !rests && !model.asks.is_open(Slot::Histogram)));
         }
         Link::Connecting => {}
     }
