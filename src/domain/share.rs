@@ -21,7 +21,7 @@ impl Share {
         let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         match percent {
             // Less than a millionth would be nothing.
-            Some(percent) if percent >= 0.0001 && percent <= 100.0 => {
+            Some(percent) if (0.0001..=100.0).contains(&percent) => {
                 Ok(Self((percent / 100.0 * WHOLE).round() as u32))
             }
             _ => Err(format!("`{text}` is no percentage above 0% and up to 100%")),
