@@ -6,9 +6,11 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, mask_secrets,
+    Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, Watch,
+    mask_secrets,
 };
 use crate::domain::secret::{ExposeSecret, SecretString};
+use crate::domain::share::Share;
 use crate::domain::time::parse_span;
 use crate::domain::validator::Validator;
 
@@ -24,6 +26,7 @@ pub(super) struct Raw {
     ui: RawUi,
     redaction: RawRedaction,
     thresholds: RawThresholds,
+    watch: RawWatch,
     timeouts: RawTimeouts,
     keys: BTreeMap<String, toml::Spanned<Chords>>,
     /// [`Raw::keys`] with where they stand.
@@ -98,6 +101,23 @@ struct RawRedaction {
 struct RawThresholds {
     confirm_count: Option<u64>,
     max_replays: Option<Replays>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawWatch {
+    budget: Option<Percent>,
+}
+
+/// A share, written as `2%`.
+#[derive(Debug, Clone, Copy)]
+struct Percent(Share);
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Share::parse(&text).map(Percent).map_err(serde::de::Error::custom)
+    }
 }
 
 /// Replays that a job may have behind it: none would leave every job out, and is not what anybody means.
@@ -227,6 +247,7 @@ impl Raw {
                 confirm_count: self.thresholds.confirm_count.or(lower.thresholds.confirm_count),
                 max_replays: self.thresholds.max_replays.or(lower.thresholds.max_replays),
             },
+            watch: RawWatch { budget: self.watch.budget.or(lower.watch.budget) },
             timeouts: RawTimeouts {
                 connect: self.timeouts.connect.or(lower.timeouts.connect),
                 statement: self.timeouts.statement.or(lower.timeouts.statement),
@@ -260,6 +281,7 @@ impl Raw {
                 confirm_count: self.thresholds.confirm_count.unwrap_or(super::CONFIRM_COUNT),
                 max_replays: self.thresholds.max_replays.map_or(super::MAX_REPLAYS, |n| n.0),
             },
+            watch: Watch { budget: self.watch.budget.map_or(Share::DEFAULT, |p| p.0) },
             timeouts: Timeouts {
                 connect: self.timeouts.connect.map_or(timeouts.connect, |s| s.0),
                 statement: self.timeouts.statement.map_or(timeouts.statement, |s| s.0),

@@ -27,6 +27,7 @@ mod retention;
 mod run;
 mod screenshot;
 mod shared;
+mod soak;
 mod store_bytes;
 mod store_careful;
 mod store_desk;

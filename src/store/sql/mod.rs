@@ -8,7 +8,8 @@
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
-//! | `group`, `count`, `stats` | histograms, totals, estimates |
+//! | `blocks` | a table cut into windows as it is stored |
+//! | `group`, `count`, `walk`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
@@ -24,6 +25,7 @@
 mod advice;
 mod along;
 mod apply;
+mod blocks;
 mod build;
 mod check;
 mod count;
@@ -57,6 +59,7 @@ mod tests;
 mod twin;
 mod undoable;
 mod unique;
+mod walk;
 mod watch;
 mod witness;
 mod work;
