@@ -8,6 +8,7 @@
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
+//! | `blocks` | a table cut into windows as it is stored |
 //! | `group`, `count`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
@@ -22,6 +23,8 @@
 
 mod along;
 mod apply;
+#[allow(dead_code, reason = "the first reader follows")]
+mod blocks;
 mod build;
 mod check;
 mod count;

@@ -303,6 +303,16 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// How many blocks a table is stored in, in one row; NULL there, or no statement, where it cannot be read by blocks.
+    fn blocks(&self, _place: Place<'_>) -> Option<Statement> {
+        None
+    }
+
+    /// Writes whether a row of `t` stands in the blocks from one up to another, which is not among them.
+    fn in_blocks(&self, sql: &mut Sql, _from: u64, _to: u64) {
+        sql.push("1 = 1");
+    }
+
     /// A statement that explains another without running it.
     fn explain(&self, sql: &str) -> String {
         format!("EXPLAIN {sql}")

@@ -385,4 +385,23 @@ impl Speech for Postgres {
         ));
         Some(sql.done())
     }
+
+    fn blocks(&self, place: Place<'_>) -> Option<Statement> {
+        let mut sql = Sql::new(&Postgres);
+        // Before 14 every window would be looked for in the whole table. A partitioned table has no blocks of its own.
+        sql.push(
+            "SELECT CASE WHEN current_setting('server_version_num')::int >= 140000 \
+             THEN pg_relation_size(c.oid) / current_setting('block_size')::bigint END \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_am m ON m.oid = c.relam \
+             WHERE c.relkind = 'r' AND NOT c.relhassubclass AND m.amname = 'heap' AND n.nspname = ",
+        );
+        sql.push_text(place.schema).push("::text AND c.relname = ").push_text(place.table).push("::text");
+        Some(sql.done())
+    }
+
+    fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
+        sql.push("t.ctid >= ").push_text(&format!("({from},0)")).push("::text::tid AND t.ctid < ");
+        sql.push_text(&format!("({to},0)")).push("::text::tid");
+    }
 }
