@@ -180,6 +180,13 @@ impl<S: Store> Store for Judged<S> {
         self.store.page(query, budget)
     }
 
+    fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        if asks(&query.filter) {
+            return self.judged_page(query, budget).boxed();
+        }
+        self.store.search(query, budget)
+    }
+
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
         self.store.rows(ids, budget)
     }

@@ -45,7 +45,7 @@ impl SqlStore {
 
     pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let forward = matches!(query.cursor, Cursor::Start | Cursor::After(_));
+        let forward = !matches!(query.cursor, Cursor::End | Cursor::Before(_));
         let step = self.scan(&judge, query.sort, budget).step(&query.cursor, query.limit.max(1)).await?;
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
         let scanned = match step.looked_at {

@@ -46,16 +46,16 @@ pub(super) struct Step {
 
 /// Rows with the key, or rows without, from a place on.
 #[derive(Clone, Debug, PartialEq)]
-struct Segment {
-    null: bool,
-    from: Option<Position>,
+pub(super) struct Segment {
+    pub(super) null: bool,
+    pub(super) from: Option<Position>,
 }
 
 impl Scan<'_> {
     /// The next rows, at most `limit`, in the direction that the cursor reads.
     pub(super) async fn step(&self, cursor: &Cursor, limit: usize) -> Result<Step> {
         let order = self.order()?;
-        let forward = matches!(cursor, Cursor::Start | Cursor::After(_));
+        let forward = !matches!(cursor, Cursor::End | Cursor::Before(_));
         let segments = segments(cursor, forward, order.nullable && !self.layout.is_key(order));
         if self.judge.rest.is_some() {
             return self.windows(order, forward, &segments, limit).await;
@@ -70,7 +70,7 @@ impl Scan<'_> {
         self.windows(order, forward, &segments, limit).await
     }
 
-    fn order(&self) -> Result<&Expr> {
+    pub(super) fn order(&self) -> Result<&Expr> {
         let missing = || StoreError::Input("this layout cannot be sorted by attempts".to_owned());
         self.layout.order(self.sort.key, self.judge.only_dead()).ok_or_else(missing)
     }
@@ -250,7 +250,7 @@ impl Scan<'_> {
     }
 
     /// Writes whether a row belongs to a segment and lies beyond its place.
-    fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+    pub(super) fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
         let speech = self.layout.speech;
         let key = &self.layout.key;
         let descending = self.sort.descending == forward;
@@ -305,10 +305,11 @@ impl Scan<'_> {
 }
 
 /// The segments that lie ahead of a cursor, in reading order.
-fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Segment> {
+pub(super) fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Segment> {
     let from = match cursor {
         Cursor::Start | Cursor::End => None,
         Cursor::After(place) | Cursor::Before(place) => Some(place.clone()),
+        Cursor::Stored(at) => Some(at.beyond.clone()),
     };
     let at_null = from.as_ref().is_some_and(|p| p.key.is_none());
     let whole = |null| Segment { null, from: None };

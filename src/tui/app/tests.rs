@@ -2,6 +2,7 @@
 
 mod ahead;
 mod same;
+mod search;
 mod secrets;
 
 use std::sync::Arc;
