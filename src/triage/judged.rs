@@ -88,6 +88,9 @@ impl<S: Store> Judged<S> {
             bar.n += 1;
             bar.first = earliest(bar.first, at);
             bar.last = bar.last.max(at);
+            if query.facet == Facet::Fingerprint && bar.example.is_none() {
+                bar.example = entry.row.message;
+            }
         }
         state.next = page.next;
         let finished = state.next.is_none();
@@ -137,6 +140,7 @@ fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, prog
         first_seen: bar.first,
         last_seen: bar.last,
         trend: Vec::new(),
+        example: bar.example.clone(),
     };
     let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
     bars.sort_by(|a, b| facet.order(a, b));

@@ -12,7 +12,7 @@ const FIRST: usize = 4_000;
 pub(super) const LEAST: usize = 200;
 const MOST: usize = 200_000;
 /// The most that is read where each row brings its heavy columns along.
-const MOST_HEAVY: usize = 2_000;
+pub(super) const MOST_HEAVY: usize = 2_000;
 
 /// Questions of which something is remembered.
 const REMEMBERED: usize = 100;
@@ -71,10 +71,9 @@ impl Pace {
         *so_far
     }
 
-    /// Rows of the next window; fewer where each brings its heavy columns along.
-    pub(super) fn window(&self, heavy: bool) -> usize {
-        let rows = self.rows.load(Ordering::Relaxed);
-        if heavy { rows.min(MOST_HEAVY) } else { rows }
+    /// Rows of the next window, no more than `most`.
+    pub(super) fn window(&self, most: usize) -> usize {
+        self.rows.load(Ordering::Relaxed).min(most)
     }
 
     /// Adapts the next window to what this one took.

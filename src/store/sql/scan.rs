@@ -15,7 +15,7 @@ use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
-use super::pace::{LEAST, Pace, TARGET};
+use super::pace::{LEAST, MOST_HEAVY, Pace, TARGET};
 use super::row::{Read, read, select};
 use super::watch::Axis;
 use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
@@ -142,8 +142,8 @@ impl Scan<'_> {
         forward: bool,
         segment: &Segment,
     ) -> Result<(Vec<Read>, u64, Option<Position>)> {
-        let heavy = self.judge.rest.is_some();
-        let (rows, size) = self.paced(heavy, |size| self.window_statement(order, segment, forward, size)).await?;
+        let most = if self.judge.rest.is_some() { MOST_HEAVY } else { usize::MAX };
+        let (rows, size) = self.paced(most, |size| self.window_statement(order, segment, forward, size)).await?;
         let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
         let edge = u64::try_from(size).unwrap_or(u64::MAX);
         let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
@@ -168,7 +168,7 @@ impl Scan<'_> {
         let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
         for segment in &segments {
             let statement = |size| self.counting_statement(order, segment, size, grouping);
-            let (rows, _) = self.paced(false, statement).await?;
+            let (rows, _) = self.paced(grouping.most_rows(), statement).await?;
             let counts = read_window(grouping, rows)?;
             sum.values.extend(counts.values);
             sum.looked_at += counts.looked_at;
@@ -181,9 +181,9 @@ impl Scan<'_> {
     }
 
     /// Reads a window, a smaller one each time that it takes too long: what was not looked at must never pass for the end.
-    async fn paced(&self, heavy: bool, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
+    async fn paced(&self, most: usize, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
         loop {
-            let (size, began) = (self.pace.window(heavy), Instant::now());
+            let (size, began) = (self.pace.window(most), Instant::now());
             match self.engine.read(&[statement(size)], self.budget).await {
                 Ok(mut results) => {
                     self.pace.learn(size, began.elapsed());

@@ -308,6 +308,11 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// A table as `t`, of which only some blocks are read that chance takes, each with this probability in percent.
+    fn sampled(&self, _table: &str, _percent: f64) -> Option<String> {
+        None
+    }
+
     /// Writes whether a row of `t` stands in the blocks from one up to another, which is not among them.
     fn in_blocks(&self, sql: &mut Sql, _from: u64, _to: u64) {
         sql.push("1 = 1");

@@ -400,6 +400,10 @@ impl Speech for Postgres {
         Some(sql.done())
     }
 
+    fn sampled(&self, table: &str, percent: f64) -> Option<String> {
+        Some(format!("{table} AS t TABLESAMPLE SYSTEM ({percent:.6})"))
+    }
+
     fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
         sql.push("t.ctid >= ").push_text(&format!("({from},0)")).push("::text::tid AND t.ctid < ");
         sql.push_text(&format!("({to},0)")).push("::text::tid");
