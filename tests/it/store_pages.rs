@@ -8,7 +8,7 @@ use crate::harness::{self, TestDb};
 use crate::store_desk::*;
 
 const ROWS: u32 = 100_000;
-/// Blocks that a page may touch.
+/// Blocks that a page may touch, each row of which may stand in one of its own.
 const MOST: u64 = 200;
 
 /// A server that writes down the plan of every statement, with what it touched.
@@ -43,7 +43,7 @@ fn nodes(plan: &Value) -> Vec<&Value> {
 }
 
 async fn page(store: &dyn Store, text: &str, cursor: Cursor) -> Vec<Entry> {
-    let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 200 };
+    let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 100 };
     store.page(query, &budget()).await.expect("a page").entries
 }
 

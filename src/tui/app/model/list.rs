@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use crate::domain::job::JobId;
 use crate::store::{Cursor, Entry, Page, Scanned, Sort};
 
-/// Rows that a page is asked for.
-pub const PAGE: usize = 200;
+/// Rows that a page is asked for: each may stand in a block of its own, even where an index leads straight to it.
+pub const PAGE: usize = 100;
 /// Rows that are kept around the cursor; what lies further off is read again when it is needed.
 const KEPT: usize = 2_000;
 
