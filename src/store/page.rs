@@ -161,7 +161,7 @@ mod tests {
         for places in [ascending, numbers] {
             for descending in [false, true] {
                 let sort = Sort { key: SortKey::Time, descending };
-                let mut sorted: Vec<Position> = places.iter().cloned().collect();
+                let mut sorted: Vec<Position> = places.to_vec();
                 sorted.push(place(None, "0"));
                 if descending {
                     sorted[..places.len()].reverse();
