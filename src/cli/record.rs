@@ -50,6 +50,9 @@ pub struct BarRecord<'a> {
     pub first_seen: Option<String>,
     /// Newest of them.
     pub last_seen: Option<String>,
+    /// The message of one of them; left out where the value speaks for itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<&'a str>,
 }
 
 impl<'a> From<&'a Bar> for BarRecord<'a> {
@@ -59,6 +62,7 @@ impl<'a> From<&'a Bar> for BarRecord<'a> {
             count: bar.count.into(),
             first_seen: bar.first_seen.map(Timestamp::to_rfc3339),
             last_seen: bar.last_seen.map(Timestamp::to_rfc3339),
+            example: bar.example.as_ref().map(Untrusted::exact),
         }
     }
 }

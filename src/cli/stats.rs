@@ -11,6 +11,7 @@ use super::open::Opened;
 use super::out;
 use super::record::{BarRecord, CountRecord};
 use super::table::{Column, Table, terminal_width};
+use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -56,13 +57,17 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
             }
         }
         Format::Csv => {
-            out::csv(&mut out, [by.word(), "count", "exactness", "first_seen", "last_seen"])?;
+            let has_examples = by == Facet::Fingerprint;
+            let columns = [by.word(), "count", "exactness", "first_seen", "last_seen", "example"];
+            out::csv(&mut out, columns.into_iter().take(if has_examples { 6 } else { 5 }))?;
             for bar in &histogram.bars {
                 let record = BarRecord::from(bar);
                 let count = record.count.n.to_string();
                 let value = Clean::line(record.value.unwrap_or_default());
                 let (first, last) = (record.first_seen.unwrap_or_default(), record.last_seen.unwrap_or_default());
-                out::csv(&mut out, [&*value, &count, record.count.exactness, &first, &last])?;
+                let example = Clean::line(record.example.unwrap_or_default());
+                let cells = [&*value, &count, record.count.exactness, &first, &last, &*example];
+                out::csv(&mut out, cells.into_iter().take(if has_examples { 6 } else { 5 }))?;
             }
         }
     }
@@ -71,23 +76,28 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
 }
 
 fn table(histogram: &Histogram) -> Table {
-    let mut table = Table::new([
+    let has_examples = histogram.facet == Facet::Fingerprint;
+    let mut columns = vec![
         Column::Text(histogram.facet.title()),
         Column::Number("jobs"),
         Column::Number("share"),
         Column::Whole("first seen"),
         Column::Whole("last seen"),
-    ])
-    .yielding(["first seen", "share", "last seen"]);
+    ];
+    columns.extend(has_examples.then_some(Column::Text("example")));
+    let mut table = Table::new(columns).yielding(["first seen", "share", "last seen"]);
     let share = |n: u64| match histogram.total.n {
         0 => String::new(),
         total => format!("{:.1}%", n as f64 * 100.0 / total as f64),
     };
     let time = |at: Option<Timestamp>| at.map(Timestamp::to_second).unwrap_or_default();
-    for Bar { value, count, first_seen, last_seen, .. } in &histogram.bars {
+    let width = if has_examples { 6 } else { 5 };
+    for Bar { value, count, first_seen, last_seen, example, .. } in &histogram.bars {
         let value = value.as_ref().map_or("(none)", Untrusted::exact);
-        table.row([value, &count.to_string(), &share(count.n), &time(*first_seen), &time(*last_seen)]);
+        let example = example.as_ref().map_or("", Untrusted::exact);
+        let cells = [value, &count.to_string(), &share(count.n), &time(*first_seen), &time(*last_seen), example];
+        table.row(cells.into_iter().take(width));
     }
-    table.row(["total", &histogram.total.to_string(), "", "", ""]);
+    table.row(["total", &histogram.total.to_string(), "", "", "", ""].into_iter().take(width));
     table
 }

@@ -161,7 +161,7 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), statement: Duration::from_secs(5) }
+        Self { connect: Duration::from_secs(10), statement: Duration::from_secs(2) }
     }
 }
 

@@ -87,12 +87,14 @@ pub struct Bar {
     pub last_seen: Option<Timestamp>,
     /// Deaths per slot of the trend window, oldest first; empty where unknown.
     pub trend: Vec<u32>,
+    /// The message of one of them, where the value alone tells nobody what it stands for: a fingerprint's.
+    pub example: Option<Untrusted>,
 }
 
 impl Bar {
     /// A bar of which nothing but its number is known.
     pub fn new(value: Option<Untrusted>, count: Count) -> Bar {
-        Bar { value, count, first_seen: None, last_seen: None, trend: Vec::new() }
+        Bar { value, count, first_seen: None, last_seen: None, trend: Vec::new(), example: None }
     }
 }
 

@@ -118,6 +118,8 @@ pub struct Cell {
     pub first_seen: Option<Timestamp>,
     /// Newest of them.
     pub last_seen: Option<Timestamp>,
+    /// As [`crate::domain::histogram::Bar::example`].
+    pub example: Option<Untrusted>,
 }
 
 /// What is new since the last look.

@@ -16,7 +16,7 @@ pub struct Listed {
 }
 
 /// What was counted of one value.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ListedBar {
     /// Jobs.
     pub n: u64,
@@ -24,4 +24,6 @@ pub struct ListedBar {
     pub first: Option<Timestamp>,
     /// Newest of them.
     pub last: Option<Timestamp>,
+    /// As [`crate::domain::histogram::Bar::example`].
+    pub example: Option<Untrusted>,
 }

@@ -23,7 +23,7 @@ pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Wat
 pub use error::{Result, StoreError};
 pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
-pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey};
+pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
 
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
@@ -69,6 +69,14 @@ pub trait Store: Send + Sync {
             let estimate = self.estimate(facet, budget).await.unwrap_or_default();
             Ok((estimate, self.page(query, budget).await?))
         })
+    }
+
+    /// As [`Store::page`], for somebody who looks: where hits are rare, the rows behind the first of them are read as they are
+    /// stored, which is the quickest way through all of a table. From then on, while [`Page::next`] is a
+    /// [`Cursor::Stored`], rows come in no order, though all of them belong behind those that came before; and one that is
+    /// changed meanwhile may come twice, or not at all.
+    fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        self.page(query, budget)
     }
 
     /// Light rows of these jobs, for those that still exist; in no order.

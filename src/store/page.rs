@@ -1,5 +1,7 @@
 //! Lists: orders, places in them, and pages read from a place.
 
+use std::cmp::Ordering;
+
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, JobRow};
 
@@ -27,6 +29,27 @@ impl Default for Sort {
     }
 }
 
+impl Sort {
+    /// How two places stand to each other in this order, as far as that can be told without the database: what is a number
+    /// goes by its value, everything else by its text. Rows without the sort column's value stand last in either direction.
+    pub fn compare(self, a: &Position, b: &Position) -> Ordering {
+        let turned = |order: Ordering| if self.descending { order.reverse() } else { order };
+        let by_key = match (&a.key, &b.key) {
+            (Some(a), Some(b)) => turned(value_order(a, b)),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        };
+        by_key.then_with(|| turned(value_order(a.id.as_str(), b.id.as_str())))
+    }
+}
+
+fn value_order(a: &str, b: &str) -> Ordering {
+    if let (Ok(a), Ok(b)) = (a.parse::<i64>(), b.parse::<i64>()) {
+        return a.cmp(&b);
+    }
+    let number = |text: &str| text.parse::<f64>().ok();
+    number(a).zip(number(b)).and_then(|(a, b)| a.partial_cmp(&b)).unwrap_or_else(|| a.cmp(b))
+}
+
 /// A row's place in an order: the sort column's value and the primary key, as the database prints them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
@@ -47,12 +70,36 @@ pub enum Cursor {
     After(Position),
     /// The rows that stand before a place.
     Before(Position),
+    /// Where [`super::Store::search`] goes on through the rows as they are stored.
+    Stored(Stored),
+}
+
+/// Where a search stands that reads rows as they are stored; the store's own business.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Only rows beyond this place of the order are meant.
+    pub(crate) beyond: Position,
+    /// Of these only those before this one.
+    pub(crate) until: Option<Position>,
+    /// Blocks of the table when this pass over them began.
+    pub(crate) blocks: u64,
+    /// Those from here on were read in this pass.
+    pub(crate) left: u64,
+    /// Those before this one were read in an earlier pass.
+    pub(crate) floor: u64,
+}
+
+impl Stored {
+    /// The same search without the rows behind a place: whoever has rows enough keeps the first of them.
+    pub fn before(self, place: Position) -> Self {
+        Self { until: Some(place), ..self }
+    }
 }
 
 impl Cursor {
     /// Whether it is read in the order, and not against it.
     pub(super) fn is_forward(&self) -> bool {
-        matches!(self, Cursor::Start | Cursor::After(_))
+        !matches!(self, Cursor::End | Cursor::Before(_))
     }
 }
 
@@ -83,7 +130,8 @@ pub struct Entry {
 /// The rows that one bounded step found, in the order of the list whichever way it was read.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The rows; fewer than asked for when the step's window ended first.
+    /// The rows; fewer than asked for when the step's window ended first. Where they come as they are stored, they may be
+    /// more.
     pub entries: Vec<Entry>,
     /// Where the same query goes on in the same direction; `None` when that end of the list is reached.
     pub next: Option<Cursor>,
@@ -94,8 +142,42 @@ pub struct Page {
 /// The extent of one step of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scanned {
-    /// Rows looked at in this step.
+    /// Rows looked at in this step; 0 where they are read as they are stored, which does not count them.
     pub rows: u64,
     /// Share of the whole scan that lies behind, from 0 to 1, as well as is known.
     pub share: f32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(key: Option<&str>, id: &str) -> Position {
+        Position { key: key.map(str::to_owned), id: JobId::new(id) }
+    }
+
+    #[test]
+    fn places_stand_as_the_database_orders_them_and_those_without_a_value_last() {
+        let ascending = [
+            place(Some("2026-01-02 03:04:05"), "9"),
+            place(Some("2026-01-02 03:04:05"), "10"),
+            place(Some("2026-01-02 03:04:05.5"), "1"),
+            place(Some("2026-01-02 03:04:06"), "1"),
+        ];
+        let numbers = [place(Some("-2"), "1"), place(Some("9"), "1"), place(Some("10.5"), "b"), place(Some("11"), "a")];
+        for places in [ascending, numbers] {
+            for descending in [false, true] {
+                let sort = Sort { key: SortKey::Time, descending };
+                let mut sorted: Vec<Position> = places.to_vec();
+                sorted.push(place(None, "0"));
+                if descending {
+                    sorted[..places.len()].reverse();
+                }
+                let mut shuffled = sorted.clone();
+                shuffled.rotate_left(2);
+                shuffled.sort_by(|a, b| sort.compare(a, b));
+                assert_eq!(shuffled, sorted);
+            }
+        }
+    }
 }

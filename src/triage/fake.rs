@@ -230,7 +230,7 @@ impl Store for Fake {
             let at = |p: &Position| ids.iter().position(|id| *id == number(&p.id)).unwrap_or(0);
             let (from, to) = match &query.cursor {
                 Cursor::Start => (0, 2),
-                Cursor::After(place) => (at(place) + 1, at(place) + 3),
+                Cursor::After(place) | Cursor::Stored(Stored { beyond: place, .. }) => (at(place) + 1, at(place) + 3),
                 Cursor::End => (ids.len().saturating_sub(2), ids.len()),
                 Cursor::Before(place) => (at(place).saturating_sub(2), at(place)),
             };

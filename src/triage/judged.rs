@@ -89,6 +89,9 @@ impl<S: Store> Judged<S> {
             bar.n += 1;
             bar.first = earliest(bar.first, at);
             bar.last = bar.last.max(at);
+            if query.facet == Facet::Fingerprint && bar.example.is_none() {
+                bar.example = entry.row.message;
+            }
         }
         state.next = page.next;
         let finished = state.next.is_none();
@@ -138,6 +141,7 @@ fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, prog
         first_seen: bar.first,
         last_seen: bar.last,
         trend: Vec::new(),
+        example: bar.example.clone(),
     };
     let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
     bars.sort_by(|a, b| facet.order(a, b));
@@ -191,6 +195,13 @@ impl<S: Store> Store for Judged<S> {
             return async move { Ok((None, self.judged_page(query, budget).await?)) }.boxed();
         }
         self.store.glance(facet, query, budget)
+    }
+
+    fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        if asks(&query.filter) {
+            return self.judged_page(query, budget).boxed();
+        }
+        self.store.search(query, budget)
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {

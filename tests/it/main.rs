@@ -35,6 +35,8 @@ mod store_destinations;
 mod store_filters;
 mod store_keys;
 mod store_odd;
+mod store_pages;
+mod store_search;
 mod store_story;
 mod store_witness;
 mod terminal;

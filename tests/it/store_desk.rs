@@ -59,8 +59,18 @@ pub async fn store_to(db: &TestDb, layout: Layout, destination: ReplayDestinatio
     store_with(db, layout, OpenOptions { destination, ..OpenOptions::default() }).await
 }
 
+/// The store at a URL of its own, as somebody else than the tests' user.
+pub async fn store_at(url: &str, layout: Layout, gentle: bool) -> SqlStore {
+    let target = Target::from_url(url).expect("a target");
+    let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
+    opened(engine, layout, OpenOptions { gentle, ..OpenOptions::default() }).await
+}
+
 async fn store_with(db: &TestDb, layout: Layout, options: OpenOptions) -> SqlStore {
-    let engine = engine(db).await;
+    opened(engine(db).await, layout, options).await
+}
+
+async fn opened(engine: Arc<Engine>, layout: Layout, options: OpenOptions) -> SqlStore {
     let adapters = built_in().expect("adapters");
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == layout.table());

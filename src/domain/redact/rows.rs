@@ -74,6 +74,7 @@ impl Masker {
     pub fn histogram(&self, mut histogram: Histogram) -> Histogram {
         for bar in &mut histogram.bars {
             bar.value = bar.value.take().map(|value| self.text(value));
+            bar.example = bar.example.take().map(|example| self.text(example));
         }
         histogram
     }

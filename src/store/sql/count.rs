@@ -8,11 +8,12 @@ use super::SqlStore;
 use super::build::Sql;
 use super::dialect::WindowShape;
 use super::engine::{Row, Statement};
-use super::group::{Counted, Grouping, Tally, untrusted};
+use super::group::{Counted, Grouping, Tally, example, untrusted};
 use super::judge::Judge;
 use super::layout::Part;
 use super::look::Recent;
 use super::row::Cells;
+use super::sampled::filled_up;
 use super::scan::Scan;
 use super::walk::Walk;
 use super::watch::{Axis, Look, cells};
@@ -24,6 +25,8 @@ use crate::store::{
     Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, StoreError, Watermark,
 };
 
+/// Values that are told apart.
+const MOST_VALUES: usize = 10_000;
 /// Slots of the trend, and their length in microseconds.
 const SLOTS: usize = 12;
 const SLOT: i64 = TREND_SLOT.as_micros() as i64;
@@ -54,6 +57,10 @@ struct Side {
     /// From this bucket on `recent` holds all there is.
     from: Option<i64>,
     trend: HashMap<Option<String>, Vec<u32>>,
+    /// What chance says of all of the counts, until they are there.
+    sample: HashMap<Option<String>, Tally>,
+    /// Jobs of values that came when there were more than are told apart.
+    rest: u64,
 }
 
 impl SqlStore {
@@ -87,6 +94,10 @@ impl SqlStore {
         if let Some(blocks) = if by_blocks { self.blocks(budget).await? } else { None } {
             state.at = At::Block(Walk::of(blocks));
         }
+        if let Some(sample) = self.sample(&judge, &grouping, budget).await? {
+            state.side.sample = sample;
+            return Ok(unfinished(query.facet, state, 0.0));
+        }
         self.count_windows(&judge, &grouping, state, budget).await
     }
 
@@ -100,7 +111,12 @@ impl SqlStore {
         let mut bars: HashMap<Option<String>, Tally> = HashMap::new();
         for cell in &side.recent {
             let value = cell.value.as_ref().map(|value| value.exact().to_owned());
-            bars.entry(value).or_default().add(&Tally { n: cell.n, first: cell.first_seen, last: cell.last_seen });
+            bars.entry(value).or_default().add(&Tally {
+                n: cell.n,
+                first: cell.first_seen,
+                last: cell.last_seen,
+                example: cell.example.clone(),
+            });
         }
         Ok(CountState { bars, side, at: At::Order(Cursor::Start) })
     }
@@ -157,7 +173,7 @@ impl SqlStore {
         let clock = look.clock;
         self.set_clock(clock);
         let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
-        Ok((Side { clock, mark: Some(mark), recent, from: Some(from), trend }, next()))
+        Ok((Side { clock, mark: Some(mark), recent, from: Some(from), trend, ..Side::default() }, next()))
     }
 
     /// The same for what is judged in memory: only the clock; the deltas start from the mark.
@@ -169,7 +185,7 @@ impl SqlStore {
         let clock = look.clock;
         self.set_clock(clock);
         let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
-        Ok(Side { clock, mark: Some(mark), recent, from: Some(from), trend: HashMap::new() })
+        Ok(Side { clock, mark: Some(mark), recent, from: Some(from), ..Side::default() })
     }
 
     fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
@@ -230,10 +246,7 @@ impl SqlStore {
             return Ok(finished(grouping.facet, state.bars, state.side));
         };
         state.at = at;
-        let mut histogram = histogram(grouping.facet, &state.bars, &state.side, Exactness::AtLeast);
-        histogram.progress = Some(share);
-        let resume = Some(Resume::from_counted(state));
-        Ok(HistogramStep { resume, ..HistogramStep::of(histogram) })
+        Ok(unfinished(grouping.facet, state, share))
     }
 
     async fn window_in_memory(
@@ -248,8 +261,7 @@ impl SqlStore {
         let step = scan.window_step(cursor).await?;
         for read in &step.rows {
             let value = value_in_memory(grouping.facet, read);
-            let at = read.entry.row.at;
-            state.bars.entry(value).or_default().add(&Tally { n: 1, first: at, last: at });
+            state.add(value, &tally_in_memory(grouping.facet, read));
         }
         Ok(step.last)
     }
@@ -265,7 +277,7 @@ impl SqlStore {
         let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
         let counted = scan.window_counts(cursor, grouping).await?;
         for (value, tally) in counted.values {
-            state.bars.entry(value).or_default().add(&tally);
+            state.add(value, &tally);
         }
         Ok(counted.last)
     }
@@ -275,6 +287,15 @@ impl CountState {
     /// From which bucket of looks on the rows are counted already, and not by windows.
     pub(super) fn before(&self) -> Option<i64> {
         self.side.from
+    }
+
+    /// Adds what was counted of a value. Of too many values the later ones are known in the total only, so that memory is
+    /// bounded whatever jobs say.
+    pub(super) fn add(&mut self, value: Option<String>, tally: &Tally) {
+        match self.bars.len() < MOST_VALUES || self.bars.contains_key(&value) {
+            true => self.bars.entry(value).or_default().add(tally),
+            false => self.side.rest = self.side.rest.saturating_add(tally.n),
+        }
     }
 }
 
@@ -329,8 +350,9 @@ pub(super) fn read_window(grouping: &Grouping<'_>, rows: Vec<Row>) -> Result<Win
     let mut out = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
     for row in rows {
         let mut cells = Cells::new(row);
-        let value = grouping.word(cells.text()?);
-        let tally = Tally { n: cells.count()?, first: cells.int()?.map(Timestamp), last: cells.int()?.map(Timestamp) };
+        let (value, example) = grouping.told(cells.text()?);
+        let (n, first, last) = (cells.count()?, cells.int()?.map(Timestamp), cells.int()?.map(Timestamp));
+        let tally = Tally { n, first, last, example };
         out.looked_at = out.looked_at.max(cells.count()?);
         let (key, id) = (cells.text()?, cells.text()?);
         if let Some(id) = id {
@@ -358,6 +380,13 @@ fn trend(counts: &[Counted], from: Timestamp) -> HashMap<Option<String>, Vec<u32
     trends
 }
 
+fn unfinished(facet: Facet, state: CountState, share: f32) -> HistogramStep {
+    let mut histogram = histogram(facet, &state.bars, &state.side, Exactness::AtLeast);
+    histogram = filled_up(histogram, &state.side.sample);
+    histogram.progress = Some(share);
+    HistogramStep { resume: Some(Resume::from_counted(state)), ..HistogramStep::of(histogram) }
+}
+
 fn finished(facet: Facet, bars: HashMap<Option<String>, Tally>, side: Side) -> HistogramStep {
     let histogram = histogram(facet, &bars, &side, Exactness::Exact);
     let recent_from = side.mark.as_ref().and(side.from);
@@ -377,11 +406,19 @@ fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side
                 (None, false) => vec![0; SLOTS],
                 (None, true) => Vec::new(),
             },
+            example: t.example.clone(),
         })
         .collect();
     bars.sort_by(|a, b| facet.order(a, b));
-    let n = bars.iter().fold(0u64, |sum, bar| sum.saturating_add(bar.count.n));
+    let n = bars.iter().fold(side.rest, |sum, bar| sum.saturating_add(bar.count.n));
     Histogram { facet, bars, total: Count { n, exactness }, as_of: side.clock, progress: None }
+}
+
+/// A row that is in memory, counted.
+pub(super) fn tally_in_memory(facet: Facet, read: &super::row::Read) -> Tally {
+    let row = &read.entry.row;
+    let message = row.message.as_ref().filter(|_| facet == Facet::Fingerprint);
+    Tally { n: 1, first: row.at, last: row.at, example: message.and_then(|message| example(message.exact())) }
 }
 
 /// The value of a facet for a row that is in memory.

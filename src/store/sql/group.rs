@@ -4,13 +4,19 @@ use super::build::Sql;
 use super::engine::{Row, Statement};
 use super::judge::Judge;
 use super::layout::{Expr, Layout, Part, part_of_facet};
-use super::row::Cells;
+use super::row::{Cells, contract, message_head};
 use crate::adapter::Kind;
 use crate::domain::facet::Facet;
+use crate::domain::fingerprint::Fingerprint;
 use crate::domain::job::State;
-use crate::domain::text::Untrusted;
+use crate::domain::text::{Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::store::Result;
+
+/// Texts of class and message that are read at a time.
+const MOST_TOLD: usize = 20_000;
+/// Characters of an example.
+const EXAMPLE: usize = 160;
 
 /// What is counted for one value (and, where asked for, in one slot).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +24,8 @@ pub(super) struct Tally {
     pub(super) n: u64,
     pub(super) first: Option<Timestamp>,
     pub(super) last: Option<Timestamp>,
+    /// The message of one of them, where the value needs it.
+    pub(super) example: Option<Untrusted>,
 }
 
 impl Tally {
@@ -25,6 +33,9 @@ impl Tally {
         self.n = self.n.saturating_add(other.n);
         self.first = [self.first, other.first].into_iter().flatten().min();
         self.last = [self.last, other.last].into_iter().flatten().max();
+        if self.example.is_none() {
+            self.example.clone_from(&other.example);
+        }
     }
 }
 
@@ -48,6 +59,12 @@ impl Grouping<'_> {
         let at = self.layout.part(Part::At);
         match (self.facet, at) {
             (Facet::Hour, Some(at)) => speech.hour(&at.raw, at.kind),
+            (Facet::Fingerprint, _) => {
+                let of = |part: Option<String>| part.map_or("''".to_owned(), |text| format!("COALESCE({text}, '')"));
+                let class = of(self.layout.part(Part::Error).map(|_| contract(self.layout, Part::Error)));
+                let message = of(message_head(self.layout));
+                speech.group(&speech.concat(&[&class, &format!("'{BETWEEN}'"), &message]))
+            }
             (facet, _) => match part_of_facet(facet).and_then(|p| self.layout.part(p)) {
                 Some(expr) if expr.kind == Kind::Text => speech.group(&expr.raw),
                 Some(expr) => speech.contract(&expr.raw, expr.kind),
@@ -105,26 +122,43 @@ impl Grouping<'_> {
         self.layout.part(Part::At).map_or(("NULL".to_owned(), Kind::EpochMs), |e: &Expr| (e.raw.clone(), e.kind))
     }
 
+    /// Rows of a window at the most: where values are told apart here, each row may bring one of its own.
+    pub(super) fn most_rows(&self) -> usize {
+        if self.facet == Facet::Fingerprint { MOST_TOLD } else { usize::MAX }
+    }
+
     /// Reads the rows of [`Grouping::statement`].
     pub(super) fn read(&self, rows: Vec<Row>) -> Result<Vec<Counted>> {
         rows.into_iter()
             .map(|row| {
                 let mut cells = Cells::new(row);
+                let (value, example) = self.told(cells.text()?);
                 Ok(Counted {
-                    value: self.word(cells.text()?),
+                    value,
                     slot: cells.int()?,
                     tally: Tally {
                         n: cells.count()?,
                         first: cells.int()?.map(Timestamp),
                         last: cells.int()?.map(Timestamp),
+                        example,
                     },
                 })
             })
             .collect()
     }
 
-    /// The value as a bar shows it: a state by its normalised word.
-    pub(super) fn word(&self, value: Option<String>) -> Option<String> {
+    /// The value as a bar shows it, with an example where it needs one: what a fingerprint is made of becomes it, so that
+    /// several values of the database's may be one.
+    pub(super) fn told(&self, value: Option<String>) -> (Option<String>, Option<Untrusted>) {
+        if self.facet != Facet::Fingerprint {
+            return (self.word(value), None);
+        }
+        let value = value.unwrap_or_default();
+        let (class, message) = value.split_once(BETWEEN).unwrap_or(("", &value));
+        (Some(Fingerprint::of(Some(class), Some(message)).to_string()), example(message))
+    }
+
+    fn word(&self, value: Option<String>) -> Option<String> {
         match (self.facet, self.layout.part(Part::State)) {
             (Facet::State, Some(_)) => {
                 Some(self.layout.state_of(value.as_deref().unwrap_or_default()).word().to_owned())
@@ -133,6 +167,15 @@ impl Grouping<'_> {
             _ => value,
         }
     }
+}
+
+/// What stands between class and message where both are counted by; no class has it.
+const BETWEEN: char = '\u{1}';
+
+/// A message as an example shows it.
+pub(super) fn example(message: &str) -> Option<Untrusted> {
+    let line = message.lines().find(|line| !line.trim().is_empty())?;
+    Some(Untrusted::from(head(line.trim(), EXAMPLE)))
 }
 
 /// A value as the contract carries it.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
-use super::count::{in_memory, value_in_memory};
+use super::count::{in_memory, tally_in_memory, value_in_memory};
 use super::engine::Row;
 use super::group::{Counted, Grouping, Tally};
 use super::judge::Judge;
@@ -14,7 +14,6 @@ use super::row::{Cells, WIDTH, read, select};
 use super::watch::{Axis, Look, Mark, cells};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::time::Timestamp;
 use crate::store::{Budget, Cell, Changes, Result, StoreError, Watermark};
 
 /// Rows of the recent past that are judged in memory at the most.
@@ -114,8 +113,7 @@ impl SqlStore {
         for (bucket, row) in rows.into_iter().filter(|(bucket, _)| *bucket >= from) {
             let read = read(&self.layout, row)?;
             if judge.rest.as_ref().is_none_or(|rest| rest.matches(&read)) {
-                let at: Option<Timestamp> = read.entry.row.at;
-                let one = Tally { n: 1, first: at, last: at };
+                let one = tally_in_memory(grouping.facet, &read);
                 counted.entry((bucket, value_in_memory(grouping.facet, &read))).or_default().add(&one);
             }
         }

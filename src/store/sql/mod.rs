@@ -8,8 +8,9 @@
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
+//! | `search` | reading them as they are stored, where hits are rare |
 //! | `blocks` | a table cut into windows as it is stored |
-//! | `group`, `count`, `walk`, `stats` | histograms, totals, estimates |
+//! | `group`, `count`, `walk`, `stats`, `sampled` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
@@ -50,7 +51,9 @@ mod record;
 mod restore;
 mod row;
 mod sample;
+mod sampled;
 mod scan;
+mod search;
 mod stats;
 mod steps;
 pub mod target;
@@ -200,6 +203,10 @@ impl Store for SqlStore {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
         Box::pin(self.read_glance(facet, query, budget))
+    }
+
+    fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(self.search_page(query, budget))
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {

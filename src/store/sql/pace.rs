@@ -1,6 +1,6 @@
 //! How much is read at a time: windows that adapt to what they cost, and what is known to take too long.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,7 +12,10 @@ const FIRST: usize = 4_000;
 pub(super) const LEAST: usize = 200;
 const MOST: usize = 200_000;
 /// The most that is read where each row brings its heavy columns along.
-const MOST_HEAVY: usize = 2_000;
+pub(super) const MOST_HEAVY: usize = 2_000;
+
+/// Questions of which something is remembered.
+const REMEMBERED: usize = 100;
 
 /// Blocks of the first window, and the bounds of all.
 const FIRST_BLOCKS: u64 = 1_024;
@@ -26,12 +29,21 @@ pub(super) fn rung(n: usize) -> usize {
     n.div_ceil(step).saturating_mul(step)
 }
 
+/// What came of looking at rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Yield {
+    pub(super) rows: u64,
+    pub(super) hits: u64,
+}
+
 /// What is remembered from scan to scan.
 pub(super) struct Pace {
     rows: AtomicUsize,
     blocks: AtomicU64,
     /// Questions for which the direct statement took too long.
     slow: Mutex<HashSet<String>>,
+    /// Of questions that are read by windows: rows looked at since a page was last filled, and hits among them.
+    yields: Mutex<HashMap<String, Yield>>,
     /// Whether every question counts as slow, and windows stay small.
     gentle: bool,
 }
@@ -40,13 +52,28 @@ impl Pace {
     pub(super) fn new(gentle: bool) -> Self {
         let (rows, blocks) = if gentle { (LEAST, LEAST_BLOCKS) } else { (FIRST, FIRST_BLOCKS) };
         let (rows, blocks) = (AtomicUsize::new(rows), AtomicU64::new(blocks));
-        Self { rows, blocks, slow: Mutex::new(HashSet::new()), gentle }
+        Self { rows, blocks, slow: Mutex::default(), yields: Mutex::default(), gentle }
     }
 
-    /// Rows of the next window; fewer where each brings its heavy columns along.
-    pub(super) fn window(&self, heavy: bool) -> usize {
-        let rows = self.rows.load(Ordering::Relaxed);
-        if heavy { rows.min(MOST_HEAVY) } else { rows }
+    /// Takes note of what a step found, and says what came of all since the last full page.
+    pub(super) fn note(&self, question: &str, step: Yield, is_full: bool) -> Yield {
+        let mut yields = self.yields.lock().unwrap_or_else(|p| p.into_inner());
+        if is_full {
+            yields.remove(question);
+            return Yield::default();
+        }
+        if yields.len() > REMEMBERED {
+            yields.clear();
+        }
+        let so_far = yields.entry(question.to_owned()).or_default();
+        so_far.rows = so_far.rows.saturating_add(step.rows);
+        so_far.hits = so_far.hits.saturating_add(step.hits);
+        *so_far
+    }
+
+    /// Rows of the next window, no more than `most`.
+    pub(super) fn window(&self, most: usize) -> usize {
+        self.rows.load(Ordering::Relaxed).min(most)
     }
 
     /// Adapts the next window to what this one took.
@@ -89,7 +116,7 @@ impl Pace {
     /// Remembers that it does.
     pub(super) fn mark_slow(&self, question: &str) {
         let mut slow = self.slow.lock().unwrap_or_else(|p| p.into_inner());
-        if slow.len() > 100 {
+        if slow.len() > REMEMBERED {
             slow.clear();
         }
         slow.insert(question.to_owned());

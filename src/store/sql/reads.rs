@@ -37,6 +37,8 @@ pub(super) struct Span {
     ends: (i64, i64),
 }
 
+/// Rows at either end that do not count as one: a single job of 1970 would keep the progress near nothing all along.
+const STRAYS: usize = 100;
 /// How long the ends of the table are remembered for showing progress.
 const SPAN_AGE: Duration = Duration::from_secs(60);
 
@@ -228,16 +230,26 @@ impl SqlStore {
             return Some(known.ends);
         }
         let speech = self.layout.speech;
-        let among = self.layout.among(dead).map_or(String::new(), |condition| format!(" WHERE {condition}"));
-        let end = |f: &str| {
-            speech.contract(&format!("(SELECT {f}({}) FROM {} AS t{among})", order.raw, self.layout.table), order.kind)
+        let among = self.layout.among(dead).map_or(String::new(), |condition| format!("{condition} AND "));
+        let (raw, table) = (&order.raw, &self.layout.table);
+        let end = |direction: &str, skipped: usize| {
+            let rows = format!("FROM {table} AS t WHERE {among}{raw} IS NOT NULL");
+            speech.contract(
+                &format!("(SELECT {raw} {rows} ORDER BY {raw} {direction} LIMIT 1 OFFSET {skipped})"),
+                order.kind,
+            )
         };
         let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {}, {}", end("max"), end("min")));
+        let ends = [end("DESC", STRAYS), end("DESC", 0), end("ASC", STRAYS), end("ASC", 0)];
+        sql.push(&format!("SELECT {}", ends.join(", ")));
         let budget = Budget::new(Duration::from_millis(500));
         let row = self.engine.read(&[sql.done()], &budget).await.ok()?.pop()?.into_iter().next()?;
         let mut cells = Cells::new(row);
-        let ends = (cells.int().ok()??, cells.int().ok()??);
+        let mut either = || {
+            let (usual, outermost) = (cells.int().ok()?, cells.int().ok()?);
+            usual.or(outermost)
+        };
+        let ends = (either()?, either()?);
         let known = Span { asked: Instant::now(), order: order.raw.clone(), ends };
         *self.span.lock().unwrap_or_else(|p| p.into_inner()) = Some(known);
         Some(ends)

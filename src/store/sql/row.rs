@@ -35,9 +35,7 @@ pub(super) const WIDTH: usize = 15;
 /// Writes the light columns, followed by those that `extras` asks for (NULL for what is not asked for).
 pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
     let speech = layout.speech;
-    let head = |part: Part| {
-        layout.part(part).map_or("NULL".to_owned(), |e| speech.contract(&speech.head(&e.raw, MESSAGE_HEAD), Kind::Text))
-    };
+    let head = || message_head(layout).unwrap_or_else(|| "NULL".to_owned());
     let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
     let whole = |wanted: bool, part: Part| if wanted { contract(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
@@ -46,7 +44,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         contract(layout, Part::At),
         contract(layout, Part::State),
         contract(layout, Part::Error),
-        if extras.record_only { "NULL".to_owned() } else { head(Part::Message) },
+        if extras.record_only { "NULL".to_owned() } else { head() },
         contract(layout, Part::Class),
         shown(Part::Queue),
         shown(Part::Worker),
@@ -63,6 +61,12 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         }
         sql.push(&format!("{column} AS c{i}"));
     }
+}
+
+/// As much of the message as a light row carries.
+pub(super) fn message_head(layout: &Layout) -> Option<String> {
+    let message = layout.part(Part::Message)?;
+    Some(layout.speech.contract(&layout.speech.head(&message.raw, MESSAGE_HEAD), Kind::Text))
 }
 
 /// A part as a contract column; NULL where the layout has none.

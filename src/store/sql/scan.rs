@@ -15,7 +15,7 @@ use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
-use super::pace::{LEAST, Pace, TARGET};
+use super::pace::{LEAST, MOST_HEAVY, Pace, TARGET};
 use super::row::{Read, read, select};
 use super::watch::Axis;
 use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
@@ -46,9 +46,9 @@ pub(super) struct Step {
 
 /// Rows with the key, or rows without, from a place on.
 #[derive(Clone, Debug, PartialEq)]
-struct Segment {
-    null: bool,
-    from: Option<Position>,
+pub(super) struct Segment {
+    pub(super) null: bool,
+    pub(super) from: Option<Position>,
 }
 
 impl Scan<'_> {
@@ -70,7 +70,7 @@ impl Scan<'_> {
         self.windows(order, forward, &segments, limit).await
     }
 
-    fn order(&self) -> Result<&Expr> {
+    pub(super) fn order(&self) -> Result<&Expr> {
         let missing = || StoreError::Input("this layout cannot be sorted by attempts".to_owned());
         self.layout.order(self.sort.key, self.judge.only_dead()).ok_or_else(missing)
     }
@@ -163,8 +163,8 @@ impl Scan<'_> {
         forward: bool,
         segment: &Segment,
     ) -> Result<(Vec<Read>, u64, Option<Position>)> {
-        let heavy = self.judge.rest.is_some();
-        let (rows, size) = self.paced(heavy, |size| self.window_statement(order, segment, forward, size)).await?;
+        let most = if self.judge.rest.is_some() { MOST_HEAVY } else { usize::MAX };
+        let (rows, size) = self.paced(most, |size| self.window_statement(order, segment, forward, size)).await?;
         let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
         let edge = u64::try_from(size).unwrap_or(u64::MAX);
         let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
@@ -189,7 +189,7 @@ impl Scan<'_> {
         let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
         for segment in &segments {
             let statement = |size| self.counting_statement(order, segment, size, grouping);
-            let (rows, _) = self.paced(false, statement).await?;
+            let (rows, _) = self.paced(grouping.most_rows(), statement).await?;
             let counts = read_window(grouping, rows)?;
             sum.values.extend(counts.values);
             sum.looked_at += counts.looked_at;
@@ -202,9 +202,9 @@ impl Scan<'_> {
     }
 
     /// Reads a window, a smaller one each time that it takes too long: what was not looked at must never pass for the end.
-    async fn paced(&self, heavy: bool, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
+    async fn paced(&self, most: usize, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
         loop {
-            let (size, began) = (self.pace.window(heavy), Instant::now());
+            let (size, began) = (self.pace.window(most), Instant::now());
             match self.engine.read(&[statement(size)], self.budget).await {
                 Ok(mut results) => {
                     self.pace.learn(size, began.elapsed());
@@ -272,7 +272,7 @@ impl Scan<'_> {
     }
 
     /// Writes whether a row belongs to a segment and lies beyond its place.
-    fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+    pub(super) fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
         if let Some(condition) = self.layout.among(self.judge.only_dead()) {
             sql.push(&format!("{condition} AND "));
         }
@@ -342,10 +342,11 @@ fn directly(rows: Vec<Read>, limit: usize) -> Step {
 }
 
 /// The segments that lie ahead of a cursor, in reading order.
-fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Segment> {
+pub(super) fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Segment> {
     let from = match cursor {
         Cursor::Start | Cursor::End => None,
         Cursor::After(place) | Cursor::Before(place) => Some(place.clone()),
+        Cursor::Stored(at) => Some(at.beyond.clone()),
     };
     let at_null = from.as_ref().is_some_and(|p| p.key.is_none());
     let whole = |null| Segment { null, from: None };

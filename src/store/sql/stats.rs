@@ -109,19 +109,13 @@ impl SqlStore {
 
     /// An estimate from some blocks of a big table; `None` where it is small, or blocks cannot be taken by chance.
     async fn read_sample(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
-        let blocks = self.blocks(budget).await?.filter(|blocks| *blocks > SAMPLE * 4);
-        let share = blocks.map_or(0, |blocks| SAMPLE * 1_000_000 / blocks).max(1);
-        let table = self.layout.speech.sampled(&self.layout.table, share).filter(|_| blocks.is_some());
-        let Some(table) = table else { return Ok(None) };
         let judge = Judge::new(&self.layout, &Filter::all(), self.server_now());
         let grouping = Grouping { layout: &self.layout, facet };
-        let statement = grouping.statement_over(&format!("{table}{}", self.layout.join), &judge, None, |_| {});
-        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
-        let estimated = |n: u64| Count { n: n.saturating_mul(1_000_000) / share, exactness: Exactness::Estimate };
-        let counted = grouping.read(rows)?;
-        let total = estimated(counted.iter().map(|one| one.tally.n).sum());
+        let Some(sample) = self.sample_of(SAMPLE, &judge, &grouping, budget).await? else { return Ok(None) };
+        let estimated = |n: u64| Count { n, exactness: Exactness::Estimate };
+        let total = estimated(sample.values().map(|tally| tally.n).sum());
         let mut bars: Vec<Bar> =
-            counted.iter().map(|one| Bar::new(untrusted(&one.value), estimated(one.tally.n))).collect();
+            sample.iter().map(|(value, tally)| Bar::new(untrusted(value), estimated(tally.n))).collect();
         bars.sort_by(|a, b| facet.order(a, b));
         Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }

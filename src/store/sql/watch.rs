@@ -255,6 +255,7 @@ pub(super) fn cells(counted: Vec<super::group::Counted>) -> Vec<Cell> {
             n: t.n,
             first_seen: t.first,
             last_seen: t.last,
+            example: t.example,
         })
         .collect()
 }

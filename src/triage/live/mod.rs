@@ -67,6 +67,7 @@ struct Drift {
     ours: u64,
     first_seen: Option<Timestamp>,
     last_seen: Option<Timestamp>,
+    example: Option<Untrusted>,
 }
 
 impl LiveCounts {
@@ -244,6 +245,7 @@ impl LiveCounts {
             first_seen: earliest(base.first_seen, drift.first_seen),
             last_seen: base.last_seen.max(drift.last_seen),
             trend: self.arrivals.trend(&base.value, &base.trend, self.base.as_of),
+            example: base.example.as_ref().or(drift.example.as_ref()).cloned(),
         }
     }
 
@@ -265,6 +267,9 @@ impl Drift {
     fn saw(&mut self, cell: &Cell) {
         self.first_seen = earliest(self.first_seen, cell.first_seen);
         self.last_seen = self.last_seen.max(cell.last_seen);
+        if self.example.is_none() {
+            self.example.clone_from(&cell.example);
+        }
     }
 }
 

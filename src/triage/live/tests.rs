@@ -40,7 +40,7 @@ impl Table {
                     cell.first_seen = earliest(cell.first_seen, seen);
                     cell.last_seen = cell.last_seen.max(seen);
                 }
-                None => cells.push(Cell { bucket, value, n: 1, first_seen: seen, last_seen: seen }),
+                None => cells.push(Cell { bucket, value, n: 1, first_seen: seen, last_seen: seen, example: None }),
             }
         }
         cells

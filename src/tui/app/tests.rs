@@ -4,6 +4,7 @@ mod ahead;
 mod first;
 mod leisure;
 mod same;
+mod search;
 mod secrets;
 
 use std::sync::Arc;
@@ -844,7 +845,7 @@ fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
     console.model.live.next_totals = Some(console.now);
     console.wait(Duration::ZERO).answer(Slot::Totals, Reply::Totals(Ok(totals)));
     assert_eq!(dead(&console), Some(Count::exact(12)), "three died that no look could see");
-    let cell = |n| Cell { bucket: 7, value: Some("A".into()), n, first_seen: None, last_seen: None };
+    let cell = |n| Cell { bucket: 7, value: Some("A".into()), n, first_seen: None, last_seen: None, example: None };
     console.answer(Slot::Look, Reply::Look(Box::new(Ok(changes(vec![cell(2)])))));
     assert_eq!(dead(&console), Some(Count { n: 14, exactness: Exactness::Estimate }));
     // Of five that come next the totals have met three.

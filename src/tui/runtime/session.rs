@@ -151,7 +151,7 @@ impl Session {
     }
 
     async fn page(&self, query: PageQuery, budget: &Budget) -> Result<Page, StoreError> {
-        let page = self.store()?.desk.store.page(query, budget).await?;
+        let page = self.store()?.desk.store.search(query, budget).await?;
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 

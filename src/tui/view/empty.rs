@@ -64,6 +64,7 @@ pub fn of_list(model: &Model) -> Empty {
         _ if model.list.halted => empty("not read to the end", format!("{} reads on", model.key(Command::Refresh))),
         Some(_) if !model.list.knows_end() => empty("no hit yet", "Ctrl-C cancels the scan"),
         _ if !model.list.loaded => empty("reading", ""),
+        Some(scan) if scan.rows == 0 => empty("nothing matches in the whole table", widen(model)),
         Some(scan) => {
             let looked =
                 format!("nothing matches in the {} rows that were looked at, all there are", grouped(scan.rows));

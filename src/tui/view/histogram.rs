@@ -13,13 +13,15 @@ use super::canvas::{Canvas, columns};
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::{empty, words};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
-use crate::domain::text::{Clean, Untrusted};
+use crate::domain::text::{Clean, Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
 use crate::tui::keys::Command;
 use crate::tui::look::{Glyphs, Look, Role};
 
+/// Digits of a fingerprint beside an example.
+const FINGERPRINT: usize = 8;
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
 /// A value is not made narrower than this for the sake of another column.
@@ -149,10 +151,15 @@ impl Columns {
     }
 }
 
-/// What a bar is called: reasons are prose, which may hold secrets.
+/// What a bar is called: reasons are prose, which may hold secrets. A fingerprint is called by its beginning, as filters
+/// take it, and by an example.
 fn name(bar: &Bar, model: &Model) -> String {
-    let shown = bar.value.as_ref().map(|value| Untrusted::new(model.shown(value.exact())));
-    words::value(shown.as_ref())
+    let shown = |text: &Untrusted| Untrusted::new(model.shown(text.exact()));
+    let name = words::value(bar.value.as_ref().map(shown).as_ref());
+    match &bar.example {
+        Some(example) => format!("{} {}", head(&name, FINGERPRINT), shown(example).line()),
+        None => name,
+    }
 }
 
 fn name_width(bar: &Bar, model: &Model, look: &Look) -> usize {

@@ -78,7 +78,10 @@ fn order(sort: Sort) -> &'static str {
 /// gone to.
 fn scan(model: &Model) -> Option<Phrase<'static>> {
     let scan = model.list.scan.filter(|_| !model.list.knows_end())?;
-    let so_far = format!("scanned {}, {}", words::short_count(scan.rows), words::progress(scan.share));
+    let so_far = match (scan.rows, words::progress(scan.share)) {
+        (0, share) => format!("scanned {share}"),
+        (rows, share) => format!("scanned {}, {share}", words::short_count(rows)),
+    };
     let phrase = Phrase::of(Role::Warning, so_far);
     match (model.list.halted, model.asks.is_open(Slot::Page)) {
         (true, _) => {

@@ -167,7 +167,7 @@ async fn what_commands_that_read_print_is_what_the_page_names() {
     desk.both(&["sources"], "`sources`", &["Source"], "sources");
     page.holds("a store", &page.shape("Store"), &parts(&desk.lines(&["sources"]), "stores"));
     desk.both(&["doctor"], "`doctor`", &["Diagnosis"], "findings");
-    desk.both(&["stats"], "`stats`", &["Bar"], "bars");
+    desk.both(&["stats", "--by", "fp"], "`stats`", &["Bar"], "bars");
     desk.both(&["list"], "`list`", &["Job", "Listed job"], "jobs");
     desk.both(&["check", "--max", "total:1", "--max-age", "1h"], "`check`", &["Finding"], "checks");
     desk.both(&["adapters", "list"], "`adapters list`", &["Adapter"], "adapters");

@@ -346,8 +346,9 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// Some blocks of a table, taken by chance, as a row source `t`; `None` where it cannot be had.
-    fn sampled(&self, _table: &str, _millionths: u64) -> Option<String> {
+    /// A table as `t`, of which only some blocks are read that chance takes, each with this probability in percent; `None`
+    /// where that cannot be had.
+    fn sampled(&self, _table: &str, _percent: f64) -> Option<String> {
         None
     }
 

@@ -399,13 +399,12 @@ impl Speech for Postgres {
         Some(stored::blocks(place))
     }
 
-    fn sampled(&self, table: &str, millionths: u64) -> Option<String> {
-        let (whole, rest) = (millionths / 10_000, millionths % 10_000);
-        Some(format!("{table} AS t TABLESAMPLE SYSTEM ({whole}.{rest:04})"))
-    }
-
     fn cost_of(&self, plan: &str) -> Option<u64> {
         stored::cost_of(plan)
+    }
+
+    fn sampled(&self, table: &str, percent: f64) -> Option<String> {
+        Some(format!("{table} AS t TABLESAMPLE SYSTEM ({percent:.6})"))
     }
 
     fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {

@@ -2,7 +2,20 @@
 
 use super::*;
 use crate::domain::filter::Filter;
-use crate::store::{Cursor, PageQuery, Sort, Store};
+use crate::domain::job::JobId;
+use crate::store::{Cursor, PageQuery, Position, Sort, Store};
+
+#[tokio::test]
+async fn a_few_jobs_far_off_do_not_hold_the_progress_of_a_scan_up() {
+    let rows = "SELECT i, CASE WHEN i <= 3 THEN '1970-01-01 00:00:00' WHEN i <= 5 THEN '2999-01-01 00:00:00' \
+                ELSE strftime('%Y-%m-%d %H:%M:%S', '2026-11-18', '+' || i || ' seconds') END, 0, 'A', '' FROM n";
+    let odd = Odd::new(&format!("{} {rows}", numbers(5_000))).await;
+    let place = |key: &str| Position { key: Some(key.to_owned()), id: JobId::new("9") };
+    for (key, expected) in [("2999-01-01 00:00:00", 0.0), ("2026-11-18 00:41:40", 0.5), ("1970-01-01 00:00:00", 1.0)] {
+        let share = odd.store.share(&place(key), true).await;
+        assert!((share - expected).abs() < 0.02, "{key}: {share}");
+    }
+}
 
 #[tokio::test]
 async fn pages_leave_no_job_out_between_two_whole_seconds() {

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use crate::domain::job::JobId;
 use crate::store::{Cursor, Entry, Page, Scanned, Sort};
 
-/// Rows that a page is asked for.
-pub const PAGE: usize = 200;
+/// Rows that a page is asked for: each may stand in a block of its own, even where an index leads straight to it.
+pub const PAGE: usize = 100;
 /// Rows that are kept around the cursor; what lies further off is read again when it is needed.
 const KEPT: usize = 2_000;
 
@@ -64,7 +64,8 @@ pub struct ListPane {
     pub arrived: u64,
     /// Whether rows were read at all for the filter in force.
     pub loaded: bool,
-    /// Windowed scan so far: rows looked at and share done; `None` when an index serves.
+    /// Windowed scan so far: rows looked at and share done; `None` when an index serves. No rows where some were not
+    /// counted.
     pub scan: Option<Scanned>,
     /// Whether the operator stopped the scan.
     pub halted: bool,
@@ -182,6 +183,8 @@ impl ListPane {
         }
         let ahead = self.rows.entries.len().saturating_sub(self.top + height);
         match (&self.rows.below, &self.rows.above) {
+            // Until all of the table was read, the next hit may belong anywhere.
+            (Some(cursor @ Cursor::Stored(_)), _) => Some((Side::Below, cursor.clone())),
             (Some(cursor), _) if ahead < height => Some((Side::Below, cursor.clone())),
             (_, Some(cursor)) if self.top < height => Some((Side::Above, cursor.clone())),
             _ => None,
@@ -220,12 +223,46 @@ impl ListPane {
                 self.top = self.rows.entries.len().saturating_sub(height);
             }
             Side::Below => {
-                self.append(page);
+                match self.is_searching() {
+                    true => self.scatter(page, height),
+                    false => self.append(page),
+                }
                 if self.place.is_none() {
                     self.place = self.rows.entries.front().map(|e| e.row.id.clone());
                 }
             }
             Side::Above => self.prepend(page),
+        }
+    }
+
+    /// Whether rows come as they are stored, in no order and uncounted.
+    pub fn is_searching(&self) -> bool {
+        matches!(self.rows.below, Some(Cursor::Stored(_)))
+    }
+
+    /// Takes in rows each of which has its place among those that are there. What is on screen stays where it is.
+    fn scatter(&mut self, page: Page, height: usize) {
+        let known: HashSet<&JobId> = self.rows.entries.iter().map(|e| &e.row.id).collect();
+        let new: Vec<Entry> = page.entries.into_iter().filter(|e| !known.contains(&e.row.id)).collect();
+        for entry in new {
+            let before = |e: &Entry| self.sort.compare(&e.position, &entry.position).is_lt();
+            let at = self.rows.entries.partition_point(before);
+            self.rows.entries.insert(at, entry);
+            if self.top > 0 && at <= self.top {
+                self.top += 1;
+            }
+        }
+        // Of more rows than are kept only the first are wanted; those behind them are read when they are gone to.
+        self.rows.entries.truncate(KEPT);
+        let last = self.rows.entries.get(KEPT - 1).map(|e| e.position.clone());
+        self.rows.below = match (page.next, last) {
+            (Some(Cursor::Stored(at)), Some(last)) => Some(Cursor::Stored(at.before(last))),
+            (None, Some(last)) => Some(Cursor::After(last)),
+            (next, _) => next,
+        };
+        if self.place.is_some() {
+            let last = self.rows.entries.len().saturating_sub(1);
+            self.put(self.index().unwrap_or(last), height);
         }
     }
 

@@ -264,7 +264,7 @@ fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) 
             let mut effects = heard(model, now);
             let rows = model.list_rows();
             model.list.scan = match (page.scanned, model.list.scan) {
-                (Some(step), Some(before)) if step.share >= before.share => {
+                (Some(step), Some(before)) if step.share >= before.share && !model.list.is_searching() => {
                     Some(crate::store::Scanned { rows: before.rows.saturating_add(step.rows), share: step.share })
                 }
                 (step, _) => step,

@@ -83,6 +83,7 @@ fn bar(kind: &Kind, nth: u32) -> Bar {
         first_seen: Some(ago(kind.5)),
         last_seen: Some(ago(kind.6)),
         trend: trend.collect(),
+        example: None,
     }
 }
 
@@ -183,6 +184,7 @@ pub fn night(size: (u16, u16)) -> Model {
             n,
             first_seen: Some(ago(180)),
             last_seen: Some(ago(1)),
+            example: None,
         };
         counts.take_in(Some((1, &[cell(NIGHT[0].0, 1_163), cell(NIGHT[5].0, 41)])), ago(1));
     }
@@ -233,6 +235,7 @@ pub fn nasty(size: (u16, u16)) -> Model {
         first_seen: Some(Timestamp(i64::MIN)),
         last_seen: Some(Timestamp(i64::MAX)),
         trend: vec![u32::MAX; 500],
+        example: None,
     });
     let mut counts = histogram(bars);
     counts.progress = Some(0.4);

@@ -1,0 +1,162 @@
+//! Looking for what is rare: rows in the order of the list first, and the rest of the table as it is stored.
+//!
+//! The newest rows are looked at by windows of the order, so that hits near the top come at once. Where those are few,
+//! filling the page that way would read most of the table through an index, without read-ahead. Its blocks are read
+//! instead, the last ones first, each window bounded and the progress exact. What is beyond the place that was reached in
+//! order, and only that, is asked for; the end of the table is read again at last, as rows that were changed meanwhile have
+//! mostly moved there. A row that moves into another block that was read already is missed: a list that is looked at can
+//! bear that, a cohort or a count cannot, and neither is read like this.
+
+use std::time::{Duration, Instant};
+
+use super::SqlStore;
+use super::blocks::Window;
+use super::build::Sql;
+use super::engine::Statement;
+use super::judge::Judge;
+use super::pace::{LEAST_BLOCKS, Pace, TARGET, Yield};
+use super::row::{Read, read, select};
+use super::scan::{Scan, Segment, segments};
+use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Result, Scanned, StoreError, Stored};
+
+/// Rows that are looked at in order before anything else is thought of.
+const NEWEST: u64 = 20_000;
+/// A table of fewer blocks is through before it pays.
+const LEAST: u64 = 1_000;
+/// Rows that a block is taken to hold, and how much quicker they are read as they are stored.
+const ROWS_OF_BLOCK: u64 = 10;
+const QUICKER: u64 = 3;
+/// Rows that one window returns at the most: they may bring heavy columns along.
+const MOST: usize = 2_000;
+
+impl SqlStore {
+    pub(super) async fn search_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+        if let Cursor::Stored(at) = &query.cursor {
+            return self.stored_step(&query, at.clone(), budget).await;
+        }
+        let page = self.read_page(query.clone(), budget).await?;
+        let (Some(Cursor::After(beyond)), Some(scanned)) = (&page.next, page.scanned) else { return Ok(page) };
+        let question = format!("{:?} {}", query.sort, query.filter);
+        let step = Yield { rows: scanned.rows, hits: page.entries.len() as u64 };
+        let so_far = self.pace.note(&question, step, page.entries.len() >= query.limit);
+        if so_far.rows < NEWEST {
+            return Ok(page);
+        }
+        let blocks = self.blocks(budget).await?.filter(|blocks| pays(so_far, query.limit, *blocks));
+        let Some(blocks) = blocks else { return Ok(page) };
+        let at = Stored { beyond: beyond.clone(), until: None, blocks, left: blocks, floor: 0 };
+        Ok(Page { next: Some(Cursor::Stored(at)), ..page })
+    }
+
+    /// Some windows of blocks.
+    async fn stored_step(&self, query: &PageQuery, mut at: Stored, budget: &Budget) -> Result<Page> {
+        let judge = Judge::new(&self.layout, &query.filter, self.server_now());
+        let scan = self.scan(&judge, query.sort, budget);
+        let (began, mut entries) = (Instant::now(), Vec::new());
+        while at.left > at.floor {
+            let (window, found) = scan.stored(&at).await?;
+            at.left = window.from.max(at.floor);
+            entries.extend(found);
+            // Another window would take about as long as this one.
+            if entries.len() >= MOST || began.elapsed() >= TARGET / 2 {
+                break;
+            }
+        }
+        let is_first_pass = at.floor == 0;
+        let share = if is_first_pass { (at.blocks - at.left) as f64 / at.blocks.max(1) as f64 } else { 1.0 };
+        let next = match (at.left > at.floor, is_first_pass) {
+            (true, _) => Some(at),
+            (false, true) => Some(self.tail(at, budget).await?),
+            (false, false) => None,
+        };
+        let scanned = Some(Scanned { rows: 0, share: share as f32 });
+        Ok(Page { entries, next: next.map(Cursor::Stored), scanned })
+    }
+
+    /// Where rows went that were changed while all blocks were read: those that the table has gained, and the last ones
+    /// before, which had room.
+    async fn tail(&self, at: Stored, budget: &Budget) -> Result<Stored> {
+        let blocks = self.blocks(budget).await?.unwrap_or(0).max(at.blocks);
+        Ok(Stored { blocks, left: blocks, floor: at.blocks.saturating_sub(LEAST_BLOCKS).max(1), ..at })
+    }
+}
+
+impl Scan<'_> {
+    /// The hits in the next window of blocks.
+    async fn stored(&self, at: &Stored) -> Result<(Window, Vec<Entry>)> {
+        loop {
+            let blocks = self.pace.blocks();
+            let window = Window::before(at.left, blocks).unwrap_or(Window { from: 0, to: at.left });
+            let (blocks, began) = (window.to - window.from, Instant::now());
+            let rows = match self.engine.read(&[self.stored_statement(at, window)?], self.budget).await {
+                Ok(mut results) => results.pop().unwrap_or_default(),
+                Err(StoreError::Timeout(_)) if blocks > LEAST_BLOCKS => {
+                    self.pace.back_off_blocks(blocks);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if rows.len() > MOST && blocks > LEAST_BLOCKS {
+                self.pace.back_off_blocks(blocks);
+                continue;
+            }
+            learn(self.pace, blocks, rows.len(), began.elapsed());
+            let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
+            let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
+            return Ok((window, reads.into_iter().filter(passes).map(|read| read.entry).collect()));
+        }
+    }
+
+    fn stored_statement(&self, at: &Stored, window: Window) -> Result<Statement> {
+        let order = self.order()?;
+        // Rows without a value stand behind all that have one.
+        let until = at.until.as_ref().filter(|place| place.key.is_some());
+        let nullable = order.nullable && !self.layout.is_key(order) && until.is_none();
+        let ahead = segments(&Cursor::After(at.beyond.clone()), true, nullable);
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, self.layout, order, self.judge.extras);
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
+        self.layout.speech.in_blocks(&mut sql, window.from, window.to);
+        sql.push(" AND ");
+        self.judge.push(&mut sql);
+        sql.push(" AND ((");
+        sql.join(&ahead, ") OR (", |sql, segment| self.within(sql, order, segment, true));
+        sql.push("))");
+        if let Some(until) = until {
+            sql.push(" AND ");
+            self.within(&mut sql, order, &Segment { null: false, from: Some(until.clone()) }, false);
+        }
+        // No ORDER BY: the planner would take the index that serves it. The least of windows gives all that it has.
+        if window.to - window.from > LEAST_BLOCKS {
+            sql.push(&format!(" LIMIT {}", MOST + 1));
+        }
+        Ok(sql.done())
+    }
+}
+
+/// Whether reading all blocks costs less than filling a page in order, at the rate at which hits came so far.
+fn pays(so_far: Yield, limit: usize, blocks: u64) -> bool {
+    let all = blocks.saturating_mul(ROWS_OF_BLOCK) / QUICKER;
+    blocks >= LEAST && (limit as u64).saturating_mul(so_far.rows) > so_far.hits.saturating_mul(all)
+}
+
+/// Adapts the next window to what this one took; half of the rows that one may return count as much as its time.
+fn learn(pace: &Pace, blocks: u64, rows: usize, took: Duration) {
+    let share = rows as f64 * 2.0 / MOST as f64;
+    pace.learn_blocks(blocks, took.max(TARGET.mul_f64(share)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_a_table_is_read_only_where_a_page_would_cost_as_much() {
+        let of = |rows, hits| Yield { rows, hits };
+        assert!(pays(of(20_000, 0), 200, 800_000), "nothing so far");
+        assert!(pays(of(20_000, 1), 200, 800_000), "a page would take four million rows");
+        assert!(!pays(of(20_000, 20), 200, 800_000), "a page takes 200,000 rows");
+        assert!(!pays(of(20_000, 0), 200, 999), "the table is small");
+    }
+}

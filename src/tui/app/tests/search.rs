@@ -1,0 +1,53 @@
+//! A list that is filled by a search: hits come in no order.
+
+use super::*;
+use crate::store::{Scanned, Stored};
+
+#[test]
+fn hits_that_come_in_no_order_take_their_places_and_leave_the_cursor_on_its_job() {
+    let mut console = Console::with_jobs(5);
+    console.keys("/").text("msg:needle").keys("Enter");
+    let scanned = Some(Scanned { rows: 0, share: 0.1 });
+    let stored = |left| {
+        let beyond = entry(900).position;
+        Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left, floor: 0 }))
+    };
+    let found = |ns: &[usize], next| Page { entries: ns.iter().map(|n| entry(*n)).collect(), next, scanned };
+    console.answer(Slot::Page, Reply::Page(Ok(found(&[950, 900], stored(9)))));
+    console.keys("j");
+    assert_eq!(console.current(), Some("job-900"));
+    // The screen is full, and still the scan goes on: the next hit may belong anywhere.
+    let many: Vec<usize> = (100..200).collect();
+    console.answer(Slot::Page, Reply::Page(Ok(found(&many, stored(5)))));
+    let Some(Request::Page(query)) = console.request(Slot::Page) else { panic!("stops") };
+    assert_eq!(query.cursor, stored(5).expect("a cursor"));
+    // One that was met before, and some that belong above it and behind all.
+    console.answer(Slot::Page, Reply::Page(Ok(found(&[150, 7, 850, 300], None))));
+    assert_eq!(console.current(), Some("job-900"));
+    let ids: Vec<usize> =
+        console.model.list.entries().iter().filter_map(|e| e.position.key.as_ref()?.parse().ok()).collect();
+    let mut sorted = ids.clone();
+    sorted.sort_by(|a, b| b.cmp(a));
+    sorted.dedup();
+    assert_eq!((ids.len(), ids), (105, sorted));
+    assert!(console.request(Slot::Page).is_none() && console.model.list.knows_end());
+}
+
+#[test]
+fn of_more_hits_than_are_kept_the_first_stay_and_the_search_asks_for_none_behind_them() {
+    let mut console = Console::with_jobs(5);
+    console.keys("/").text("msg:needle").keys("Enter");
+    let beyond = entry(9_000).position;
+    let at = Stored { beyond, until: None, blocks: 9, left: 9, floor: 0 };
+    let next = Some(Cursor::Stored(at));
+    console
+        .answer(Slot::Page, Reply::Page(Ok(Page { entries: vec![entry(9_000)], next: next.clone(), scanned: None })));
+    let hits: Vec<_> = (0..3_000).map(entry).collect();
+    console.answer(Slot::Page, Reply::Page(Ok(Page { entries: hits, next, scanned: None })));
+    let Some(Request::Page(query)) = console.request(Slot::Page) else { panic!("stops") };
+    let Cursor::Stored(at) = &query.cursor else { panic!("another way") };
+    assert_eq!(at.until.as_ref(), Some(&entry(1_001).position));
+    console.answer(Slot::Page, Reply::Page(Ok(Page { entries: Vec::new(), next: None, scanned: None })));
+    assert_eq!(console.model.list.entries().len(), 2_000);
+    assert!(!console.model.list.knows_end(), "what lies behind is read when it is gone to");
+}

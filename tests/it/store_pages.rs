@@ -1,0 +1,91 @@
+//! What a page costs, wherever it is in the list: read from the plans that PostgreSQL writes down as it runs them.
+
+use dlq_tui::store::{Cursor, Entry, PageQuery, Position, Sort, Store};
+use serde_json::Value;
+
+use crate::fixtures::Layout;
+use crate::harness::{self, TestDb};
+use crate::store_desk::*;
+
+const ROWS: u32 = 100_000;
+/// Blocks that a page may touch, each row of which may stand in one of its own.
+const MOST: u64 = 200;
+
+/// A server that writes down the plan of every statement, with what it touched.
+const SETTINGS: [&str; 7] = [
+    "session_preload_libraries=auto_explain",
+    "auto_explain.log_min_duration=0",
+    "auto_explain.log_analyze=on",
+    "auto_explain.log_buffers=on",
+    "auto_explain.log_format=json",
+    "logging_collector=on",
+    "log_destination=jsonlog",
+];
+
+/// The plans of the statements since the last call that read the list, oldest first.
+async fn plans(db: &TestDb, read: &mut usize) -> Vec<Value> {
+    let log = db.scalar("select pg_read_file(pg_current_logfile('jsonlog'))").await;
+    let new = log.get(*read..).unwrap_or_default();
+    *read = log.len();
+    let plan = |line: &str| {
+        let entry: Value = serde_json::from_str(line).ok()?;
+        let (_, plan) = entry["message"].as_str()?.split_once("plan:\n")?;
+        serde_json::from_str::<Value>(plan).ok()
+    };
+    let lists = |plan: &Value| plan["Query Text"].as_str().is_some_and(|sql| sql.contains(" AS c14"));
+    new.lines().filter_map(plan).filter(lists).collect()
+}
+
+/// Every node of a plan.
+fn nodes(plan: &Value) -> Vec<&Value> {
+    let below = plan["Plans"].as_array().into_iter().flatten();
+    std::iter::once(plan).chain(below.flat_map(nodes)).collect()
+}
+
+async fn page(store: &dyn Store, text: &str, cursor: Cursor) -> Vec<Entry> {
+    let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 100 };
+    store.page(query, &budget()).await.expect("a page").entries
+}
+
+fn place(rows: &[Entry]) -> Position {
+    rows.last().expect("rows").position.clone()
+}
+
+async fn check(db: &TestDb, store: &dyn Store, texts: &[&str]) {
+    let mut read = 0;
+    for text in texts {
+        let middle = page(store, &format!("{text} until:2026-11-01T05:00").trim().to_owned(), Cursor::Start).await;
+        let ends = [Cursor::Start, Cursor::End, Cursor::After(place(&middle)), Cursor::Before(place(&middle))];
+        plans(db, &mut read).await;
+        for cursor in ends {
+            let rows = page(store, text, cursor.clone()).await.len();
+            let plans = plans(db, &mut read).await;
+            let [plan] = plans.as_slice() else { panic!("{text} {cursor:?}: {} statements", plans.len()) };
+            let root = &plan["Plan"];
+            let blocks =
+                root["Shared Hit Blocks"].as_u64().unwrap_or(0) + root["Shared Read Blocks"].as_u64().unwrap_or(0);
+            assert!(
+                rows > 0 && blocks > 0 && blocks < MOST,
+                "{text} {cursor:?}: {rows} rows of {blocks} blocks: {root:#}"
+            );
+            let sorts = nodes(root).into_iter().filter(|node| node["Node Type"] == "Sort").count();
+            assert_eq!(sorts, 0, "{text} {cursor:?}: {root:#}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_touches_few_blocks_wherever_it_is() {
+    if harness::postgres().is_none() {
+        return;
+    }
+    let server = harness::private_postgres_with(&SETTINGS, None).expect("a server with auto_explain");
+    let db = server.database("pages").await;
+    Layout::DeadLetterJobs.seed(&db, ROWS).await;
+    db.execute("analyze").await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    check(&db, &store, &["", "state:dead", "since:2026-11-01T01:00", "class:Billing::CaptureJob"]).await;
+    // With the index that `doctor` names, a class that no index of the layout knows.
+    db.execute("create index on dead_letter_jobs (error_class, failed_at, id) where status = 'failed'; analyze").await;
+    check(&db, &store, &["error:Legacy::Error39", "error:Net::ReadTimeout"]).await;
+}

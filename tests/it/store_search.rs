@@ -1,0 +1,153 @@
+//! Looking for what no index finds, and walking through a table while its rows move.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use dlq_tui::domain::job::JobId;
+use dlq_tui::store::{Budget, Cursor, Entry, Page, PageQuery, Sort, Store, StoreError};
+
+use crate::fixtures::Layout;
+use crate::harness::{self, TestDb};
+use crate::store_desk::*;
+
+/// Rows enough for a table to be read as it is stored.
+const ROWS: u32 = 150_000;
+
+async fn step(store: &dyn Store, text: &str, cursor: Cursor, budget: &Budget) -> Result<Page, StoreError> {
+    let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 200 };
+    store.search(query, budget).await
+}
+
+/// All pages of a search; `between` is called with the number of the page and where it goes on.
+async fn search(store: &dyn Store, text: &str, mut between: impl AsyncFnMut(usize, &Cursor)) -> Vec<Page> {
+    let (mut pages, mut cursor) = (Vec::new(), Some(Cursor::Start));
+    while let Some(at) = cursor {
+        let page = step(store, text, at, &budget()).await.expect("a step");
+        cursor = page.next.clone();
+        pages.push(page);
+        if let Some(next) = &cursor {
+            between(pages.len(), next).await;
+        }
+    }
+    pages
+}
+
+fn is_stored(page: &Page) -> bool {
+    matches!(page.next, Some(Cursor::Stored(_)))
+}
+
+fn ids(entries: impl IntoIterator<Item = Entry>) -> BTreeSet<JobId> {
+    entries.into_iter().map(|entry| entry.row.id).collect()
+}
+
+async fn selected(db: &TestDb, condition: &str) -> BTreeSet<JobId> {
+    let sql = format!("select id::text from dead_letter_jobs where status = 'failed' and {condition}");
+    db.column(&sql).await.into_iter().map(JobId::new).collect()
+}
+
+/// Ids of the `n` oldest dead jobs, as a list in SQL.
+const OLDEST: &str = "(select id from dead_letter_jobs where status = 'failed' order by failed_at limit 9)";
+
+#[tokio::test]
+async fn what_is_rare_is_found_wherever_it_is_stored_and_wherever_it_moves_meanwhile() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("rare").await;
+    Layout::DeadLetterJobs.seed(&db, ROWS).await;
+    db.execute(&format!("update dead_letter_jobs set error_message = 'Needle in hay' where id in {OLDEST}")).await;
+    db.execute("cluster dead_letter_jobs using index_dead_letter_jobs_on_failed_at; analyze").await;
+    let newest = "(select id from dead_letter_jobs where status = 'failed' order by failed_at desc limit 1)";
+    db.execute(&format!("update dead_letter_jobs set error_message = 'a needle' where id = {newest}")).await;
+    let wanted = selected(&db, "error_message ilike '%needle%'").await;
+    assert_eq!(wanted.len(), 10);
+    // What the database judges, and what it cannot.
+    for text in ["msg:needle", "msg:/[Nn]eedle( in hay)?$/"] {
+        let store = gentle_store(&db, Layout::DeadLetterJobs).await;
+        let mut moved = false;
+        let pages = search(&store, text, async |_, next| {
+            if matches!(next, Cursor::Stored(_)) && !std::mem::replace(&mut moved, true) {
+                let touch = "update dead_letter_jobs set metadata = metadata || '{\"touched\": 1}'";
+                db.execute(&format!("{touch} where id in (select id from {OLDEST} as o limit 3)")).await;
+            }
+        })
+        .await;
+        assert!(pages.iter().any(is_stored), "{text}: never read as it is stored");
+        let first = pages.iter().position(|page| !page.entries.is_empty());
+        assert_eq!(first, Some(0), "{text}: the newest comes at once");
+        let shares: Vec<f32> =
+            pages.iter().filter(|p| is_stored(p)).skip(1).filter_map(|p| Some(p.scanned?.share)).collect();
+        assert!(shares.is_sorted(), "{text}: {shares:?}");
+        assert_eq!(ids(pages.into_iter().flat_map(|page| page.entries)), wanted, "{text}");
+    }
+}
+
+/// The URL of a role that waits a while for every old row that it reads.
+async fn slowed(db: &TestDb, role: &str, each: f64) -> String {
+    db.execute(&format!(
+        "create or replace function slow(id uuid) returns boolean language plpgsql volatile as $$ begin \
+           perform pg_sleep({each}); return true; end $$; \
+         drop role if exists {role}; create role {role} login; grant select on all tables in schema public to {role}; \
+         alter table dead_letter_jobs enable row level security; \
+         create policy slowly on dead_letter_jobs for select using (queue_name is distinct from 'slow' or slow(id))"
+    ))
+    .await;
+    db.url.replacen(harness::USER, role, 1)
+}
+
+#[tokio::test]
+async fn windows_shrink_to_what_the_deadline_of_a_statement_allows_and_no_statement_outlives_it() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("slowly").await;
+    Layout::DeadLetterJobs.seed(&db, ROWS).await;
+    let oldest = "select id from dead_letter_jobs order by failed_at limit 1000";
+    db.execute(&format!("update dead_letter_jobs set queue_name = 'slow' where id in ({oldest})")).await;
+    db.execute(&format!("update dead_letter_jobs set error_message = 'needle' where id in {OLDEST}")).await;
+    db.execute("cluster dead_letter_jobs using index_dead_letter_jobs_on_failed_at; analyze").await;
+    let url = slowed(&db, "dlq_slowly", 0.001).await;
+    let store = store_at(&url, Layout::DeadLetterJobs, true).await;
+    let (deadline, short) = (Budget::new(Duration::from_millis(600)), Budget::new(Duration::from_millis(50)));
+    let (mut found, mut cursor, mut refused) = (BTreeSet::new(), Some(Cursor::Start), 0);
+    while let Some(at) = cursor {
+        let page = step(&store, "msg:needle", at.clone(), &deadline).await.expect("windows that fit");
+        // The same place with a deadline that no window meets where rows are slow.
+        match step(&store, "msg:needle", at, &short).await {
+            Err(StoreError::Timeout(after)) => refused += usize::from(after == short.statement),
+            other => drop(other.expect("a step")),
+        }
+        cursor = page.next.clone();
+        found.extend(ids(page.entries));
+    }
+    assert_eq!(found, selected(&db, "error_message = 'needle'").await);
+    assert!(refused > 0, "no statement met its deadline");
+    db.execute("drop policy slowly on dead_letter_jobs; drop owned by dlq_slowly; drop role dlq_slowly").await;
+}
+
+#[tokio::test]
+async fn a_cohort_has_every_job_that_was_there_all_along_however_rows_move_while_it_is_frozen() {
+    for db in harness::every_engine("moving").await {
+        Layout::DeadLetterJobs.seed(&db, 30_000).await;
+        let store = gentle_store(&db, Layout::DeadLetterJobs).await;
+        let dead = format!("select id from dead_letter_jobs where {}", Layout::DeadLetterJobs.is_dead());
+        let before: BTreeSet<String> = db.column(&dead).await.into_iter().collect();
+        // What the database judges, and what it cannot.
+        for text in ["", "msg:/./"] {
+            let (mut frozen, mut cursor, mut steps) = (BTreeSet::new(), Some(Cursor::Start), 0);
+            while let Some(at) = cursor {
+                let step = store.freeze(&filter(text), at, &budget()).await.expect("a step");
+                for job in step.jobs {
+                    assert!(frozen.insert(job.id.as_str().to_owned()), "{:?}: twice: {}", db.engine, job.id.as_str());
+                }
+                // Of the rows, some that were read and some that were not are written anew, where there is room for them.
+                let some = if steps % 2 == 0 { "id < '3'" } else { "id > '7'" };
+                db.execute(&format!(
+                    "update dead_letter_jobs set queue_name = 'a queue with a longer name {steps}' where {}",
+                    some.replace("id ", if db.engine == harness::Engine::Postgres { "id::text " } else { "id " })
+                ))
+                .await;
+                cursor = step.next;
+                steps += 1;
+            }
+            assert!(steps > 2, "{:?}: {steps} steps", db.engine);
+            assert_eq!(frozen, before, "{:?} {text}", db.engine);
+        }
+    }
+}
