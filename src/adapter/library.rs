@@ -41,6 +41,12 @@ pub struct Library {
     pub faults: Vec<AdapterError>,
 }
 
+impl AsRef<[Adapter]> for Library {
+    fn as_ref(&self) -> &[Adapter] {
+        &self.adapters
+    }
+}
+
 impl Library {
     /// The adapters compiled in, overridden by name by the `*.toml` files of a folder, which may be absent.
     pub fn load(folder: Option<&Path>) -> Self {

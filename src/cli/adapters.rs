@@ -216,8 +216,7 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
         _ => None,
     });
     let budget = session.budget(&origin);
-    let options = origin.engine_options(session);
-    let surveyed = survey_by(session, library, origin, options, &budget).await?;
+    let surveyed = survey_by(session, std::future::ready(library), origin, &budget).await?;
     let library = &surveyed.library;
     let wanted = |adapter: &str| name.is_none_or(|n| n == adapter);
     let mut out = Vec::new();

@@ -11,8 +11,7 @@ use super::args::ConsoleArgs;
 use super::exit::{Code, Fault};
 use super::open::{self, Surveyed};
 use super::source::{Origin, Session};
-use crate::ledger::Ledger;
-use crate::store::sql::engine::EngineOptions;
+use crate::ledger::Homes;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
@@ -33,18 +32,15 @@ pub async fn run(session: Session, args: &ConsoleArgs) -> Result<Code> {
 pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &str) -> Result<Code> {
     terminal()?;
     let filter = open::filter(args.filter.as_deref())?;
-    let record = session.paths.ledger();
+    let record = Homes::new(session.paths.ledger(), None);
     let settings = settings(&session, &origin, args);
     let redaction = Arc::new(session.redactor());
     session.record_reveal(&origin.name).await?;
     let opener = Arc::new(Way::new(session, origin));
-    // Neither waits for the other: one is a disk, one a network.
-    let (ledger, looked) = tokio::join!(Ledger::open(&record), opener.first_look());
-    let ledger = ledger?;
-    looked?;
+    opener.first_look().await?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
-        ledger,
+        record,
         store: None,
         filter: filter.to_string(),
         settings,
@@ -65,6 +61,7 @@ fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings 
         ascii: ui.ascii || args.ascii,
         mouse: ui.mouse || args.mouse,
         refresh: origin.source.as_ref().and_then(|s| s.refresh).unwrap_or(ui.refresh),
+        budget: session.config.watch.budget,
         statement: session.statement_timeout(origin),
         keys: session.keys.clone(),
         thresholds: session.config.thresholds,
@@ -102,9 +99,7 @@ impl Way {
             return Ok(surveyed);
         }
         let budget = Budget::new(self.statement);
-        // The list and the bars are asked for at the same moment.
-        let options = EngineOptions { ahead: true, ..self.origin.engine_options(&self.session) };
-        let surveyed = open::survey_with(&self.session, self.origin.clone(), options, &budget).await?;
+        let surveyed = open::survey(&self.session, self.origin.clone(), &budget).await?;
         let surveyed = Arc::new(surveyed);
         *self.lock() = Some(Arc::clone(&surveyed));
         Ok(surveyed)

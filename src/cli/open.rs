@@ -17,6 +17,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
+use crate::domain::share::Share;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
@@ -45,6 +46,8 @@ pub struct Opened {
     clock: Timestamp,
     /// From where on a cohort asks for the number, and how often a job may have been replayed.
     pub thresholds: Thresholds,
+    /// What watching may take of the database's time.
+    pub share: Share,
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
     /// Whether a run is to pause, as signals say.
@@ -71,26 +74,19 @@ pub struct Surveyed {
     redactor: Arc<Redactor>,
 }
 
-/// Connects, and looks which layouts are there.
+/// Connects, and looks which layouts are there; the adapters are read meanwhile.
 ///
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    let options = origin.engine_options(session);
-    survey_with(session, origin, options, budget).await
-}
-
-/// The same, with the connections as they are wanted.
-///
-/// # Errors
-/// As [`survey`].
-pub async fn survey_with(
-    session: &Session,
-    origin: Origin,
-    options: EngineOptions,
-    budget: &Budget,
-) -> Result<Surveyed> {
-    survey_by(session, library(session), origin, options, budget).await
+    let folder = session.paths.adapters().to_owned();
+    let reading = tokio::task::spawn_blocking(move || Library::load(Some(&folder)));
+    let library = async {
+        let library = reading.await.unwrap_or_default();
+        tell_faults(&library);
+        library
+    };
+    survey_by(session, library, origin, budget).await
 }
 
 /// The same, by these adapters.
@@ -99,14 +95,14 @@ pub async fn survey_with(
 /// As [`survey`].
 pub async fn survey_by(
     session: &Session,
-    library: Library,
+    library: impl Future<Output = Library>,
     origin: Origin,
-    options: EngineOptions,
     budget: &Budget,
 ) -> Result<Surveyed> {
     let destination = destination(origin.source.as_ref());
-    let surveyed = sql::survey(&origin.target, &options, &library.adapters, &destination, budget).await?;
-    let (engine, detection) = (Arc::new(surveyed.0), surveyed.1);
+    let options = origin.engine_options(session);
+    let (engine, library, detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
+    let engine = Arc::new(engine);
     let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
     // What is shown on this screen is one thing, and what is put on record another.
@@ -117,10 +113,14 @@ pub async fn survey_by(
 /// The adapters at hand; a file that cannot be used is told of and left out.
 pub fn library(session: &Session) -> Library {
     let library = Library::load(Some(session.paths.adapters()));
+    tell_faults(&library);
+    library
+}
+
+fn tell_faults(library: &Library) {
     for fault in &library.faults {
         super::out::say(&format!("dlq-tui: warning: {fault}"));
     }
-    library
 }
 
 impl Surveyed {
@@ -247,6 +247,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
         now: Timestamp::now(),
         pauses,
         thresholds: session.config.thresholds,
+        share: session.config.watch.budget,
         masker: Masker::new(Arc::clone(&redactor)),
         redactor,
         homes: surveyed.homes.clone(),

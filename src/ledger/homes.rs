@@ -41,6 +41,12 @@ struct Known {
     at: Instant,
 }
 
+impl Known {
+    fn is_fresh(&self) -> bool {
+        self.ledger.is_shared() || self.at.elapsed() < NOTHING
+    }
+}
+
 impl Homes {
     /// The record in the source that `engine` is connected to, where it holds one, beside the operator's own file.
     pub fn new(local: PathBuf, engine: Option<Arc<Engine>>) -> Self {
@@ -56,13 +62,19 @@ impl Homes {
         Self { inner: Arc::new(Inner { local, engine, known: Mutex::new(None) }) }
     }
 
+    /// The record, where it was looked up lately; nothing is waited for.
+    pub fn at_hand(&self) -> Option<Ledger> {
+        let known = self.inner.known.try_lock().ok()?;
+        known.as_ref().filter(|known| known.is_fresh()).map(|known| known.ledger.clone())
+    }
+
     /// The record: new runs go where the source holds one, else into the file; those of both are found.
     ///
     /// # Errors
     /// When neither can be used; when the one in the source is of another version, or the source cannot be reached.
     pub async fn ledger(&self) -> Result<Ledger> {
         let mut known = self.inner.known.lock().await;
-        if let Some(known) = known.as_ref().filter(|k| k.ledger.is_shared() || k.at.elapsed() < NOTHING) {
+        if let Some(known) = known.as_ref().filter(|known| known.is_fresh()) {
             return Ok(known.ledger.clone());
         }
         let before = known.take().map(|known| known.ledger);

@@ -19,7 +19,7 @@ pub use batch::{
     Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
     Standing, Undoing, Witness,
 };
-pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
+pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Watermark};
 pub use error::{Result, StoreError};
 pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
@@ -56,6 +56,20 @@ pub trait Store: Send + Sync {
 
     /// Rows of a list, a step at a time.
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;
+
+    /// What a screen begins with, an estimate of a facet and a page: as [`Store::estimate`] and [`Store::page`], with fewer
+    /// round trips where the engine can. Without an estimate where that fails.
+    fn glance<'a>(
+        &'a self,
+        facet: Facet,
+        query: PageQuery,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
+        Box::pin(async move {
+            let estimate = self.estimate(facet, budget).await.unwrap_or_default();
+            Ok((estimate, self.page(query, budget).await?))
+        })
+    }
 
     /// Light rows of these jobs, for those that still exist; in no order.
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>>;

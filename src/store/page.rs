@@ -49,6 +49,13 @@ pub enum Cursor {
     Before(Position),
 }
 
+impl Cursor {
+    /// Whether it is read in the order, and not against it.
+    pub(super) fn is_forward(&self) -> bool {
+        matches!(self, Cursor::Start | Cursor::After(_))
+    }
+}
+
 /// A request for some rows of a list.
 #[derive(Clone, Debug)]
 pub struct PageQuery {

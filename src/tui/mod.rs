@@ -12,7 +12,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::domain::redact::Redactor;
-use crate::ledger::{Homes, Ledger};
+use crate::ledger::Homes;
 use crate::store::{Deliver, StoreError};
 use crate::triage::Desk;
 
@@ -65,8 +65,8 @@ pub struct OpenStore {
 pub struct Launch {
     /// The way to the source.
     pub opener: Arc<dyn Opener>,
-    /// The operator's own record; nothing is acted on without one.
-    pub ledger: Ledger,
+    /// The way to the operator's own record, while no store is open; nothing is acted on without one.
+    pub record: Homes,
     /// The store to open without asking (`--store`).
     pub store: Option<String>,
     /// The filter to start with, already known to parse.

@@ -1,5 +1,6 @@
 //! How often an answer is waited for until there is something to see: what a long wire makes of every start.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,16 +8,17 @@ use dlq_tui::adapter::built_in;
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
+use dlq_tui::store::sql::engine::EngineOptions;
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, open, survey};
 use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, Sort, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Said, TestDb, Wire};
+use crate::pty::{Pty, Screen};
 
-/// One transaction of one statement: it is begun, prepared, and executed. Its end is not waited for.
-const STATEMENT: usize = 3;
+/// A reading transaction, whatever its statements: it is begun, asked and ended at once.
+const READ: usize = 1;
 
 fn budget() -> Budget {
     Budget::new(Duration::from_secs(30))
@@ -37,7 +39,7 @@ async fn seeded(name: &str) -> Option<TestDb> {
 async fn opened(wire: &Wire) -> (SqlStore, usize, usize) {
     let adapters = built_in().expect("adapters");
     let target = Target::from_url(&wire.url).expect("a target");
-    let (engine, detection) = survey(&target, &EngineOptions::default(), &adapters, &to_jobs(), &budget())
+    let (engine, _, detection) = survey(&target, &EngineOptions::default(), ready(&adapters), &to_jobs(), &budget())
         .await
         .unwrap_or_else(|error| panic!("{error}"));
     let surveying = wire.flights();
@@ -50,32 +52,82 @@ async fn opened(wire: &Wire) -> (SqlStore, usize, usize) {
 }
 
 #[tokio::test]
-async fn a_layout_is_found_in_three_flights_behind_the_greeting_and_opened_in_none() {
+async fn a_layout_is_found_in_one_flight_behind_the_greeting_and_opened_in_none() {
     let Some(db) = seeded("found").await else { return };
     let pooler = harness::pgbouncer(&db, 2);
     for url in [Some(&db.url), pooler.as_ref().map(|pooler| &pooler.url)].into_iter().flatten() {
         let wire = Wire::to(url, Duration::ZERO);
         let (store, surveying, opening) = opened(&wire).await;
         // The greeting asks for TLS first.
-        assert_eq!((surveying, opening), (2 + STATEMENT, 0), "{url}");
+        assert_eq!((surveying, opening), (2 + READ, 0), "{url}");
         let replay = store.info().availability(Action::Replay);
         assert!(matches!(replay, Availability::Ready { .. }), "{replay:?}");
     }
 }
 
+/// Bars of an estimate, rows, and the job under the cursor: what an operator can decide on.
+fn is_useful(screen: &Screen<'_>) -> bool {
+    let is_bar = |row: &String| row.contains('~') && row.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
+    let is_job = |row: &String| row.split_whitespace().count() >= 4;
+    screen.rows().iter().filter(|row| is_bar(row)).count() >= 3
+        && screen.below("time UTC", 2).iter().filter(|row| is_job(row)).count() >= 5
+        // A tab tells the size of what is on it.
+        && screen.contains("[1 Arguments ")
+}
+
 #[tokio::test]
-async fn bars_and_rows_take_one_statement_each() {
+async fn the_first_screen_takes_three_flights_behind_the_greeting_and_one_connection() {
+    let Some(db) = seeded("screen").await else { return };
+    // The greeting asks for TLS first.
+    let wire = Wire::until(&db.url, 2 + 3 * READ);
+    let pty = Pty::console(&[]).size(140, 45).env("DATABASE_URL", &wire.url).start();
+    pty.wait("bars, rows and a job", is_useful);
+}
+
+/// Buffers of the statements that the first screen takes, as the server explains them.
+async fn buffers(rows: u32) -> Option<u64> {
+    let db = harness::postgres()?.database(&format!("buffers{rows}")).await;
+    Layout::DeadLetterJobs.seed(&db, rows).await;
+    db.execute("vacuum analyze").await;
+    let wire = Wire::to(&db.url, Duration::ZERO);
+    let (store, ..) = opened(&wire).await;
+    let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
+    let (_, page) = store.glance(Facet::Error, query, &budget()).await.expect("a glance");
+    store.detail(&page.entries[0].row.id, &budget()).await.expect("a job");
+    let said = wire.said();
+    let scripts = said.iter().filter_map(|said| if let Said::Query(script) = said { Some(script) } else { None });
+    let statements: Vec<&str> =
+        scripts.flat_map(|script| script.split("; ")).filter(|s| s.contains(" FROM ")).collect();
+    assert_eq!(statements.len(), 3, "statistics, page and job: {said:?}");
+    let mut sum = 0;
+    for statement in statements {
+        let lines = db.column_at(&format!("explain (analyze, buffers) {statement}"), 0).await;
+        let line = lines.iter().find(|line| line.trim().starts_with("Buffers: shared")).expect("buffers");
+        let counts = line.split(' ').filter_map(|word| word.split_once('=')).map(|(_, n)| n.parse::<u64>());
+        sum += counts.sum::<Result<u64, _>>().unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    Some(sum)
+}
+
+#[tokio::test]
+async fn the_first_screen_reads_no_more_of_a_large_table_than_of_a_small_one() {
+    let (Some(small), Some(large)) = (buffers(1_000).await, buffers(60_000).await) else { return };
+    assert!(large <= small + small / 2, "{large} buffers of 60,000 rows, {small} of 1,000");
+}
+
+#[tokio::test]
+async fn bars_rows_and_a_job_take_one_flight_each() {
     let Some(db) = seeded("bars").await else { return };
     let wire = Wire::to(&db.url, Duration::ZERO);
     let (store, ..) = opened(&wire).await;
     let estimate = store.estimate(Facet::Error, &budget()).await.expect("an estimate").expect("statistics");
     assert!(estimate.bars.len() > 10 && estimate.total.n > 1_000, "{estimate:?}");
-    assert_eq!(wire.flights(), STATEMENT);
+    assert_eq!(wire.flights(), READ);
     let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
     let page = store.page(query, &budget()).await.expect("a page");
-    assert_eq!((page.entries.len(), wire.flights()), (100, STATEMENT));
+    assert_eq!((page.entries.len(), wire.flights()), (100, READ));
     let detail = store.detail(&page.entries[0].row.id, &budget()).await.expect("a job");
-    assert_eq!((detail.is_some(), wire.flights()), (true, STATEMENT));
+    assert_eq!((detail.is_some(), wire.flights()), (true, READ));
 }
 
 #[tokio::test]
@@ -84,8 +136,8 @@ async fn a_store_that_is_opened_again_is_asked_whether_it_is_there() {
     let wire = Wire::to(&db.url, Duration::ZERO);
     let adapters = built_in().expect("adapters");
     let target = Target::from_url(&wire.url).expect("a target");
-    let (engine, detection) =
-        survey(&target, &EngineOptions::default(), &adapters, &ReplayDestination::None, &budget())
+    let (engine, _, detection) =
+        survey(&target, &EngineOptions::default(), ready(&adapters), &ReplayDestination::None, &budget())
             .await
             .expect("found");
     wire.flights();
@@ -96,7 +148,7 @@ async fn a_store_that_is_opened_again_is_asked_whether_it_is_there() {
     let options = OpenOptions { destination: to_jobs(), ..OpenOptions::default() };
     open(Arc::clone(&engine), adapter, found, &options, &budget()).await.expect("a store");
     // The layout's own detection has seen the destination.
-    assert_eq!(wire.flights(), STATEMENT);
+    assert_eq!(wire.flights(), READ);
     // One that was not there is looked for each time: it may have been created since.
     let elsewhere = ReplayDestination::Table("later".to_owned());
     let options = OpenOptions { destination: elsewhere, just_connected: true, ..OpenOptions::default() };
@@ -107,33 +159,4 @@ async fn a_store_that_is_opened_again_is_asked_whether_it_is_there() {
     assert!(matches!(replay().await, Availability::Disabled(_)));
     db.execute("create table later (like jobs including all)").await;
     assert!(matches!(replay().await, Availability::Ready { .. }));
-}
-
-#[tokio::test]
-async fn a_connection_that_was_opened_ahead_is_there_for_whoever_comes_second() {
-    let Some(db) = seeded("ahead").await else { return };
-    let wire = Wire::to(&db.url, Duration::ZERO);
-    let target = Target::from_url(&wire.url).expect("a target");
-    let engine =
-        Engine::connect(&target, &EngineOptions { ahead: true, ..EngineOptions::default() }).await.expect("reached");
-    // Each with a question for TLS first.
-    let greetings = || wire.said().iter().filter(|said| **said == Said::Hello).count();
-    let statements = [crate::engine::sql("select 1::bigint")];
-    let (first, second) = (budget(), budget());
-    let (a, b) = tokio::join!(engine.read(&statements, &first), engine.read(&statements, &second));
-    assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
-    until("the second connection", || greetings() == 4).await;
-    let (a, b) = tokio::join!(engine.read(&statements, &first), engine.read(&statements, &second));
-    assert!(a.is_ok() && b.is_ok() && greetings() == 4, "{a:?} {b:?} {:?}", wire.said());
-}
-
-/// Waits until something is so.
-async fn until(what: &str, so: impl Fn() -> bool) {
-    for _ in 0..3_000 {
-        if so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("still not: {what}");
 }

@@ -1,16 +1,16 @@
 //! Which layouts a database holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::dialect::speech;
+use super::dialect::{IndexPlace, Unique, speech};
 use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
 use crate::adapter::{Adapter, Column, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
 use crate::domain::action::Action;
-use crate::store::{Budget, Result};
+use crate::store::{Budget, Result, StoreError};
 
 /// A layout that was found in a database.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,26 +90,36 @@ pub(super) struct Seen {
 }
 
 /// Connects to a database and finds every layout in it that the adapters know, in every schema that the role sees. The
-/// destination of replayed jobs is looked at along with them.
+/// adapters may be read while the connection is made. The destination of replayed jobs is looked at along with them.
 ///
 /// # Errors
 /// When the database cannot be reached, or its catalogue not be read.
-pub async fn survey(
+pub async fn survey<A: AsRef<[Adapter]>>(
     target: &Target,
     options: &EngineOptions,
-    adapters: &[Adapter],
+    adapters: impl Future<Output = A>,
     destination: &ReplayDestination,
     budget: &Budget,
-) -> Result<(Engine, Detection)> {
+) -> Result<(Engine, A, Detection)> {
     let dialect = target.dialect();
-    let specs = specs(adapters, dialect);
-    let mut names = names(&specs);
-    // Which schema is the store's own is not known yet, and makes no difference to the names.
-    names.extend(destination.table_names(""));
-    let statements = catalogue_statement(dialect, &names);
-    let (engine, mut results) = Engine::connect_reading(target, options, statements.as_slice(), budget).await?;
-    let catalogue = catalogue(results.pop().unwrap_or_default())?;
-    Ok((engine, matched(&specs, Seen { names, catalogue })))
+    let mut known = None;
+    let statements = async {
+        let adapters = adapters.await;
+        let mut names = names(&specs(adapters.as_ref(), dialect));
+        // Which schema is the store's own is not known yet, and makes no difference to the names.
+        names.extend(destination.table_names(""));
+        let statements = catalogue_statement(dialect, &names).into_iter().collect();
+        known = Some((adapters, names));
+        statements
+    };
+    let (engine, mut results) = Engine::connect_reading(target, options, statements, budget).await?;
+    let (adapters, names) = known.ok_or_else(|| StoreError::Layout("no adapter could be read".into()))?;
+    let specs = specs(adapters.as_ref(), dialect);
+    let mut catalogue = catalogue(dialect, results.pop().unwrap_or_default())?;
+    let functions = functions(&specs, &catalogue);
+    complete(&engine, &mut catalogue, &functions, budget).await?;
+    let detection = matched(&specs, Seen { names, catalogue });
+    Ok((engine, adapters, detection))
 }
 
 /// Finds every layout that the adapters know, in every schema that the role sees.
@@ -119,7 +129,9 @@ pub async fn survey(
 pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
     let specs = specs(adapters, engine.dialect());
     let names = names(&specs);
-    let catalogue = read_catalogue(engine, &names, budget).await?;
+    let mut catalogue = read_catalogue(engine, &names, budget).await?;
+    let functions = functions(&specs, &catalogue);
+    complete(engine, &mut catalogue, &functions, budget).await?;
     Ok(matched(&specs, Seen { names, catalogue }))
 }
 
@@ -136,7 +148,6 @@ fn names(specs: &Specs<'_>) -> Vec<String> {
     for spec in specs.iter().flat_map(|(_, variants)| variants.iter()) {
         names.push(spec.table.clone());
         names.extend(spec.detect.tables.keys().cloned());
-        names.extend(spec.detect.functions.iter().map(|name| function(name)));
         let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
         names.extend(verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref().clone()));
     }
@@ -219,33 +230,73 @@ pub(super) fn without_transactions(name: &str, table: &Table) -> Option<String> 
     ))
 }
 
+/// The functions that tell layouts apart whose tables are there.
+fn functions(specs: &Specs<'_>, catalogue: &Catalogue) -> Vec<String> {
+    let is_there = |spec: &&Spec| catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table));
+    let specs = specs.iter().flat_map(|(_, variants)| variants.iter()).filter(is_there);
+    let names: BTreeSet<&String> = specs.flat_map(|spec| &spec.detect.functions).collect();
+    names.into_iter().cloned().collect()
+}
+
 /// The named tables of every schema that the role sees.
 pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
     match catalogue_statement(engine.dialect(), names) {
-        Some(statement) => catalogue(engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
+        Some(statement) => {
+            catalogue(engine.dialect(), engine.read(&[statement], budget).await?.pop().unwrap_or_default())
+        }
         None => Ok(Vec::new()),
     }
 }
 
-/// Puts a column at its places in indexes: lines of place (from 1) and index. Behind the place stands `p` where the index is
-/// the primary key, `u` where it is another one that no two rows have the same entry in; a key that is no index has no name.
-fn index(table: &mut Table, column: &str, places: &str) {
-    let put = |columns: &mut Vec<String>, place: usize| {
-        columns.resize(columns.len().max(place), String::new());
-        if let Some(slot) = columns.get_mut(place.saturating_sub(1)) {
+/// Adds what is asked for only where there may be any of it: functions, and the policies of tables with row-level security.
+async fn complete(engine: &Engine, catalogue: &mut Catalogue, names: &[String], budget: &Budget) -> Result<()> {
+    let speech = speech(engine.dialect());
+    let tables = catalogue.iter().flat_map(|(_, tables)| tables);
+    let veiled: Vec<String> =
+        tables.filter(|(_, table)| table.row_security.is_some()).map(|(name, _)| name.clone()).collect();
+    let asked = |names: &[String], statement: &dyn Fn(&[String]) -> Option<Statement>| {
+        (!names.is_empty()).then(|| statement(names)).flatten()
+    };
+    let policies = asked(&veiled, &|names| speech.policies(names));
+    let functions = asked(names, &|names| speech.functions(names));
+    let is_asked = [policies.is_some(), functions.is_some()];
+    let statements: Vec<Statement> = policies.into_iter().chain(functions).collect();
+    if statements.is_empty() {
+        return Ok(());
+    }
+    let mut results = engine.read(&statements, budget).await?.into_iter();
+    let [policies, functions] = is_asked.map(|asked| if asked { results.next() } else { None }.unwrap_or_default());
+    for row in policies {
+        let mut cells = Cells::new(row);
+        let (schema, table) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
+        if let Some(security) = tables_of(catalogue, schema).get_mut(&table).and_then(|t| t.row_security.as_mut()) {
+            security.shows_some = true;
+        }
+    }
+    for row in functions {
+        let mut cells = Cells::new(row);
+        let (schema, name) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
+        tables_of(catalogue, schema).insert(function(&name), Table::default());
+    }
+    Ok(())
+}
+
+/// Puts a column where it stands in indexes; a key that is no index has no name.
+fn index(table: &mut Table, column: &str, places: Vec<IndexPlace>) {
+    let put = |columns: &mut Vec<String>, at: usize| {
+        columns.resize(columns.len().max(at + 1), String::new());
+        if let Some(slot) = columns.get_mut(at) {
             column.clone_into(slot);
         }
     };
-    for (place, name) in places.lines().filter_map(|line| line.split_once(' ')) {
-        let digits = place.trim_end_matches(['p', 'u']);
-        let Ok(at) = digits.parse::<usize>() else { continue };
-        if !name.is_empty() {
-            put(table.indexes.entry(name.to_owned()).or_default(), at);
+    for IndexPlace { index, at, unique } in places {
+        if !index.is_empty() {
+            put(table.indexes.entry(index.clone()).or_default(), at);
         }
-        match &place[digits.len()..] {
-            "p" => put(table.unique.entry(String::new()).or_default(), at),
-            "u" => put(table.unique.entry(name.to_owned()).or_default(), at),
-            _ => {}
+        match unique {
+            Unique::Primary => put(table.unique.entry(String::new()).or_default(), at),
+            Unique::Yes => put(table.unique.entry(index).or_default(), at),
+            Unique::No => {}
         }
     }
 }
@@ -255,29 +306,34 @@ fn catalogue_statement(dialect: Dialect, names: &[String]) -> Option<Statement> 
     (!names.is_empty()).then(|| speech(dialect).catalogue(names))
 }
 
-fn catalogue(rows: Vec<Row>) -> Result<Catalogue> {
+/// The tables of a schema.
+fn tables_of(catalogue: &mut Catalogue, schema: String) -> &mut BTreeMap<String, Table> {
+    let at = catalogue.iter().position(|(name, _)| *name == schema).unwrap_or_else(|| {
+        catalogue.push((schema, BTreeMap::new()));
+        catalogue.len() - 1
+    });
+    &mut catalogue[at].1
+}
+
+fn catalogue(dialect: Dialect, rows: Vec<Row>) -> Result<Catalogue> {
+    let speech = speech(dialect);
     let mut catalogue: Catalogue = Vec::new();
     for row in rows {
         let mut cells = Cells::new(row);
         let mut text = || cells.text().map(Option::unwrap_or_default);
         let (schema, table, name, data_type) = (text()?, text()?, text()?, text()?);
         let column = Column { name, data_type, nullable: cells.int()? != Some(0), collation: cells.text()? };
-        if catalogue.last().is_none_or(|(last, _)| *last != schema) {
-            catalogue.push((schema, BTreeMap::new()));
-        }
-        if let Some((_, tables)) = catalogue.last_mut() {
-            let table = tables.entry(table).or_default();
-            let name = column.name.clone();
-            table.columns.push(column);
-            table.without_transactions = cells.text()?;
-            index(table, &name, cells.text()?.as_deref().unwrap_or_default());
-            table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
-            if let (Some(1), Some(security)) = (cells.int()?, table.row_security.as_mut()) {
-                security.shows_some = true;
-            }
-            table.is_partitioned = cells.int()? == Some(1);
-            table.is_view = cells.int()? == Some(1);
-        }
+        let table = tables_of(&mut catalogue, schema).entry(table).or_default();
+        table.without_transactions = cells.text()?;
+        index(table, &column.name, speech.places(cells.text()?.as_deref().unwrap_or_default()));
+        table.columns.push(column);
+        table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
+        table.is_partitioned = cells.int()? == Some(1);
+        table.is_view = cells.int()? == Some(1);
     }
+    catalogue.sort_by(|(a, _), (b, _)| {
+        let comes_first = |schema: &str| speech.schema_first() == Some(schema);
+        comes_first(b).cmp(&comes_first(a)).then_with(|| a.cmp(b))
+    });
     Ok(catalogue)
 }

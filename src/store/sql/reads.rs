@@ -16,7 +16,9 @@ use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
 use crate::domain::action::Fate;
+use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
+use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::lineage;
 use crate::domain::text::Untrusted;
@@ -45,11 +47,15 @@ impl SqlStore {
 
     pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let forward = matches!(query.cursor, Cursor::Start | Cursor::After(_));
+        let forward = query.cursor.is_forward();
         let step = self.scan(&judge, query.sort, budget).step(&query.cursor, query.limit.max(1)).await?;
+        self.page_of(step, &judge, query.sort, forward).await
+    }
+
+    async fn page_of(&self, step: Step, judge: &Judge<'_>, sort: Sort, forward: bool) -> Result<Page> {
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
         let scanned = match step.looked_at {
-            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, &judge, query.sort, forward).await }),
+            Some(rows) => Some(Scanned { rows, share: self.share_of(&step, judge, sort, forward).await }),
             None => None,
         };
         let mut entries: Vec<Entry> = step.rows.into_iter().map(|r| r.entry).collect();
@@ -57,6 +63,32 @@ impl SqlStore {
             entries.reverse();
         }
         Ok(Page { entries, next, scanned })
+    }
+
+    /// Both in one exchange, where the page takes one statement; one after the other elsewhere.
+    pub(super) async fn read_glance(
+        &self,
+        facet: Facet,
+        query: PageQuery,
+        budget: &Budget,
+    ) -> Result<(Option<Histogram>, Page)> {
+        let judge = Judge::new(&self.layout, &query.filter, self.server_now());
+        let scan = self.scan(&judge, query.sort, budget);
+        if let (Some(estimate), Some(page)) = (self.statistics_statement(facet), scan.only_statement(&query)?) {
+            match self.engine.read(&[estimate, page], &scan.direct_budget()).await {
+                Ok(mut results) => {
+                    let step = scan.only_step(results.pop().unwrap_or_default(), &query)?;
+                    let estimate = self.estimate_of(facet, results.pop().unwrap_or_default(), budget).await?;
+                    let forward = query.cursor.is_forward();
+                    return Ok((estimate, self.page_of(step, &judge, query.sort, forward).await?));
+                }
+                Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => return Err(error),
+                // Each by itself has its own ways out.
+                Err(_) => {}
+            }
+        }
+        let estimate = self.read_statistics(facet, budget).await.unwrap_or_default();
+        Ok((estimate, self.read_page(query, budget).await?))
     }
 
     pub(super) async fn read_rows(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>> {

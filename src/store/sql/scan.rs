@@ -18,7 +18,7 @@ use super::layout::{Expr, Layout};
 use super::pace::{LEAST, Pace, TARGET};
 use super::row::{Read, read, select};
 use super::watch::Axis;
-use crate::store::{Budget, Cursor, Position, Result, Sort, StoreError};
+use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead.
 const DIRECT: Duration = Duration::from_millis(400);
@@ -55,7 +55,7 @@ impl Scan<'_> {
     /// The next rows, at most `limit`, in the direction that the cursor reads.
     pub(super) async fn step(&self, cursor: &Cursor, limit: usize) -> Result<Step> {
         let order = self.order()?;
-        let forward = matches!(cursor, Cursor::Start | Cursor::After(_));
+        let forward = cursor.is_forward();
         let segments = segments(cursor, forward, order.nullable && !self.layout.is_key(order));
         if self.judge.rest.is_some() {
             return self.windows(order, forward, &segments, limit).await;
@@ -83,9 +83,31 @@ impl Scan<'_> {
         format!("{statement:?}")
     }
 
-    async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+    /// The statement of a page that takes no other: of one segment, and not known to take too long.
+    pub(super) fn only_statement(&self, query: &PageQuery) -> Result<Option<Statement>> {
+        let order = self.order()?;
+        let forward = query.cursor.is_forward();
+        let segments = segments(&query.cursor, forward, order.nullable && !self.layout.is_key(order));
+        let [only] = segments.as_slice() else { return Ok(None) };
+        let is_slow = || self.pace.is_slow(&self.question(order, &segments, forward));
+        let is_direct = self.judge.rest.is_none() && !is_slow();
+        Ok(is_direct.then(|| self.direct_statement(order, only, forward, query.limit.max(1))))
+    }
+
+    /// What it found.
+    pub(super) fn only_step(&self, rows: Vec<Row>, query: &PageQuery) -> Result<Step> {
+        let rows: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
+        Ok(directly(rows, query.limit.max(1)))
+    }
+
+    /// The budget of what is read directly.
+    pub(super) fn direct_budget(&self) -> Budget {
         let deadline = if self.judge.by_key() { self.budget.statement } else { self.budget.statement.min(DIRECT) };
-        let budget = Budget { statement: deadline, cancel: self.budget.cancel.clone() };
+        Budget { statement: deadline, cancel: self.budget.cancel.clone() }
+    }
+
+    async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+        let budget = self.direct_budget();
         let mut rows = Vec::new();
         for segment in segments {
             let wanted = limit.saturating_sub(rows.len());
@@ -95,8 +117,7 @@ impl Scan<'_> {
             let statement = self.direct_statement(order, segment, forward, wanted);
             rows.extend(self.fetch(statement, &budget).await?);
         }
-        let last = (rows.len() >= limit).then(|| rows.last().map(|r| r.entry.position.clone())).flatten();
-        Ok(Step { rows, last, looked_at: None })
+        Ok(directly(rows, limit))
     }
 
     async fn windows(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
@@ -221,7 +242,8 @@ impl Scan<'_> {
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         self.judge.push(&mut sql);
         sql.push(" AND ");
-        self.within(&mut sql, order, segment, forward);
+        // What is asked of all rows stands there already: said twice, the planner would take it for two chances.
+        self.beyond(&mut sql, order, segment, forward);
         let order = order_by(&self.by(order, segment.null), self.sort.descending == forward);
         sql.push(&format!(" ORDER BY {order} LIMIT {limit}"));
         sql.done()
@@ -251,12 +273,17 @@ impl Scan<'_> {
 
     /// Writes whether a row belongs to a segment and lies beyond its place.
     fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
-        let speech = self.layout.speech;
-        let key = &self.layout.key;
-        let descending = self.sort.descending == forward;
         if let Some(condition) = self.layout.among(self.judge.only_dead()) {
             sql.push(&format!("{condition} AND "));
         }
+        self.beyond(sql, order, segment, forward);
+    }
+
+    /// The same, of rows that are all asked for.
+    fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+        let speech = self.layout.speech;
+        let key = &self.layout.key;
+        let descending = self.sort.descending == forward;
         if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
             axis.before(sql, bucket);
             sql.push(" AND ");
@@ -271,6 +298,9 @@ impl Scan<'_> {
         };
         if segment.null {
             sql.push(&format!("{} IS NULL AND ", order.raw));
+        } else if order.nullable && !self.layout.is_key(order) {
+            // It follows from what comes, but not to the planner: an index over rows that have the value serves only then.
+            sql.push(&format!("{} IS NOT NULL AND ", order.raw));
         }
         let by_key = segment.null || self.layout.is_key(order);
         if let Some(value) = from.key.as_ref().filter(|_| !by_key && self.layout.is_unique(order)) {
@@ -293,15 +323,22 @@ impl Scan<'_> {
         speech.beyond(sql, value, (&key.raw, id), descending);
     }
 
-    /// What orders the rows of a segment, the key last where it takes it to tell them apart.
+    /// What orders the rows of a segment, the key last where it takes it to tell them apart. Rows without the order's value
+    /// are ordered by it all the same: a planner that was asked for the key alone would look for them along the whole table.
     fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
         let key = self.layout.key.raw.as_str();
-        match (null || self.layout.is_key(order), self.layout.is_unique(order)) {
+        match (self.layout.is_key(order), self.layout.is_unique(order) && !null) {
             (true, _) => vec![key],
             (false, true) => vec![&order.raw],
             (false, false) => vec![&order.raw, key],
         }
     }
+}
+
+/// What was found directly.
+fn directly(rows: Vec<Read>, limit: usize) -> Step {
+    let last = (rows.len() >= limit).then(|| rows.last().map(|r| r.entry.position.clone())).flatten();
+    Step { rows, last, looked_at: None }
 }
 
 /// The segments that lie ahead of a cursor, in reading order.

@@ -9,6 +9,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::redact::Redactor;
+use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Watermark};
@@ -54,6 +55,8 @@ pub enum Request {
     Open(String),
     /// Estimate a facet from the database's statistics.
     Estimate(Facet),
+    /// What the first screen shows of the store: such an estimate, and a page.
+    Glance(Facet, PageQuery),
     /// One step of a count.
     Histogram(HistogramQuery),
     /// Totals by state.
@@ -144,6 +147,8 @@ pub struct Settings {
     pub mouse: bool,
     /// Base interval between looks.
     pub refresh: Duration,
+    /// What the watch may take of the database's time.
+    pub budget: Share,
     /// Deadline of a statement.
     pub statement: Duration,
     /// Which keys ask for what.
@@ -161,6 +166,7 @@ impl Default for Settings {
             ascii: false,
             mouse: false,
             refresh: Duration::from_millis(1_500),
+            budget: Share::DEFAULT,
             statement: Duration::from_secs(5),
             keys: Keymap::default(),
             thresholds: Thresholds::default(),

@@ -8,7 +8,7 @@ use super::document::JobDocument;
 use super::effect::{RequestId, Slot};
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
-use crate::ledger::Run;
+use crate::ledger::{HistoryEntry, Run};
 use crate::store::{Changes, Entry, HistogramStep, Page, StoreError, StoreInfo};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
@@ -41,6 +41,15 @@ pub enum Msg {
         slot: Slot,
         /// The answer.
         reply: Reply,
+    },
+    /// What the ledger knows of a job whose detail was answered without.
+    Past {
+        /// The job.
+        job: JobId,
+        /// Its history, latest first.
+        history: Vec<HistoryEntry>,
+        /// How often it was replayed before, along its lineage.
+        replayed: u64,
     },
     /// How far freezing has got.
     Freezing(FreezeProgress),
@@ -83,6 +92,8 @@ pub enum Reply {
     Opened(Box<Result<Opened, StoreError>>),
     /// To `Estimate`.
     Estimate(Result<Option<Histogram>, StoreError>),
+    /// To `Glance`.
+    Glance(Box<Result<(Option<Histogram>, Page), StoreError>>),
     /// To `Histogram`.
     Histogram(Box<Result<HistogramStep, StoreError>>),
     /// To `Totals`.

@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::domain::redact::Redactor;
-    use crate::ledger::Ledger;
+    use crate::ledger::Homes;
     use crate::tui::app::{Reply, RequestId, Settings};
     use crate::tui::{Launch, OpenStore, Opener, StoreChoice};
 
@@ -178,7 +178,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let launch = Launch {
             opener: Arc::new(Stuck),
-            ledger: Ledger::open(&folder.path().join("ledger.db")).await.expect("a ledger"),
+            record: Homes::new(folder.path().join("ledger.db"), None),
             store: None,
             filter: String::new(),
             settings: Settings::default(),

@@ -14,11 +14,11 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
-use crate::ledger::{HistoryEntry, Known, Ledger, LedgerError, Run, known};
+use crate::ledger::{HistoryEntry, Homes, Known, Ledger, LedgerError, Run, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::Desk;
 use crate::triage::run::RunControl;
-use crate::tui::app::{JobDocument, Opened, Reply, Request};
+use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request};
 use crate::tui::{Launch, OpenStore, Opener};
 
 /// The longest that connecting and looking for layouts may take; the drivers give up before.
@@ -40,7 +40,7 @@ pub struct Going {
 /// One console's way to its source. Shared by everything that is under way.
 pub struct Session {
     pub opener: Arc<dyn Opener>,
-    ledger: Ledger,
+    record: Homes,
     pub redactor: Arc<Redactor>,
     masker: Masker,
     /// Deadline of a statement.
@@ -55,7 +55,7 @@ impl Session {
     pub fn new(launch: &Launch) -> Self {
         Self {
             opener: Arc::clone(&launch.opener),
-            ledger: launch.ledger.clone(),
+            record: launch.record.clone(),
             redactor: Arc::clone(&launch.redaction),
             masker: Masker::new(Arc::clone(&launch.redaction)),
             statement: launch.settings.statement,
@@ -78,10 +78,11 @@ impl Session {
     /// # Errors
     /// When it cannot be used.
     pub async fn ledger(&self) -> Result<Ledger, LedgerError> {
-        match self.store().ok().and_then(|open| open.record) {
-            Some(homes) => homes.ledger().await,
-            None => Ok(self.ledger.clone()),
-        }
+        self.homes().ledger().await
+    }
+
+    fn homes(&self) -> Homes {
+        self.store().ok().and_then(|open| open.record).unwrap_or_else(|| self.record.clone())
     }
 
     async fn runs(&self) -> Result<Vec<Run>, LedgerError> {
@@ -96,7 +97,8 @@ impl Session {
             Request::Open(name) => Reply::Opened(Box::new(self.open(name).await)),
             Request::Histogram(query) => Reply::Histogram(Box::new(self.histogram(query, budget).await)),
             Request::Page(query) => Reply::Page(self.page(query, budget).await),
-            Request::Detail(id) => Reply::Detail(self.detail(id, budget).await),
+            Request::Detail(id) => Reply::Detail(self.detail(id, going).await),
+            Request::Glance(facet, query) => Reply::Glance(Box::new(self.glance(facet, query, budget).await)),
             Request::Rows(ids) => {
                 let rows = match self.store() {
                     Ok(open) => open.desk.store.rows(&ids, budget).await,
@@ -153,6 +155,16 @@ impl Session {
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 
+    async fn glance(
+        &self,
+        facet: Facet,
+        query: PageQuery,
+        budget: &Budget,
+    ) -> Result<(Option<Histogram>, Page), StoreError> {
+        let (estimate, page) = self.store()?.desk.store.glance(facet, query, budget).await?;
+        Ok((estimate, Page { entries: self.masked(page.entries), ..page }))
+    }
+
     /// Rows with what looks like a secret masked.
     fn masked(&self, entries: Vec<Entry>) -> Vec<Entry> {
         let masked = |entry: Entry| Entry { row: self.masked_row(entry.row), ..entry };
@@ -164,13 +176,17 @@ impl Session {
         self.masker.row(row)
     }
 
-    async fn detail(&self, id: JobId, budget: &Budget) -> Result<Option<Arc<JobDocument>>, StoreError> {
+    async fn detail(&self, id: JobId, going: &Going) -> Result<Option<Arc<JobDocument>>, StoreError> {
         let desk = self.store()?.desk;
-        let Some(detail) = desk.store.detail(&id, budget).await? else { return Ok(None) };
+        let Some(detail) = desk.store.detail(&id, &going.budget).await? else { return Ok(None) };
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
-        let (history, replayed) = match self.ledger().await {
-            Ok(ledger) => past(&ledger, &desk, &known(&detail)).await.unwrap_or_default(),
-            Err(_) => Default::default(),
+        let (history, replayed) = match self.homes().at_hand() {
+            Some(ledger) => past(&ledger, &desk, &known(&detail)).await.unwrap_or_default(),
+            // Nor does it wait for the ledger to be opened, or made.
+            None => {
+                tokio::spawn(tell_past(self.homes(), desk.clone(), known(&detail), going.facts.clone()));
+                Default::default()
+            }
         };
         let notation = Arc::clone(&desk.store.info().notation);
         let redactor = Arc::clone(&self.redactor);
@@ -181,6 +197,16 @@ impl Session {
             Ok(document) => Ok(Some(Arc::new(document))),
             Err(_) => Err(StoreError::Input("this job could not be prepared for display".into())),
         }
+    }
+}
+
+/// Opens the ledger, and tells what it knows of a job.
+async fn tell_past(homes: Homes, desk: Desk, job: Known, facts: UnboundedSender<Fact>) {
+    let Ok(ledger) = homes.ledger().await else { return };
+    let (history, replayed) = past(&ledger, &desk, &job).await.unwrap_or_default();
+    if !history.is_empty() {
+        // Nobody listens when the console has ended.
+        let _ = facts.send(Fact::Told(Msg::Past { job: job.0, history, replayed }));
     }
 }
 
@@ -207,6 +233,7 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
         Request::Choices => Reply::Choices(Err(error)),
         Request::Open(_) => Reply::Opened(Box::new(Err(error))),
         Request::Estimate(_) => Reply::Estimate(Err(error)),
+        Request::Glance(..) => Reply::Glance(Box::new(Err(error))),
         Request::Histogram(_) => Reply::Histogram(Box::new(Err(error))),
         Request::Totals => Reply::Totals(Err(error)),
         Request::Page(_) => Reply::Page(Err(error)),

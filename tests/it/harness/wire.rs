@@ -34,16 +34,18 @@ pub enum Said {
     Execute,
 }
 
-impl Said {
-    /// Whether it only ends a reading transaction, which nobody waits for.
-    fn is_release(&self) -> bool {
-        matches!(self, Said::Query(sql) if sql == "COMMIT")
-    }
-}
-
 impl Wire {
     /// A wire to the server of a `postgres://` URL on which an answer takes `round_trip` longer than it would.
     pub fn to(url: &str, round_trip: Duration) -> Self {
+        Self::bearing(url, round_trip, usize::MAX)
+    }
+
+    /// A wire that carries so much of what clients say, on all connections, and nothing after it.
+    pub fn until(url: &str, most: usize) -> Self {
+        Self::bearing(url, Duration::ZERO, most)
+    }
+
+    fn bearing(url: &str, round_trip: Duration, most: usize) -> Self {
         let (head, rest) = url.split_once('@').expect("a URL with a user");
         let (address, path) = rest.split_once('/').expect("a URL with a database");
         let server: SocketAddr = address.parse().expect("an address and a port");
@@ -54,7 +56,7 @@ impl Wire {
         spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(server) else { return };
-                join(client, server, round_trip / 2, &noted);
+                join(client, server, (round_trip / 2, most), &noted);
             }
         });
         Self { url: format!("{head}@{own}/{path}"), heard }
@@ -67,8 +69,7 @@ impl Wire {
 
     /// How often an answer was waited for since the wire was made or asked this.
     pub fn flights(&self) -> usize {
-        let said = std::mem::take(&mut *lock(&self.heard));
-        said.iter().filter(|said| !said.is_release()).count()
+        std::mem::take(&mut *lock(&self.heard)).len()
     }
 }
 
@@ -76,24 +77,26 @@ fn lock(heard: &Heard) -> MutexGuard<'_, Vec<Said>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn join(client: TcpStream, server: TcpStream, delay: Duration, heard: &Heard) {
+fn join(client: TcpStream, server: TcpStream, (delay, most): (Duration, usize), heard: &Heard) {
     for stream in [&client, &server] {
         stream.set_nodelay(true).expect("a socket");
     }
     let (to_client, to_server) = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
     let mut ear = Ear { rest: Vec::new(), parsed: None, greeted: false, heard: Arc::clone(heard) };
-    carry(client, to_server, delay, move |bytes| ear.hear(bytes));
-    carry(server, to_client, delay, |_| ());
+    carry(client, to_server, delay, move |bytes| ear.hear(bytes) <= most);
+    carry(server, to_client, delay, |_| true);
 }
 
-/// Carries bytes over, each piece as late as it came.
-fn carry(mut from: TcpStream, to: TcpStream, delay: Duration, mut note: impl FnMut(&[u8]) + Send + 'static) {
+/// Carries bytes over, each piece as late as it came, for as long as that is allowed.
+fn carry(mut from: TcpStream, to: TcpStream, delay: Duration, mut allowed: impl FnMut(&[u8]) -> bool + Send + 'static) {
     let pieces = write_late(to);
     spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             let piece = buffer.get(..length).unwrap_or_default();
-            note(piece);
+            if !allowed(piece) {
+                continue;
+            }
             if pieces.send((Instant::now() + delay, piece.to_vec())).is_err() {
                 return;
             }
@@ -126,7 +129,8 @@ struct Ear {
 }
 
 impl Ear {
-    fn hear(&mut self, bytes: &[u8]) {
+    /// Notes what was said, and says how much there was of it so far on all connections.
+    fn hear(&mut self, bytes: &[u8]) -> usize {
         self.rest.extend_from_slice(bytes);
         while let Some((kind, body)) = self.message() {
             let text = |from: usize| {
@@ -146,6 +150,7 @@ impl Ear {
             };
             lock(&self.heard).push(said);
         }
+        lock(&self.heard).len()
     }
 
     /// The next whole message: its type, 0 for a greeting, and what follows its length.

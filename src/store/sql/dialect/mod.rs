@@ -4,13 +4,17 @@
 //! states. Comparisons are made on the raw expression, so that the indexes that are there serve.
 
 mod mysql;
+mod places;
 mod postgres;
 mod sqlite;
+mod stored;
+pub(super) mod vitals;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
+pub(super) use places::{IndexPlace, Unique};
 
 /// The speech of a database.
 pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
@@ -131,6 +135,13 @@ pub(super) trait Speech: Sync {
     /// `raw < instant`.
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp);
 
+    /// Whether `raw >= instant` does not hold: it is earlier, or there is none.
+    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        sql.push("(");
+        self.at_or_after(sql, raw, kind, at);
+        sql.push(") IS NOT TRUE");
+    }
+
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
 
@@ -246,6 +257,12 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// A text that differs once rows of a table were updated or deleted, or all of it was written anew, as an expression
+    /// that reads nothing of the table: soon, if not at once. NULL, or no expression, where that cannot be told.
+    fn rewrites(&self, _sql: &mut Sql, _table: &str) -> Option<String> {
+        None
+    }
+
     /// The oldest transaction in flight and the next one to begin, as a change token tells them.
     fn token_span(&self, _token: &str) -> Option<(u64, u64)> {
         None
@@ -262,11 +279,31 @@ pub(super) trait Speech: Sync {
     }
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
-    /// that has no transactions; the column's places in indexes, as lines of place (from 1), `p` for the primary key or `u` for
-    /// another one that is unique over all rows, and index, which may be nameless; and, where row-level
-    /// security keeps rows of the table from the role, the role and whether a policy shows it some (0 or 1); whether the
-    /// table is partitioned (0 or 1); and whether it is a view, or stands elsewhere (0 or 1). In order of position.
+    /// that has no transactions; the column's places in indexes, for [`Speech::places`]; the role, where row-level security
+    /// keeps rows of the table from it; whether the table is partitioned (0 or 1); and whether it is a view, or stands
+    /// elsewhere (0 or 1). The columns of a table in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
+
+    /// The places of a column in indexes, as the catalogue tells them: here lines of place (from 1), `p` for the primary key
+    /// or `u` for another one that is unique over all rows, and index, which may be nameless.
+    fn places(&self, told: &str) -> Vec<IndexPlace> {
+        places::read(told)
+    }
+
+    /// The schema that stands before all others, where there can be several.
+    fn schema_first(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The tables of which a policy shows the role some rows: `schema, table`.
+    fn policies(&self, _tables: &[String]) -> Option<Statement> {
+        None
+    }
+
+    /// The functions of these names: `schema, name`.
+    fn functions(&self, _names: &[String]) -> Option<Statement> {
+        None
+    }
 
     /// Columns of tables of one schema: `table, column, definition`, with everything that tells what a value may be;
     /// in order of position.
@@ -298,9 +335,30 @@ pub(super) trait Speech: Sync {
     fn new_table(&self) -> NewTable;
 
     /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
-    /// value of the row whose first is NULL. `None` where the database keeps none that we can read.
+    /// value of the row whose first is NULL; the second there is NULL unless the table has since become another one.
+    /// `None` where the database keeps none that we can read.
     fn statistics(&self, _place: Place<'_>, _columns: &[&str]) -> Option<Statement> {
         None
+    }
+
+    /// How many blocks a table is stored in, in one row; NULL there, or no statement, where it cannot be read by blocks.
+    fn blocks(&self, _place: Place<'_>) -> Option<Statement> {
+        None
+    }
+
+    /// Some blocks of a table, taken by chance, as a row source `t`; `None` where it cannot be had.
+    fn sampled(&self, _table: &str, _millionths: u64) -> Option<String> {
+        None
+    }
+
+    /// What a plan costs by its first line, in units of which reading a block in turn is one; `None` where it does not say.
+    fn cost_of(&self, _plan: &str) -> Option<u64> {
+        None
+    }
+
+    /// Writes whether a row of `t` stands in the blocks from one up to another, which is not among them.
+    fn in_blocks(&self, sql: &mut Sql, _from: u64, _to: u64) {
+        sql.push("1 = 1");
     }
 
     /// A statement that explains another without running it.

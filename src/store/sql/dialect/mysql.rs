@@ -298,7 +298,7 @@ impl Speech for Mysql {
         let mut sql = Sql::new(&Mysql);
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
-             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, NULL, \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, \
              CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END \
              FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
              GROUP_CONCAT(CONCAT(i.seq_in_index, CASE WHEN i.index_name = 'PRIMARY' THEN 'p' \

@@ -253,7 +253,7 @@ impl Speech for Sqlite {
              AS e WHERE e.name IS NULL) THEN '' WHEN i.origin = 'pk' THEN 'p' ELSE 'u' END || ' ' || i.name AS place \
              FROM pragma_index_list(m.name) AS i, pragma_index_info(i.name) AS p WHERE p.name = c.name \
              UNION ALL SELECT '1p ' WHERE c.pk = 1 AND NOT EXISTS \
-             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, NULL, m.type = 'view' \
+             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, m.type = 'view' \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );

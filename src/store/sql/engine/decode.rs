@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::{Stream, StreamExt};
 use sqlx::mysql::MySqlRow;
 use sqlx::postgres::types::Oid;
-use sqlx::postgres::{PgRow, PgValueRef};
+use sqlx::postgres::{PgRow, PgValueFormat, PgValueRef};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Decode, Postgres, Row as _, TypeInfo, ValueRef};
 
@@ -87,12 +87,14 @@ fn postgres_value(value: PgValueRef<'_>, name: &str) -> std::result::Result<Opti
     Ok(Some(match name {
         "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "JSON" | "\"CHAR\"" => text(value.as_bytes()?),
         // The first byte is the version of the format.
-        "JSONB" => text(value.as_bytes()?.get(1..).unwrap_or_default()),
+        "JSONB" if value.format() == PgValueFormat::Binary => text(value.as_bytes()?.get(1..).unwrap_or_default()),
+        "JSONB" => text(value.as_bytes()?),
         "INT2" => Value::Int(i64::from(<i16 as Decode<Postgres>>::decode(value)?)),
         "INT4" => Value::Int(i64::from(<i32 as Decode<Postgres>>::decode(value)?)),
         "INT8" => Value::Int(<i64 as Decode<Postgres>>::decode(value)?),
         "OID" => Value::Int(i64::from(<Oid as Decode<Postgres>>::decode(value)?.0)),
         "BOOL" => Value::Int(i64::from(<bool as Decode<Postgres>>::decode(value)?)),
+        "UUID" if value.format() == PgValueFormat::Text => text(value.as_bytes()?),
         "UUID" => match <[u8; 16]>::try_from(value.as_bytes()?) {
             Ok(bytes) => Value::Text(uuid::Uuid::from_bytes(bytes).to_string()),
             Err(_) => return Ok(None),

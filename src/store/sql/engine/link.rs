@@ -1,5 +1,7 @@
 //! What one connection can do: the thin layer that each engine fills in. Everything above it exists once.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -39,8 +41,42 @@ pub(super) struct Limits {
     pub lock: Duration,
 }
 
-/// Stops, when awaited, whatever the connection that it was taken from is running.
-pub(super) type Interrupt = BoxFuture<'static, ()>;
+/// A reading transaction from its beginning to its end in one message.
+pub(super) struct Script {
+    pub(super) sql: String,
+    /// How many of its statements were asked for: the last ones before its end.
+    pub(super) asked: usize,
+    begun: Arc<AtomicBool>,
+}
+
+impl Script {
+    pub(super) fn new(sql: String, asked: usize) -> Self {
+        Self { sql, asked, begun: Arc::new(AtomicBool::new(false)) }
+    }
+
+    /// Tells, from now on, whether the server has begun with it: what goes wrong before says nothing of its statements.
+    pub(super) fn begun(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.begun)
+    }
+
+    pub(super) fn has_begun(&self) {
+        self.begun.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What stops whatever the connection that it was taken from is running.
+pub(super) enum Interrupt {
+    /// At once, from here.
+    Here(Box<dyn FnOnce() + Send>),
+    /// This statement, on another connection to the same server.
+    There(String),
+}
+
+/// The statements of a reading transaction, and its limits.
+pub(super) type Question<'a> = (Limits, &'a [Statement]);
+
+/// The rows of each statement of a question; `None` where nothing was asked yet.
+pub(super) type Answer = Option<Vec<Vec<Row>>>;
 
 /// One open connection.
 ///
@@ -52,6 +88,22 @@ pub(super) trait Link: Send {
     /// Opens a transaction with its limits, in one round trip.
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>>;
 
+    /// What there is to know about the server; with it the rows of each statement of a question, where the engine can
+    /// answer it without a round trip more.
+    fn facts<'a>(&'a mut self, question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>>;
+
+    /// A reading transaction as one message; `None` where the engine has no such thing, or the statements have to be
+    /// prepared.
+    fn script(&self, _question: Question<'_>) -> Option<Script> {
+        None
+    }
+
+    /// Sends such a message, for the rows of each statement; `None` as for [`Link::script`]. The transaction is closed where
+    /// this succeeds.
+    fn run(&mut self, _script: Script) -> BoxFuture<'_, Result<Answer>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Runs a statement for its rows.
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>>;
 
@@ -61,6 +113,9 @@ pub(super) trait Link: Send {
     /// Ends the transaction.
     fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>>;
 
+    /// Sends one message of constants, outside any transaction.
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>>;
+
     /// What stops the statement that is started next in the open transaction.
     fn interrupt(&self) -> Interrupt;
 }
@@ -69,10 +124,6 @@ pub(super) trait Link: Send {
 pub(super) trait Connector: Send + Sync {
     /// Opens one; bounded by the caller.
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>>;
-
-    /// What there is to know about the server, asked over a connection of its own. With limits, a reading transaction
-    /// is open on it afterwards: where the engine can, without a round trip more.
-    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>>;
 }
 
 /// What a server says about itself and about us.
@@ -86,6 +137,8 @@ pub(super) struct Facts {
     pub user: String,
     /// Why the database accepts no writes from us, where that is so.
     pub read_only: Option<String>,
+    /// Whether the server follows another one, as far as it says so.
+    pub replica: bool,
     /// The server's clock.
     pub clock: Timestamp,
 }

@@ -7,6 +7,8 @@
 mod bind;
 mod decode;
 mod fault;
+mod heard;
+mod inline;
 mod link;
 mod mysql;
 mod pool;
@@ -22,18 +24,25 @@ pub(crate) mod lite {
     pub(crate) use super::decode::sqlite as decode;
 }
 
+use std::future::ready;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use link::{Connector, Facts, Limits, Link, Mode};
+use heard::Heard;
+pub use heard::Listener;
+use link::{Answer, Connector, Facts, Limits, Link, Mode};
 use pool::{Lease, Pool};
-use step::step;
+use step::{step, steps};
 pub use tx::Tx;
 
 use super::target::Target;
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result, StoreError};
+
+/// How often a read that a replica stopped is tried again.
+const CONFLICTS: u32 = 3;
 
 /// How long leaving may take.
 const CLOSE: Duration = Duration::from_secs(3);
@@ -106,13 +115,13 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// How long connecting may take where the target does not say.
     pub connect_timeout: Duration,
-    /// Connections at the most; one more for a moment when a statement is stopped.
+    /// Connections at the most; one more for a moment when a statement is stopped while all of them are busy, as servers take
+    /// no such word on the connection that it is about.
     pub max_connections: usize,
     /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
     pub rehearsal: bool,
-    /// Whether a second connection is opened in the background as soon as there is a first, so that whoever needs it
-    /// need not wait for it.
-    pub ahead: bool,
+    /// Who hears of every statement before it is sent.
+    pub listener: Option<Listener>,
     /// The name that the server's list of sessions shows, where it has one.
     pub application_name: String,
 }
@@ -125,7 +134,7 @@ impl Default for EngineOptions {
             connect_timeout: Duration::from_secs(5),
             max_connections: 2,
             rehearsal: false,
-            ahead: false,
+            listener: None,
             application_name: "dlq-tui".to_owned(),
         }
     }
@@ -150,41 +159,45 @@ impl Engine {
     /// # Errors
     /// When the target cannot be reached within the connect timeout, or refuses us.
     pub async fn connect(target: &Target, options: &EngineOptions) -> Result<Self> {
-        let (engine, link) = Self::reach(target, options, None).await?;
+        let Reached { engine, link, .. } = Self::reach(target, options, None, ready(Vec::new())).await?;
         engine.pool.put(link);
-        if options.ahead {
-            engine.pool.warm();
-        }
         Ok(engine)
     }
 
-    /// Connects and runs the statements: as [`Engine::connect`] and [`Engine::read`] behind it, with fewer round trips.
+    /// Connects and runs the statements: as [`Engine::connect`] and [`Engine::read`] behind it, with fewer round trips. The
+    /// statements may become known while the connection is made.
     ///
     /// # Errors
     /// As those two.
     pub async fn connect_reading(
         target: &Target,
         options: &EngineOptions,
-        statements: &[Statement],
+        statements: impl Future<Output = Vec<Statement>>,
         budget: &Budget,
     ) -> Result<(Self, Vec<Vec<Row>>)> {
         let limits = Limits { statement: budget.statement, lock: options.lock_timeout };
-        let (engine, link) = tokio::select! {
+        let Reached { engine, link, statements, answer } = tokio::select! {
             biased;
             () = budget.cancel.cancelled() => return Err(StoreError::Cancelled),
-            reached = Self::reach(target, options, Some(limits)) => reached?,
+            reached = Self::reach(target, options, Some(limits), statements) => reached?,
         };
-        let mut lease = engine.pool.lend(link)?;
-        lease.opened(Mode::Read);
-        if options.ahead {
-            engine.pool.warm();
-        }
-        let rows = fetch_each(lease, statements, budget).await?;
+        let lease = engine.pool.lend(link)?;
+        let rows = match answer {
+            Some(rows) => rows,
+            None => {
+                let lease = engine.begin_on(lease, true, Mode::Read, budget).await.map_err(|(error, _)| error)?;
+                fetch_each(lease, &statements, budget).await?
+            }
+        };
         Ok((engine, rows))
     }
 
-    /// A connection with what its server says; with limits, a reading transaction is open on it.
-    async fn reach(target: &Target, options: &EngineOptions, reading: Option<Limits>) -> Result<(Self, Box<dyn Link>)> {
+    async fn reach(
+        target: &Target,
+        options: &EngineOptions,
+        limits: Option<Limits>,
+        statements: impl Future<Output = Vec<Statement>>,
+    ) -> Result<Reached> {
         let connector: Box<dyn Connector> = match target.dialect() {
             Dialect::Postgres => Box::new(postgres::Postgres::new(
                 target.postgres_options()?,
@@ -201,12 +214,24 @@ impl Engine {
             true => (Box::new(rehearsal::Rehearsing(connector)), 1),
             false => (connector, options.max_connections),
         };
+        let connector = match &options.listener {
+            Some(listener) => Box::new(Heard(connector, listener.clone())),
+            None => connector,
+        };
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
         let pool = Arc::new(Pool::new(connector, size, connect_timeout));
-        let (link, facts) = pool.bounded(pool.connector().facts(reading)).await?;
+        let (link, facts, statements, answer) = pool
+            .bounded(async {
+                let (link, statements) = tokio::join!(pool.connector().connect(), statements);
+                let mut link = link?;
+                let question = limits.map(|limits| (limits, statements.as_slice()));
+                let (facts, answer) = link.facts(question).await?;
+                Ok((link, facts, statements, answer))
+            })
+            .await?;
         let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
-        let place = target.place();
-        Ok((Self { dialect, facts, place, connected, lock_timeout, pool }, link))
+        let engine = Self { dialect, facts, place: target.place(), connected, lock_timeout, pool };
+        Ok(Reached { engine, link, statements, answer })
     }
 
     /// The engine's dialect.
@@ -239,6 +264,11 @@ impl Engine {
         (self.facts.clock, self.connected)
     }
 
+    /// Whether the server follows another one.
+    pub fn is_replica(&self) -> bool {
+        self.facts.replica
+    }
+
     /// Why nothing can be written, where that is so.
     pub fn read_only(&self) -> Option<&str> {
         self.facts.read_only.as_deref()
@@ -252,8 +282,21 @@ impl Engine {
     /// As [`StoreError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
     /// future is dropped.
     pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
-        let lease = self.open(Mode::Read, budget).await?;
-        fetch_each(lease, statements, budget).await
+        let mut left = if self.is_replica() { CONFLICTS } else { 0 };
+        let mut again = true;
+        loop {
+            let read = self.try_read(statements, budget).await;
+            if again && self.is_stale(&read) {
+                again = false;
+                continue;
+            }
+            match read {
+                // A replica stops whoever reads what its primary has cleaned up meanwhile: that is no fault, and a new
+                // snapshot sees the rows as they are now.
+                Err((StoreError::Locked(_), _)) if left > 0 => left -= 1,
+                other => return other.map_err(|(error, _)| error),
+            }
+        }
     }
 
     /// Begins a writing transaction (`BEGIN IMMEDIATE` on SQLite) whose statements each have the budget's deadline and
@@ -276,37 +319,97 @@ impl Engine {
     }
 
     /// A connection with an open transaction.
-    ///
-    /// An idle connection may have died since; nothing has been asked of it yet, so a fresh one takes its place.
     async fn open(&self, mode: Mode, budget: &Budget) -> Result<Lease> {
-        match self.try_open(mode, budget).await {
-            Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))) => {
-                self.pool.clear();
-                self.try_open(mode, budget).await.map_err(|(error, _)| error)
-            }
-            other => other.map_err(|(error, _)| error),
+        let first = self.try_open(mode, budget).await;
+        if !self.is_stale(&first) {
+            return first.map_err(|(error, _)| error);
         }
+        self.try_open(mode, budget).await.map_err(|(error, _)| error)
     }
 
-    async fn try_open(&self, mode: Mode, budget: &Budget) -> std::result::Result<Lease, (StoreError, Reused)> {
+    async fn try_open(&self, mode: Mode, budget: &Budget) -> Attempt<Lease> {
+        let (lease, is_fresh) = self.lease(budget).await?;
+        self.begin_on(lease, is_fresh, mode, budget).await
+    }
+
+    /// An idle connection may have died since; nothing has been asked of it yet, so a fresh one takes its place.
+    fn is_stale<T>(&self, attempt: &Attempt<T>) -> bool {
+        let stale = matches!(attempt, Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))));
+        if stale {
+            self.pool.clear();
+        }
+        stale
+    }
+
+    /// A connection, and whether it was just opened.
+    async fn lease(&self, budget: &Budget) -> Attempt<(Lease, bool)> {
         let leased = tokio::select! {
             biased;
             () = budget.cancel.cancelled() => Err(StoreError::Cancelled),
             leased = self.pool.lease(budget.statement) => leased,
         };
-        let (mut lease, fresh) = leased.map_err(|error| (shut_out(error), Reused(false)))?;
+        leased.map_err(|error| (shut_out(error), Reused(false)))
+    }
+
+    async fn begin_on(&self, mut lease: Lease, is_fresh: bool, mode: Mode, budget: &Budget) -> Attempt<Lease> {
         lease.opened(mode);
-        let limits = Limits { statement: budget.statement, lock: self.lock_timeout };
+        let limits = self.limits(budget);
         // A BEGIN is answered at once or the server is gone; on SQLite it may wait for the write lock.
         let patience = self.pool.connect_timeout().max(self.lock_timeout);
         let (lease, begun) = step(lease, patience, &budget.cancel, move |link| link.begin(mode, limits)).await;
         match (begun, lease) {
             (Ok(()), Some(lease)) => Ok(lease),
-            (Ok(()), None) => Err((lost(), Reused(!fresh))),
-            // Not worth a second try: a server that does not answer on one connection will not on another.
-            (Err(StoreError::Timeout(after)), _) => Err((pool::no_answer(after), Reused(false))),
-            (Err(error), _) => Err((shut_out(error), Reused(!fresh))),
+            (Ok(()), None) => Err((lost(), Reused(!is_fresh))),
+            (Err(error), _) => Err(unbegun(error, is_fresh)),
         }
+    }
+
+    /// The rows of each statement: by one message where the engine can, in an open transaction elsewhere.
+    async fn try_read(&self, statements: &[Statement], budget: &Budget) -> Attempt<Vec<Vec<Row>>> {
+        let (mut lease, is_fresh) = self.lease(budget).await?;
+        let begun = |error| (error, Reused(false));
+        let question = (self.limits(budget), statements);
+        let Some(script) = lease.link().map_err(begun)?.script(question) else {
+            let lease = self.begin_on(lease, is_fresh, Mode::Read, budget).await?;
+            return fetch_each(lease, statements, budget).await.map_err(begun);
+        };
+        let has_begun = script.begun();
+        lease.opened(Mode::Read);
+        let limit = (budget.statement, statements.len().max(1));
+        let (lease, answer) = steps(lease, limit, &budget.cancel, move |link| link.run(script)).await;
+        match (answer, lease) {
+            (Ok(answer), Some(mut lease)) => {
+                lease.closed();
+                Ok(answer.unwrap_or_default())
+            }
+            (Ok(_), None) => Err(begun(lost())),
+            (Err(error), _) if has_begun.load(Ordering::Relaxed) => Err(begun(error)),
+            (Err(error), _) => Err(unbegun(error, is_fresh)),
+        }
+    }
+
+    fn limits(&self, budget: &Budget) -> Limits {
+        Limits { statement: budget.statement, lock: self.lock_timeout }
+    }
+}
+
+/// A connection that was just opened, with what came along.
+struct Reached {
+    engine: Engine,
+    link: Box<dyn Link>,
+    statements: Vec<Statement>,
+    answer: Answer,
+}
+
+/// What came of a call; a failure says whether the connection may be to blame.
+type Attempt<T> = std::result::Result<T, (StoreError, Reused)>;
+
+/// What kept a transaction from beginning.
+fn unbegun(error: StoreError, is_fresh: bool) -> (StoreError, Reused) {
+    match error {
+        // Not worth a second try: a server that does not answer on one connection will not on another.
+        StoreError::Timeout(after) => (pool::no_answer(after), Reused(false)),
+        error => (shut_out(error), Reused(!is_fresh)),
     }
 }
 

@@ -9,20 +9,16 @@
 //! Reads run at REPEATABLE READ, one snapshot for all their statements. A server with `binlog_format=STATEMENT`
 //! refuses writes at READ COMMITTED; it says so itself.
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 
 use super::fault::store_error;
-use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
 
-/// How long the second connection, which stops a statement, may take.
-const INTERRUPT: Duration = Duration::from_secs(3);
 /// How the server reads our statements, and takes our values.
 const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 /// Room in a packet for what stands around the values.
@@ -38,26 +34,16 @@ impl Mysql {
         Self { options: options.disable_statement_logging(), read_only }
     }
 
-    async fn open(&self) -> Result<(MyLink, Facts)> {
+    async fn open(&self) -> Result<MyLink> {
         let mut connection = self.options.connect().await.map_err(store_error)?;
         let (server, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
-        Ok((MyLink { connection, options: self.options.clone(), server }, facts))
+        Ok(MyLink { connection, server, facts })
     }
 }
 
 impl Connector for Mysql {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
-        Box::pin(async move { Ok(Box::new(self.open().await?.0) as Box<dyn Link>) })
-    }
-
-    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
-        Box::pin(async move {
-            let (mut link, facts) = self.open().await?;
-            if let Some(limits) = reading {
-                link.begin(Mode::Read, limits).await?;
-            }
-            Ok((Box::new(link) as Box<dyn Link>, facts))
-        })
+        Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
     }
 }
 
@@ -96,6 +82,8 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
             (_, true) => Some("the server is read_only (a replica?)".into()),
             _ => None,
         },
+        // A server that follows another is not told from one that somebody has closed for writing.
+        replica: false,
         clock: Timestamp(row.try_get_unchecked(6)?),
     };
     Ok((Server { id: row.try_get_unchecked(0)?, maria, packet: row.try_get_unchecked(5)? }, facts))
@@ -111,8 +99,9 @@ fn product(version: &str) -> (bool, String) {
 
 struct MyLink {
     connection: MySqlConnection,
-    options: MySqlConnectOptions,
     server: Server,
+    /// What the server said when the connection was opened.
+    facts: Facts,
 }
 
 impl MyLink {
@@ -157,6 +146,10 @@ impl Link for MyLink {
         })
     }
 
+    fn facts<'a>(&'a mut self, _question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
+        Box::pin(async move { Ok((self.facts.clone(), None)) })
+    }
+
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
         Box::pin(async move {
             self.fits(statement)?;
@@ -183,20 +176,22 @@ impl Link for MyLink {
         })
     }
 
-    fn interrupt(&self) -> Interrupt {
-        let (options, id) = (self.options.clone(), self.server.id);
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            let kill = async move {
-                let mut second = options.connect().await?;
-                bind::command(AssertSqlSafe(format!("KILL QUERY {id}"))).execute(&mut second).await
-            };
-            drop(tokio::time::timeout(INTERRUPT, kill).await);
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
         })
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::There(format!("KILL QUERY {}", self.server.id))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -3,21 +3,26 @@
 //! Every statement runs between a `BEGIN` and its end: the driver sends an unnamed statement in two parts, and outside
 //! a transaction a pooler may run another client's statement in between (and return its rows). For the same reason
 //! nothing is ever set on the session, only `SET LOCAL`, and nothing is sent at start-up that a pooler refuses.
+//!
+//! A reading transaction is one simple query from its `BEGIN` to its `COMMIT`, with the values written into its text
+//! ([`super::inline`]): one round trip where prepared statements would take two each, and two more. A pooler passes such
+//! a message on whole.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
+use uuid::Uuid;
 
 use super::fault::store_error;
-use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
-use super::{Row, Statement, bind, decode};
+use super::inline::inlined;
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use super::{Row, Statement, Value, bind, decode};
 use crate::domain::time::Timestamp;
-use crate::store::Result;
-
-/// How long the second connection, which stops a statement, may take.
-const INTERRUPT: Duration = Duration::from_secs(3);
+use crate::store::{Result, StoreError};
 
 /// A forgotten transaction (a suspended console) must not hold its locks or its snapshot for ever.
 const IDLE: Duration = Duration::from_secs(300);
@@ -35,7 +40,7 @@ impl Postgres {
 
     async fn open(&self) -> Result<PgLink> {
         let connection = self.options.connect().await.map_err(store_error)?;
-        Ok(PgLink { connection, options: self.options.clone(), backend: 0 })
+        Ok(PgLink { connection, read_only: self.read_only, open: false, backend: 0, tag: Uuid::new_v4() })
     }
 }
 
@@ -43,59 +48,95 @@ impl Connector for Postgres {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
         Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
     }
-
-    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
-        Box::pin(async move {
-            let mut link = self.open().await?;
-            let mut facts = link.facts(reading).await.map_err(store_error)?;
-            if self.read_only {
-                facts.read_only = Some("opened read-only".into());
-            }
-            Ok((Box::new(link) as Box<dyn Link>, facts))
-        })
-    }
 }
 
 struct PgLink {
     connection: PgConnection,
-    options: PgConnectOptions,
-    /// The server process of the open transaction: behind a pooler, each transaction may have another one.
+    read_only: bool,
+    /// Whether a transaction is open.
+    open: bool,
+    /// The server process of the open transaction: behind a pooler, each transaction may have another one. 0 where it is
+    /// not known, which is while a script runs.
     backend: i32,
+    /// What the scripts of this connection are known by in the server's list of sessions.
+    tag: Uuid,
 }
 
 impl PgLink {
-    async fn facts(&mut self, reading: Option<Limits>) -> sqlx::Result<Facts> {
-        // One simple query: no prepared statement that a pooler could mix up.
-        let sql = match reading {
-            Some(limits) => format!("{}; {FACTS}", begin_sql(Mode::Read, limits)),
-            None => FACTS.to_owned(),
-        };
-        let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await?;
-        let row = rows.last().ok_or(sqlx::Error::RowNotFound)?;
-        if reading.is_some() {
-            self.backend = row.try_get(6)?;
-        }
-        let version: String = row.try_get(0)?;
-        let (replica, read_only): (bool, bool) = (row.try_get(3)?, row.try_get(4)?);
-        Ok(Facts {
-            // Debian appends its package's version: `15.18 (Debian 15.18-0+deb12u1)`.
-            server: format!("PostgreSQL {}", version.split(' ').next().unwrap_or_default()),
-            database: row.try_get(1)?,
-            user: row.try_get(2)?,
-            read_only: match (replica, read_only) {
-                (true, _) => Some("the server is a replica".into()),
-                (_, true) => Some("default_transaction_read_only is on".into()),
-                _ => None,
-            },
-            clock: Timestamp(row.try_get(5)?),
-        })
+    /// A script of these texts. Its first answer is the tag, which says that the server has begun with it.
+    fn scripted(&self, limits: Limits, texts: &[String]) -> Script {
+        // Near the beginning: the list of sessions shows a thousand bytes.
+        let begin = format!("{}; SELECT '{}'", begin_sql(Mode::Read, limits), self.tag.simple());
+        Script::new(format!("{begin}; {}; COMMIT", texts.join("; ")), texts.len())
     }
+
+    async fn answers(&mut self, script: Script) -> Result<Vec<Vec<Row>>> {
+        self.open = true;
+        let mut answers = vec![Vec::new()];
+        let mut odd = None;
+        let mut pieces = bind::command(AssertSqlSafe(script.sql.as_str())).fetch_many(&mut self.connection);
+        while let Some(piece) = pieces.next().await {
+            match piece.map_err(|error| refused(&script, error)) {
+                Ok(Either::Left(_)) => answers.push(Vec::new()),
+                Ok(Either::Right(row)) => {
+                    script.has_begun();
+                    match (decode::postgres(&row), answers.last_mut()) {
+                        (Ok(row), Some(rows)) if odd.is_none() => rows.push(row),
+                        (row, _) => odd = odd.or(row.err()),
+                    }
+                }
+                Err(error) => {
+                    drop(pieces);
+                    self.open = script.begun().load(Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        drop(pieces);
+        self.open = false;
+        // Behind the last answer of all, the one to the end, nothing was begun.
+        answers.truncate(answers.len().saturating_sub(2));
+        odd.map_or_else(|| Ok(answers.split_off(answers.len().saturating_sub(script.asked))), Err)
+    }
+}
+
+/// What went wrong with a script. A text that cannot be parsed stops all of it before it begins, and is a fault of one of
+/// its statements all the same.
+fn refused(script: &Script, error: sqlx::Error) -> StoreError {
+    let code = error.as_database_error().and_then(|e| e.code());
+    if code.is_some_and(|code| ["22", "42", "54"].iter().any(|class| code.starts_with(class))) {
+        script.has_begun();
+    }
+    store_error(error)
+}
+
+fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
+    let [Value::Text(version), Value::Text(database), Value::Text(user), is_replica, is_read_only, Value::Int(clock)] =
+        row.0.as_slice()
+    else {
+        return Err(StoreError::Layout("the server does not say what it is".into()));
+    };
+    let is = |value: &Value| *value == Value::Int(1);
+    Ok(Facts {
+        // Debian appends its package's version: `15.18 (Debian 15.18-0+deb12u1)`.
+        server: format!("PostgreSQL {}", version.split(' ').next().unwrap_or_default()),
+        database: database.clone(),
+        user: user.clone(),
+        read_only: match (opened_read_only, is(is_replica), is(is_read_only)) {
+            (true, ..) => Some("opened read-only".into()),
+            (_, true, _) => Some("the server is a replica".into()),
+            (.., true) => Some("default_transaction_read_only is on".into()),
+            _ => None,
+        },
+        replica: is(is_replica),
+        clock: Timestamp(*clock),
+    })
 }
 
 /// What a server says about itself and about us.
 const FACTS: &str = "SELECT current_setting('server_version'), current_database()::text, current_user::text, \
                      pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on', \
-                     round(extract(epoch from clock_timestamp()) * 1000000)::bigint, pg_backend_pid()";
+                     round(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 
 /// The whole beginning of a transaction as one message of constants and numbers.
 ///
@@ -124,12 +165,41 @@ fn millis(duration: Duration) -> i32 {
 impl Link for PgLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
+            self.open = true;
             let sql = format!("{}; SELECT pg_backend_pid()", begin_sql(mode, limits));
             let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
             let pid = rows.and_then(|rows| rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0));
             self.backend = pid.map_err(store_error)?;
             Ok(())
         })
+    }
+
+    fn facts<'a>(&'a mut self, question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
+        Box::pin(async move {
+            let texts = question.and_then(|(limits, statements)| Some((limits, inlined_all(statements)?)));
+            let mut rows = match texts {
+                Some((limits, mut texts)) => {
+                    texts.insert(0, FACTS.to_owned());
+                    self.answers(self.scripted(limits, &texts)).await?
+                }
+                // One simple query: no prepared statement that a pooler could mix up.
+                None => {
+                    let row = bind::command(FACTS).fetch_one(&mut self.connection).await.map_err(store_error)?;
+                    return Ok((facts(&decode::postgres(&row)?, self.read_only)?, None));
+                }
+            };
+            let first = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
+            let row = first.first().ok_or_else(|| store_error(sqlx::Error::RowNotFound))?;
+            Ok((facts(row, self.read_only)?, Some(rows)))
+        })
+    }
+
+    fn script(&self, (limits, statements): Question<'_>) -> Option<Script> {
+        Some(self.scripted(limits, &inlined_all(statements)?))
+    }
+
+    fn run(&mut self, script: Script) -> BoxFuture<'_, Result<Answer>> {
+        Box::pin(async move { self.answers(script).await.map(Some) })
     }
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
@@ -153,28 +223,40 @@ impl Link for PgLink {
             End::Release => "COMMIT",
         };
         Box::pin(async move {
-            bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
-            self.backend = 0;
+            if self.open {
+                bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
+            }
+            (self.open, self.backend) = (false, 0);
+            Ok(())
+        })
+    }
+
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
         })
     }
 
     fn interrupt(&self) -> Interrupt {
-        let (options, backend) = (self.options.clone(), self.backend);
-        Box::pin(async move {
-            if backend == 0 {
-                return;
-            }
+        Interrupt::There(match self.backend {
+            // A script ends its transaction itself, and behind a pooler its process may then serve another client: it
+            // is looked up at the moment when it is stopped, by what it is running.
+            0 => format!(
+                "SELECT pg_cancel_backend(pid) FROM pg_stat_get_activity(NULL) \
+                 WHERE state = 'active' AND strpos(query, '{}') > 0 AND pid <> pg_backend_pid()",
+                self.tag.simple()
+            ),
             // The transaction stays open until this has been answered, so that the process cannot have passed to
             // another client of a pooler.
-            let cancel = async move {
-                let mut second = options.connect().await?;
-                bind::command(AssertSqlSafe(format!("SELECT pg_cancel_backend({backend})"))).execute(&mut second).await
-            };
-            // When it fails, the server's own statement_timeout still ends the statement.
-            drop(tokio::time::timeout(INTERRUPT, cancel).await);
+            backend => format!("SELECT pg_cancel_backend({backend})"),
         })
     }
+}
+
+/// The statements with their values; `None` where one has to be prepared.
+fn inlined_all(statements: &[Statement]) -> Option<Vec<String>> {
+    statements.iter().map(inlined).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement};
 use crate::store::Result;
 
@@ -15,17 +15,6 @@ pub(super) struct Rehearsing(pub(super) Box<dyn Connector>);
 impl Connector for Rehearsing {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
         Box::pin(async { Ok(Box::new(Rehearsal { link: self.0.connect().await?, open: false }) as Box<dyn Link>) })
-    }
-
-    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
-        Box::pin(async move {
-            let (link, facts) = self.0.facts(None).await?;
-            let mut link = Rehearsal { link, open: false };
-            if let Some(limits) = reading {
-                link.begin(Mode::Read, limits).await?;
-            }
-            Ok((Box::new(link) as Box<dyn Link>, facts))
-        })
     }
 }
 
@@ -52,6 +41,10 @@ impl Link for Rehearsal {
         })
     }
 
+    fn facts<'a>(&'a mut self, _question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
+        self.link.facts(None)
+    }
+
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
         self.link.fetch(statement)
     }
@@ -68,6 +61,10 @@ impl Link for Rehearsal {
             }
             self.say(format!("RELEASE SAVEPOINT {SAVEPOINT}")).await
         })
+    }
+
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
+        self.link.tell(sql)
     }
 
     fn interrupt(&self) -> Interrupt {

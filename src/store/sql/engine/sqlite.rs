@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 
 use super::fault::store_error;
-use super::link::{Connector, End, Facts, Interrupt, Limits, Link, Mode};
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::Result;
@@ -41,37 +41,14 @@ impl Sqlite {
         let mut handle = connection.lock_handle().await.map_err(store_error)?;
         handle.set_progress_handler(STEPS, move || seen.go_on());
         drop(handle);
-        Ok(LiteLink { connection, stop, limit: Duration::MAX })
+        let file = self.options.get_filename().display().to_string();
+        Ok(LiteLink { connection, stop, limit: Duration::MAX, file, read_only: self.read_only.clone() })
     }
 }
 
 impl Connector for Sqlite {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
         Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
-    }
-
-    fn facts(&self, reading: Option<Limits>) -> BoxFuture<'_, Result<(Box<dyn Link>, Facts)>> {
-        Box::pin(async move {
-            let mut link = self.open().await?;
-            // Reading the schema also tells a database from any other file.
-            let row = sqlx::query("SELECT sqlite_version(), (SELECT count(*) FROM sqlite_master)")
-                .fetch_one(&mut link.connection)
-                .await
-                .map_err(store_error)?;
-            let version: String = row.try_get(0).map_err(store_error)?;
-            let facts = Facts {
-                server: format!("SQLite {version}"),
-                database: self.options.get_filename().display().to_string(),
-                user: String::new(),
-                read_only: self.read_only.clone(),
-                // A file has no clock: its functions ask the machine's.
-                clock: Timestamp::now(),
-            };
-            if let Some(limits) = reading {
-                link.begin(Mode::Read, limits).await?;
-            }
-            Ok((Box::new(link) as Box<dyn Link>, facts))
-        })
     }
 }
 
@@ -112,6 +89,8 @@ struct LiteLink {
     connection: SqliteConnection,
     stop: Arc<Stop>,
     limit: Duration,
+    file: String,
+    read_only: Option<String>,
 }
 
 impl Link for LiteLink {
@@ -125,6 +104,27 @@ impl Link for LiteLink {
         Box::pin(async move {
             bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(())
+        })
+    }
+
+    fn facts<'a>(&'a mut self, _question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
+        Box::pin(async move {
+            // Reading the schema also tells a database from any other file.
+            let row = sqlx::query("SELECT sqlite_version(), (SELECT count(*) FROM sqlite_master)")
+                .fetch_one(&mut self.connection)
+                .await
+                .map_err(store_error)?;
+            let version: String = row.try_get(0).map_err(store_error)?;
+            let facts = Facts {
+                server: format!("SQLite {version}"),
+                database: self.file.clone(),
+                user: String::new(),
+                read_only: self.read_only.clone(),
+                replica: false,
+                // A file has no clock: its functions ask the machine's.
+                clock: Timestamp::now(),
+            };
+            Ok((facts, None))
         })
     }
 
@@ -157,8 +157,15 @@ impl Link for LiteLink {
         })
     }
 
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
+        })
+    }
+
     fn interrupt(&self) -> Interrupt {
         let stop = Arc::clone(&self.stop);
-        Box::pin(async move { stop.requested.store(true, Ordering::Relaxed) })
+        Interrupt::Here(Box::new(move || stop.requested.store(true, Ordering::Relaxed)))
     }
 }

@@ -35,6 +35,20 @@ where
     T: Send + 'static,
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>> + Send + 'static,
 {
+    steps(lease, (limit, 1), cancel, work).await
+}
+
+/// The same for work of several statements, each with the limit.
+pub(super) async fn steps<T, W>(
+    lease: Lease,
+    limit: (Duration, usize),
+    cancel: &CancellationToken,
+    work: W,
+) -> (Option<Lease>, Result<T>)
+where
+    T: Send + 'static,
+    W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>> + Send + 'static,
+{
     if cancel.is_cancelled() {
         return (Some(lease), Err(StoreError::Cancelled));
     }
@@ -48,16 +62,23 @@ where
 
 type Answer<T> = oneshot::Sender<(Option<Lease>, Result<T>)>;
 
-async fn supervise<T, W>(mut lease: Lease, limit: Duration, stop: CancellationToken, answer: Answer<T>, work: W)
-where
+async fn supervise<T, W>(
+    mut lease: Lease,
+    (limit, times): (Duration, usize),
+    stop: CancellationToken,
+    answer: Answer<T>,
+    work: W,
+) where
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
 {
+    let pool = lease.pool();
     let link = match lease.link() {
         Ok(link) => link,
         Err(error) => return reply(answer, None, Err(error)),
     };
     let interrupt = link.interrupt();
     let started = Instant::now();
+    let patience = limit.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX)).saturating_add(GRACE);
     let mut work = work(link);
     let why = tokio::select! {
         biased;
@@ -71,12 +92,12 @@ where
             return reply(answer, Some(lease), result);
         }
         () = stop.cancelled() => StoreError::Cancelled,
-        () = tokio::time::sleep(limit.saturating_add(GRACE)) => StoreError::Timeout(limit),
+        () = tokio::time::sleep(patience) => StoreError::Timeout(limit),
     };
     // The caller has its answer now; stopping and tidying up go on behind its back.
     reply(answer, None, Err(why));
     let ended = tokio::time::timeout(STOP, async {
-        let (_, result) = futures_util::future::join(interrupt, &mut work).await;
+        let (_, result) = futures_util::future::join(pool.interrupt(interrupt), &mut work).await;
         !matches!(result, Err(StoreError::Unreachable(_)))
     })
     .await;

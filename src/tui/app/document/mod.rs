@@ -128,6 +128,12 @@ impl JobDocument {
         JobDocument { replayed, ..self }
     }
 
+    /// Takes in what the ledger knows of it, where that comes later than the job.
+    pub fn remember(&mut self, history: Vec<HistoryEntry>, replayed: u64) {
+        self.bodies[Tab::History.index()] = build::history(&history);
+        (self.history, self.replayed) = (history, replayed);
+    }
+
     /// How large a tab's text is.
     pub fn size(&self, tab: Tab) -> Size {
         let body = self.body(tab);

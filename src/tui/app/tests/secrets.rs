@@ -6,6 +6,7 @@ use super::*;
 fn what_is_copied_of_a_bar_is_masked_and_what_it_selects_is_not() {
     let secret = "login: password=hunter2 refused";
     let mut console = Console::with_jobs(5);
+    console.counting();
     console.model.screen.focus = Focus::Histogram;
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[(secret, 3)])))));
     console.keys("y");
@@ -20,6 +21,7 @@ fn what_is_copied_of_a_bar_is_masked_and_what_it_selects_is_not() {
 fn a_value_that_holds_a_secret_is_offered_without_it_and_finds_its_jobs() {
     let secret = "login: password=hunter2 refused";
     let mut console = Console::with_jobs(5);
+    console.counting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[(secret, 3), ("a*b", 1)])))));
     console.keys("/").text("error:");
     let Overlay::Line(line) = &console.model.overlay else { panic!("no line") };

@@ -70,9 +70,7 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.source.opened.is_none() {
         return Vec::new();
     }
-    model.live.next_count = None;
-    model.live.next_look = Some(now);
-    model.histogram.counting_since = Some(now);
+    expect_count(model, now);
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
     let estimate = filter.is_all() && model.histogram.shown.is_none();
     let request = if estimate {
@@ -81,6 +79,49 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Request::Histogram(HistogramQuery { facet, filter, resume: None })
     };
     vec![model.asks.cancel(Slot::Look), model.asks.ask(Slot::Histogram, request)]
+}
+
+fn expect_count(model: &mut Model, now: Timestamp) {
+    model.live.next_count = None;
+    model.live.count_waits = false;
+    model.live.next_look = Some(now);
+    model.histogram.counting_since = Some(now);
+    (model.histogram.unfinished, model.histogram.at_leisure) = (None, false);
+}
+
+/// Counts the facet from the beginning, whether or not there was an estimate.
+pub fn count(model: &mut Model, now: Timestamp) -> Effect {
+    expect_count(model, now);
+    let query = HistogramQuery { facet: model.histogram.facet, filter: model.filter.resolved.clone(), resume: None };
+    model.asks.ask(Slot::Histogram, Request::Histogram(query))
+}
+
+/// Reads what the first screen shows: an estimate and the first rows at once. Where a filter is in force there is no
+/// estimate, and nothing was read of the list yet either.
+pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let written = model.filter.written.clone();
+    if !written.is_all() || model.list.loaded {
+        return refresh(model, now);
+    }
+    model.filter.set(written, model.live.server_now(now));
+    model.list.halted = false;
+    model.live.next_totals = None;
+    model.histogram.counting_since = Some(now);
+    model.asks.page = Some(Side::Start);
+    let request = Request::Glance(model.histogram.facet, page_query(model, Cursor::Start));
+    vec![model.asks.ask(Slot::Page, request)]
+}
+
+/// Counts the facet from the beginning, or further, at leisure: looks go on meanwhile.
+pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.live.next_count = None;
+    let resume = model.histogram.unfinished.clone();
+    if resume.is_none() {
+        model.histogram.counting_since = Some(now);
+        model.histogram.at_leisure = true;
+    }
+    let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
+    vec![model.asks.ask(Slot::Histogram, Request::Histogram(HistogramQuery { facet, filter, resume }))]
 }
 
 /// Reads the list anew in its order from the start.
@@ -117,8 +158,12 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// Asks for a page.
 pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
     model.asks.page = Some(side);
-    let query = PageQuery { filter: model.filter.resolved.clone(), sort: model.list.sort, cursor, limit: PAGE };
+    let query = page_query(model, cursor);
     model.asks.ask(Slot::Page, Request::Page(query))
+}
+
+fn page_query(model: &Model, cursor: Cursor) -> PageQuery {
+    PageQuery { filter: model.filter.resolved.clone(), sort: model.list.sort, cursor, limit: PAGE }
 }
 
 /// Keeps the list filled around the screen, and the open job loaded.

@@ -44,6 +44,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
                 Vec::new()
             }
         }
+        Msg::Past { job, history, replayed } => reply::on_past(model, &job, history, replayed),
         Msg::Freezing(progress) => {
             if let Overlay::Freezing(shown) = &mut model.overlay {
                 *shown = Some(progress);

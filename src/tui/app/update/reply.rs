@@ -7,6 +7,7 @@ use super::{act, filter, watch};
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
+use crate::ledger::HistoryEntry;
 use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError};
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
@@ -17,6 +18,9 @@ use crate::tui::keys::Command;
 
 /// How often totals by state are read when nothing else asks for them.
 const TOTALS_EVERY: Duration = Duration::from_secs(30);
+
+/// How long counting waits for the first job to be on screen.
+const JOB_FIRST: Duration = Duration::from_secs(1);
 
 /// When a count is tried again that failed, or that stood before a lock.
 const FAILED_REST: Duration = Duration::from_secs(60);
@@ -32,6 +36,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Err(e) => watch::lost(model, &e, now),
         },
         Reply::Estimate(result) => on_estimate(model, result.unwrap_or(None)),
+        Reply::Glance(result) => on_glance(model, *result, now),
         Reply::Histogram(step) => match *step {
             Ok(step) => on_histogram(model, step, now),
             Err(e) => {
@@ -40,12 +45,14 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 let rest = if matches!(e, StoreError::Locked(_)) { LOCKED_REST } else { FAILED_REST };
                 model.live.next_count = Some(now.after(rest));
                 let mut effects = fault(model, &e, "counting", now);
-                effects.extend(first_totals(model));
+                effects.extend(first_totals(model, now));
                 effects
             }
         },
         Reply::Totals(result) => {
-            model.live.next_totals = Some(now.after(TOTALS_EVERY));
+            let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
+            model.live.purse.spend(cost, now);
+            model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.paid_at()));
             match result {
                 Ok(totals) => {
                     model.live.totals = Some((now, totals));
@@ -162,17 +169,49 @@ fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
         model.complain(opened.info.warnings.join("; "), now);
     }
     model.source.opened = Some(opened);
-    filter::refresh(model, now)
+    if again { filter::refresh(model, now) } else { filter::begin(model, now) }
+}
+
+/// What the first screen shows is there. The count, which may take long, waits for the job under the cursor: with one
+/// connection open it would stand before it, and with two take its share of both machines.
+fn on_glance(model: &mut Model, result: Result<(Option<Histogram>, Page), StoreError>, now: Timestamp) -> Vec<Effect> {
+    let (estimate, page) = match result {
+        Ok(glance) => glance,
+        Err(e @ StoreError::Unreachable(_)) => return on_page(model, Err(e), now),
+        Err(_) => {
+            // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
+            model.asks.page = None;
+            return filter::recount(model, now);
+        }
+    };
+    show_estimate(model, estimate);
+    let mut effects = on_page(model, Ok(page), now);
+    if model.asks.is_open(Slot::Histogram) {
+        // The operator was quicker, and had something else counted.
+        return effects;
+    }
+    if model.asks.detail.is_some() {
+        model.live.count_waits = true;
+        model.live.next_count = Some(now.after(JOB_FIRST));
+    } else {
+        effects.push(filter::count(model, now));
+    }
+    effects
 }
 
 fn on_estimate(model: &mut Model, estimate: Option<Histogram>) -> Vec<Effect> {
     let facet = model.histogram.facet;
-    if let Some(estimate) = estimate.filter(|e| e.facet == facet && !e.bars.is_empty()) {
-        let rows = model.histogram_rows();
-        model.histogram.show(estimate, rows);
-    }
+    show_estimate(model, estimate);
     let query = HistogramQuery { facet, filter: model.filter.resolved.clone(), resume: None };
     vec![model.asks.ask(Slot::Histogram, Request::Histogram(query))]
+}
+
+fn show_estimate(model: &mut Model, estimate: Option<Histogram>) {
+    let facet = model.histogram.facet;
+    if let Some(estimate) = estimate.filter(|e| e.facet == facet && !e.bars.is_empty()) {
+        let rows = model.histogram_rows();
+        model.histogram.show_estimate(estimate, rows);
+    }
 }
 
 fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<Effect> {
@@ -180,10 +219,18 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         return Vec::new();
     }
     let mut effects = heard(model, now);
-    effects.extend(first_totals(model));
+    effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
-    model.histogram.take_count(&step, now, rows);
+    let at_leisure = model.histogram.at_leisure;
+    if at_leisure {
+        model.live.purse.spend(step.cost, now);
+    }
+    let keeps_looks = model.histogram.take_count(&step, rows);
     if let Some(resume) = step.resume {
+        if at_leisure {
+            model.live.next_count = Some(model.live.purse.paid_at());
+            return effects;
+        }
         let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
         let query = HistogramQuery { facet, filter, resume: Some(resume) };
         effects.push(model.asks.ask(Slot::Histogram, Request::Histogram(query)));
@@ -192,18 +239,22 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if model.screen.focus == Focus::Histogram {
         model.histogram.pin();
     }
+    model.histogram.at_leisure = false;
     watch::tell_dead(model);
     // A look that is under way goes on from an older watermark.
-    model.live.watermark = step.watermark;
+    model.live.watermark = match (keeps_looks, &model.live.watermark, step.watermark) {
+        (true, Some(looked), Some(counted)) => Some(looked.after_count(&counted)),
+        (_, _, counted) => counted,
+    };
     effects.push(model.asks.cancel(Slot::Look));
     model.live.next_look = Some(now);
     effects
 }
 
 /// Asks for the totals where a refresh has left them to be asked for behind the counts.
-fn first_totals(model: &mut Model) -> Option<Effect> {
+fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
     let wanted = model.live.next_totals.is_none() && model.live.link == Link::Up && !model.asks.is_open(Slot::Totals);
-    wanted.then(|| model.asks.ask(Slot::Totals, Request::Totals))
+    wanted.then(|| watch::totals(model, now))
 }
 
 fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {
@@ -237,30 +288,51 @@ fn on_rows(model: &mut Model, asked: &[JobId], found: &[Entry]) -> Vec<Effect> {
 }
 
 fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreError>, now: Timestamp) -> Vec<Effect> {
+    let mut effects: Vec<Effect> = model.live.count_waits.then(|| filter::count(model, now)).into_iter().collect();
     if model.asks.detail.take() != model.detail.job {
-        return Vec::new();
+        return effects;
     }
     match result {
         Ok(Some(document)) => {
             model.detail.document = Some(document);
             model.detail.absent = None;
-            let (width, height) = model.detail_size();
-            let line = model.detail.view().line;
-            model.detail.go(line, width, height);
-            Vec::new()
+            settle_document(model);
         }
         Ok(None) => {
             model.detail.absent = Some("this job is no longer there: replayed, discarded or pruned meanwhile".into());
-            Vec::new()
         }
         Err(e) => {
             // What is shown stays; the footer says that it could not be read again.
             if model.detail.document.is_none() {
                 model.detail.absent = Some(e.to_string());
             }
-            fault(model, &e, "opening the job", now)
+            effects.extend(fault(model, &e, "opening the job", now));
         }
     }
+    effects
+}
+
+fn settle_document(model: &mut Model) {
+    let (width, height) = model.detail_size();
+    let line = model.detail.view().line;
+    model.detail.go(line, width, height);
+}
+
+/// What the ledger knows of the open job has come behind it.
+pub fn on_past(model: &mut Model, job: &JobId, history: Vec<HistoryEntry>, replayed: u64) -> Vec<Effect> {
+    let Some(document) = model.detail.document.as_mut().filter(|document| document.detail.row.id == *job) else {
+        return Vec::new();
+    };
+    match Arc::get_mut(document) {
+        Some(document) => document.remember(history, replayed),
+        // Somebody draws from it: it is asked for again, as a whole.
+        None => {
+            model.asks.detail = Some(job.clone());
+            return vec![model.asks.ask(Slot::Detail, Request::Detail(job.clone()))];
+        }
+    }
+    settle_document(model);
+    Vec::new()
 }
 
 fn on_values(model: &mut Model, values: Histogram) -> Vec<Effect> {

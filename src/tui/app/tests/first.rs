@@ -1,0 +1,67 @@
+//! What is asked for until the first screen is there, and in which order.
+
+use super::*;
+use crate::domain::text::Untrusted;
+use crate::ledger::HistoryEntry;
+
+#[test]
+fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    let asked = |console: &Console| console.asked.iter().map(|(_, slot, _)| *slot).collect::<Vec<_>>();
+    assert_eq!(asked(&console), [Slot::Page]);
+    assert!(matches!(console.request(Slot::Page), Some(Request::Glance(..))));
+    let bars = counted(&[("A", 3)]).histogram;
+    console.answer(Slot::Page, Reply::Glance(Box::new(Ok((Some(bars), page(0..5, None))))));
+    assert!(console.model.histogram.shown.is_some() && console.current() == Some("job-0"));
+    assert_eq!(asked(&console), [Slot::Detail], "the job on screen comes before any count");
+    console.counting();
+    assert!(console.request(Slot::Totals).is_none());
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert!(console.request(Slot::Totals).is_some());
+    console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, Count::exact(3))])));
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
+    assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
+}
+
+#[test]
+fn a_job_that_does_not_come_keeps_no_count_back_for_long() {
+    let mut console = Console::with_jobs(3);
+    assert!(console.request(Slot::Histogram).is_none());
+    console.wait(Duration::from_secs(2));
+    assert!(console.request(Slot::Histogram).is_some());
+    console.answer(Slot::Detail, Reply::Detail(Err(StoreError::Timeout(Duration::from_secs(2)))));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+    assert!(console.request(Slot::Histogram).is_none(), "and it is counted once");
+}
+
+#[test]
+fn where_both_cannot_be_had_at_once_bars_and_rows_are_asked_for_one_by_one() {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    console.answer(Slot::Page, Reply::Glance(Box::new(Err(StoreError::Layout("no such column".into())))));
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
+    assert!(matches!(console.request(Slot::Page), Some(Request::Page(_))));
+}
+
+#[test]
+fn a_history_that_comes_later_than_its_job_is_shown_with_it() {
+    let mut console = Console::with_jobs(3);
+    console.counting();
+    let entry = HistoryEntry {
+        run: RunId("r-1".into()),
+        action: Action::Replay,
+        at: Timestamp(0),
+        operator: Operator::default(),
+        reason: None,
+        outcome: Untrusted::from("done"),
+    };
+    console.tell(Msg::Past { job: JobId::new("job-2"), history: vec![entry.clone()], replayed: 7 });
+    let replayed = |console: &Console| console.model.detail.document.as_ref().map(|document| document.replayed);
+    assert_eq!(replayed(&console), Some(0), "another job's");
+    console.tell(Msg::Past { job: JobId::new("job-0"), history: vec![entry], replayed: 2 });
+    assert_eq!(replayed(&console), Some(2));
+}
