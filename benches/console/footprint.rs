@@ -13,8 +13,9 @@ use crate::sample::{Sample, told};
 use crate::screen::{console, is_useful};
 use crate::table::{Line, Table};
 
-/// How long a console settles before it is watched.
-const SETTLE: Duration = Duration::from_secs(10);
+/// For how long a console says nothing that has come to rest, and how long that is waited for.
+const REST: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// Moves of the cursor whose bytes are counted.
 const MOVES: usize = 10;
 /// Bytes that a move may send to the terminal.
@@ -28,7 +29,10 @@ pub fn measure(bench: &Bench<'_>) -> Table {
     let mut table = Table::new("8. and 9. Footprint");
     let mut pty = console(bench.many, &[]);
     pty.wait("bars, rows and a job", is_useful);
-    std::thread::sleep(if bench.small { SETTLE / 10 } else { SETTLE });
+    table.add(match settled(bench, &pty) {
+        Some(after) => Line::new("at rest, the exact counts with it, after", told(after)),
+        None => Line::new("at rest, the exact counts with it, after", format!("more than {}", told(PATIENCE))),
+    });
     untouched(bench, &pty, &mut table);
     let most = peak_memory(pty.pid());
     table.add(
@@ -60,6 +64,22 @@ pub fn measure(bench: &Bench<'_>) -> Table {
             .because(if cfg!(debug_assertions) { "a debug build" } else { "release profile" }),
     );
     table
+}
+
+/// When the console wrote for the last time before it came to rest; nothing where it never does.
+fn settled(bench: &Bench<'_>, pty: &Pty) -> Option<Duration> {
+    let rest = if bench.small { REST / 5 } else { REST };
+    let began = Instant::now();
+    let (mut length, mut since) = (pty.raw_len(), began);
+    while began.elapsed() < PATIENCE {
+        std::thread::sleep(rest / 20);
+        if pty.raw_len() != length {
+            (length, since) = (pty.raw_len(), Instant::now());
+        } else if since.elapsed() >= rest {
+            return Some(since - began);
+        }
+    }
+    None
 }
 
 /// A minute in which nothing changes.

@@ -103,7 +103,7 @@ fn report(ours: &[Outcome], theirs: &[Outcome], scripted: &[f64], quiet: &Sample
         Line::new("the run, against a script that moves row by row", told_rates(ours, Outcome::run_rate))
             .against(format!("{script:.0} rows/s"), times(run, script))
             .aim("at least 20x", run >= script * 20.0)
-            .because(format!("SELECT, INSERT, UPDATE and COMMIT for each row, on a connection that is open")),
+            .because("SELECT, INSERT, UPDATE and COMMIT for each row, on a connection that is open"),
     );
     let all = |pick: fn(&Outcome) -> &Sample, outcomes: &[Outcome]| {
         let mut sum = Sample::default();

