@@ -18,6 +18,7 @@ use super::record::{record_done, record_kept};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
 use super::unique::NOT_UNIQUE;
+use super::witness::named;
 use super::work::{Way, Work};
 use crate::adapter::{Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
@@ -105,6 +106,9 @@ impl SqlStore {
     }
 
     async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        if !matches!(work.way, Way::Steps(_) | Way::Twin) {
+            named(work).await?;
+        }
         match work.way {
             Way::Steps(_) | Way::Twin => self.move_rows(work, ids, budget).await,
             Way::Command(command) => self.hand_over(work, command, ids, budget).await,
