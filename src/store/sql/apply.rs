@@ -67,7 +67,7 @@ impl SqlStore {
             .ids
             .iter()
             .filter(|id| seen.insert(*id))
-            .partition(|id| !self.valid(std::slice::from_ref(*id)).is_empty());
+            .partition(|id| self.layout.holds(id.as_str()));
         outcomes.extend(never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
         let mut waiting: Vec<Vec<String>> = vec![valid.iter().map(|id| id.as_str().to_owned()).collect()];
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
@@ -141,11 +141,11 @@ impl SqlStore {
         let apart = work.batch.record.is_none();
         let done = if apart {
             let (kept, ran) =
-                tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, &statements, &held.rows));
+                tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, statements, &held.rows));
             ran.and(kept)
         } else {
             match record_kept(&mut tx, work, &held).await {
-                Ok(()) => self.run_witnessed(&mut tx, work, &statements, &held.rows).await,
+                Ok(()) => self.run_witnessed(&mut tx, work, statements, &held.rows).await,
                 Err(error) => Err(error),
             }
         };
@@ -161,16 +161,18 @@ impl SqlStore {
 
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
     pub(super) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
-        let named: HashSet<&str> = ids.iter().map(String::as_str).collect();
-        let mut rows = Vec::new();
-        for row in tx.fetch(&self.lock_statement(work, ids)).await? {
+        let mut found: HashMap<&str, usize> = ids.iter().map(|id| (id.as_str(), 0)).collect();
+        let mut rows = Vec::with_capacity(ids.len());
+        for row in tx.fetch(self.lock_statement(work, ids)).await? {
             let mut cells = Cells::new(row);
             // A collation may find a key that is written otherwise than it was named: that is another key.
-            if let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) {
+            let Some(id) = cells.text()? else { continue };
+            if let Some(times) = found.get_mut(id.as_str()) {
+                *times += 1;
                 rows.push((id, cells));
             }
         }
-        let shared = self.shared(tx, &rows).await?;
+        let shared = self.shared(tx, &found).await?;
         let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
         held.settled.extend(shared.iter().map(|id| (JobId::new(id), failed(NOT_UNIQUE))));
         let places: HashMap<&str, i64> = match work.stamps {
@@ -178,6 +180,7 @@ impl SqlStore {
             false => HashMap::new(),
         };
         let mut first = work.batch.run_after;
+        let now = self.server_now().to_rfc3339();
         for (id, mut cells) in rows {
             if shared.contains(&id) {
                 continue;
@@ -186,7 +189,7 @@ impl SqlStore {
             let message = match &work.recipe {
                 None => None,
                 Some(recipe) => {
-                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.server_now() };
+                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: &now };
                     match recipe.render(&mut cells, &given)? {
                         Ok(message) => Some(message),
                         Err(reason) => {
@@ -215,11 +218,7 @@ impl SqlStore {
             self.lock_too(tx, work, lock, &mut held).await?;
         }
         self.keep_along(tx, work, &mut held).await?;
-        let known: HashSet<&str> = held.rows.iter().map(|r| r.id.as_str()).collect();
-        let failed: HashSet<&str> = held.settled.iter().map(|(id, _)| id.as_str()).collect();
-        let rest: Vec<String> =
-            ids.iter().filter(|id| !known.contains(id.as_str()) && !failed.contains(id.as_str())).cloned().collect();
-        drop((known, failed));
+        let rest: Vec<String> = ids.iter().filter(|id| found.get(id.as_str()) == Some(&0)).cloned().collect();
         if !rest.is_empty() {
             held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &rest).await?);
         }
@@ -309,7 +308,7 @@ impl SqlStore {
         steps: &[Step],
         rows: &[BatchRow],
     ) -> Result<()> {
-        run_each(tx, &self.fill_steps(work, steps, rows), rows.len()).await
+        run_each(tx, self.fill_steps(work, steps, rows), rows.len()).await
     }
 
     /// The steps that are for this batch, filled in.
@@ -342,10 +341,10 @@ impl SqlStore {
 }
 
 /// Runs statements over `rows` rows; one that touches another number of them is refused.
-pub(super) async fn run_each(tx: &mut Tx<'_>, statements: &[Filled], rows: usize) -> Result<()> {
-    for (i, (statement, must)) in statements.iter().enumerate() {
+pub(super) async fn run_each(tx: &mut Tx<'_>, statements: Vec<Filled>, rows: usize) -> Result<()> {
+    for (i, (statement, must)) in statements.into_iter().enumerate() {
         let affected = tx.execute(statement).await?;
-        if *must == Rows::Each && affected != rows as u64 {
+        if must == Rows::Each && affected != rows as u64 {
             let message = format!("statement {} touched {affected} rows instead of {rows}", i + 1);
             return Err(StoreError::Refused { message, code: None });
         }

@@ -29,7 +29,7 @@ impl SqlStore {
         &self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
-        statements: &[Filled],
+        statements: Vec<Filled>,
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
