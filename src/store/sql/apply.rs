@@ -13,24 +13,25 @@ use super::dialect::BatchRow;
 use super::engine::{Statement, Tx};
 use super::foresee::Asker;
 use super::judge::Judge;
-use super::message::Given;
 use super::record::{record_done, record_kept};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
-use super::unique::NOT_UNIQUE;
 use super::witness::named;
 use super::work::{Way, Work};
+use super::writer::Writer;
 use crate::adapter::{Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::domain::lineage::successor;
 use crate::domain::options::Attempts;
 use crate::domain::text::Untrusted;
-use crate::domain::time::Timestamp;
 use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
+
+/// The rows of a batch are locked by as many statements, each of some rows at least.
+const SLICES: usize = 4;
+const SLICE: usize = 100;
 
 /// A statement of a verb, ready to run, with how many rows it must touch.
 pub(super) type Filled = (Statement, Rows);
@@ -39,12 +40,23 @@ pub(super) type Filled = (Statement, Rows);
 pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
 
 /// The rows that an attempt holds.
+#[derive(Default)]
 pub(super) struct Held {
     pub(super) rows: Vec<BatchRow>,
     /// What the ledger keeps of them.
     pub(super) archive: Vec<(JobId, String)>,
     /// What is decided already: rows that are not held, or have no message.
     pub(super) settled: Vec<JobOutcome>,
+}
+
+/// Rows that one statement has locked.
+#[derive(Default)]
+pub(super) struct Locked {
+    pub(super) rows: Vec<(String, Cells)>,
+    /// Keys that other rows have too.
+    pub(super) shared: HashSet<String>,
+    /// Jobs of which no row was locked.
+    missing: Vec<String>,
 }
 
 impl SqlStore {
@@ -63,11 +75,8 @@ impl SqlStore {
     ) -> std::result::Result<(), Broke> {
         let work = self.work(batch)?;
         let mut seen = HashSet::new();
-        let (valid, never): (Vec<&JobId>, Vec<&JobId>) = batch
-            .ids
-            .iter()
-            .filter(|id| seen.insert(*id))
-            .partition(|id| self.layout.holds(id.as_str()));
+        let (valid, never): (Vec<&JobId>, Vec<&JobId>) =
+            batch.ids.iter().filter(|id| seen.insert(*id)).partition(|id| self.layout.holds(id.as_str()));
         outcomes.extend(never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
         let mut waiting: Vec<Vec<String>> = vec![valid.iter().map(|id| id.as_str().to_owned()).collect()];
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
@@ -161,6 +170,30 @@ impl SqlStore {
 
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
     pub(super) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
+        let mut writer = Writer::new(self, work);
+        let mut missing = Vec::new();
+        let mut slices = ids.chunks(ids.len().div_ceil(SLICES).max(SLICE));
+        let mut locked = Locked::default();
+        for slice in slices.by_ref() {
+            // While the database locks some, what was read of those before is written down.
+            let (next, written) = tokio::join!(self.lock(tx, work, slice), async { writer.write(locked) });
+            written?;
+            locked = next?;
+            missing.append(&mut locked.missing);
+        }
+        writer.write(locked)?;
+        let mut held = writer.held;
+        if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {
+            self.lock_too(tx, work, lock, &mut held).await?;
+        }
+        self.keep_along(tx, work, &mut held).await?;
+        if !missing.is_empty() {
+            held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &missing).await?);
+        }
+        Ok(held)
+    }
+
+    async fn lock(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Locked> {
         let mut found: HashMap<&str, usize> = ids.iter().map(|id| (id.as_str(), 0)).collect();
         let mut rows = Vec::with_capacity(ids.len());
         for row in tx.fetch(self.lock_statement(work, ids)).await? {
@@ -173,56 +206,8 @@ impl SqlStore {
             }
         }
         let shared = self.shared(tx, &found).await?;
-        let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
-        held.settled.extend(shared.iter().map(|id| (JobId::new(id), failed(NOT_UNIQUE))));
-        let places: HashMap<&str, i64> = match work.stamps {
-            true => work.batch.ids.iter().map(JobId::as_str).zip(0..).collect(),
-            false => HashMap::new(),
-        };
-        let mut first = work.batch.run_after;
-        let now = self.server_now().to_rfc3339();
-        for (id, mut cells) in rows {
-            if shared.contains(&id) {
-                continue;
-            }
-            let new_id = successor(&work.batch.run, &JobId::new(&id));
-            let message = match &work.recipe {
-                None => None,
-                Some(recipe) => {
-                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: &now };
-                    match recipe.render(&mut cells, &given)? {
-                        Ok(message) => Some(message),
-                        Err(reason) => {
-                            held.settled.push((JobId::new(&id), failed(&reason)));
-                            continue;
-                        }
-                    }
-                }
-            };
-            let run_after = match work.stamps {
-                true => {
-                    let now = cells.int()?;
-                    if let (None, Some(now)) = (first, now) {
-                        first = Some(self.instants(now, work.batch.ids.len()));
-                    }
-                    stamp(first, places.get(id.as_str()).copied())
-                }
-                false => None,
-            };
-            if !work.keeping.is_empty() {
-                held.archive.push((JobId::new(&id), work.keeping.read(&mut cells, run_after)?));
-            }
-            held.rows.push(BatchRow { id, new_id, message, run_after, ..BatchRow::default() });
-        }
-        if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {
-            self.lock_too(tx, work, lock, &mut held).await?;
-        }
-        self.keep_along(tx, work, &mut held).await?;
-        let rest: Vec<String> = ids.iter().filter(|id| found.get(id.as_str()) == Some(&0)).cloned().collect();
-        if !rest.is_empty() {
-            held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &rest).await?);
-        }
-        Ok(held)
+        let missing = ids.iter().filter(|id| found.get(id.as_str()) == Some(&0)).cloned().collect();
+        Ok(Locked { rows, shared, missing })
     }
 
     /// Takes the framework's own locks on the rows that are held, and lets go of those that it was not given.
@@ -350,12 +335,6 @@ pub(super) async fn run_each(tx: &mut Tx<'_>, statements: Vec<Filled>, rows: usi
         }
     }
     Ok(())
-}
-
-/// The instant at which a job may run: later than the batch's first by its place in the batch, however often that was
-/// halved, so that no two jobs have the same.
-fn stamp(first: Option<Timestamp>, place: Option<i64>) -> Option<Timestamp> {
-    Some(Timestamp(first?.0.saturating_add(place?)))
 }
 
 pub(super) fn failed(reason: &str) -> JobResult {

@@ -57,6 +57,7 @@ mod unique;
 mod watch;
 mod witness;
 mod work;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
