@@ -1,31 +1,46 @@
-//! What somebody who knows SQL and the table would write, per layout.
+//! What somebody who knows SQL and the table would write, per layout and database.
 
+use crate::cohort::{COHORT_CLASS, Slice};
 use crate::fixtures::Layout;
-
-/// The error class whose jobs are replayed.
-pub const COHORT_CLASS: &str = "Net::ReadTimeout";
+use crate::harness::Engine;
 
 /// Statements over one layout.
 #[derive(Clone, Copy, Debug)]
-pub struct Baseline(pub Layout);
+pub struct Baseline {
+    pub layout: Layout,
+    pub engine: Engine,
+}
 
 impl Baseline {
     fn columns(self) -> &'static str {
-        match self.0 {
+        match self.layout {
             Layout::DeadLetterJobs => {
-                "id, failed_at, error_class, job_class, queue_name, status, left(error_message, 160)"
+                "id, failed_at, error_class, job_class, queue_name, status, substr(error_message, 1, 160)"
             }
-            Layout::DlqEvents => "id, created_at, event_type, status, retry_count, left(error_reason, 160)",
-            Layout::JobsDlq => "id, failed_at, error_class, attempts, failed_by, left(error_msg, 160)",
+            Layout::DlqEvents => "id, created_at, event_type, status, retry_count, substr(error_reason, 1, 160)",
+            Layout::JobsDlq => "id, failed_at, error_class, attempts, failed_by, substr(error_msg, 1, 160)",
         }
     }
 
     /// The columns that order the list.
     fn order(self) -> &'static [&'static str] {
-        match self.0 {
+        match self.layout {
             Layout::DeadLetterJobs => &["failed_at", "id"],
             Layout::DlqEvents => &["created_at", "id"],
             Layout::JobsDlq => &["id"],
+        }
+    }
+
+    /// The column with the time of death.
+    fn time(self) -> &'static str {
+        if self.layout == Layout::DlqEvents { "created_at" } else { "failed_at" }
+    }
+
+    fn message(self) -> &'static str {
+        match self.layout {
+            Layout::DeadLetterJobs => "error_message",
+            Layout::DlqEvents => "error_reason",
+            Layout::JobsDlq => "error_msg",
         }
     }
 
@@ -37,8 +52,8 @@ impl Baseline {
         format!(
             "select {} from {} where {}{condition} order by {} limit 100{tail}",
             self.columns(),
-            self.0.table(),
-            self.0.is_dead(),
+            self.layout.table(),
+            self.layout.is_dead(),
             self.order_by(direction)
         )
     }
@@ -58,122 +73,147 @@ impl Baseline {
         self.list("", "desc", &format!(" offset {depth}"))
     }
 
-    /// The page that follows a row.
-    pub fn page_after(self, id: &str) -> String {
-        let columns = self.order().join(", ");
-        let place = self.order_values(id);
-        self.list(&format!(" and ({columns}) < ({place})"), "desc", "")
+    /// The page that follows a row, which is given by the values of the order, the key last.
+    pub fn page_after(self, place: &[String]) -> String {
+        let literal = |at: usize| format!("'{}'", place.get(at).map_or("", String::as_str));
+        let condition = match (self.order(), self.engine) {
+            // Row values are compared without an index there.
+            ([time, id], Engine::Mysql) => {
+                let (t, i) = (literal(0), literal(1));
+                format!(" and {time} <= {t} and ({time} < {t} or {id} < {i})")
+            }
+            ([time, id], _) => format!(" and ({time}, {id}) < ({}, {})", literal(0), literal(1)),
+            _ => format!(" and id < {}", literal(0)),
+        };
+        self.list(&condition, "desc", "")
     }
 
-    /// The row's place, as literals: a sub-select would not be used as an index bound.
-    fn order_values(self, place: &str) -> String {
-        place.split('|').map(|value| format!("'{value}'")).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Where the row `depth` rows below the first stands: the values of the order, the key last.
-    pub fn place(self, depth: u32) -> String {
-        format!(
-            "select {} from {} where {} order by {} limit 1 offset {depth}",
-            self.order().join(", "),
-            self.0.table(),
-            self.0.is_dead(),
-            self.order_by("desc")
-        )
+    /// The oldest row that died at a time or later, among those that `and` allows: one statement for each value of the
+    /// order, the key last.
+    pub fn place(self, at: &str, and: &str) -> Vec<String> {
+        let select = |column: &&str| {
+            format!(
+                "select {column} from {} where {} and {} >= '{at}'{and} order by {} limit 1",
+                self.layout.table(),
+                self.layout.is_dead(),
+                self.time(),
+                self.order_by("asc")
+            )
+        };
+        self.order().iter().map(select).collect()
     }
 
     fn error_class(self) -> &'static str {
-        if self.0 == Layout::DlqEvents { "split_part(error_reason, ': ', 1)" } else { "error_class" }
+        match (self.layout, self.engine) {
+            (Layout::DlqEvents, Engine::Postgres) => "split_part(error_reason, ': ', 1)",
+            (Layout::DlqEvents, Engine::Mysql) => "substring_index(error_reason, ': ', 1)",
+            (Layout::DlqEvents, Engine::Sqlite) => "substr(error_reason, 1, instr(error_reason, ': ') - 1)",
+            _ => "error_class",
+        }
     }
 
     /// What a plan keeps of every dead job.
     pub fn cohort_columns(self) -> String {
-        let columns = match self.0 {
+        let columns = match self.layout {
             Layout::DeadLetterJobs => "id, error_class, job_class, failed_at, status, job_id",
-            Layout::DlqEvents => "id, error_reason, event_type, created_at, status, md5(payload::text)",
-            Layout::JobsDlq => "id, error_class, payload->>'type', failed_at, md5(payload::text)",
+            Layout::DlqEvents => "id, error_reason, event_type, created_at, status, payload",
+            Layout::JobsDlq => "id, error_class, failed_at, payload",
         };
         format!(
             "select {columns} from {} where {} order by {}",
-            self.0.table(),
-            self.0.is_dead(),
+            self.layout.table(),
+            self.layout.is_dead(),
             self.order_by("desc")
         )
     }
 
     /// How many jobs are dead.
     pub fn dead_count(self) -> String {
-        format!("select count(*) from {} where {}", self.0.table(), self.0.is_dead())
+        format!("select count(*) from {} where {}", self.layout.table(), self.layout.is_dead())
     }
 
     /// Counts by error class, as most consoles get them at each refresh.
     pub fn histogram(self) -> String {
         format!(
             "select {class}, count(*) from {} where {} group by 1",
-            self.0.table(),
-            self.0.is_dead(),
+            self.layout.table(),
+            self.layout.is_dead(),
             class = self.error_class()
         )
     }
 
-    /// `count` rows that died just now.
-    pub fn new_rows(self, count: u32) -> String {
-        let rows = format!("from generate_series(1, {count}) i");
-        match self.0 {
-            Layout::DeadLetterJobs => format!(
-                "insert into dead_letter_jobs (job_class, job_id, queue_name, arguments, error_class, error_message, \
-                 failed_at, created_at, updated_at)
-                 select 'Billing::CaptureJob', gen_random_uuid(), 'billing', '[]', 'Bench::New', 'just now', \
-                 clock_timestamp() at time zone 'utc', clock_timestamp() at time zone 'utc', \
-                 clock_timestamp() at time zone 'utc' {rows}"
-            ),
-            Layout::DlqEvents => format!(
-                "insert into dlq_events (event_type, payload, error_reason, status)
-                 select 'billing.failed', '{{}}', 'Bench::New: just now', 'FAILED_PERMANENTLY' {rows}"
-            ),
-            Layout::JobsDlq => format!(
-                "insert into jobs_dlq (original_id, payload, attempts, error_class, error_msg, failed_at)
-                 select i, '{{}}', 5, 'Bench::New', 'just now', clock_timestamp() {rows}"
-            ),
+    /// Counts of one class by what its messages have in common.
+    pub fn fingerprints(self) -> Option<String> {
+        let common = match self.engine {
+            Engine::Postgres => format!("regexp_replace({}, '[0-9]+', 'N', 'g')", self.message()),
+            Engine::Mysql => format!("regexp_replace({}, '[0-9]+', 'N')", self.message()),
+            Engine::Sqlite => return None,
+        };
+        let (table, dead, class) = (self.layout.table(), self.layout.is_dead(), self.error_class());
+        Some(format!("select {common}, count(*) from {table} where {dead} and {class} = '{COHORT_CLASS}' group by 1"))
+    }
+
+    /// All rows whose message holds a text.
+    pub fn holding(self, text: &str) -> String {
+        self.all(&format!("{} like '%{text}%'", self.message()))
+    }
+
+    /// All rows whose message matches a pattern, where the database knows patterns.
+    pub fn matching(self, pattern: &str) -> Option<String> {
+        match self.engine {
+            Engine::Postgres => Some(self.all(&format!("{} ~ '{pattern}'", self.message()))),
+            Engine::Mysql => Some(self.all(&format!("{} regexp '{pattern}'", self.message()))),
+            Engine::Sqlite => None,
         }
     }
 
-    /// The cohort that is replayed: jobs of one class below a place in the table.
-    fn cohort(self, until: &str) -> String {
-        let time = if self.0 == Layout::DlqEvents { "created_at" } else { "failed_at" };
-        format!("{} and {} = '{COHORT_CLASS}' and {time} < '{until}'", self.0.is_dead(), self.error_class())
+    /// All rows with a value at a path of their arguments, and the filter that says the same.
+    pub fn with_argument(self) -> (String, &'static str) {
+        let (column, path, filter) = match self.layout {
+            Layout::DeadLetterJobs => ("arguments", ["0", "_aj_globalid"], "args.0._aj_globalid:nobody"),
+            _ => ("payload", ["type", ""], "args.type:nobody"),
+        };
+        let parts = || path.iter().filter(|part| !part.is_empty());
+        let condition = match self.engine {
+            Engine::Postgres => {
+                format!("{column} #>> '{{{}}}' = 'nobody'", parts().copied().collect::<Vec<_>>().join(","))
+            }
+            Engine::Mysql | Engine::Sqlite => {
+                let part = |part: &&str| match part.parse::<u32>() {
+                    Ok(at) => format!("[{at}]"),
+                    Err(_) => format!(".{part}"),
+                };
+                format!("json_extract({column}, '${}') = 'nobody'", parts().map(part).collect::<String>())
+            }
+        };
+        (self.all(&condition), filter)
     }
 
-    /// The whole move as one statement: what one would type during an incident.
-    pub fn replay(self, until: &str) -> String {
-        let cohort = self.cohort(until);
-        match self.0 {
-            Layout::DeadLetterJobs => format!(
-                "with picked as materialized (
-                     select id, gen_random_uuid()::text as new_id, job_class, coalesce(queue_name, 'default') as queue,
-                            arguments from dead_letter_jobs where {cohort} for update),
-                 sent as (insert into jobs (payload, run_after)
-                     select jsonb_build_object('job_class', job_class, 'job_id', new_id, 'provider_job_id', null,
-                         'queue_name', queue, 'priority', null, 'arguments', arguments, 'executions', 0,
-                         'exception_executions', '{{}}'::jsonb, 'locale', null, 'timezone', null,
-                         'enqueued_at', now()), now() from picked returning 1),
-                 marked as (update dead_letter_jobs d set status = 'resolved', updated_at = now(),
-                         metadata = metadata || jsonb_build_object('replayed_as', p.new_id, 'replay_run', 'by hand')
-                     from picked p where d.id = p.id returning 1)
-                 select (select count(*) from sent), (select count(*) from marked)"
-            ),
-            Layout::DlqEvents => format!(
-                "update dlq_events set status = 'PENDING', retry_after = now(), retry_count = 0, updated_at = now()
-                 where {cohort}"
-            ),
-            Layout::JobsDlq => format!(
-                "with moved as (delete from jobs_dlq where {cohort} returning payload)
-                 insert into jobs (payload, attempts, run_after) select payload, 0, now() from moved"
-            ),
-        }
+    fn all(self, condition: &str) -> String {
+        format!(
+            "select {} from {} where {} and {condition}",
+            self.columns(),
+            self.layout.table(),
+            self.layout.is_dead()
+        )
+    }
+
+    /// The cohort that is replayed: jobs of one class that died within a slice of time.
+    pub fn cohort(self, slice: &Slice) -> String {
+        let (from, until) = slice.sql();
+        let time = self.time();
+        let class =
+            if slice.one_class { format!(" and {} = '{COHORT_CLASS}'", self.error_class()) } else { String::new() };
+        format!("{}{class} and {time} >= '{from}' and {time} < '{until}'", self.layout.is_dead())
     }
 
     /// How many jobs the cohort holds.
-    pub fn cohort_size(self, until: &str) -> String {
-        format!("select count(*) from {} where {}", self.0.table(), self.cohort(until))
+    pub fn cohort_size(self, slice: &Slice) -> String {
+        format!("select count(*) from {} where {}", self.layout.table(), self.cohort(slice))
+    }
+
+    /// The keys of the cohort.
+    pub fn cohort_keys(self, slice: &Slice) -> String {
+        format!("select id from {} where {}", self.layout.table(), self.cohort(slice))
     }
 }

@@ -1,119 +1,154 @@
-//! The histogram: the first estimate, the first exact one, and keeping it right.
+//! The histogram: the first estimate, the first exact one, its windows.
 
 use std::time::{Duration, Instant};
 
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::{Budget, HistogramQuery, Store, Watermark};
+use dlq_tui::domain::histogram::Histogram;
+use dlq_tui::store::{Budget, Store};
 
-use crate::baseline::Baseline;
-use crate::ground::{Ground, Meter, open_store};
-use crate::psql::Psql;
+use crate::bench::Bench;
+use crate::ground::open_store;
 use crate::sample::{Sample, ratio, told};
+use crate::steps::{Cancels, cancelled, count};
 use crate::table::{Line, Table};
 
-const RUNS: usize = 5;
-const LOOKS: usize = 21;
-const NEW: u32 = 1_000;
+/// No statement of ours may run longer than this.
+pub const STATEMENT: Duration = Duration::from_secs(2);
+/// How soon what is cancelled must end.
+pub const CANCELLED: Duration = Duration::from_millis(200);
+const ESTIMATES: usize = 5;
+const CANCELS: u32 = 5;
+/// The bars whose estimate is held against the truth.
+const TOP: usize = 5;
 
 /// Counts by error class, against the GROUP BY that other consoles send at each refresh.
-pub async fn measure(ground: &Ground, url: &str, rows: u32, budget: &Budget) -> Table {
-    let baseline = Baseline(ground.layout);
-    let psql = Psql::new(url);
-    let store = open_store(url, ground.layout, budget).await;
-    let meter = Meter::new(ground, url);
-    let naive = psql.timing(&baseline.histogram(), RUNS);
-    let alone = psql.timing_in("set max_parallel_workers_per_gather = 0", &baseline.histogram(), RUNS);
-    let naive_buffers = psql.buffers(&baseline.histogram());
-    let mut table = Table::new(format!("Counts by error class, {rows} rows in the table; baseline: GROUP BY in psql"));
-    let mut add = |what: &str, ours: &Sample, evidence: String| {
-        let line = Line::new(what, ours.told()).against(naive.told(), ratio(ours.median(), naive.median()));
-        table.add(line.because(format!("{evidence}; psql {naive_buffers} buffers")));
-    };
+pub async fn measure(bench: &Bench<'_>) -> Table {
+    let (client, runs) = (bench.client(), bench.runs(5));
+    let store = open_store(bench.many, bench.ground.layout, &bench.budget).await;
+    let meter = bench.meter(bench.many);
+    let group_by = bench.baseline().histogram();
+    let naive = client.timing(&group_by, runs);
+    let alone = client.timing_alone(&group_by, runs);
+    let buffers = client.buffers(&group_by);
+    let mut table = Table::new(format!(
+        "2. Counts by error class, {} rows in the table; baseline: GROUP BY in {}",
+        bench.rows,
+        client.name()
+    ));
 
     meter.reset();
-    let estimate = time_estimate(&store, RUNS, budget).await;
-    if let Some(estimate) = estimate {
-        add("estimate", &estimate, meter.read().each(RUNS).told());
-    }
-
+    let estimated = estimate(&store, &bench.budget).await;
+    let cost = meter.read().each(ESTIMATES);
     meter.reset();
-    let (exact, steps, longest) = time_exact(&store, RUNS, budget).await;
-    let cost = meter.read().each(RUNS);
-    add(
-        "first exact",
-        &exact,
-        format!(
-            "{}; {steps} steps, longest {}; psql without parallel workers, which we leave to others: {}",
-            cost.told(),
-            told(longest),
-            told(alone.median())
-        ),
-    );
-
-    let mut watermark = look(&store, None, budget).await.0;
-    meter.reset();
-    let mut idle = Sample::default();
-    for _ in 0..LOOKS {
-        let (next, took) = look(&store, Some(&watermark), budget).await;
-        watermark = next;
-        idle.push(took);
+    let (exact, steps, histogram) = exact(&store, runs, &bench.budget).await;
+    let work = meter.read().each(runs);
+    if let Some((times, estimated)) = estimated {
+        let line = Line::new("estimate", times.told()).against(naive.told(), ratio(times.median(), naive.median()));
+        table.add(line.because(cost.told()));
+        table.add(off(&estimated, &histogram));
     }
-    // The meter's own session is a change of the snapshot, so the figures are an upper bound.
-    add("a look when nothing changed", &idle, meter.read().each(LOOKS).told());
-
-    let mut busy = Sample::default();
-    let mut cost = crate::ground::Cost::default();
-    for _ in 0..RUNS {
-        psql.print(&[&baseline.new_rows(NEW)]);
-        meter.reset();
-        let (next, took) = look(&store, Some(&watermark), budget).await;
-        let one = meter.read();
-        cost.ms += one.ms;
-        cost.buffers += one.buffers;
-        cost.statements += one.statements;
-        watermark = next;
-        busy.push(took);
+    let line = Line::new("exact, all windows", exact.told());
+    let told_buffers = buffers.map_or_else(String::new, |n| format!("; baseline {n} buffers"));
+    match &alone {
+        Some(alone) => {
+            let reached = exact.median() <= alone.median().mul_f64(1.2);
+            let work = line.clone().against(alone.told(), ratio(exact.median(), alone.median()));
+            let why = "baseline by one process, as we leave the others to the application".to_owned();
+            table.add(work.aim("at most 1.2x", reached).because(why));
+        }
+        None => {
+            let reached = exact.median() <= naive.median().mul_f64(1.2);
+            let line = line.clone().against(naive.told(), ratio(exact.median(), naive.median()));
+            table.add(line.aim("at most 1.2x", reached));
+        }
     }
-    add(&format!("a look after {NEW} inserts"), &busy, cost.each(RUNS).told());
+    if alone.is_some() {
+        let line = line.against(naive.told(), ratio(exact.median(), naive.median()));
+        let why = format!("{}{told_buffers}; baseline with parallel processes, the default", work.told());
+        table.add(line.because(why));
+    }
+    if let (Some(theirs), true) = (buffers, work.buffers > 0) {
+        let line = Line::new("exact, buffers", work.buffers.to_string());
+        let line = line.against(theirs.to_string(), crate::sample::times(work.buffers as f64, theirs as f64));
+        table.add(line.aim("at most 1.2x", work.buffers as f64 <= theirs as f64 * 1.2));
+    }
+    table.add(windows(&steps, work.longest));
+    if let Some(line) = cancel(bench, &store).await {
+        table.add(line);
+    }
     table
 }
 
-async fn time_estimate(store: &dyn Store, runs: usize, budget: &Budget) -> Option<Sample> {
-    let mut sample = Sample::default();
-    for _ in 0..runs {
-        let began = Instant::now();
-        store.estimate(Facet::Error, budget).await.unwrap_or_else(|e| panic!("{e}"))?;
-        sample.push(began.elapsed());
-    }
-    Some(sample)
+/// The steps of one piece of work; `longest` is that of a statement in milliseconds, where the database told.
+pub fn windows(steps: &Sample, longest: f64) -> Line {
+    let longest = if longest > 0.0 { Duration::from_secs_f64(longest / 1_000.0) } else { steps.longest() };
+    Line::new("a window, p50 / p99 / longest", steps.quantiles())
+        .aim(format!("no statement above {}", told(STATEMENT)), longest <= STATEMENT)
+        .because(format!("{} windows; the longest statement {}", steps.len(), told(longest)))
 }
 
-/// Whole counts; of the last also how many steps it took and the longest of them.
-async fn time_exact(store: &dyn Store, runs: usize, budget: &Budget) -> (Sample, usize, Duration) {
-    let (mut sample, mut steps) = (Sample::default(), Sample::default());
-    for _ in 0..runs {
-        steps = Sample::default();
+async fn estimate(store: &dyn Store, budget: &Budget) -> Option<(Sample, Histogram)> {
+    let (mut sample, mut last) = (Sample::default(), None);
+    for _ in 0..ESTIMATES {
         let began = Instant::now();
-        let mut resume = None;
-        loop {
-            let query = HistogramQuery { facet: Facet::Error, filter: Filter::default(), resume };
-            let step_began = Instant::now();
-            let step = store.histogram(query, budget).await.unwrap_or_else(|e| panic!("{e}"));
-            steps.push(step_began.elapsed());
-            resume = step.resume;
-            if resume.is_none() {
-                break;
-            }
-        }
+        last = Some(store.estimate(Facet::Error, budget).await.unwrap_or_else(|e| panic!("{e}"))?);
         sample.push(began.elapsed());
     }
-    (sample, steps.len(), steps.longest())
+    Some((sample, last?))
 }
 
-async fn look(store: &dyn Store, since: Option<&Watermark>, budget: &Budget) -> (Watermark, Duration) {
-    let began = Instant::now();
-    let changes = store.changes(since, Facet::Error, &Filter::default(), budget).await;
-    let changes = changes.unwrap_or_else(|e| panic!("{e}"));
-    (changes.watermark, began.elapsed())
+async fn exact(store: &dyn Store, runs: usize, budget: &Budget) -> (Sample, Sample, Histogram) {
+    let (mut sample, mut last) = (Sample::default(), None);
+    for _ in 0..runs {
+        let (histogram, steps) =
+            count(store, Facet::Error, &Filter::default(), budget).await.unwrap_or_else(|e| panic!("{e}"));
+        sample.push(steps.total());
+        last = Some((steps, histogram));
+    }
+    let (steps, histogram) = last.expect("a run");
+    (sample, steps, histogram)
+}
+
+/// How far the estimate is off for the largest bars.
+fn off(estimated: &Histogram, exact: &Histogram) -> Line {
+    let of = |histogram: &Histogram, at: usize| {
+        let bar = exact.bars.get(at)?;
+        let bar = histogram.bars.iter().find(|other| other.value == bar.value)?;
+        Some(bar.count.n as f64)
+    };
+    let error = |at: usize| match (of(estimated, at), of(exact, at)) {
+        (Some(guess), Some(truth)) if truth > 0.0 => (guess - truth).abs() / truth * 100.0,
+        _ => 100.0,
+    };
+    let errors: Vec<f64> = (0..TOP.min(exact.bars.len())).map(error).collect();
+    let worst = errors.iter().copied().fold(0.0, f64::max);
+    let each: Vec<String> = errors.iter().map(|error| format!("{error:.1} %")).collect();
+    Line::new(format!("estimate of the top {TOP}, off by"), format!("{worst:.1} %"))
+        .aim("within 5 %", worst <= 5.0)
+        .because(each.join(", "))
+}
+
+async fn cancel(bench: &Bench<'_>, store: &dyn Store) -> Option<Line> {
+    let mut cancels = Cancels::default();
+    for at in 0..CANCELS {
+        let budget = Budget::new(bench.budget.statement);
+        let (filter, after) = (Filter::default(), Duration::from_millis(u64::from(180 + at * 37)));
+        let work = count(store, Facet::Error, &filter, &budget);
+        cancels.push(cancelled(work, &budget, after, &bench.client()).await);
+    }
+    ended(&cancels)
+}
+
+/// How soon cancelled work ended; nothing where it was always quicker than the cancel.
+pub fn ended(cancels: &Cancels) -> Option<Line> {
+    let worst = cancels.ours.longest().max(cancels.server.longest());
+    let line =
+        Line::new("a cancel", cancels.ours.told()).aim(format!("within {}", told(CANCELLED)), worst <= CANCELLED);
+    let server = if cancels.server.is_empty() {
+        String::new()
+    } else {
+        format!("; server idle after {}", cancels.server.told())
+    };
+    (!cancels.ours.is_empty()).then(|| line.because(format!("{} times{server}", cancels.ours.len())))
 }

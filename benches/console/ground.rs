@@ -1,184 +1,183 @@
-//! What is measured on: a PostgreSQL of its own that keeps its promises to the disk, and databases in it.
+//! What is measured on: a server of its own that keeps its promises to the disk, and databases in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dlq_tui::adapter::built_in;
 use dlq_tui::store::Budget;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
+use dlq_tui::store::sql::engine::{Engine as SqlEngine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 
+use crate::books::APPLICATION;
+use crate::client::Client;
 use crate::fixtures::Layout;
-use crate::harness::{Server, TestDb, postgres_programs, private_postgres_with};
-use crate::psql::Psql;
+use crate::harness::{self, Engine, Server, TestDb};
 
-/// The first second in which rows die, and how many die in each.
-const START: u64 = 1_793_491_200;
-const ROWS_A_SECOND: u64 = 3;
-/// Parts of a thousand that are of the cohort's class and dead.
-const COHORT_PER_MILLE: u64 = 284;
+/// Said of a database that was filled to the end.
+const FILLED: &str = "filled by scripts/bench";
+
+/// Settings of a PostgreSQL that somebody relies on. Without a replica it need not log tables that are filled at once.
+const POSTGRES: [&str; 9] = [
+    "fsync=on",
+    "full_page_writes=on",
+    "synchronous_commit=on",
+    "shared_buffers=1GB",
+    "max_wal_size=8GB",
+    "checkpoint_timeout=30min",
+    "maintenance_work_mem=512MB",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+];
+const STATISTICS: [&str; 2] = ["shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=top"];
+const MARIADB: [&str; 4] = [
+    "--innodb-flush-log-at-trx-commit=1",
+    "--innodb-flush-method=fsync",
+    "--innodb-buffer-pool-size=1G",
+    "--innodb-log-file-size=1G",
+];
 
 /// The server and what is measured on it.
 pub struct Ground {
-    server: Server,
+    server: Option<Server>,
+    pub engine: Engine,
     pub layout: Layout,
     /// Whether the server counts what statements cost.
-    pub counts_costs: bool,
-    /// Whether the dearest statements are printed with each figure.
-    pub tells_statements: bool,
+    counts_costs: bool,
+    keeps: bool,
 }
 
 impl Ground {
-    pub fn start(layout: Layout, tells_statements: bool) -> Self {
-        let counts_costs = has_statement_statistics();
-        let mut settings = vec![
-            "fsync=on",
-            "full_page_writes=on",
-            "synchronous_commit=on",
-            "shared_buffers=1GB",
-            "max_wal_size=8GB",
-            "checkpoint_timeout=30min",
-            "maintenance_work_mem=256MB",
-        ];
-        if counts_costs {
-            settings.extend(["shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=top"]);
-        }
-        let server = private_postgres_with(&settings).unwrap_or_else(|reason| panic!("{reason}"));
-        Self { server, layout, counts_costs, tells_statements }
+    /// Starts a server; on PostgreSQL its data can be kept in a folder, and found there again.
+    pub fn start(engine: Engine, layout: Layout, keep: Option<&Path>) -> Self {
+        let counts_costs = engine == Engine::Postgres && has_statement_statistics();
+        let server = match engine {
+            Engine::Postgres => {
+                let more = if counts_costs { &STATISTICS[..] } else { &[] };
+                Some(harness::private_postgres_with(&[&POSTGRES, more].concat(), keep))
+            }
+            Engine::Mysql => Some(harness::private_mariadb_with(&MARIADB)),
+            Engine::Sqlite => None,
+        };
+        let server = server.map(|started| started.unwrap_or_else(|reason| panic!("{reason}")));
+        Self { server, engine, layout, counts_costs, keeps: keep.is_some() }
     }
 
-    /// A database with `rows` rows, vacuumed and analysed as autovacuum would have left it.
+    /// A database with `rows` rows, vacuumed and analysed as it would be in time; one that is kept, where it is there.
     pub async fn database(&self, name: &str, rows: u32) -> TestDb {
-        let db = self.server.database(name).await;
-        self.layout.seed(&db, rows).await;
-        if self.counts_costs {
-            db.execute("create extension pg_stat_statements").await;
+        let Some(server) = &self.server else {
+            let db = harness::sqlite(name).await;
+            self.fill(&db, rows).await;
+            return db;
+        };
+        if !self.keeps {
+            let db = server.database(name).await;
+            self.fill(&db, rows).await;
+            return db;
         }
-        db.execute("vacuum (analyze)").await;
-        db.execute("checkpoint").await;
+        let name = format!("{name}_{}_{rows}", self.layout.table());
+        let db = server.named(&name).await;
+        let comment = "select coalesce(shobj_description(oid, 'pg_database'), '') from pg_database where datname";
+        if db.scalar(&format!("{comment} = '{name}'")).await != FILLED {
+            // What a run left that was broken off.
+            db.execute("drop schema public cascade; create schema public").await;
+            self.fill(&db, rows).await;
+            db.execute(&format!("comment on database {name} is '{FILLED}'")).await;
+        }
         db
+    }
+
+    /// An empty database.
+    pub async fn empty(&self, name: &str) -> Option<TestDb> {
+        Some(self.server.as_ref()?.database(name).await)
+    }
+
+    /// Takes away what [`Ground::empty`] made; who is still connected is sent away.
+    pub fn remove(&self, db: TestDb) {
+        let (server, name) = db.url.rsplit_once('/').expect("a database in the URL");
+        Client::new(&format!("{server}/postgres")).print(&[&format!("drop database {name} with (force)")]);
+    }
+
+    async fn fill(&self, db: &TestDb, rows: u32) {
+        if self.counts_costs {
+            db.execute("create extension if not exists pg_stat_statements").await;
+        }
+        self.layout.fill(db, rows).await;
+        match self.engine {
+            Engine::Postgres => {
+                db.execute("vacuum (analyze)").await;
+                db.execute(&format!(
+                    "do $$ begin create role {APPLICATION} superuser login; exception when duplicate_object then null; end $$"
+                ))
+                .await;
+                db.execute("checkpoint").await;
+            }
+            Engine::Mysql => db.execute(&format!("analyze table {}", self.layout.table())).await,
+            Engine::Sqlite => db.execute("analyze; pragma wal_checkpoint(truncate)").await,
+        }
     }
 }
 
-/// A copy of a database with all of it on disk. It goes with the value: copies are large.
+impl Drop for Ground {
+    fn drop(&mut self) {
+        // In order, or the next start would have to recover what is kept.
+        if let (Some(server), true) = (&self.server, self.keeps) {
+            server.stop();
+        }
+    }
+}
+
+/// A database to write to. On PostgreSQL it is a copy with all of it on disk, which goes with the value: copies are large.
 pub struct Copy {
     pub url: String,
-    name: String,
-    admin: Psql,
+    admin: Option<(Client, String)>,
 }
 
 impl Copy {
-    /// Copies; who is still connected to the original is sent away.
+    /// Copies; who is still connected to the original is sent away. Elsewhere it is the original itself.
     pub fn of(original: &str) -> Self {
+        if Client::new(original).engine() != Engine::Postgres {
+            return Self { url: original.to_owned(), admin: None };
+        }
         let (server, template) = original.rsplit_once('/').expect("a database in the URL");
-        let (admin, name) = (Psql::new(&format!("{server}/postgres")), format!("{template}_copy"));
+        let (admin, name) = (Client::new(&format!("{server}/postgres")), format!("{template}_copy"));
         let is_new = admin.print(&["select current_setting('server_version_num')::int >= 150000"]) == "t";
         let strategy = if is_new { "strategy file_copy" } else { "" };
         let leave = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{template}'");
-        admin.print(&[&leave, &format!("create database {name} template {template} {strategy}"), "checkpoint"]);
-        Self { url: format!("{server}/{name}"), name, admin }
+        let left = format!("drop database if exists {name} with (force)");
+        admin.print(&[&leave, &left, &format!("create database {name} template {template} {strategy}"), "checkpoint"]);
+        Self { url: format!("{server}/{name}"), admin: Some((admin, name)) }
     }
 }
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        self.admin.print(&[&format!("drop database {} with (force)", self.name)]);
+        if let Some((admin, name)) = &self.admin {
+            admin.print(&[&format!("drop database {name} with (force)")]);
+        }
     }
-}
-
-/// The instant below which the cohort's class has about `wanted` jobs: in the database's own words, and as the filter
-/// language writes it.
-pub fn cohort_until(wanted: u64) -> (String, String) {
-    let seconds = START + wanted * 1_000 / COHORT_PER_MILLE / ROWS_A_SECOND;
-    let at = chrono::DateTime::from_timestamp(i64::try_from(seconds).unwrap_or(i64::MAX), 0).unwrap_or_default();
-    (at.format("%Y-%m-%d %H:%M:%S").to_string(), at.format("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
 /// Opens the layout as the program itself does, with the live table as the destination.
 pub async fn open_store(url: &str, layout: Layout, budget: &Budget) -> SqlStore {
+    open_named(url, layout.table(), ReplayDestination::Table("jobs".to_owned()), budget).await
+}
+
+/// Opens what an adapter finds.
+pub async fn open_named(url: &str, adapter: &str, destination: ReplayDestination, budget: &Budget) -> SqlStore {
     let target = Target::from_url(url).unwrap_or_else(|e| panic!("{e}"));
-    let engine = Engine::connect(&target, &EngineOptions::default()).await.unwrap_or_else(|e| panic!("{e}"));
+    let engine = SqlEngine::connect(&target, &EngineOptions::default()).await.unwrap_or_else(|e| panic!("{e}"));
     let adapters = built_in().unwrap_or_else(|e| panic!("{e}"));
     let detection = detect(&engine, &adapters, budget).await.unwrap_or_else(|e| panic!("{e}"));
-    let found = detection.found.iter().find(|found| found.adapter == layout.table());
-    let found = found.unwrap_or_else(|| panic!("{} is not detected: {:?}", layout.table(), detection.rejected));
-    let adapter = adapters.iter().find(|adapter| adapter.name == found.adapter).expect("the adapter that fits");
-    let options = OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()), ..OpenOptions::default() };
+    let found = detection.found.iter().find(|found| found.adapter == adapter);
+    let found = found.unwrap_or_else(|| panic!("{adapter} is not detected: {:?}", detection.rejected));
+    let adapter = adapters.iter().find(|known| known.name == found.adapter).expect("the adapter that fits");
+    let options = OpenOptions { destination, ..OpenOptions::default() };
     open(engine.into(), adapter, found, &options, budget).await.unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// What a stretch of work cost the database, by its own books.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Cost {
-    pub statements: u64,
-    pub ms: f64,
-    pub buffers: u64,
-    pub rows: u64,
-}
-
-/// Reads the database's books on statements.
-#[derive(Clone, Debug)]
-pub struct Meter {
-    psql: Option<Psql>,
-    tells_statements: bool,
-}
-
-impl Meter {
-    pub fn new(ground: &Ground, url: &str) -> Self {
-        Self { psql: ground.counts_costs.then(|| Psql::new(url)), tells_statements: ground.tells_statements }
-    }
-
-    pub fn reset(&self) {
-        if let Some(psql) = &self.psql {
-            psql.print(&["select pg_stat_statements_reset()"]);
-        }
-    }
-
-    /// The cost since the reset of everything but this book-keeping.
-    pub fn read(&self) -> Cost {
-        let Some(psql) = &self.psql else { return Cost::default() };
-        if self.tells_statements {
-            println!("\n{}", dearest(psql, 6));
-        }
-        let printed = psql.print(&["select coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0),
-                coalesce(sum(shared_blks_hit + shared_blks_read), 0), coalesce(sum(rows), 0)
-             from pg_stat_statements s join pg_database d on d.oid = s.dbid
-             where d.datname = current_database() and query not like '%pg_stat_statements%'"]);
-        let numbers: Vec<f64> = printed.split('|').filter_map(|number| number.parse().ok()).collect();
-        let whole = |at: usize| numbers.get(at).copied().unwrap_or(0.0) as u64;
-        Cost { statements: whole(0), ms: numbers.get(1).copied().unwrap_or(0.0), buffers: whole(2), rows: whole(3) }
-    }
-}
-
-/// The statements that cost most since the reset, one a line.
-fn dearest(psql: &Psql, n: usize) -> String {
-    psql.print(&[&format!(
-        "select round(total_exec_time::numeric, 1) || ' ms, ' || calls || ' calls, ' || shared_blks_hit + \
-         shared_blks_read || ' buffers: ' || left(regexp_replace(query, '\\s+', ' ', 'g'), 800) \
-         from pg_stat_statements s join pg_database d on d.oid = s.dbid
-         where d.datname = current_database() and query not like '%pg_stat_statements%'
-         order by total_exec_time desc limit {n}"
-    )])
-}
-
-impl Cost {
-    pub fn told(&self) -> String {
-        if self.statements == 0 {
-            return String::new();
-        }
-        format!("database: {:.2} ms, {} buffers, {} statements", self.ms, self.buffers, self.statements)
-    }
-
-    /// The mean of as many equal pieces of work.
-    pub fn each(&self, n: usize) -> Self {
-        let n = n.max(1) as u64;
-        Self { statements: self.statements / n, ms: self.ms / n as f64, buffers: self.buffers / n, rows: self.rows / n }
-    }
 }
 
 /// Whether the server can keep books: Debian's package has the library, a bare build may not.
 fn has_statement_statistics() -> bool {
-    let Some(programs) = postgres_programs() else { return false };
-    let folder = programs.parent().unwrap_or(Path::new("/"));
+    let Some(programs) = harness::postgres_programs() else { return false };
+    let folder: PathBuf = programs.parent().unwrap_or(Path::new("/")).to_path_buf();
     ["lib", "lib/postgresql"].iter().any(|lib| folder.join(lib).join("pg_stat_statements.so").is_file())
 }

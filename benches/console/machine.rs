@@ -3,32 +3,47 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::psql::Psql;
+use crate::client::Client;
+use crate::fixtures::Layout;
+use crate::harness::Engine;
 
 /// One line for each thing that a reader must know to judge the figures.
-pub fn description(url: &str, rows: u32) -> Vec<String> {
-    let psql = Psql::new(url);
-    let scalar = |sql: &str| psql.print(&[sql]);
-    let table = scalar("select relname from pg_stat_user_tables order by n_live_tup desc limit 1");
-    let width = format!("select pg_table_size('{table}') / greatest(count(*), 1) from {table}");
-    let size = format!("select pg_size_pretty(pg_total_relation_size('{table}'))");
-    let setting = |name: &str| scalar(&format!("select current_setting('{name}')"));
+pub fn description(url: &str, layout: Layout, rows: u32) -> Vec<String> {
+    let client = Client::new(url);
     vec![
         format!("{} with {} cores and {} of memory; load {} at the start", kind(), cores(), memory(), load()),
-        format!(
-            "PostgreSQL {} over TCP on 127.0.0.1; fsync {}, synchronous_commit {}, shared_buffers {}",
-            setting("server_version"),
-            setting("fsync"),
-            setting("synchronous_commit"),
-            setting("shared_buffers")
-        ),
-        format!(
-            "{table}: {rows} rows of {} bytes, {} with indexes, seeded, vacuumed and analysed",
-            scalar(&width),
-            scalar(&size)
-        ),
+        server(&client),
+        format!("{}: {rows} rows{}, seeded and analysed", layout.table(), size(&client, layout, rows)),
         format!("dlq-tui {}, {}", env!("CARGO_PKG_VERSION"), rustc()),
     ]
+}
+
+fn server(client: &Client) -> String {
+    let ask = |sql: &str| client.print(&[sql]);
+    match client.engine() {
+        Engine::Postgres => {
+            let setting = |name: &str| format!("{name} {}", ask(&format!("select current_setting('{name}')")));
+            let told = ["fsync", "synchronous_commit", "shared_buffers", "wal_level"].map(setting).join(", ");
+            format!("PostgreSQL {} over TCP on 127.0.0.1; {told}", ask("select current_setting('server_version')"))
+        }
+        Engine::Mysql => {
+            let setting = |name: &str| format!("{name} {}", ask(&format!("select cast(@@{name} as char)")));
+            let told = ["innodb_flush_log_at_trx_commit", "innodb_buffer_pool_size"].map(setting).join(", ");
+            format!("MariaDB {} over TCP on 127.0.0.1; {told}", ask("select version()"))
+        }
+        Engine::Sqlite => format!("SQLite {} in a file with a write-ahead log", ask("select sqlite_version()")),
+    }
+}
+
+/// What the table weighs, where the server tells.
+fn size(client: &Client, layout: Layout, rows: u32) -> String {
+    if client.engine() != Engine::Postgres {
+        return String::new();
+    }
+    let table = layout.table();
+    let width = client.print(&[&format!("select pg_table_size('{table}') / {rows}")]);
+    let whole = client.print(&[&format!("select pg_size_pretty(pg_total_relation_size('{table}'))")]);
+    format!(" of {width} bytes, {whole} with indexes")
 }
 
 /// A machine whose neighbours are not seen says so: their work is in the figures too.

@@ -1,19 +1,37 @@
-//! Measures the console beside what it is measured against, in one run, and prints the ratios.
+//! Measures the console beside what it is measured against, in one run, and prints the ratios and which targets are reached.
 //!
-//! `scripts/bench --help` says how it is started. Nothing here asserts a time: machines differ, and so do their
-//! neighbours. What is asserted is that the work was done.
+//! `scripts/bench --help` says how it is started. A target that is missed is a line of the report and no failure: machines
+//! differ, and so do their neighbours. What fails is a part whose work was not done.
 
+mod args;
 mod baseline;
 mod batch;
+mod bench;
+mod books;
+mod client;
+mod cohort;
 mod counts;
+mod fingerprints;
+mod footprint;
+mod frames;
 mod freeze;
 mod ground;
+mod keyboard;
+mod live;
 mod machine;
+mod million;
+mod moves;
 mod pages;
-mod program;
+mod peers;
+mod process;
 mod psql;
 mod replay;
+mod report;
 mod sample;
+mod scans;
+mod screen;
+mod start;
+mod steps;
 mod stopwatch;
 mod table;
 mod workers;
@@ -28,139 +46,150 @@ mod harness;
 #[allow(dead_code, unused_imports, reason = "shared with the tests, which use all of it")]
 #[path = "../../tests/it/pty/mod.rs"]
 mod pty;
+#[allow(dead_code, unused_imports, reason = "shared with the tests, which use all of it")]
+#[path = "../../tests/it/frameworks"]
+mod frameworks {
+    mod rows;
+    pub mod shop;
+}
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use dlq_tui::store::Budget;
+use futures_util::FutureExt;
 
+use args::Args;
+use bench::Bench;
+use cohort::Slices;
 use fixtures::Layout;
-use ground::Ground;
-use table::Table;
+use ground::{Copy, Ground};
+use table::{Table, summary};
 
-/// Measures dlq-tui on a PostgreSQL of its own and prints its figures beside those of psql.
-#[derive(Debug, Parser)]
-#[command(name = "scripts/bench")]
-struct Args {
-    /// Rows in the table of the dead: 20000, 500k, 1M, 10M.
-    #[arg(long, default_value = "1M", value_parser = count)]
-    rows: u32,
-    /// The database; PostgreSQL is the only one so far.
-    #[arg(long, default_value = "postgres", value_parser = ["postgres"])]
-    db: String,
-    /// The layout: dead_letter_jobs, dlq_events or jobs_dlq.
-    #[arg(long, default_value = "dead_letter_jobs", value_parser = layout)]
-    layout: Layout,
-    /// 20,000 rows and one run of the slow things: shows that the bench works, not how fast anything is.
-    #[arg(long)]
-    small: bool,
-    /// Leaves parts out: frames, pages, counts, freeze, replay, batch, workers, footprint.
-    #[arg(long, value_delimiter = ',')]
-    skip: Vec<String>,
-    /// Prints the statements behind each figure, the dearest first.
-    #[arg(long)]
-    statements: bool,
-    /// Also writes the report as a page of the documentation.
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// What `cargo bench` passes along.
-    #[arg(long, hide = true)]
-    bench: bool,
-}
+/// Parts that leave the database as it is, in the order in which they run.
+const READING: [&str; 7] = ["start", "counts", "pages", "scans", "fingerprints", "freeze", "footprint"];
+/// Parts that write to it, or need a server for more.
+const WRITING: [&str; 7] = ["live", "replay", "batch", "workers", "keyboard", "million", "peers"];
 
-fn count(text: &str) -> Result<u32, String> {
-    let (digits, factor) = match text.chars().last() {
-        Some('k' | 'K') => (&text[..text.len() - 1], 1_000),
-        Some('m' | 'M') => (&text[..text.len() - 1], 1_000_000),
-        _ => (text, 1),
-    };
-    let number: u32 = digits.parse().map_err(|_| format!("{text} is no number of rows"))?;
-    number.checked_mul(factor).filter(|rows| *rows >= 1_000).ok_or_else(|| "between 1000 and 4000M".to_owned())
-}
-
-fn layout(name: &str) -> Result<Layout, String> {
-    let known = || Layout::ALL.map(Layout::table).join(", ");
-    Layout::ALL.into_iter().find(|layout| layout.table() == name).ok_or_else(|| format!("one of {}", known()))
-}
-
-fn main() {
-    let args = Args::parse();
+fn main() -> ExitCode {
+    let args = Args::parse().checked();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let report = runtime.block_on(measure(&args));
+    let Findings { machine, tables, left_out, broken } = runtime.block_on(measure(&args));
     if let Some(file) = &args.markdown {
-        std::fs::write(file, report).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let page = report::markdown(&machine, &tables, &left_out);
+        std::fs::write(file, page).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         println!("\nwritten to {}", file.display());
     }
+    println!();
+    summary(&tables).iter().chain(&left_out).for_each(|line| println!("{line}"));
+    if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Measures and prints as it goes; returns the whole report as Markdown.
-async fn measure(args: &Args) -> String {
-    let rows = if args.small { 20_000 } else { args.rows };
-    let ground = Ground::start(args.layout, args.statements);
-    let budget = Budget::new(Duration::from_secs(10));
-    let wanted = |part: &str| !args.skip.iter().any(|skipped| skipped == part);
+/// What came of a run.
+#[derive(Default)]
+struct Findings {
+    machine: Vec<String>,
+    tables: Vec<Table>,
+    /// Parts that were not measured, each with the reason.
+    left_out: Vec<String>,
+    /// Whether a part of them broke.
+    broken: bool,
+}
 
-    println!("seeding {rows} rows into {}", args.layout.table());
-    let few = ground.database("few", 10_000).await;
-    let many = ground.database("many", rows).await;
-    let machine = machine::description(&many.url, rows);
+/// Measures, and prints as it goes.
+async fn measure(args: &Args) -> Findings {
+    let rows = args.rows();
+    let ground = Ground::start(args.engine(), args.layout, args.keep.as_deref());
+    println!("filling {} with {rows} rows", args.layout.table());
+    let began = Instant::now();
+    let (few, many) = (ground.database("few", 10_000).await, ground.database("many", rows).await);
+    let machine = machine::description(&many.url, args.layout, rows);
     machine.iter().for_each(|line| println!("  {line}"));
-    let mut tables: Vec<Table> = Vec::new();
-    let mut tell = |table: Table| {
-        print!("{}", table.plain());
-        tables.push(table);
+    println!("  there after {:.0} s", began.elapsed().as_secs_f64());
+    let bench = Bench {
+        ground: &ground,
+        few: &few.url,
+        many: &many.url,
+        rows,
+        small: args.small,
+        tells_statements: args.statements,
+        budget: Budget::new(Duration::from_secs(10)),
     };
-
-    if wanted("frames") {
-        tell(program::first_frame(&[(10_000, few.url.as_str()), (rows, many.url.as_str())], args.layout));
+    let mut findings = Findings { machine, ..Findings::default() };
+    for part in READING.into_iter().filter(|part| args.wants(part)) {
+        findings.tell(part, reading(part, &bench)).await;
     }
-    if wanted("pages") {
-        tell(pages::measure(&ground, &many.url, rows, &budget).await);
-    }
-    if wanted("freeze") {
-        tell(freeze::measure(&many.url, args.layout, if args.small { 1 } else { 3 }));
-    }
-    if wanted("replay") {
-        let (jobs, runs) = if args.small { (5_000, 1) } else { (100_000, 3) };
-        tell(replay::measure(&ground, &many.url, jobs, runs, &budget).await);
-    }
-    if wanted("batch") {
-        let (jobs, rounds) = if args.small { (2_000, 1) } else { (10_000, 5) };
-        match batch::fits(&many.url, args.layout, jobs, rounds) {
-            Ok(()) => tell(batch::measure(&ground, &many.url, jobs, rounds, &budget).await),
-            Err(reason) => println!("\nbatch: {reason}"),
+    if WRITING.into_iter().any(|part| args.wants(part) && part != "peers") {
+        let copy = Copy::of(bench.many);
+        let mut slices = Slices::of(rows);
+        for part in WRITING.into_iter().filter(|part| args.wants(part) && *part != "peers") {
+            findings.tell(part, writing(part, &bench, &copy.url, &mut slices)).await;
         }
     }
-    if wanted("workers") {
-        let jobs = if args.small { 5_000 } else { 50_000 };
-        match (args.layout, batch::enough(&many.url, args.layout, jobs)) {
-            (Layout::DlqEvents, _) => println!("\nworkers: this layout has no live table of its own"),
-            (_, Err(reason)) => println!("\nworkers: {reason}"),
-            _ => tell(workers::measure(&ground, &many.url, jobs, &budget).await),
-        }
+    if args.wants("peers") {
+        findings.tell("peers", peers(&bench)).await;
     }
-    if wanted("footprint") {
-        tell(program::footprint(&ground, &many.url, rows));
-    }
-    // Last, because it adds rows.
-    if wanted("counts") {
-        tell(counts::measure(&ground, &many.url, rows, &budget).await);
-    }
-    markdown(&machine, &tables)
+    findings
 }
 
-fn markdown(machine: &[String], tables: &[Table]) -> String {
-    let machine: String = machine.iter().map(|line| format!("- {line}\n")).collect();
-    let tables: String = tables.iter().map(Table::markdown).collect();
-    format!(
-        "# Benchmarks\n\nWritten by `scripts/bench --markdown docs/benchmarks.md`; no figure here comes from anywhere else. \
-         It seeds a PostgreSQL of its own and measures the program beside what somebody who knows SQL would type into \
-         `psql`, in one run: how long it takes from the start to bars and rows, pages at any depth, counts, freezing, replays with the \
-         ledger, batches of all sizes, workers beside a replay, and what an open console costs. `--small` shows in a minute that it works, `--skip` leaves parts out.\n\n\
-         Medians, with the shortest and the longest in brackets; a ratio below 1 in a time means that dlq-tui is quicker. \
-         Ratios, buffers, round trips and bytes travel between machines; milliseconds do not, and on a machine that others \
-         use they move by a factor of two from run to run. A load above the number of cores means that this was such a \
-         run.\n\n{machine}\n{tables}"
-    )
+impl Findings {
+    /// Does a part and prints what it found; one that breaks does not take the others along.
+    async fn tell(&mut self, part: &str, work: impl Future<Output = Result<Table, String>>) {
+        let began = Instant::now();
+        match AssertUnwindSafe(work).catch_unwind().await {
+            Ok(Ok(table)) => {
+                print!("{}", table.plain());
+                println!("  [{part}: {:.0} s]", began.elapsed().as_secs_f64());
+                self.tables.push(table);
+            }
+            Ok(Err(reason)) => {
+                println!("\n{part}: {reason}");
+                self.left_out.push(format!("{part}: {reason}"));
+            }
+            Err(_) => {
+                println!("\n{part}: broke; what it said stands above");
+                self.left_out.push(format!("{part}: broke"));
+                self.broken = true;
+            }
+        }
+    }
+}
+
+async fn reading(part: &str, bench: &Bench<'_>) -> Result<Table, String> {
+    Ok(match part {
+        "start" => start::measure(bench),
+        "counts" => counts::measure(bench).await,
+        "pages" => pages::measure(bench).await,
+        "scans" => scans::measure(bench).await,
+        "fingerprints" => fingerprints::measure(bench).await,
+        "freeze" => freeze::measure(bench),
+        _ => footprint::measure(bench),
+    })
+}
+
+async fn writing(part: &str, bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Table, String> {
+    match part {
+        "live" => Ok(live::measure(bench, copy).await),
+        "replay" => replay::measure(bench, copy, slices).await,
+        "batch" => batch::measure(bench, copy, slices).await,
+        "workers" if !bench.is_postgres() => Err("left out: the workers here are PostgreSQL's".to_owned()),
+        "workers" if bench.ground.layout == Layout::DlqEvents => {
+            Err("left out: this layout has no live table of its own".to_owned())
+        }
+        "workers" => workers::measure(bench, copy, slices).await,
+        "keyboard" => Ok(keyboard::measure(bench, copy, slices)),
+        _ => million::measure(bench, copy, slices),
+    }
+}
+
+async fn peers(bench: &Bench<'_>) -> Result<Table, String> {
+    if bench.small {
+        return Err("left out of the small size: they come from npm and PyPI".to_owned());
+    }
+    if !bench.is_postgres() {
+        return Err("left out: these frameworks are PostgreSQL's".to_owned());
+    }
+    Ok(peers::measure(bench).await)
 }

@@ -1,4 +1,4 @@
-//! The list at any depth.
+//! The list at any depth, both ends and under filters that an index serves.
 
 use std::time::Instant;
 
@@ -6,71 +6,145 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, Store};
 
-use crate::baseline::Baseline;
-use crate::ground::{Ground, Meter, open_store};
-use crate::psql::Psql;
+use crate::bench::Bench;
+use crate::books::{Cost, Meter};
+use crate::cohort::instant_at;
+use crate::fixtures::Layout;
+use crate::ground::open_store;
 use crate::sample::{Sample, ratio};
+use crate::steps::{PAGE, filter};
 use crate::table::{Line, Table};
 
-const ROWS: usize = 100;
-const RUNS: usize = 21;
+const RUNS: usize = 11;
+/// Buffers that a page may touch.
+const BUFFERS: u64 = 200;
 
-/// Pages of 100 rows through the store, against the same page by keyset and by OFFSET.
-pub async fn measure(ground: &Ground, url: &str, rows: u32, budget: &Budget) -> Table {
-    let baseline = Baseline(ground.layout);
-    let psql = Psql::new(url);
-    let store = open_store(url, ground.layout, budget).await;
-    let meter = Meter::new(ground, url);
-    let mut table = Table::new(format!("A page of {ROWS} rows, {rows} in the table"));
-
-    let middle = rows / 2;
-    let place = psql.print(&[&baseline.place(middle)]);
-    let id = JobId::new(place.rsplit('|').next().unwrap_or_default());
-    let position = match store.rows(std::slice::from_ref(&id), budget).await {
-        Ok(entries) => entries.into_iter().next().expect("the row in the middle").position,
-        Err(e) => panic!("{e}"),
-    };
-    let pages = [
-        ("first", Cursor::Start, baseline.first_page(), None),
-        ("middle", Cursor::After(position), baseline.page_after(&place), Some(baseline.page_by_offset(middle))),
-        ("last", Cursor::End, baseline.last_page(), Some(baseline.page_by_offset(rows.saturating_sub(rows / 25)))),
-    ];
-    for (name, cursor, keyset, offset) in pages {
-        let depth = if name == "middle" { format!("{name}, {middle} rows down") } else { name.to_owned() };
-        meter.reset();
-        let ours = time_page(&store, &cursor, budget).await;
-        let cost = meter.read().each(RUNS + 1);
-        let theirs = psql.timing(&keyset, RUNS);
-        let evidence = format!("{}; psql {} buffers", cost.told(), psql.buffers(&keyset));
-        table.add(
-            Line::new(format!("{depth}: against keyset in psql"), ours.told())
-                .against(theirs.told(), ratio(ours.median(), theirs.median()))
-                .because(evidence),
-        );
-        if let Some(offset) = offset {
-            let theirs = psql.timing(&offset, 3);
-            table.add(
-                Line::new(format!("{depth}: against OFFSET in psql"), ours.told())
-                    .against(theirs.told(), ratio(ours.median(), theirs.median()))
-                    .because(format!("psql {} buffers", psql.buffers(&offset))),
-            );
+/// Pages through the store, against the same page by keyset and by OFFSET.
+pub async fn measure(bench: &Bench<'_>) -> Table {
+    let store = open_store(bench.many, bench.ground.layout, &bench.budget).await;
+    let mut table = Table::new(format!("4. A page of {PAGE} rows, {} in the table", bench.rows));
+    let reader = Reader { store: &store, meter: bench.meter(bench.many), budget: &bench.budget };
+    plain(bench, &reader, &mut table).await;
+    for (name, words, condition) in indexed(bench) {
+        let wanted = filter(&words);
+        for (end, cursor) in [("first", Cursor::Start), ("last", Cursor::End)] {
+            let line = reader.line(format!("{name}, {end}"), &wanted, cursor).await;
+            table.add(line);
+        }
+        if let Some(condition) = condition {
+            let place = place(bench, 0.5, condition);
+            let cursor = Cursor::After(reader.position(&place).await);
+            table.add(reader.line(format!("{name}, middle"), &wanted, cursor).await);
         }
     }
     table
 }
 
-async fn time_page(store: &dyn Store, cursor: &Cursor, budget: &Budget) -> Sample {
-    let mut sample = Sample::default();
-    for run in 0..=RUNS {
-        let query = PageQuery { filter: Filter::default(), sort: Sort::default(), cursor: cursor.clone(), limit: ROWS };
-        let began = Instant::now();
-        let page = store.page(query, budget).await.unwrap_or_else(|e| panic!("{e}"));
-        let took = began.elapsed();
-        assert!(!page.entries.is_empty(), "an empty page");
-        // The first warms the connection, as in psql.
-        if run > 0 {
-            sample.push(took);
-        }
+/// Filters that an index of the layout serves: a name, the filter, and what says the same in SQL.
+fn indexed(bench: &Bench<'_>) -> Vec<(&'static str, String, Option<&'static str>)> {
+    let span = |from: f64, until: f64| {
+        let moment = |share| instant_at(bench.rows, share).replace(' ', "T") + "Z";
+        format!("since:{} until:{}", moment(from), moment(until))
+    };
+    match bench.ground.layout {
+        Layout::DeadLetterJobs => vec![
+            ("by time", span(0.4, 0.6), Some("")),
+            ("by job class", "class:Billing::CaptureJob".to_owned(), Some(" and job_class = 'Billing::CaptureJob'")),
+            (
+                "by a rare job class",
+                "class:Invoices::RenderJob".to_owned(),
+                Some(" and job_class = 'Invoices::RenderJob'"),
+            ),
+            ("by state", "state:resolved".to_owned(), None),
+        ],
+        Layout::DlqEvents => vec![("by time", span(0.4, 0.6), Some(""))],
+        Layout::JobsDlq => Vec::new(),
     }
-    sample
+}
+
+async fn plain(bench: &Bench<'_>, reader: &Reader<'_>, table: &mut Table) {
+    let (baseline, client) = (bench.baseline(), bench.client());
+    let all = Filter::default();
+    let mut against = |line: Line, ours: &Sample, statement: &str| {
+        let theirs = client.timing(statement, RUNS);
+        let buffers = client.buffers(statement).map_or_else(String::new, |n| format!("; baseline {n} buffers"));
+        let evidence = format!("{}{buffers}", line.evidence);
+        table.add(line.against(theirs.told(), ratio(ours.median(), theirs.median())).because(evidence));
+    };
+    let (line, ours) = reader.timed("first".to_owned(), &all, Cursor::Start).await;
+    against(line, &ours, &baseline.first_page());
+    for share in [0.1, 0.5, 0.9] {
+        let place = place(bench, 1.0 - share, "");
+        let cursor = Cursor::After(reader.position(&place).await);
+        let (line, ours) = reader.timed(format!("{:.0} % of the way down", share * 100.0), &all, cursor).await;
+        against(line, &ours, &baseline.page_after(&place));
+    }
+    let (line, ours) = reader.timed("last".to_owned(), &all, Cursor::End).await;
+    against(line, &ours, &baseline.last_page());
+
+    // Once: at ten million rows it takes half a minute.
+    let depth = bench.rows / 2;
+    let theirs = client.once(&[baseline.page_by_offset(depth)]);
+    let place = place(bench, 0.5, "");
+    let (line, ours) = reader
+        .timed("half way down, against OFFSET".to_owned(), &all, Cursor::After(reader.position(&place).await))
+        .await;
+    table.add(line.against(crate::sample::told(theirs), ratio(ours.median(), theirs)));
+}
+
+/// The values of the order of a row in the midst.
+fn place(bench: &Bench<'_>, share: f64, condition: &str) -> Vec<String> {
+    let client = bench.client();
+    let statements = bench.baseline().place(&instant_at(bench.rows, share), condition);
+    statements.iter().map(|statement| client.print(&[statement])).collect()
+}
+
+/// Reads pages and what they cost.
+struct Reader<'a> {
+    store: &'a dyn Store,
+    meter: Meter,
+    budget: &'a Budget,
+}
+
+impl Reader<'_> {
+    async fn position(&self, place: &[String]) -> dlq_tui::store::Position {
+        let id = JobId::new(place.last().map_or("", String::as_str));
+        let rows = self.store.rows(std::slice::from_ref(&id), self.budget).await.unwrap_or_else(|e| panic!("{e}"));
+        rows.into_iter().next().unwrap_or_else(|| panic!("no row {id:?}")).position
+    }
+
+    async fn line(&self, name: String, filter: &Filter, cursor: Cursor) -> Line {
+        self.timed(name, filter, cursor).await.0
+    }
+
+    async fn timed(&self, name: String, filter: &Filter, cursor: Cursor) -> (Line, Sample) {
+        let (mut sample, mut rows) = (Sample::default(), 0);
+        // The first warms the connection, as in psql.
+        for run in 0..=RUNS {
+            if run == 1 {
+                self.meter.reset();
+            }
+            let query =
+                PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: cursor.clone(), limit: PAGE };
+            let began = Instant::now();
+            let page = self.store.page(query, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
+            let took = began.elapsed();
+            rows = page.entries.len();
+            if run > 0 {
+                sample.push(took);
+            }
+        }
+        let cost: Cost = self.meter.read().each(RUNS);
+        let evidence = match rows {
+            PAGE => cost.told(),
+            rows => format!("{}; {rows} rows", cost.told()),
+        };
+        let line = if self.meter.counts() {
+            let line = Line::new(name, format!("{} buffers, {}", cost.buffers, sample.told()));
+            line.aim(format!("under {BUFFERS} buffers"), cost.buffers < BUFFERS)
+        } else {
+            Line::new(name, sample.told())
+        };
+        (line.because(evidence), sample)
+    }
 }

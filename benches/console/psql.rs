@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::sample::Sample;
 
@@ -20,7 +20,7 @@ impl Psql {
         Self { program, url: url.to_owned() }
     }
 
-    fn command(&self, statements: &[&str]) -> Command {
+    pub fn command(&self, statements: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.url]);
         for statement in statements {
@@ -37,16 +37,6 @@ impl Psql {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// How long the whole process takes, its start and its connection included.
-    pub fn process(&self, statement: &str, runs: usize) -> Sample {
-        let run = || {
-            let began = Instant::now();
-            self.print(&[statement]);
-            began.elapsed()
-        };
-        std::iter::repeat_with(run).take(runs).collect()
-    }
-
     /// How long a statement takes in a session that is open, by `\timing`; after one run that is not counted.
     pub fn timing(&self, statement: &str, runs: usize) -> Sample {
         self.timing_in("select 1", statement, runs)
@@ -59,10 +49,9 @@ impl Psql {
         timings(&self.print(&statements)).collect()
     }
 
-    /// The first run only, for statements that change what they find.
-    pub fn once(&self, statement: &str) -> Duration {
-        let printed = self.print(&[r"\o /dev/null", r"\timing on", statement]);
-        timings(&printed).next().unwrap_or_default()
+    /// How long a statement takes the first time.
+    pub fn first(&self, statement: &str) -> Duration {
+        timings(&self.print(&[r"\o /dev/null", r"\timing on", statement])).next().unwrap_or_default()
     }
 
     /// Pages that the statement touched: the buffers of the plan's topmost node.

@@ -1,10 +1,9 @@
-//! A replay end to end, ledger included, against the same move as one statement.
+//! A replay end to end, ledger included, against the same move as one statement and as the loop of a script.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dlq_tui::domain::action::Action;
-use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator, RunState, Tally};
 use dlq_tui::store::{Budget, Store};
@@ -14,16 +13,24 @@ use dlq_tui::triage::plan::{Plan, Scope};
 use dlq_tui::triage::progress::RunProgress;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 
-use crate::baseline::{Baseline, COHORT_CLASS};
-use crate::ground::{Copy, Ground, Meter, cohort_until, open_store};
-use crate::psql::Psql;
-use crate::sample::{Sample, times, told};
+use crate::bench::Bench;
+use crate::client::Client;
+use crate::cohort::{Slice, Slices};
+use crate::ground::open_store;
+use crate::sample::{Sample, median, ratio, times, told};
+use crate::steps::filter;
 use crate::stopwatch::{Laps, Stopwatch};
 use crate::table::{Line, Table};
 use crate::writers::Writers;
 
 /// How long inserts are watched when nothing is replayed.
 const QUIET: Duration = Duration::from_secs(3);
+/// Jobs that die in a second while others are replayed.
+const RATE: u32 = 100;
+/// Rows that the script moves: it takes long enough.
+const SCRIPTED: u64 = 2_000;
+/// How long a transaction of ours may take, but for one in a hundred.
+const TRANSACTION: Duration = Duration::from_millis(100);
 
 /// What one replay showed.
 #[derive(Debug, Default)]
@@ -39,43 +46,64 @@ impl Outcome {
     fn rate(&self) -> f64 {
         self.jobs as f64 / self.total.as_secs_f64().max(1e-9)
     }
-}
 
-/// Replays `wanted` jobs `runs` times either way, each time on a fresh copy of the database.
-pub async fn measure(ground: &Ground, template: &str, wanted: u64, runs: usize, budget: &Budget) -> Table {
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    // In turns, so that a noisy minute hits both.
-    for _ in 0..runs {
-        theirs.push(by_hand(ground, &Copy::of(template).url, wanted).await);
-        ours.push(through_triage(ground, &Copy::of(template).url, wanted, budget).await);
+    fn run_rate(&self) -> f64 {
+        self.jobs as f64 / (self.total - self.freeze).as_secs_f64().max(1e-9)
     }
-    let copy = Copy::of(template);
-    let writers = Writers::start(&copy.url, ground.layout);
-    tokio::time::sleep(QUIET).await;
-    report(&ours, &theirs, &writers.stop())
 }
 
-fn report(ours: &[Outcome], theirs: &[Outcome], quiet: &Sample) -> Table {
+/// Replays slices of the table either way, in turns, so that a noisy minute hits both.
+pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Table, String> {
+    let (wanted, runs) = if bench.small { (500, 1) } else { (100_000.min(u64::from(bench.rows / 60)), 3) };
+    let script = SCRIPTED.min(u64::from(bench.rows / 100));
+    let (mut ours, mut theirs, mut scripted) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..runs {
+        theirs.push(by_hand(bench, copy, slices.take(wanted, true)?).await);
+        ours.push(through_triage(bench, copy, slices.take(wanted, true)?).await);
+        scripted.push(by_script(bench, copy, slices.take(script, true)?));
+    }
+    let quiet = match bench.is_postgres() {
+        true => {
+            let writers = Writers::start(copy, bench.baseline(), RATE);
+            tokio::time::sleep(QUIET).await;
+            writers.stop()
+        }
+        false => Sample::default(),
+    };
+    Ok(report(&ours, &theirs, &scripted, &quiet))
+}
+
+fn report(ours: &[Outcome], theirs: &[Outcome], scripted: &[f64], quiet: &Sample) -> Table {
     let jobs = ours.first().map_or(0, |outcome| outcome.jobs);
     let mut table = Table::new(format!(
-        "Replay of {jobs} jobs with the ledger, fsync on; baseline: the same move as one statement in psql"
+        "7. Replay of {jobs} jobs with the ledger, on disk; baseline: the same move in one transaction of plain SQL"
     ));
-    let rate = |outcomes: &[Outcome]| median(outcomes.iter().map(Outcome::rate));
-    let told_rates = |outcomes: &[Outcome]| {
-        let each: Vec<String> = outcomes.iter().map(|outcome| format!("{:.0}", outcome.rate())).collect();
-        format!("{:.0} rows/s ({})", rate(outcomes), each.join(", "))
+    let rate = |outcomes: &[Outcome], of: fn(&Outcome) -> f64| median(outcomes.iter().map(of));
+    let told_rates = |outcomes: &[Outcome], of: fn(&Outcome) -> f64| {
+        let each: Vec<String> = outcomes.iter().map(|outcome| format!("{:.0}", of(outcome))).collect();
+        format!("{:.0} rows/s ({})", rate(outcomes, of), each.join(", "))
     };
+    let whole = rate(theirs, Outcome::rate);
     let freeze: Sample = ours.iter().map(|outcome| outcome.freeze).collect();
     let total: Sample = ours.iter().map(|outcome| outcome.total).collect();
+    for (what, of) in [
+        ("end to end: freeze, plan, run", Outcome::rate as fn(&Outcome) -> f64),
+        ("the run, ledger included", Outcome::run_rate),
+    ] {
+        let rate = rate(ours, of);
+        table.add(
+            Line::new(what, told_rates(ours, of))
+                .against(told_rates(theirs, Outcome::rate), times(rate, whole))
+                .aim("at least 0.8x", rate >= whole * 0.8)
+                .because(format!("{} in all, of which freeze and plan {}", total.told(), freeze.told())),
+        );
+    }
+    let (run, script) = (rate(ours, Outcome::run_rate), median(scripted.iter().copied()));
     table.add(
-        Line::new("end to end: freeze, plan, run", told_rates(ours))
-            .against(told_rates(theirs), times(rate(ours), rate(theirs)))
-            .because(format!("{} in all, of which freeze and plan {}", total.told(), freeze.told())),
-    );
-    let run_only = median(ours.iter().map(|o| o.jobs as f64 / (o.total - o.freeze).as_secs_f64().max(1e-9)));
-    table.add(
-        Line::new("the run alone", format!("{run_only:.0} rows/s"))
-            .against(told_rates(theirs), times(run_only, rate(theirs))),
+        Line::new("the run, against a script that moves row by row", told_rates(ours, Outcome::run_rate))
+            .against(format!("{script:.0} rows/s"), times(run, script))
+            .aim("at least 20x", run >= script * 20.0)
+            .because(format!("SELECT, INSERT, UPDATE and COMMIT for each row, on a connection that is open")),
     );
     let all = |pick: fn(&Outcome) -> &Sample, outcomes: &[Outcome]| {
         let mut sum = Sample::default();
@@ -83,71 +111,95 @@ fn report(ours: &[Outcome], theirs: &[Outcome], quiet: &Sample) -> Table {
         sum
     };
     let transactions = all(|o| &o.laps.batches, ours);
-    let whole: Sample = theirs.iter().map(|outcome| outcome.total).collect();
+    let theirs_whole: Sample = theirs.iter().map(|outcome| outcome.total).collect();
     table.add(
-        Line::new("a transaction, p50 / p99 / longest", quantiles(&transactions))
-            .against(format!("{} (all in one)", told(whole.median())), "")
+        Line::new("a transaction, p50 / p99 / longest", transactions.quantiles())
+            .against(format!("{} (all in one)", told(theirs_whole.median())), "")
+            .aim(format!("p99 under {}", told(TRANSACTION)), transactions.quantile(0.99) < TRANSACTION)
             .because(format!("{} transactions", transactions.len())),
     );
     let between = all(|o| &o.laps.between, ours);
-    table.add(Line::new("between two transactions: the ledger, p50 / p99 / longest", quantiles(&between)));
+    table.add(Line::new("between two transactions: the ledger, p50 / p99 / longest", between.quantiles()));
     let (ours, theirs) = (all(|o| &o.inserts, ours), all(|o| &o.inserts, theirs));
-    table.add(
-        Line::new("an insert meanwhile, p50 / p99 / longest", quantiles(&ours))
-            .against(
-                quantiles(&theirs),
-                format!("p99 {}", crate::sample::ratio(ours.quantile(0.99), theirs.quantile(0.99))),
-            )
-            .because(format!("without any replay {}; {} and {} inserts", quantiles(quiet), ours.len(), theirs.len())),
-    );
+    if !ours.is_empty() {
+        let p99 = format!("p99 {}", ratio(ours.quantile(0.99), theirs.quantile(0.99)));
+        table.add(
+            Line::new("an insert meanwhile, p50 / p99 / longest", ours.quantiles())
+                .against(theirs.quantiles(), p99)
+                .because(format!(
+                    "without any replay {}; {} and {} inserts",
+                    quiet.quantiles(),
+                    ours.len(),
+                    theirs.len()
+                )),
+        );
+    }
     table
 }
 
-pub fn quantiles(sample: &Sample) -> String {
-    format!("{} / {} / {}", told(sample.median()), told(sample.quantile(0.99)), told(sample.longest()))
+/// Inserts that go on meanwhile, where the database can be asked for them.
+fn writers(bench: &Bench<'_>, copy: &str) -> Option<Writers> {
+    bench.is_postgres().then(|| Writers::start(copy, bench.baseline(), RATE))
 }
 
-pub fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+async fn by_hand(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
+    let (baseline, client) = (bench.baseline(), Client::new(copy));
+    let jobs = client.print(&[&baseline.cohort_size(&slice)]).parse().unwrap_or(0);
+    let writers = writers(bench, copy);
+    let statements = baseline.replay(&slice);
+    let total = tokio::task::spawn_blocking(move || client.once(&statements)).await.expect("a session");
+    Outcome { jobs, total, inserts: writers.map(Writers::stop).unwrap_or_default(), ..Outcome::default() }
 }
 
-async fn by_hand(ground: &Ground, url: &str, wanted: u64) -> Outcome {
-    let (until, _) = cohort_until(wanted);
-    let baseline = Baseline(ground.layout);
-    let psql = Psql::new(url);
-    let jobs = psql.print(&[&baseline.cohort_size(&until)]).parse().unwrap_or(0);
-    let writers = Writers::start(url, ground.layout);
-    let (statement, runner) = (baseline.replay(&until), psql.clone());
-    let total = tokio::task::spawn_blocking(move || runner.once(&statement)).await.expect("psql");
-    Outcome { jobs, total, inserts: writers.stop(), ..Outcome::default() }
+/// Rows a second of the script.
+fn by_script(bench: &Bench<'_>, copy: &str, slice: Slice) -> f64 {
+    let (baseline, client) = (bench.baseline(), Client::new(copy));
+    let keys = client.print(&[&baseline.cohort_keys(&slice)]);
+    let statements: Vec<String> = keys.lines().flat_map(|key| baseline.replay_row(key)).collect();
+    keys.lines().count() as f64 / client.once(&statements).as_secs_f64().max(1e-9)
 }
 
-async fn through_triage(ground: &Ground, url: &str, wanted: u64, budget: &Budget) -> Outcome {
-    let (_, until) = cohort_until(wanted);
-    let stopwatch = Arc::new(Stopwatch::new(open_store(url, ground.layout, budget).await));
-    let desk = desk(Arc::clone(&stopwatch) as Arc<dyn Store>);
+async fn through_triage(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
+    let budget = &bench.budget;
+    let stopwatch = Arc::new(Stopwatch::new(open_store(copy, bench.ground.layout, budget).await));
+    let writers = writers(bench, copy);
+    let meter = bench.meter(copy);
+    meter.reset();
+    let (plan, frozen, total) = replayed(Arc::clone(&stopwatch) as Arc<dyn Store>, &slice.filter(), None, budget).await;
+    let inserts = writers.map(Writers::stop).unwrap_or_default();
+    meter.read();
+    Outcome { jobs: plan.count, freeze: frozen, total, laps: stopwatch.laps(), inserts }
+}
+
+/// Freezes and replays what a filter selects, into a new ledger: the plan, how long it took, and how long both did.
+pub async fn replayed(
+    store: Arc<dyn Store>,
+    words: &str,
+    limit: Option<u64>,
+    budget: &Budget,
+) -> (Plan, Duration, Duration) {
+    let desk = desk(store);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap_or_else(|e| panic!("{e}"));
-    let filter = Filter::parse(&format!("error:{COHORT_CLASS} until:{until}")).unwrap_or_else(|e| panic!("{e:?}"));
-    let ask = Ask::new(Scope::Filter(filter), Action::Replay, Timestamp::now());
-    let writers = Writers::start(url, ground.layout);
-    let meter = Meter::new(ground, url);
-    meter.reset();
+    let ask = Ask { limit, ..Ask::new(Scope::Filter(filter(words)), Action::Replay, Timestamp::now()) };
     let began = Instant::now();
     let plan = freeze(&desk, &ledger, ask, budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
     let frozen = began.elapsed();
-    let (progress, _watching) = tokio::sync::watch::channel(planned(&plan));
-    let control = RunControl::new();
-    let receipt = execute(&desk, &ledger, &plan.run, RunOptions::default(), &control, &progress).await;
+    execute_all(&desk, &ledger, &plan, RunOptions::default()).await;
     let total = began.elapsed();
-    let inserts = writers.stop();
-    meter.read();
+    ledger.close().await;
+    (plan, frozen, total)
+}
+
+/// Executes a plan to its end; every job of it must be done.
+pub async fn execute_all(desk: &Desk, ledger: &Ledger, plan: &Plan, options: RunOptions) -> Duration {
+    let (progress, _watching) = tokio::sync::watch::channel(planned(plan));
+    let began = Instant::now();
+    let receipt = execute(desk, ledger, &plan.run, options, &RunControl::new(), &progress).await;
+    let took = began.elapsed();
     let receipt = receipt.unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(receipt.run.tally.done, plan.count, "not every job was replayed: {:?}", receipt.run.tally);
-    ledger.close().await;
-    Outcome { jobs: plan.count, freeze: frozen, total, laps: stopwatch.laps(), inserts }
+    took
 }
 
 /// A desk of nobody's.
@@ -162,7 +214,7 @@ pub fn desk(store: Arc<dyn Store>) -> Desk {
 }
 
 /// The progress of a run that has not begun.
-pub fn planned(plan: &Plan) -> RunProgress {
+fn planned(plan: &Plan) -> RunProgress {
     let (run, tally) = (plan.run.clone(), Tally::default());
     RunProgress { run, state: RunState::Planned, tally, rate: 0.0, eta: None, waiting: None }
 }

@@ -28,12 +28,30 @@ impl Sample {
         sorted.get(at.min(last)).copied().unwrap_or_default()
     }
 
+    /// The first measurement; zero where there is none.
+    pub fn first(&self) -> Duration {
+        self.0.first().copied().unwrap_or_default()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn total(&self) -> Duration {
+        self.0.iter().sum()
+    }
+
     pub fn median(&self) -> Duration {
         self.quantile(0.5)
     }
 
     pub fn longest(&self) -> Duration {
         self.0.iter().max().copied().unwrap_or_default()
+    }
+
+    /// Median, 99th part of a hundred, and the longest.
+    pub fn quantiles(&self) -> String {
+        format!("{} / {} / {}", told(self.median()), told(self.quantile(0.99)), told(self.longest()))
     }
 
     /// The median, with the range in which all measurements lie: a reader must see how noisy the machine was.
@@ -77,4 +95,11 @@ pub fn times(figure: f64, base: f64) -> String {
         share @ 0.1.. => format!("{share:.2}x"),
         share => format!("1/{:.0}", 1.0 / share),
     }
+}
+
+/// The middle one of some figures; zero where there is none.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

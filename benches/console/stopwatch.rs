@@ -11,8 +11,8 @@ use dlq_tui::domain::job::{JobDetail, JobId, State};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Page, PageQuery,
-    Result, Store, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
+    PageQuery, Preparation, Result, Store, StoreInfo, Watermark,
 };
 use futures_util::future::BoxFuture;
 
@@ -56,6 +56,10 @@ impl Store for Stopwatch {
         self.store.clock()
     }
 
+    fn identity<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Identity>>> {
+        self.store.identity(budget)
+    }
+
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
         self.store.estimate(facet, budget)
     }
@@ -97,6 +101,27 @@ impl Store for Stopwatch {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>> {
         self.store.freeze(filter, cursor, budget)
+    }
+
+    fn unfit<'a>(
+        &'a self,
+        action: Action,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
+        self.store.unfit(action, ids, budget)
+    }
+
+    fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
+        self.store.preparation(action, budget)
+    }
+
+    fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
+        self.store.prepare(action, budget)
+    }
+
+    fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
+        self.store.kept(run, ids, budget)
     }
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {

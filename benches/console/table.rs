@@ -1,19 +1,34 @@
-//! The report: one table per question.
+//! The report: one table per question, each figure with what it is to reach.
 
 use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
 /// Headings of the columns.
-const HEADINGS: [&str; 5] = ["what", "dlq-tui", "baseline", "ratio", "evidence"];
+const HEADINGS: [&str; 7] = ["what", "dlq-tui", "baseline", "ratio", "target", "", "evidence"];
 
-/// One line: what was measured, ours, what it is measured against, and their ratio.
+/// What a figure is to reach, and whether it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    pub words: String,
+    pub reached: bool,
+}
+
+impl Target {
+    /// The word that a reader looks for.
+    pub fn verdict(&self) -> &'static str {
+        if self.reached { "reached" } else { "missed" }
+    }
+}
+
+/// One line: what was measured, ours, what it is measured against, their ratio, and what it is to be.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
     pub what: String,
     pub ours: String,
     pub baseline: String,
     pub ratio: String,
+    pub target: Option<Target>,
     pub evidence: String,
 }
 
@@ -27,13 +42,20 @@ impl Line {
         self
     }
 
+    /// What it is to be, and whether it is.
+    pub fn aim(mut self, words: impl Into<String>, reached: bool) -> Self {
+        self.target = Some(Target { words: words.into(), reached });
+        self
+    }
+
     pub fn because(mut self, evidence: impl Into<String>) -> Self {
         self.evidence = evidence.into();
         self
     }
 
-    fn cells(&self) -> [&str; 5] {
-        [&self.what, &self.ours, &self.baseline, &self.ratio, &self.evidence]
+    fn cells(&self) -> [&str; 7] {
+        let (words, verdict) = self.target.as_ref().map_or(("", ""), |target| (&target.words, target.verdict()));
+        [&self.what, &self.ours, &self.baseline, &self.ratio, words, verdict, &self.evidence]
     }
 }
 
@@ -55,12 +77,12 @@ impl Table {
 
     /// For a terminal.
     pub fn plain(&self) -> String {
-        let rows: Vec<[&str; 5]> = std::iter::once(HEADINGS).chain(self.lines.iter().map(Line::cells)).collect();
+        let rows: Vec<[&str; 7]> = std::iter::once(HEADINGS).chain(self.lines.iter().map(Line::cells)).collect();
         let width = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
-        let widths: [usize; 5] = std::array::from_fn(width);
+        let widths: [usize; 7] = std::array::from_fn(width);
         let mut text = format!("\n{}\n", self.title);
         for row in rows {
-            for (cell, width) in row.iter().zip(widths) {
+            for (cell, width) in row.iter().zip(widths).filter(|(_, width)| *width > 0) {
                 let _ = write!(text, "  {cell}{}", " ".repeat(width - cell.width()));
             }
             text.truncate(text.trim_end().len());
@@ -71,8 +93,23 @@ impl Table {
 
     /// For a page of the documentation.
     pub fn markdown(&self) -> String {
-        let row = |cells: [&str; 5]| format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        let row = |cells: [&str; 7]| format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
         let lines: String = self.lines.iter().map(|line| row(line.cells())).collect();
-        format!("## {}\n\n{}| --- | --- | --- | --- | --- |\n{lines}\n", self.title, row(HEADINGS))
+        format!("## {}\n\n{}|{}\n{lines}\n", self.title, row(HEADINGS), " --- |".repeat(HEADINGS.len()))
     }
+}
+
+/// How many targets were reached, and each that was missed, one a line.
+pub fn summary(tables: &[Table]) -> Vec<String> {
+    let lines = || tables.iter().flat_map(|table| table.lines.iter().map(move |line| (table, line)));
+    let with =
+        |reached: bool| lines().filter(move |(_, line)| line.target.as_ref().is_some_and(|t| t.reached == reached));
+    let mut said = vec![format!("{} targets reached, {} missed", with(true).count(), with(false).count())];
+    said.extend(with(false).map(|(table, line)| {
+        let ratio = if line.ratio.is_empty() { String::new() } else { format!(" ({})", line.ratio) };
+        let words = line.target.as_ref().map_or("", |target| &target.words);
+        let title = table.title.split([',', ';']).next().unwrap_or_default();
+        format!("missed: {title}: {}: {}{ratio}, to be {words}", line.what, line.ours)
+    }));
+    said
 }

@@ -6,19 +6,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use dlq_tui::domain::action::Action;
-use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
-use dlq_tui::store::{Budget, Store};
+use dlq_tui::store::Store;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::Scope;
-use dlq_tui::triage::run::{RunControl, RunOptions, execute};
+use dlq_tui::triage::run::RunOptions;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
-use crate::ground::{Copy, Ground, open_store};
-use crate::psql::Psql;
-use crate::replay::{desk, planned, quantiles};
-use crate::sample::{Sample, ratio};
+use crate::bench::Bench;
+use crate::client::Client;
+use crate::cohort::Slices;
+use crate::ground::open_store;
+use crate::replay::{desk, execute_all};
+use crate::sample::{Sample, ratio, told};
+use crate::steps::filter;
 use crate::table::{Line, Table};
 
 /// Workers, and what each claims in a second.
@@ -33,44 +35,45 @@ const QUIET: Duration = Duration::from_secs(8);
 const CLAIM: &str = "select id from jobs where locked_at is null and run_after <= now() \
                      order by run_after limit 1 for update skip locked";
 
-/// Watches workers alone, then beside a replay of `jobs` jobs into the table that they claim from.
-pub async fn measure(ground: &Ground, template: &str, jobs: u64, budget: &Budget) -> Table {
-    let copy = Copy::of(template);
-    Psql::new(&copy.url).print(&[
+/// Watches workers alone, then beside a replay into the table that they claim from.
+pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Table, String> {
+    let (jobs, quiet) = if bench.small { (2_000, QUIET / 4) } else { (100_000.min(u64::from(bench.rows / 20)), QUIET) };
+    let slice = slices.take(jobs, false)?;
+    Client::new(copy).print(&[
+        "truncate jobs",
         &format!("insert into jobs (payload) select '{{}}' from generate_series(1, {WAITING})"),
         "vacuum analyze jobs",
         "checkpoint",
     ]);
-    let store = Arc::new(open_store(&copy.url, ground.layout, budget).await) as Arc<dyn Store>;
+    let store = Arc::new(open_store(copy, bench.ground.layout, &bench.budget).await) as Arc<dyn Store>;
     let desk = desk(store);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap_or_else(|e| panic!("{e}"));
-    let ask = Ask { limit: Some(jobs), ..Ask::new(Scope::Filter(Filter::all()), Action::Replay, Timestamp::now()) };
-    let plan = freeze(&desk, &ledger, ask, budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
-    let workers = Workers::start(&copy.url);
-    tokio::time::sleep(QUIET).await;
+    let ask = Ask::new(Scope::Filter(filter(&slice.filter())), Action::Replay, Timestamp::now());
+    let plan = freeze(&desk, &ledger, ask, &bench.budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
+    let workers = Workers::start(copy);
+    tokio::time::sleep(quiet).await;
     let alone = workers.stop();
-    let workers = Workers::start(&copy.url);
-    let (progress, _watching) = tokio::sync::watch::channel(planned(&plan));
-    let began = Instant::now();
-    let receipt = execute(&desk, &ledger, &plan.run, RunOptions::default(), &RunControl::new(), &progress).await;
-    let took = began.elapsed();
+    let workers = Workers::start(copy);
+    let took = execute_all(&desk, &ledger, &plan, RunOptions::default()).await;
     let beside = workers.stop();
-    let receipt = receipt.unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(receipt.run.tally.done, plan.count, "not every job was replayed: {:?}", receipt.run.tally);
     ledger.close().await;
+    Ok(report(plan.count, took, &alone, &beside))
+}
+
+fn report(jobs: u64, took: Duration, alone: &Sample, beside: &Sample) -> Table {
     let mut table = Table::new(format!(
-        "Workers that claim jobs (FOR UPDATE SKIP LOCKED) while {} are replayed into their table; baseline: the same workers \
-         alone",
-        plan.count
+        "7. Workers that claim jobs (FOR UPDATE SKIP LOCKED) while {jobs} are replayed into their table; baseline: the same \
+         workers alone"
     ));
-    let rate = plan.count as f64 / took.as_secs_f64().max(1e-9);
     for (name, share) in [("a claim, p50", 0.5), ("a claim, p99", 0.99)] {
         let (ours, theirs) = (beside.quantile(share), alone.quantile(share));
-        table.add(Line::new(name, crate::sample::told(ours)).against(crate::sample::told(theirs), ratio(ours, theirs)));
+        let line = Line::new(name, told(ours)).against(told(theirs), ratio(ours, theirs));
+        table.add(line.aim("at most 2x", ours <= theirs * 2));
     }
+    let rate = jobs as f64 / took.as_secs_f64().max(1e-9);
     table.add(
-        Line::new("a claim, p50 / p99 / longest", quantiles(&beside)).against(quantiles(&alone), "").because(format!(
+        Line::new("a claim, p50 / p99 / longest", beside.quantiles()).against(alone.quantiles(), "").because(format!(
             "{} and {} claims by {WORKERS} workers, {} a second in all; from when each was due; the run made {rate:.0} rows/s",
             beside.len(),
             alone.len(),

@@ -2,6 +2,7 @@
 
 mod adapter_language;
 mod architecture;
+mod bench;
 mod cli;
 mod console;
 mod dependencies;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::domain::effort::Effort;
 use crate::domain::time::Timestamp;
 
 /// Jobs of the first batch, before anything was measured.
@@ -24,19 +25,19 @@ pub(super) struct BatchSize {
     size: usize,
     max: usize,
     fixed: bool,
-    cost: Cost,
+    effort: Effort,
 }
 
 impl BatchSize {
     /// Adapts up to `max` jobs.
     pub(super) fn adaptive(max: usize) -> Self {
         let max = max.max(1);
-        Self { size: FIRST.min(max), max, fixed: false, cost: Cost::default() }
+        Self { size: FIRST.min(max), max, fixed: false, effort: Effort::default() }
     }
 
     /// Always `size` jobs: what a destination outside the database takes says nothing of the database.
     pub(super) fn fixed(size: usize) -> Self {
-        Self { size: size.max(1), max: size.max(1), fixed: true, cost: Cost::default() }
+        Self { size: size.max(1), max: size.max(1), fixed: true, effort: Effort::default() }
     }
 
     /// Jobs of the next batch.
@@ -50,63 +51,18 @@ impl BatchSize {
         if self.fixed || jobs < self.size {
             return;
         }
-        self.cost.add(jobs as f64, elapsed.as_secs_f64().max(1e-6));
+        self.effort.add(jobs as f64, elapsed);
         let now = self.size as f64;
-        let next = self.cost.best().clamp(now / 2.0, now * 2.0);
+        let next = best(self.effort).clamp(now / 2.0, now * 2.0);
         self.size = (next.round() as usize).clamp(LEAST.min(self.max), self.max);
     }
 }
 
-/// What a transaction costs by itself and for each job, in seconds: a line through the latest batches, of which older
-/// ones count less and less.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cost {
-    weight: f64,
-    jobs: f64,
-    squares: f64,
-    time: f64,
-    products: f64,
-    /// What a transaction costs by itself, when sizes last differed enough to tell.
-    own: f64,
-}
-
-impl Cost {
-    /// What is left of a batch's weight after the next one.
-    const FADE: f64 = 0.8;
-    /// A batch that took that many times as long as was to be expected says more about its moment than about its size.
-    const FREAK: f64 = 3.0;
-
-    fn add(&mut self, jobs: f64, time: f64) {
-        let expected = self.own + self.each() * jobs;
-        let time = if self.weight > 0.0 { time.min(expected * Self::FREAK) } else { time };
-        for sum in [&mut self.weight, &mut self.jobs, &mut self.squares, &mut self.time, &mut self.products] {
-            *sum *= Self::FADE;
-        }
-        self.weight += 1.0;
-        self.jobs += jobs;
-        self.squares += jobs * jobs;
-        self.time += time;
-        self.products += jobs * time;
-        let (mean, spread) = (self.jobs / self.weight, self.weight * self.squares - self.jobs * self.jobs);
-        if spread > (0.1 * mean * self.weight).powi(2) {
-            let slope = (self.weight * self.products - self.jobs * self.time) / spread;
-            self.own = (self.time - slope.max(0.0) * self.jobs) / self.weight;
-        }
-        // It cannot be less than nothing, nor more than a batch takes.
-        self.own = self.own.clamp(0.0, self.time / self.weight);
-    }
-
-    /// What a job costs.
-    fn each(&self) -> f64 {
-        if self.jobs > 0.0 { ((self.time - self.own * self.weight) / self.jobs).max(1e-9) } else { 1e-9 }
-    }
-
-    /// Jobs of a batch that takes what it should; more where most of that would be the transaction itself, as long as
-    /// that is no patience of others'.
-    fn best(&self) -> f64 {
-        let wanted = (3.0 * self.own).clamp(TARGET.as_secs_f64(), MOST.as_secs_f64());
-        ((wanted - self.own) / self.each()).max(0.0)
-    }
+/// Jobs of a batch that takes what it should; more where most of that would be the transaction itself, as long as that is
+/// no patience of others'.
+fn best(effort: Effort) -> f64 {
+    let wanted = (3.0 * effort.own()).clamp(TARGET.as_secs_f64(), MOST.as_secs_f64());
+    ((wanted - effort.own()) / effort.each()).max(0.0)
 }
 
 /// When the next batch may start so that a run keeps to a rate.

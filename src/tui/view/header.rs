@@ -24,6 +24,8 @@ use crate::tui::look::{Look, Role};
 const GAP: usize = 2;
 /// Growth over less says nothing yet.
 const WATCHED: Duration = Duration::from_secs(10);
+/// The span of growth once there was time for it.
+const SPAN: Duration = Duration::from_secs(300);
 
 /// Draws the header.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
@@ -139,10 +141,12 @@ fn cost(cost: Duration) -> String {
 }
 
 fn growth_phrase(growth: Growth) -> Phrase<'static> {
-    let over = short_span(growth.over);
+    // While the span still grows it is not said: a number that moves each second without any news draws the eye, and a
+    // frame, for nothing.
+    let over = if growth.over < SPAN { "so far".to_owned() } else { format!("in {}", short_span(growth.over)) };
     match growth.n {
-        0 => Phrase::of(Role::Good, format!("none in {over}")),
-        n => Phrase::of(Role::Danger, format!("+{} in {over}", grouped(n))),
+        0 => Phrase::of(Role::Good, format!("none {over}")),
+        n => Phrase::of(Role::Danger, format!("+{} {over}", grouped(n))),
     }
 }
 
@@ -177,6 +181,13 @@ mod tests {
     fn growth_says_its_direction_without_colour() {
         let text = |n| growth_phrase(n).parts()[0].1.to_string();
         assert_eq!(text(Growth { n: 1_204, over: MINUTES }), "+1,204 in 5m");
-        assert_eq!(text(Growth { n: 0, over: Duration::from_secs(40) }), "none in 40s");
+        assert_eq!(text(Growth { n: 0, over: MINUTES }), "none in 5m");
+    }
+
+    #[test]
+    fn growth_over_less_than_its_span_does_not_move_with_every_second() {
+        let text = |n, over| growth_phrase(Growth { n, over: Duration::from_secs(over) }).parts()[0].1.to_string();
+        assert_eq!((text(0, 40), text(0, 41)), ("none so far".to_owned(), "none so far".to_owned()));
+        assert_eq!(text(12, 299), "+12 so far");
     }
 }

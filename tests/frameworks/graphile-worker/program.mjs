@@ -45,6 +45,14 @@ await main({
     for (const id of ids) say({ retried: id });
   },
 
+  async "retry-all"() {
+    const began = performance.now();
+    const dead = "select id from graphile_worker._private_jobs where attempts >= max_attempts and locked_at is null";
+    const sql = `select count(*)::int as id from graphile_worker.reschedule_jobs(array(${dead}), run_at := now(), attempts := 0)`;
+    const [retried] = await column(sql);
+    say({ retried, ms: performance.now() - began });
+  },
+
   async discard(...ids) {
     await utils.permanentlyFailJobs(ids, "given up by an operator");
   },

@@ -60,6 +60,17 @@ await main({
     }
   },
 
+  async "retry-all"() {
+    const began = performance.now();
+    let retried = 0;
+    await each(async (kind) => {
+      const dead = await column("select id from pgboss.job where name = $1 and state = 'failed'", [name(kind)]);
+      if (dead.length > 0) await boss.retry(name(kind), dead.map((job) => job.id));
+      retried += dead.length;
+    });
+    say({ retried, ms: performance.now() - began });
+  },
+
   async maintain() {
     await (boss.maintain ? boss.maintain() : boss.supervise());
   },

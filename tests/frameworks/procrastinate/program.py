@@ -1,6 +1,7 @@
 import asyncio
 import datetime
 import logging
+import time
 
 from procrastinate import App, PsycopgConnector, RetryStrategy
 from procrastinate.jobs import DeleteJobCondition
@@ -65,9 +66,19 @@ async def retry():
         shop.say(retried=number)
 
 
+async def retry_all():
+    began = time.perf_counter()
+    now = datetime.datetime.now(datetime.timezone.utc)
+    dead = [job.id for job in await app.job_manager.list_jobs_async(status="failed")]
+    for number in dead:
+        await app.job_manager.retry_job_by_id_async(job_id=number, retry_at=now)
+    shop.say(retried=len(dead), ms=(time.perf_counter() - began) * 1000)
+
+
 async def main():
+    verbs = {"install": install, "enqueue": enqueue, "work": work, "retry": retry, "retry-all": retry_all}
     async with app.open_async():
-        await {"install": install, "enqueue": enqueue, "work": work, "retry": retry}[shop.VERB]()
+        await verbs[shop.VERB]()
 
 
 asyncio.run(main())

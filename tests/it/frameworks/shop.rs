@@ -98,9 +98,14 @@ impl Framework {
             harness::skip("frameworks", "real workers run with scripts/test --frameworks only");
             return None;
         }
+        Some(Self::made_ready(name).unwrap_or_else(|reason| panic!("{reason}")))
+    }
+
+    /// The same whether or not these tests are switched on; a sentence where it cannot be installed.
+    pub fn made_ready(name: &str) -> Result<Self, String> {
         let framework = Self::read(name);
-        install(&framework.runtime);
-        Some(framework)
+        install(&framework.runtime)?;
+        Ok(framework)
     }
 
     /// The name of its folder.
@@ -143,7 +148,7 @@ impl Framework {
 }
 
 /// Installs what a runtime needs, once for all tests; its one sentence is the failure's.
-fn install(runtime: &str) {
+fn install(runtime: &str) -> Result<(), String> {
     static INSTALLED: OnceLock<Mutex<HashMap<String, Result<(), String>>>> = OnceLock::new();
     let mut installed = INSTALLED.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let result = installed.entry(runtime.to_owned()).or_insert_with(|| {
@@ -151,10 +156,7 @@ fn install(runtime: &str) {
         let output = script.arg(cache()).arg(runtime).stdin(Stdio::null()).output().expect("a shell");
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()) }
     });
-    if let Err(reason) = result.clone() {
-        drop(installed);
-        panic!("{reason}");
-    }
+    result.clone()
 }
 
 /// Whether jobs fail.
@@ -245,9 +247,14 @@ impl Shop {
             Engine::Mysql => harness::mariadb()?.database(&name).await,
             Engine::Sqlite => harness::sqlite(&name).await,
         };
+        Some(Self::on(framework, db).await)
+    }
+
+    /// Lets the framework make its tables in an empty database.
+    pub async fn on(framework: Framework, db: TestDb) -> Self {
         let shop = Self { framework, db };
         shop.run("install", &[]).await;
-        Some(shop)
+        shop
     }
 
     /// The same shop once more: its database copied as it stands.
@@ -281,6 +288,36 @@ impl Shop {
         let keys: Vec<String> = dead.iter().map(|one| one.key.clone()).collect();
         let said = self.run("retry", &keys).await;
         assert_eq!(said.len(), dead.len(), "{self}: {said:?}");
+    }
+
+    /// The framework's own way to put back all that is dead, as quickly as it can; how many that were, and in what time.
+    #[allow(dead_code, reason = "the bench measures against it")]
+    pub async fn retry_all(&self) -> (u64, Duration) {
+        #[derive(Deserialize)]
+        struct Retried {
+            retried: u64,
+            ms: f64,
+        }
+        let said = self.run("retry-all", &[]).await;
+        let line = said.last().map_or("", String::as_str);
+        let told: Retried = serde_json::from_str(line).unwrap_or_else(|e| panic!("{self}: {e}: {line}"));
+        (told.retried, Duration::from_secs_f64(told.ms / 1_000.0))
+    }
+
+    /// Makes `times` rows of each that is dead, as they stand but for their key.
+    #[allow(dead_code, reason = "the bench wants thousands")]
+    pub async fn multiply(&self, times: u32) {
+        let DeadRows { key, from, .. } = &self.framework.dead;
+        let table = from.split(' ').next().unwrap_or_default();
+        let (schema, name) = table.split_once('.').unwrap_or(("public", table));
+        let columns = format!(
+            "select quote_ident(column_name) from information_schema.columns where table_schema = '{schema}' \
+             and table_name = '{name}' and column_name <> '{key}' and is_generated = 'NEVER' order by ordinal_position"
+        );
+        let columns = self.db.column(&columns).await.join(", ");
+        let copies = format!("insert into {table} ({columns}) select {columns} from (select * from {from}) as dead");
+        self.db.execute(&format!("{copies} cross join generate_series(2, {times})")).await;
+        self.db.execute("vacuum (analyze)").await;
     }
 
     /// The framework's own maintenance, over jobs that were put back.

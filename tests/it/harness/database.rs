@@ -93,6 +93,20 @@ impl TestDb {
         Self { url: with_database(admin_url, name), engine, name: name.to_owned(), cleanup }
     }
 
+    /// The database of this name, which stays.
+    #[allow(dead_code, reason = "the bench finds what it made before")]
+    pub(super) async fn named(engine: Engine, admin_url: &str, name: &str) -> Self {
+        let known = match engine {
+            Engine::Postgres => "select datname from pg_database",
+            _ => "select schema_name from information_schema.schemata",
+        };
+        let at = |url: String| Self { url, engine, name: name.to_owned(), cleanup: Cleanup::None };
+        if !at(admin_url.to_owned()).column(known).await.iter().any(|one| one == name) {
+            run(engine, admin_url, &format!("create database {name}")).await;
+        }
+        at(with_database(admin_url, name))
+    }
+
     /// A copy of the database as it stands, which nobody else may be using meanwhile. On MySQL it has no foreign keys.
     pub async fn twin(&self) -> Self {
         if self.engine == Engine::Sqlite {

@@ -14,13 +14,24 @@ use super::{PASSWORD, USER};
 
 /// Starts the server and waits until it answers.
 pub fn start() -> Result<Server, String> {
+    start_with(&[])
+}
+
+/// The same with more options, `--name=value`, which override those that tests have.
+pub fn start_with(settings: &[&str]) -> Result<Server, String> {
     let missing = "MariaDB is not installed (Debian: apt-get install mariadb-server)";
     let server = machine::program(&["mariadbd", "mysqld"]).ok_or(missing)?;
     let install = machine::program(&["mariadb-install-db"]).ok_or(missing)?;
-    machine::with_server_folder("maria", |folder, account| start_in(&server, &install, folder, account))
+    machine::with_server_folder("maria", |folder, account| start_in(&server, &install, folder, account, settings))
 }
 
-fn start_in(server: &Path, install: &Path, folder: &Path, account: Account) -> Result<Server, String> {
+fn start_in(
+    server: &Path,
+    install: &Path,
+    folder: &Path,
+    account: Account,
+    settings: &[&str],
+) -> Result<Server, String> {
     let data = folder.join("data");
     let mut init = account.command(install, folder);
     // Without the test database come no anonymous users, who would be matched before ours.
@@ -36,7 +47,7 @@ fn start_in(server: &Path, install: &Path, folder: &Path, account: Account) -> R
     let (own, port) = Own::start(|port| Plan {
         folder: folder.to_path_buf(),
         account,
-        command: command(server, folder, &data, port),
+        command: command(server, folder, &data, port, settings),
         stop_signal: "TERM",
         last_signal: "KILL",
         port,
@@ -45,7 +56,7 @@ fn start_in(server: &Path, install: &Path, folder: &Path, account: Account) -> R
     Ok(Server::own(Engine::Mysql, format!("mysql://{USER}:{PASSWORD}@127.0.0.1:{port}/mysql"), own))
 }
 
-fn command(server: &Path, folder: &Path, data: &Path, port: u16) -> Vec<OsString> {
+fn command(server: &Path, folder: &Path, data: &Path, port: u16, more: &[&str]) -> Vec<OsString> {
     let mut command: Vec<OsString> = vec![server.into(), "--no-defaults".into(), joined("--datadir=", data)];
     command.push(joined("--socket=", &folder.join("mysql.sock")));
     command.push(joined("--pid-file=", &folder.join("mysql.pid")));
@@ -64,7 +75,7 @@ fn command(server: &Path, folder: &Path, data: &Path, port: u16) -> Vec<OsString
         // An offset that nobody expects shows whoever forgets that the server need not live in UTC.
         "--default-time-zone=+05:45",
     ];
-    command.extend(settings.map(OsString::from));
+    command.extend(settings.iter().chain(more).map(OsString::from));
     command
 }
 

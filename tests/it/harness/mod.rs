@@ -63,10 +63,17 @@ pub fn private_postgres() -> Option<Server> {
     private("postgres", postgres::start)
 }
 
-/// A PostgreSQL of the caller's own with settings that override those of tests, such as `fsync=on`.
+/// A PostgreSQL of the caller's own with settings that override those of tests, such as `fsync=on`; its data outlive it in
+/// a folder, where one is given.
 #[allow(dead_code, reason = "the bench measures on one that keeps its promises")]
-pub fn private_postgres_with(settings: &[&str]) -> Result<Server, String> {
-    postgres::start_with(settings)
+pub fn private_postgres_with(settings: &[&str], kept: Option<&std::path::Path>) -> Result<Server, String> {
+    postgres::start_with(settings, kept)
+}
+
+/// A MariaDB of the caller's own with options that override those of tests.
+#[allow(dead_code, reason = "the bench measures on one that keeps its promises")]
+pub fn private_mariadb_with(settings: &[&str]) -> Result<Server, String> {
+    mariadb::start_with(settings)
 }
 
 /// Where the programs of the PostgreSQL lie that is started here.

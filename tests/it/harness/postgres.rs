@@ -1,6 +1,7 @@
 //! Starts a throwaway PostgreSQL: the newest that the machine has.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::database::Engine;
@@ -11,21 +12,37 @@ use super::{PASSWORD, USER};
 
 /// Starts the server and waits until it answers.
 pub fn start() -> Result<Server, String> {
-    start_with(&[])
+    start_with(&[], None)
 }
 
-/// The same with more settings, `name=value`, which override those that tests have.
-pub fn start_with(settings: &[&str]) -> Result<Server, String> {
+/// The same with more settings, `name=value`, which override those that tests have. The data can be told to outlive the
+/// server, in a folder of its own; what is there already is served again.
+pub fn start_with(settings: &[&str], kept: Option<&Path>) -> Result<Server, String> {
     let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
-    machine::with_server_folder("pg", |folder, account| start_in(&binaries, folder, account, settings))
+    machine::with_server_folder("pg", |folder, account| {
+        if let Some(kept) = kept {
+            lend(folder, kept).map_err(|e| format!("{}: {e}", kept.display()))?;
+        }
+        start_in(&binaries, folder, account, settings)
+    })
+}
+
+/// Puts the data elsewhere than in the server's folder, of which nothing is left in the end.
+fn lend(folder: &Path, kept: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(kept)?;
+    let owner = folder.metadata()?;
+    std::os::unix::fs::chown(kept, Some(owner.uid()), Some(owner.gid()))?;
+    std::os::unix::fs::symlink(kept.canonicalize()?, folder.join("data"))
 }
 
 fn start_in(binaries: &Path, folder: &Path, account: Account, settings: &[&str]) -> Result<Server, String> {
     let data = folder.join("data");
-    let mut initdb = account.command(binaries.join("initdb"), folder);
-    initdb.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--auth=trust", "--username", USER, "--pgdata"]);
-    initdb.arg(&data);
-    prepare(initdb)?;
+    if !data.join("PG_VERSION").is_file() {
+        let mut initdb = account.command(binaries.join("initdb"), folder);
+        initdb.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--auth=trust", "--username", USER, "--pgdata"]);
+        initdb.arg(&data);
+        prepare(initdb)?;
+    }
 
     let (own, port) = Own::start(|port| Plan {
         folder: folder.to_path_buf(),

@@ -43,6 +43,12 @@ impl Server {
         TestDb::create(self.engine, &self.admin_url, &unique, self.own.is_none()).await
     }
 
+    /// The database of this name, which is made where the server has none.
+    #[allow(dead_code, reason = "the bench finds what it made before")]
+    pub async fn named(&self, name: &str) -> TestDb {
+        TestDb::named(self.engine, &self.admin_url, name).await
+    }
+
     /// Stops the server as an administrator would, ending open connections.
     pub fn stop(&self) {
         let mut own = self.require_own();

@@ -178,7 +178,12 @@ impl Pty {
 
     /// Tells whether the screen comes to satisfy `condition` within the time that an answer to a key may take.
     pub fn wait_a_moment(&self, condition: impl Fn(&Screen<'_>) -> bool) -> bool {
-        self.terminal.wait_within(MOMENT, |state| condition(&state.screen())).is_ok()
+        self.seen_within(MOMENT, condition)
+    }
+
+    /// Tells whether the screen comes to satisfy `condition` within a time.
+    pub fn seen_within(&self, limit: Duration, condition: impl Fn(&Screen<'_>) -> bool) -> bool {
+        self.terminal.wait_within(limit, |state| condition(&state.screen())).is_ok()
     }
 
     /// Looks at the screen as it is now.
@@ -228,6 +233,12 @@ impl Pty {
     /// Every byte that the program wrote.
     pub fn raw(&self) -> Vec<u8> {
         self.terminal.lock().raw.clone()
+    }
+
+    /// How many bytes that were.
+    #[allow(dead_code, reason = "the bench counts them while they come")]
+    pub fn raw_len(&self) -> usize {
+        self.terminal.lock().raw.len()
     }
 
     /// What the program made the terminal do beside drawing: titles, clipboard, bells, sequences nobody knows.

@@ -1,0 +1,80 @@
+//! What work of a size takes, told apart into what each piece takes and what comes on top of it whatever the size.
+
+use std::time::Duration;
+
+/// A line through the latest pieces of work, of which older ones count less and less: what each takes by itself (round
+/// trips, a commit), and what every unit in it takes. In seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    weight: f64,
+    units: f64,
+    squares: f64,
+    time: f64,
+    products: f64,
+    /// What a piece takes by itself, when sizes last differed enough to tell.
+    own: f64,
+}
+
+impl Effort {
+    /// What is left of a piece's weight after the next one.
+    const FADE: f64 = 0.8;
+    /// A piece that took that many times as long as was to be expected says more about its moment than about its size.
+    const FREAK: f64 = 3.0;
+
+    /// Takes in that a piece of so many units took `elapsed`.
+    pub fn add(&mut self, units: f64, elapsed: Duration) {
+        let time = elapsed.as_secs_f64().max(1e-6);
+        let expected = self.own + self.each() * units;
+        let time = if self.weight > 0.0 { time.min(expected * Self::FREAK) } else { time };
+        for sum in [&mut self.weight, &mut self.units, &mut self.squares, &mut self.time, &mut self.products] {
+            *sum *= Self::FADE;
+        }
+        self.weight += 1.0;
+        self.units += units;
+        self.squares += units * units;
+        self.time += time;
+        self.products += units * time;
+        let (mean, spread) = (self.units / self.weight, self.weight * self.squares - self.units * self.units);
+        if spread > (0.1 * mean * self.weight).powi(2) {
+            let slope = (self.weight * self.products - self.units * self.time) / spread;
+            self.own = (self.time - slope.max(0.0) * self.units) / self.weight;
+        }
+        // It cannot be less than nothing, nor more than a piece takes.
+        self.own = self.own.clamp(0.0, self.time / self.weight);
+    }
+
+    /// What a piece takes by itself, in seconds.
+    pub fn own(&self) -> f64 {
+        self.own
+    }
+
+    /// What each unit takes, in seconds.
+    pub fn each(&self) -> f64 {
+        if self.units > 0.0 { ((self.time - self.own * self.weight) / self.units).max(1e-9) } else { 1e-9 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_piece_takes_by_itself_is_told_from_what_its_units_take() {
+        let mut effort = Effort::default();
+        for units in [100.0, 200.0, 400.0, 300.0, 350.0] {
+            effort.add(units, Duration::from_secs_f64(0.6 + units * 0.001));
+        }
+        assert!((effort.own() - 0.6).abs() < 0.01, "{effort:?}");
+        assert!((effort.each() - 0.001).abs() < 0.0001, "{effort:?}");
+    }
+
+    #[test]
+    fn a_piece_that_took_far_longer_than_the_others_says_little() {
+        let mut effort = Effort::default();
+        for units in [100.0, 200.0, 400.0, 300.0] {
+            effort.add(units, Duration::from_secs_f64(units * 0.001));
+        }
+        effort.add(300.0, Duration::from_secs(100));
+        assert!(effort.own() + 300.0 * effort.each() < 1.0, "{effort:?}");
+    }
+}
