@@ -34,7 +34,38 @@ impl From<JobOutcome> for Settled {
     }
 }
 
+/// A job that no batch has named yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upcoming {
+    /// Its place in the run.
+    pub ord: i64,
+    /// The job.
+    pub id: JobId,
+    /// How it stood when it was frozen.
+    pub standing: Standing,
+}
+
 impl Ledger {
+    /// The next jobs of the run behind the place `after` that no batch has named, at most `n` of them in the order in which
+    /// [`Ledger::begin_batch`] and [`Ledger::turn_batch`] name them.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn upcoming(&self, run: &RunId, after: i64, n: usize) -> Result<Vec<Upcoming>> {
+        let rows = self.home.fetch(
+            "SELECT ord, job_id, state, native FROM {run_jobs} {by_not_started} WHERE run = (SELECT seq FROM {runs} \
+             WHERE id = ?1) AND {not_started} AND ord > ?2 ORDER BY ord LIMIT ?3",
+            [text(&run.0), int(after), limit(n)],
+        );
+        let upcoming = |row| {
+            let mut row = Cells::of(row);
+            let (ord, id) = (row.int()?, JobId::new(row.text()?));
+            let (word, native) = (row.text()?, row.maybe_text()?);
+            Ok(Upcoming { ord, id, standing: Standing { state: State::from_word(&word), native } })
+        };
+        rows.await?.into_iter().map(upcoming).collect()
+    }
+
     /// Writes down that the next jobs of the run are about to be touched, at most `n` of them in the order of freezing;
     /// durable on return. `None` when every job was named in a batch.
     ///

@@ -93,6 +93,12 @@ impl Ledger {
         self.home.as_file().limit_pages(pages).await;
     }
 
+    /// The right to write to the file, for as long as it is kept: another process that writes.
+    #[cfg(test)]
+    pub(crate) async fn occupied(&self) -> impl Send + use<> {
+        self.home.as_file().pool.begin_with("BEGIN IMMEDIATE").await.unwrap()
+    }
+
     /// The folder in which processes hold the runs of a file that they execute.
     pub(super) fn holds(&self) -> Option<PathBuf> {
         let path = self.path()?;

@@ -57,18 +57,15 @@ impl Ledger {
             if rest.await? <= known {
                 return Ok(());
             }
-            // In order, so that each page is written once.
-            let keys = |column| {
-                format!("SELECT {column}, run, ord FROM {{run_jobs}} WHERE run = ?1 AND ord > ?2 AND ord <= ?3")
-            };
-            let sql = format!(
-                "INSERT OR IGNORE INTO {{run_keys}} {} UNION {} AND lineage IS NOT NULL UNION {} AND successor IS NOT NULL \
-                 ORDER BY 1",
-                keys("job_id"),
-                keys("lineage"),
-                keys("successor")
-            );
-            tx.execute(&sql, [int(seq), int(known), int(known + n)]).await?;
+            // In order, so that each page is written once, and by one sort: a UNION would keep one in memory for each of its
+            // parts.
+            let sql = "INSERT OR IGNORE INTO {run_keys} (known_as, run, ord) \
+                       SELECT CASE part.n WHEN 1 THEN j.job_id WHEN 2 THEN j.lineage ELSE j.successor END, j.run, j.ord \
+                       FROM {run_jobs} AS j CROSS JOIN (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) AS part \
+                       WHERE j.run = ?1 AND j.ord > ?2 AND j.ord <= ?3 \
+                       AND CASE part.n WHEN 1 THEN j.job_id WHEN 2 THEN j.lineage ELSE j.successor END IS NOT NULL \
+                       ORDER BY 1";
+            tx.execute(sql, [int(seq), int(known), int(known + n)]).await?;
             tx.commit().await?;
             known += n;
         }

@@ -104,8 +104,18 @@ pub struct Undoing {
     pub kept: Vec<(JobId, String)>,
 }
 
-/// Remembers which transaction acts on which jobs: after an interruption the database can say how it ended.
+/// Tells when a batch may take effect, and remembers which transaction acts on which jobs: after an interruption the
+/// database can say how it ended.
 pub trait Witness: Send + Sync {
+    /// Returns when the record names the jobs of the batch, durably: before that, nothing of it may take effect. What can be
+    /// undone may be done already.
+    ///
+    /// # Errors
+    /// [`StoreError::Unrecorded`] where it does not yet: then the batch is undone.
+    fn named(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Notes it before the transaction commits; returns only when the note is durable.
     ///
     /// # Errors

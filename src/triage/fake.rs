@@ -12,7 +12,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::time::Timestamp;
-use crate::ledger::{Ledger, Operator};
+use crate::ledger::Operator;
 use crate::store::*;
 
 /// What happens to the next call of `apply`.
@@ -40,6 +40,9 @@ pub(crate) struct Row {
     pub(crate) refuses: Option<&'static str>,
 }
 
+/// Something that is yet to happen.
+pub(crate) type Then = BoxFuture<'static, ()>;
+
 #[derive(Default)]
 pub(crate) struct Data {
     pub(crate) rows: BTreeMap<u64, Row>,
@@ -49,8 +52,10 @@ pub(crate) struct Data {
     pub(crate) batches: Vec<usize>,
     /// Whether a replayed row is removed, as in a table of dead jobs only.
     pub(crate) removes: bool,
-    /// A ledger whose disk is full once the next batch has taken effect, and has room again when a test says so.
-    pub(crate) full: Option<Ledger>,
+    /// What happens once the next batch has taken effect, before the store answers for it.
+    pub(crate) then: Option<Then>,
+    /// Batches that the store was asked for, and how many of them took no effect as nothing named them.
+    pub(crate) asked: (usize, usize),
     pub(crate) clock: Timestamp,
     /// The filter of the latest freeze.
     pub(crate) frozen_by: String,
@@ -320,6 +325,13 @@ impl Store for Fake {
                 let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
                 batch.ids.iter().filter(dead).cloned().collect()
             });
+            self.with(|data| data.asked.0 += 1);
+            if let Some(witness) = &batch.witness
+                && let Err(error) = witness.named().await
+            {
+                self.with(|data| data.asked.1 += 1);
+                return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
+            }
             let keeps = batch.action == Action::Discard || self.outcome_needs_kept();
             if let (true, Some(archive)) = (keeps, &batch.archive) {
                 let row = format!("{{\"pad\":\"{}\"}}", "x".repeat(self.with(|data| data.padding)));
@@ -350,8 +362,8 @@ impl Store for Fake {
                 data.batches.push(batch.ids.len());
                 batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
             });
-            if let Some(ledger) = self.with(|data| data.full.take()) {
-                ledger.limit_pages(1).await;
+            if let Some(then) = self.with(|data| data.then.take()) {
+                then.await;
             }
             match fault {
                 Some(Fault::After(error)) => failed(error),

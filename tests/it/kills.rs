@@ -1,9 +1,15 @@
 //! Processes that execute a run and are killed at it.
 
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use dlq_tui::domain::action::Action;
 use dlq_tui::ledger::{Ledger, RunId, RunState};
+use sqlx::{Connection, Executor, SqliteConnection};
+
+use crate::fixtures::Layout;
+use crate::harness::{Engine, every_engine};
+use crate::run::{dead, desk, plan, resume_to_the_end, start};
 
 /// Jobs of a batch that the processes take at a time, which is all that a kill may leave in doubt.
 pub const BATCH: usize = 50;
@@ -40,4 +46,58 @@ pub async fn kill_at_work(ledger: &Ledger, run: &RunId, waits: &[u64], start: im
 
 async fn not_started(ledger: &Ledger, run: &RunId) -> u64 {
     ledger.tally(run).await.expect("a tally").not_started
+}
+
+/// How long a batch may take to be committed while nothing can be recorded, before another moment is tried.
+const A_WHILE: Duration = Duration::from_millis(150);
+
+/// Jobs that were replayed, and those that the record has as done.
+async fn told(db: &crate::harness::TestDb, ledger: &Ledger, run: &RunId) -> (u64, u64) {
+    let done = ledger.tally(run).await.expect("a tally").done;
+    (db.count("jobs").await, done)
+}
+
+#[tokio::test]
+async fn a_process_killed_between_a_commit_and_its_entry_leaves_one_batch_in_doubt_and_nothing_of_the_next() {
+    let layout = Layout::DeadLetterJobs;
+    for db in every_engine("ahead").await {
+        layout.seed(&db, 6_000).await;
+        let before = dead(&db, layout).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+        let desk = desk(&db.url, layout.table()).await;
+        let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
+        let file = format!("sqlite://{}", ledger.path().expect("a file").display());
+        let mut writer = SqliteConnection::connect(&file).await.expect("a connection");
+        let mut child = at_work(&ledger, &run, || start(&db, layout, &ledger, &run)).await;
+        // Nothing can be recorded any more. Where the transaction of a batch is noted too, it may wait for that, uncommitted.
+        let (replayed, done) = loop {
+            assert!(child.try_wait().expect("a state").is_none(), "it ended before it was caught");
+            writer.execute("BEGIN IMMEDIATE").await.expect("a lock");
+            let began = Instant::now();
+            let mut caught = told(&db, &ledger, &run).await;
+            while caught.0 == caught.1 && began.elapsed() < A_WHILE {
+                caught = told(&db, &ledger, &run).await;
+            }
+            if caught.0 > caught.1 {
+                break caught;
+            }
+            writer.execute("ROLLBACK").await.expect("an end");
+            // Whoever waits for the file looks at it now and then: it must come to its turn.
+            while told(&db, &ledger, &run).await.1 == caught.1 && child.try_wait().expect("a state").is_none() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        // The next batch is worked on by now, and waits for its name.
+        assert!(replayed - done <= BATCH as u64, "{replayed} replayed, {done} on record");
+        child.kill().expect("a kill");
+        child.wait().expect("an end");
+        writer.execute("ROLLBACK").await.expect("an end");
+        let left = ledger.run(&run).await.expect("a run").tally;
+        assert_eq!((told(&db, &ledger, &run).await, left.in_doubt), ((replayed, done), replayed - done), "{left:?}");
+        resume_to_the_end(&desk, &ledger, &run).await;
+        let tally = ledger.tally(&run).await.expect("a tally");
+        assert_eq!((tally.done, dead(&db, layout).await, db.count("jobs").await), (before, 0, before), "{tally:?}");
+        assert!(db.engine != Engine::Postgres || tally.in_doubt == 0);
+    }
 }

@@ -17,9 +17,15 @@ use crate::store_desk::*;
 struct Notes {
     told: Mutex<Vec<(String, Vec<JobId>)>>,
     full: bool,
+    /// The record does not name the batch.
+    unnamed: bool,
 }
 
 impl Witness for Notes {
+    fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { if self.unnamed { Err(StoreError::Unrecorded("it is late".to_owned())) } else { Ok(()) } })
+    }
+
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
         self.told.lock().expect("a lock").push((transaction.to_owned(), ids.to_vec()));
         Box::pin(async { if self.full { Err(StoreError::Unrecorded("the disk is full".to_owned())) } else { Ok(()) } })
@@ -80,5 +86,28 @@ async fn a_batch_whose_transaction_cannot_be_noted_is_undone() {
             "{refused:?}"
         );
         assert_eq!((layout.count_dead(&db).await, db.count("jobs").await), (9, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_the_record_does_not_name_takes_no_effect() {
+    for db in harness::every_engine("unnamed").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 20).await;
+        let store = store(&db, layout).await;
+        store.prepare(Action::Archive, &budget()).await.expect("a twin");
+        let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
+        let ids: Vec<JobId> = all.into_iter().map(|e| e.row.id).collect();
+        let (notes, shelf) = (Arc::new(Notes { unnamed: true, ..Notes::default() }), Arc::new(Shelf::default()));
+        let before = (layout.count_dead(&db).await, db.count("dead_letter_jobs").await);
+        for action in [Action::Replay, Action::Ignore, Action::Discard, Action::Archive, Action::Purge] {
+            let unnamed = Batch { action, archive: Some(shelf.clone()), ..replay(&ids, &notes) };
+            let refused = store.apply(unnamed, &budget()).await.whole();
+            let told = format!("{action} on {}: {refused:?}", db.engine.name());
+            assert!(matches!(&refused, Err(StoreError::Unrecorded(why)) if why.contains("late")), "{told}");
+            let after = (layout.count_dead(&db).await, db.count("dead_letter_jobs").await);
+            assert_eq!((after, db.count("jobs").await), (before, 0), "{told}");
+        }
+        assert!(shelf.rows.lock().expect("a lock").is_empty() && notes.told.lock().expect("a lock").is_empty());
     }
 }

@@ -22,5 +22,5 @@ pub use marks::{Cut, Marks};
 pub use parse::JsonError;
 pub use search::Match;
 pub use string::{quote, unquote};
-pub use template::{Template, TemplateError};
+pub use template::{Checked, Template, TemplateError};
 pub use view::View;

@@ -79,6 +79,12 @@ fn unicode(text: &str) -> (char, usize) {
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        // Nearly every text: as it is.
+        out.push_str(text);
+        out.push('"');
+        return out;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),

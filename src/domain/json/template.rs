@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
-use super::Document;
 use super::parse::{JsonError, is_valid};
+use super::{Document, decode_double, quote};
 
 /// Why a template cannot be used or filled.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -19,6 +19,35 @@ pub enum TemplateError {
     /// What was given for that name is not JSON.
     #[error("the value of `{0}` is not JSON")]
     NotJson(String),
+}
+
+/// A value for a place, looked at once whether it is JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked(Option<String>);
+
+impl Checked {
+    /// JSON as it was stored: decoded where it was encoded twice, numbers as they were written.
+    pub fn json(text: String) -> Self {
+        if text.starts_with(['{', '[']) {
+            return Self(is_valid(&text).then_some(text));
+        }
+        Self::whole(decode_double(&text).into_owned())
+    }
+
+    /// JSON as it stands.
+    pub fn whole(text: String) -> Self {
+        Self(is_valid(&text).then_some(text))
+    }
+
+    /// Text.
+    pub fn text(text: &str) -> Self {
+        Self(Some(quote(text)))
+    }
+
+    /// `null`.
+    pub fn null() -> Self {
+        Self(Some("null".to_owned()))
+    }
 }
 
 /// A JSON text in which `{name}` stands for a value: `{"id": {id}, "args": {arguments}}`.
@@ -71,16 +100,22 @@ impl Template {
     /// Fills each place with the JSON text that `value` gives for its name, byte for byte.
     ///
     /// # Errors
-    /// [`TemplateError::Unknown`] where `value` gives nothing, [`TemplateError::NotJson`] where it gives something else.
-    pub fn render<'a>(&self, value: impl Fn(&str) -> Option<Cow<'a, str>>) -> Result<String, TemplateError> {
-        let mut out = String::new();
-        for (before, name) in &self.places {
-            let json = value(name).ok_or_else(|| TemplateError::Unknown(name.clone()))?;
-            if !is_valid(&json) {
-                return Err(TemplateError::NotJson(name.clone()));
+    /// [`TemplateError::Unknown`] where `value` gives nothing, [`TemplateError::NotJson`] where what it gives is none.
+    pub fn render<'a>(&self, value: impl Fn(&str) -> Option<&'a Checked>) -> Result<String, TemplateError> {
+        let mut values = Vec::with_capacity(self.places.len());
+        for (_, name) in &self.places {
+            match value(name) {
+                Some(Checked(Some(json))) => values.push(json),
+                Some(Checked(None)) => return Err(TemplateError::NotJson(name.clone())),
+                None => return Err(TemplateError::Unknown(name.clone())),
             }
+        }
+        let places = self.places.iter().zip(values);
+        let room: usize = places.clone().map(|((before, _), json)| before.len() + json.len()).sum();
+        let mut out = String::with_capacity(room + self.rest.len());
+        for ((before, _), json) in places {
             out.push_str(before);
-            out.push_str(&json);
+            out.push_str(json);
         }
         out.push_str(&self.rest);
         Ok(out)
@@ -102,16 +137,16 @@ fn place(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::quote;
     use super::*;
 
     #[test]
     fn places_are_filled_byte_for_byte() {
         let template = Template::parse(r#"{"id": {id}, "n":{n},"s":"{id} \"{n}","e":{}}"#).expect("well formed");
         assert_eq!(template.names().collect::<Vec<_>>(), ["id", "n"]);
+        let (id, n) = (Checked::text("a\"b"), Checked::whole("12345678901234567890.10".to_owned()));
         let out = template.render(|name| match name {
-            "id" => Some(Cow::Owned(quote("a\"b"))),
-            "n" => Some(Cow::Borrowed("12345678901234567890.10")),
+            "id" => Some(&id),
+            "n" => Some(&n),
             _ => None,
         });
         assert_eq!(out.as_deref(), Ok(r#"{"id": "a\"b", "n":12345678901234567890.10,"s":"{id} \"{n}","e":{}}"#));
@@ -128,6 +163,10 @@ mod tests {
     fn a_value_that_is_missing_or_not_json_is_named() {
         let template = Template::parse("[{a.b}]").expect("well formed");
         assert_eq!(template.render(|_| None), Err(TemplateError::Unknown("a.b".into())));
-        assert_eq!(template.render(|_| Some("1, 2".into())), Err(TemplateError::NotJson("a.b".into())));
+        let (list, cut) = (Checked::whole("1, 2".to_owned()), Checked::json("[1".to_owned()));
+        assert_eq!(template.render(|_| Some(&list)), Err(TemplateError::NotJson("a.b".into())));
+        assert_eq!(template.render(|_| Some(&cut)), Err(TemplateError::NotJson("a.b".into())));
+        let twice = Checked::json(r#""[1,2.50]""#.to_owned());
+        assert_eq!(template.render(|_| Some(&twice)).as_deref(), Ok("[[1,2.50]]"));
     }
 }

@@ -23,7 +23,7 @@ use crate::store::sql::engine::{Row, Statement, lite};
 const BUSY: Duration = Duration::from_secs(10);
 /// Page cache of a connection in KiB, and also what it sorts in memory: a frozen cohort is written and read in order, and
 /// what a run touches at random the system's own cache has.
-const CACHE_KIB: &str = "-8192";
+const CACHE_KIB: &str = "-2048";
 /// Pages of the log from which on they are brought home, 16 MiB: a run touches the same ones at every batch, and a batch
 /// waits while it is done.
 const CHECKPOINT_PAGES: &str = "4000";

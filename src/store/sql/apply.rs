@@ -13,23 +13,25 @@ use super::dialect::BatchRow;
 use super::engine::{Statement, Tx};
 use super::foresee::Asker;
 use super::judge::Judge;
-use super::message::Given;
 use super::record::{record_done, record_kept};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
-use super::unique::NOT_UNIQUE;
+use super::witness::named;
 use super::work::{Way, Work};
+use super::writer::Writer;
 use crate::adapter::{Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::domain::lineage::successor;
 use crate::domain::options::Attempts;
 use crate::domain::text::Untrusted;
-use crate::domain::time::Timestamp;
 use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
 
 /// How often a batch is tried again after a deadlock or the like.
 const TRIES: u32 = 6;
+
+/// The rows of a batch are locked by as many statements, each of some rows at least.
+const SLICES: usize = 4;
+const SLICE: usize = 100;
 
 /// A statement of a verb, ready to run, with how many rows it must touch.
 pub(super) type Filled = (Statement, Rows);
@@ -38,12 +40,23 @@ pub(super) type Filled = (Statement, Rows);
 pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
 
 /// The rows that an attempt holds.
+#[derive(Default)]
 pub(super) struct Held {
     pub(super) rows: Vec<BatchRow>,
     /// What the ledger keeps of them.
     pub(super) archive: Vec<(JobId, String)>,
     /// What is decided already: rows that are not held, or have no message.
     pub(super) settled: Vec<JobOutcome>,
+}
+
+/// Rows that one statement has locked.
+#[derive(Default)]
+pub(super) struct Locked {
+    pub(super) rows: Vec<(String, Cells)>,
+    /// Keys that other rows have too.
+    pub(super) shared: HashSet<String>,
+    /// Jobs of which no row was locked.
+    missing: Vec<String>,
 }
 
 impl SqlStore {
@@ -62,11 +75,8 @@ impl SqlStore {
     ) -> std::result::Result<(), Broke> {
         let work = self.work(batch)?;
         let mut seen = HashSet::new();
-        let (valid, never): (Vec<&JobId>, Vec<&JobId>) = batch
-            .ids
-            .iter()
-            .filter(|id| seen.insert(*id))
-            .partition(|id| !self.valid(std::slice::from_ref(*id)).is_empty());
+        let (valid, never): (Vec<&JobId>, Vec<&JobId>) =
+            batch.ids.iter().filter(|id| seen.insert(*id)).partition(|id| self.layout.holds(id.as_str()));
         outcomes.extend(never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
         let mut waiting: Vec<Vec<String>> = vec![valid.iter().map(|id| id.as_str().to_owned()).collect()];
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
@@ -105,6 +115,9 @@ impl SqlStore {
     }
 
     async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        if !matches!(work.way, Way::Steps(_) | Way::Twin) {
+            named(work).await?;
+        }
         match work.way {
             Way::Steps(_) | Way::Twin => self.move_rows(work, ids, budget).await,
             Way::Command(command) => self.hand_over(work, command, ids, budget).await,
@@ -137,11 +150,11 @@ impl SqlStore {
         let apart = work.batch.record.is_none();
         let done = if apart {
             let (kept, ran) =
-                tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, &statements, &held.rows));
+                tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, statements, &held.rows));
             ran.and(kept)
         } else {
             match record_kept(&mut tx, work, &held).await {
-                Ok(()) => self.run_witnessed(&mut tx, work, &statements, &held.rows).await,
+                Ok(()) => self.run_witnessed(&mut tx, work, statements, &held.rows).await,
                 Err(error) => Err(error),
             }
         };
@@ -157,69 +170,44 @@ impl SqlStore {
 
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
     pub(super) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
-        let named: HashSet<&str> = ids.iter().map(String::as_str).collect();
-        let mut rows = Vec::new();
-        for row in tx.fetch(&self.lock_statement(work, ids)).await? {
-            let mut cells = Cells::new(row);
-            // A collation may find a key that is written otherwise than it was named: that is another key.
-            if let Some(id) = cells.text()?.filter(|id| named.contains(id.as_str())) {
-                rows.push((id, cells));
-            }
+        let mut writer = Writer::new(self, work);
+        let mut missing = Vec::new();
+        let mut slices = ids.chunks(ids.len().div_ceil(SLICES).max(SLICE));
+        let mut locked = Locked::default();
+        for slice in slices.by_ref() {
+            // While the database locks some, what was read of those before is written down.
+            let (next, written) = tokio::join!(self.lock(tx, work, slice), async { writer.write(locked) });
+            written?;
+            locked = next?;
+            missing.append(&mut locked.missing);
         }
-        let shared = self.shared(tx, &rows).await?;
-        let mut held = Held { rows: Vec::new(), archive: Vec::new(), settled: Vec::new() };
-        held.settled.extend(shared.iter().map(|id| (JobId::new(id), failed(NOT_UNIQUE))));
-        let places: HashMap<&str, i64> = match work.stamps {
-            true => work.batch.ids.iter().map(JobId::as_str).zip(0..).collect(),
-            false => HashMap::new(),
-        };
-        let mut first = work.batch.run_after;
-        for (id, mut cells) in rows {
-            if shared.contains(&id) {
-                continue;
-            }
-            let new_id = successor(&work.batch.run, &JobId::new(&id));
-            let message = match &work.recipe {
-                None => None,
-                Some(recipe) => {
-                    let given = Given { id: &id, new_id: &new_id, run: &work.batch.run, now: self.server_now() };
-                    match recipe.render(&mut cells, &given)? {
-                        Ok(message) => Some(message),
-                        Err(reason) => {
-                            held.settled.push((JobId::new(&id), failed(&reason)));
-                            continue;
-                        }
-                    }
-                }
-            };
-            let run_after = match work.stamps {
-                true => {
-                    let now = cells.int()?;
-                    if let (None, Some(now)) = (first, now) {
-                        first = Some(self.instants(now, work.batch.ids.len()));
-                    }
-                    stamp(first, places.get(id.as_str()).copied())
-                }
-                false => None,
-            };
-            if !work.keeping.is_empty() {
-                held.archive.push((JobId::new(&id), work.keeping.read(&mut cells, run_after)?));
-            }
-            held.rows.push(BatchRow { id, new_id, message, run_after, ..BatchRow::default() });
-        }
+        writer.write(locked)?;
+        let mut held = writer.held;
         if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {
             self.lock_too(tx, work, lock, &mut held).await?;
         }
         self.keep_along(tx, work, &mut held).await?;
-        let known: HashSet<&str> = held.rows.iter().map(|r| r.id.as_str()).collect();
-        let failed: HashSet<&str> = held.settled.iter().map(|(id, _)| id.as_str()).collect();
-        let rest: Vec<String> =
-            ids.iter().filter(|id| !known.contains(id.as_str()) && !failed.contains(id.as_str())).cloned().collect();
-        drop((known, failed));
-        if !rest.is_empty() {
-            held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &rest).await?);
+        if !missing.is_empty() {
+            held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &missing).await?);
         }
         Ok(held)
+    }
+
+    async fn lock(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Locked> {
+        let mut found: HashMap<&str, usize> = ids.iter().map(|id| (id.as_str(), 0)).collect();
+        let mut rows = Vec::with_capacity(ids.len());
+        for row in tx.fetch(self.lock_statement(work, ids)).await? {
+            let mut cells = Cells::new(row);
+            // A collation may find a key that is written otherwise than it was named: that is another key.
+            let Some(id) = cells.text()? else { continue };
+            if let Some(times) = found.get_mut(id.as_str()) {
+                *times += 1;
+                rows.push((id, cells));
+            }
+        }
+        let shared = self.shared(tx, &found).await?;
+        let missing = ids.iter().filter(|id| found.get(id.as_str()) == Some(&0)).cloned().collect();
+        Ok(Locked { rows, shared, missing })
     }
 
     /// Takes the framework's own locks on the rows that are held, and lets go of those that it was not given.
@@ -305,7 +293,7 @@ impl SqlStore {
         steps: &[Step],
         rows: &[BatchRow],
     ) -> Result<()> {
-        run_each(tx, &self.fill_steps(work, steps, rows), rows.len()).await
+        run_each(tx, self.fill_steps(work, steps, rows), rows.len()).await
     }
 
     /// The steps that are for this batch, filled in.
@@ -338,21 +326,15 @@ impl SqlStore {
 }
 
 /// Runs statements over `rows` rows; one that touches another number of them is refused.
-pub(super) async fn run_each(tx: &mut Tx<'_>, statements: &[Filled], rows: usize) -> Result<()> {
-    for (i, (statement, must)) in statements.iter().enumerate() {
+pub(super) async fn run_each(tx: &mut Tx<'_>, statements: Vec<Filled>, rows: usize) -> Result<()> {
+    for (i, (statement, must)) in statements.into_iter().enumerate() {
         let affected = tx.execute(statement).await?;
-        if *must == Rows::Each && affected != rows as u64 {
+        if must == Rows::Each && affected != rows as u64 {
             let message = format!("statement {} touched {affected} rows instead of {rows}", i + 1);
             return Err(StoreError::Refused { message, code: None });
         }
     }
     Ok(())
-}
-
-/// The instant at which a job may run: later than the batch's first by its place in the batch, however often that was
-/// halved, so that no two jobs have the same.
-fn stamp(first: Option<Timestamp>, place: Option<i64>) -> Option<Timestamp> {
-    Some(Timestamp(first?.0.saturating_add(place?)))
 }
 
 pub(super) fn failed(reason: &str) -> JobResult {

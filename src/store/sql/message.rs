@@ -1,15 +1,11 @@
 //! The message that a destination takes: an adapter's JSON template, filled from one dead job.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
 use super::build::Sql;
 use super::layout::{Expr, Layout};
 use super::row::Cells;
 use super::steps::{Fill, push};
 use crate::adapter::{Kind, Message};
-use crate::domain::json::{self, Document, NodeId, Template};
-use crate::domain::time::Timestamp;
+use crate::domain::json::{Checked, Document, NodeId, Template};
 use crate::store::{Result, StoreError};
 
 /// A template with the expressions of its values.
@@ -71,20 +67,16 @@ impl Recipe {
                 return Ok(edited(text.unwrap_or_default(), set));
             }
         };
-        let mut values: BTreeMap<&str, String> = BTreeMap::new();
+        let mut values: Vec<(&str, Checked)> = Vec::with_capacity(self.names.len() + GIVEN.len());
         for (name, expr) in self.names.iter().zip(&self.values) {
             let Ok(text) = cells.stored()? else { return Ok(Err(odd(name))) };
-            values.insert(name, as_json(expr.kind, text));
+            values.push((name, as_json(expr.kind, text)));
         }
-        let own = |name: &str| match name {
-            "id" => Some(json::quote(given.id)),
-            "new_id" => Some(json::quote(given.new_id)),
-            "run" => Some(json::quote(given.run)),
-            "now" => Some(json::quote(&given.now.to_rfc3339())),
-            _ => None,
-        };
-        let value = |name: &str| values.get(name).cloned().or_else(|| own(name)).map(Cow::Owned);
-        Ok(template.render(value).map(|text| one_line(&text)).map_err(|e| e.to_string()))
+        // Behind the template's own, which come first where they have the same name.
+        let own = [given.id, given.new_id, given.run, given.now];
+        values.extend(GIVEN.into_iter().zip(own.map(Checked::text)));
+        let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+        Ok(template.render(value).map(one_line).map_err(|e| e.to_string()))
     }
 }
 
@@ -120,22 +112,25 @@ pub(super) struct Given<'a> {
     pub(super) id: &'a str,
     pub(super) new_id: &'a str,
     pub(super) run: &'a str,
-    pub(super) now: Timestamp,
+    pub(super) now: &'a str,
 }
 
 /// A stored value as JSON text; JSON that was encoded twice is decoded, numbers stay as they were written.
-fn as_json(kind: Kind, text: Option<String>) -> String {
+fn as_json(kind: Kind, text: Option<String>) -> Checked {
     match (kind, text) {
-        (_, None) => "null".to_owned(),
-        (Kind::Json, Some(text)) => json::decode_double(&text).into_owned(),
-        (Kind::Int | Kind::EpochS | Kind::EpochMs, Some(text)) => text,
-        (_, Some(text)) => json::quote(&text),
+        (_, None) => Checked::null(),
+        (Kind::Json, Some(text)) => Checked::json(text),
+        (Kind::Int | Kind::EpochS | Kind::EpochMs, Some(text)) => Checked::whole(text),
+        (_, Some(text)) => Checked::text(&text),
     }
 }
 
 /// JSON on one line: outside strings a line break means nothing, inside them there is none.
-fn one_line(json: &str) -> String {
-    json.replace(['\n', '\r'], " ")
+fn one_line(json: String) -> String {
+    match json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        true => json.replace(['\n', '\r'], " "),
+        false => json,
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +144,7 @@ mod tests {
         let expr = Expr { raw: String::new(), kind: Kind::Json, column: None, nullable: true };
         let whole = Recipe { make: Make::Template(template), names: vec!["arguments".to_owned()], values: vec![expr] };
         let edited = Recipe { make: Make::Edit(Vec::new()), names: Vec::new(), values: Vec::new() };
-        let given = Given { id: "1", new_id: "2", run: "r", now: Timestamp(0) };
+        let given = Given { id: "1", new_id: "2", run: "r", now: "" };
         let render =
             |recipe: &Recipe, cell: Value| recipe.render(&mut Cells::new(Row(vec![cell])), &given).expect("cells");
         for recipe in [&whole, &edited] {

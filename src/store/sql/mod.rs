@@ -66,6 +66,7 @@ mod walk;
 mod watch;
 mod witness;
 mod work;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};

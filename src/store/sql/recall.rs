@@ -46,7 +46,7 @@ impl SqlStore {
             return Ok(settled);
         }
         let done = async {
-            self.run_witnessed(&mut tx, work, &self.fill_steps(work, &way.steps, &rows), &rows).await?;
+            self.run_witnessed(&mut tx, work, self.fill_steps(work, &way.steps, &rows), &rows).await?;
             match way.put_back {
                 true => self.put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await,
                 false => Ok(Vec::new()),

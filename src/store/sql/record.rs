@@ -4,6 +4,7 @@ use super::SqlStore;
 use super::apply::Held;
 use super::dialect::BatchRow;
 use super::engine::Tx;
+use super::witness::named;
 use super::work::Work;
 use crate::domain::job::JobId;
 use crate::store::{Recorded, Result, StoreError};
@@ -14,6 +15,7 @@ const TAKEN_OVER: &str = "another client has taken this run over, as nothing was
 impl SqlStore {
     /// Keeps rows outside of the batch's transaction.
     pub(super) async fn keep(&self, work: &Work<'_>, held: &Held) -> Result<()> {
+        named(work).await?;
         let Some(archive) = work.batch.archive.as_ref().filter(|_| work.archives || !held.archive.is_empty()) else {
             return match work.archives {
                 true => Err(StoreError::Input("rows are only deleted when an archive keeps them".to_owned())),

@@ -74,7 +74,7 @@ impl SqlStore {
             return Ok(settled);
         }
         let written = async {
-            self.run_witnessed(&mut tx, work, &[], &rows).await?;
+            self.run_witnessed(&mut tx, work, Vec::new(), &rows).await?;
             self.put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await
         }
         .await;

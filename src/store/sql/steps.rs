@@ -70,6 +70,8 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
             Piece::Hole("ids") => layout.keys_in(sql, fill.ids),
             Piece::Hole("batch") => {
                 let columns = BatchColumns {
+                    new_id: text.contains("new_id"),
+                    message: text.contains("message"),
                     scope: layout.scope.is_some() && text.contains("b.scope"),
                     run_after: own_instants(text),
                     kept: text.contains("b.kept"),

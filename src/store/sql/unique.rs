@@ -56,18 +56,15 @@ fn with_rest(why: &str) -> String {
 }
 
 impl SqlStore {
-    /// Those of the keys of these rows, which are held, that other rows have too, whether or not the verb allows them.
-    pub(super) async fn shared(&self, tx: &mut Tx<'_>, rows: &[(String, Cells)]) -> Result<HashSet<String>> {
-        let mut count: HashMap<&str, usize> = HashMap::new();
-        for (id, _) in rows {
-            *count.entry(id).or_default() += 1;
-        }
+    /// Those of the keys of which rows are held, as many as `found` says, that other rows have too, whether or not the verb
+    /// allows them.
+    pub(super) async fn shared(&self, tx: &mut Tx<'_>, found: &HashMap<&str, usize>) -> Result<HashSet<String>> {
         let mut shared: HashSet<String> =
-            count.iter().filter(|(_, n)| **n > 1).map(|(id, _)| (*id).to_owned()).collect();
-        if self.unique || rows.is_empty() {
+            found.iter().filter(|(_, n)| **n > 1).map(|(id, _)| (*id).to_owned()).collect();
+        let ids: Vec<String> = found.iter().filter(|(_, n)| **n > 0).map(|(id, _)| (*id).to_owned()).collect();
+        if self.unique || ids.is_empty() {
             return Ok(shared);
         }
-        let ids: Vec<String> = count.into_keys().map(str::to_owned).collect();
         let mut sql = Sql::new(self.layout.speech);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", self.layout.key_text, self.layout.table));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.layout, None) });

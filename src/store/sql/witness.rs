@@ -15,18 +15,27 @@ use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::{Budget, Ending, Result, StoreError};
 
+/// Returns when the batch may take effect.
+pub(super) async fn named(work: &Work<'_>) -> Result<()> {
+    match &work.batch.witness {
+        Some(witness) => witness.named().await,
+        None => Ok(()),
+    }
+}
+
 impl SqlStore {
-    /// Runs a verb's statements while the transaction is noted: the note costs the batch no time of its own.
+    /// Runs a verb's statements while the batch is named and the transaction noted: neither costs the batch time of its own.
     pub(super) async fn run_witnessed(
         &self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
-        statements: &[Filled],
+        statements: Vec<Filled>,
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
         let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
-            return run_each(tx, statements, rows.len()).await;
+            let (may, done) = tokio::join!(named(work), run_each(tx, statements, rows.len()));
+            return done.and(may);
         };
         let mut sql = Sql::new(self.layout.speech);
         sql.push(&format!("SELECT {transaction}"));
@@ -35,9 +44,13 @@ impl SqlStore {
         };
         let name = Cells::new(row).text()?.unwrap_or_default();
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
-        let (noted, done) = tokio::join!(witness.note(&name, &ids), run_each(tx, statements, rows.len()));
-        done?;
-        noted
+        let noted = async {
+            // The entry that names the batch drops what was noted before it.
+            witness.named().await?;
+            witness.note(&name, &ids).await
+        };
+        let (noted, done) = tokio::join!(noted, run_each(tx, statements, rows.len()));
+        done.and(noted)
     }
 
     pub(super) async fn read_traces(

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::ahead::Announced;
 use super::control::Wish;
 use super::engine::Engine;
 use crate::domain::action::{Action, JobResult, SkipReason};
@@ -74,6 +75,15 @@ impl Engine<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
+            if matches!(error, StoreError::Unrecorded(_)) && self.naming.is_open() {
+                // The entry that names the batch was late, or failed: nothing has been touched.
+                parts.push(Part { tries: 0, ..part });
+                if self.naming.known().await {
+                    continue;
+                }
+                answer.untouched = true;
+                return answer;
+            }
             let away = matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_));
             let weary = part.tries >= TRIES && !away;
             if error.retryable() && weary {
@@ -152,7 +162,10 @@ impl Engine<'_> {
             deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
             archive: self.archive.clone(),
             undo,
-            witness: Some(Arc::new(LedgerWitness::new(self.ledger.clone(), self.run.id.clone()))),
+            witness: Some(Arc::new(Announced {
+                witness: LedgerWitness::new(self.ledger.clone(), self.run.id.clone()),
+                naming: self.naming.clone(),
+            })),
             record: self.record.clone(),
         };
         self.desk.store.apply(batch, &self.budget).await

@@ -1,19 +1,20 @@
-//! The loop over the batches of a run.
+//! The execution of a run, from its start to its end.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::batch::{Answer, pause};
+use super::ahead::Naming;
+use super::batch::Answer;
+use super::books::{Answered, Books};
 use super::control::{RunControl, Wish};
 use super::halt::Halt;
-use super::pace::{BatchSize, Meter, Pace, Spread};
-use super::places::jitter;
+use super::pace::Spread;
 use super::{Receipt, RunError, RunOptions, ready};
-use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
@@ -23,13 +24,6 @@ use crate::triage::progress::RunProgress;
 use crate::triage::undo;
 use crate::triage::validate::Validate;
 
-/// Jobs handed to a destination outside the database, or shown to a validator, at a time.
-const DELIVERY: usize = 200;
-/// Batches in a row of which a destination accepts nothing, or for which a validator answers nothing, before the run is
-/// stopped: it is broken, and not the jobs.
-const REFUSALS: u32 = 2;
-/// Jobs of a batch of the sweep.
-const SWEEP: usize = 200;
 /// Jobs of which is erased at a time what was kept of them.
 const ERASED: usize = 5_000;
 
@@ -82,8 +76,11 @@ async fn execute_held(
         Err(Halt::Broken(error)) => return Err(error.into()),
     };
     let run = ledger.end(run, Timestamp::now()).await?;
-    engine.state = run.state;
-    engine.tally = run.tally.clone();
+    {
+        let mut told = engine.books.told();
+        told.state = run.state;
+        told.tally = run.tally.clone();
+    }
     engine.tell(None);
     let halted = halted.or_else(|| (run.state != RunState::Finished).then(|| LEFT_IN_DOUBT.to_owned()));
     let refused = denied && run.tally.not_started + run.tally.skipped_total() == run.tally.planned;
@@ -114,7 +111,7 @@ const LEFT_IN_DOUBT: &str = "what became of some jobs is not known yet: resume t
 const STOPPED: &str = "stopped by the operator";
 
 /// Jobs by how they stood when they were frozen.
-type Alike = Vec<(Standing, Vec<JobId>)>;
+pub(super) type Alike = Vec<(Standing, Vec<JobId>)>;
 
 pub(super) struct Engine<'a> {
     pub(super) desk: &'a Desk,
@@ -129,10 +126,10 @@ pub(super) struct Engine<'a> {
     pub(super) silent: AtomicU32,
     /// Where the record is in the source, what writes it along with the effect.
     pub(super) record: Option<Arc<dyn Record>>,
-    progress: &'a watch::Sender<RunProgress>,
-    state: RunState,
-    pub(super) tally: Tally,
-    meter: Meter,
+    pub(super) progress: &'a watch::Sender<RunProgress>,
+    pub(super) books: Books,
+    /// Whether the record names the jobs that are worked on.
+    pub(super) naming: Naming,
     /// How the jobs are spread, where each can be told when it may run.
     pub(super) spread: Option<Spread>,
     /// When the jobs of the present batch may run; `None` is at once.
@@ -161,7 +158,6 @@ impl<'a> Engine<'a> {
         };
         let record = ledger.record(&run.id);
         let budget = Budget::new(options.statement);
-        let (state, meter) = (RunState::Running, Meter::new(Instant::now()));
         Self {
             desk,
             ledger,
@@ -174,9 +170,8 @@ impl<'a> Engine<'a> {
             validator: None,
             silent: AtomicU32::new(0),
             progress,
-            state,
-            tally,
-            meter,
+            books: Books::new(tally),
+            naming: Naming::default(),
             spread: None,
             due: None,
             dues: HashMap::new(),
@@ -187,7 +182,10 @@ impl<'a> Engine<'a> {
     async fn work(&mut self) -> Result<(), Halt> {
         self.tell(None);
         self.spread = self.spread().filter(|_| self.desk.store.info().defers);
-        let reached = self.tally.planned - self.tally.not_started - self.tally.in_doubt;
+        let reached = {
+            let tally = &self.books.told().tally;
+            tally.planned - tally.not_started - tally.in_doubt
+        };
         self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
         self.settle_doubts().await?;
         self.erase_again().await?;
@@ -206,94 +204,13 @@ impl<'a> Engine<'a> {
             self.place(&jobs);
         }
         for (no, ids) in doubts {
-            self.settle(no, &ids, true).await?;
+            self.settle(no, ids, true).await?;
         }
         Ok(())
-    }
-
-    /// Every job that no batch has named yet.
-    async fn pass(&mut self) -> Result<(), Halt> {
-        let spread = self.spread();
-        let defers = self.desk.store.info().defers;
-        let mut pace = Pace::new(self.rate(spread.filter(|_| !defers)));
-        let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
-        let outside = self.options.deliver.is_some() || self.validator.is_some();
-        let mut size = match outside {
-            true => BatchSize::fixed(most.min(DELIVERY)),
-            false if !self.options.adapts => BatchSize::fixed(most),
-            false => BatchSize::adaptive(most),
-        };
-        let cap = self.spread.map_or(usize::MAX, Spread::cap);
-        let mut refusals = 0;
-        let mut begun = None;
-        while begun.is_some() || self.tally.not_started > 0 {
-            if begun.is_none() {
-                self.control.rest(pace.wait(Instant::now())).await;
-                self.allowed().await?;
-                let n = pace.cap(size.get()).min(cap);
-                begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, n, Timestamp::now())).await?;
-            }
-            let Some((no, ids)) = begun.take() else { break };
-            self.dues.clear();
-            let reached = self.tally.planned - self.tally.not_started;
-            self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
-            self.due = self.spread.map(|spread| spread.due(reached, jitter()));
-            self.tally.begin(ids.len() as u64);
-            pace.started(ids.len(), Instant::now());
-            let done = self.tally.done;
-            let answer = self.ask(&ids, false).await?;
-            size.took(ids.len(), answer.elapsed);
-            // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
-            let at_once = self.control.wish() == Wish::Go && pace.wait(Instant::now()).is_zero();
-            let most = pace.cap(size.get()).min(cap);
-            let next = if at_once && !outside { most } else { 0 };
-            begun = self.record(no, &ids, answer, next).await?;
-            refusals = if self.tally.done > done { 0 } else { refusals + 1 };
-            let silent = self.silent.load(Ordering::Relaxed);
-            if silent >= REFUSALS && self.tally.not_started > 0 {
-                return Err(Halt::Because(format!("the validator answered for no job of {silent} batches in a row")));
-            }
-            if self.options.deliver.is_some() && refusals >= REFUSALS && silent == 0 && self.tally.not_started > 0 {
-                return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
-    fn rate(&self, spread: Option<Spread>) -> Option<f64> {
-        let asked = self.options.rate.or(self.run.intent.options.pacing.rate);
-        let spread = spread.map(Spread::rate);
-        [asked, spread].into_iter().flatten().reduce(f64::min)
-    }
-
-    /// Rows that another session held get one more try, at the pace of the others.
-    async fn sweep(&mut self) -> Result<(), Halt> {
-        let defers = self.desk.store.info().defers;
-        let mut pace = Pace::new(self.rate(self.spread().filter(|_| !defers)));
-        let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
-        let mut after = 0;
-        loop {
-            let locked = self.kept(false, || self.ledger.jobs(&self.run.id, Part::Locked, after, most)).await?;
-            let Some(last) = locked.last() else { return Ok(()) };
-            if after == 0 {
-                // Time for the sessions that held rows to let go of them.
-                self.control.rest(self.options.retry * 2).await;
-            }
-            after = last.ord;
-            self.control.rest(pace.wait(Instant::now())).await;
-            self.allowed().await?;
-            pace.started(locked.len(), Instant::now());
-            let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
-            self.tally.begin_again(&SkipReason::Locked, locked.len() as u64);
-            self.place(&locked);
-            let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
-            self.settle(no, &ids, false).await?;
-        }
     }
 
     /// Returns once the operator lets the run go on; a stop ends it.
-    async fn allowed(&mut self) -> Result<(), Halt> {
+    pub(super) async fn allowed(&self) -> Result<(), Halt> {
         if self.control.wish() == Wish::Pause {
             self.tell(Some("paused".to_owned()));
         }
@@ -304,14 +221,19 @@ impl<'a> Engine<'a> {
     }
 
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
-    async fn settle(&mut self, no: BatchNo, ids: &[JobId], doubtful: bool) -> Result<(), Halt> {
-        let answer = self.ask(ids, doubtful).await?;
-        self.record(no, ids, answer, 0).await.map(drop)
+    pub(super) async fn settle(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), Halt> {
+        let answer = self.ask_named(&ids, doubtful).await?;
+        self.record(Answered { no, ids, answer }, 0).await.map(drop)
     }
 
     /// Applies the action to jobs that the ledger has named.
-    async fn ask(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
+    pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
+        self.ask(named, doubtful).await
+    }
+
+    /// Applies the action to jobs that the ledger names, or is about to.
+    pub(super) async fn ask(&self, named: Alike, doubtful: bool) -> Result<Answer, Halt> {
         let (named, never) = self.worth_a_try(named).await?;
         let mut answer = match named.is_empty() {
             true => Answer::default(),
@@ -367,72 +289,5 @@ impl<'a> Engine<'a> {
     /// Whether jobs are deleted without a copy.
     fn erases(&self) -> bool {
         self.run.intent.options.no_archive && self.run.intent.action == Action::Discard
-    }
-
-    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
-    async fn record(
-        &mut self,
-        no: BatchNo,
-        ids: &[JobId],
-        answer: Answer,
-        next: usize,
-    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
-        let next = if answer.halt.is_none() { next } else { 0 };
-        let mut begun = None;
-        if answer.untouched {
-            self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
-            self.tally.release(ids.len() as u64);
-        } else {
-            let settled = &answer.settled;
-            begun =
-                self.kept(true, || self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now())).await?;
-            for Settled { outcome: (_, result), .. } in &answer.settled {
-                self.tally.settle(result);
-            }
-            self.meter.settled(answer.settled.len() as u64, Instant::now());
-        }
-        self.tell(None);
-        match answer.halt {
-            Some(reason) => Err(if answer.denied { Halt::Denied(reason) } else { Halt::Because(reason) }),
-            None => Ok(begun),
-        }
-    }
-
-    /// An entry of the record, tried again while that is full, locked or away: until `results` stand there nobody else knows
-    /// of them, and some layouts keep no trace by which they could be found out; and a record in the source is away
-    /// whenever the source is.
-    async fn kept<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, Halt>
-    where
-        F: Future<Output = Result<T, LedgerError>>,
-    {
-        let (began, mut tries) = (Instant::now(), 0);
-        loop {
-            let error = match entry().await {
-                Ok(kept) => return Ok(kept),
-                Err(error) => error,
-            };
-            tries += 1;
-            let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
-            let hopeless = !results && self.record.is_none();
-            if enough || hopeless || !matches!(error, LedgerError::Unusable { .. }) {
-                return Err(error.into());
-            }
-            self.tell(Some(format!("{error}; trying again")));
-            self.control.rest(pause(self.options.retry, tries)).await;
-        }
-    }
-
-    /// Tells how far the run has got.
-    pub(super) fn tell(&self, waiting: Option<String>) {
-        let waiting = waiting.map(|why| self.desk.redactor.prose(&why).into_owned());
-        let now = Instant::now();
-        self.progress.send_replace(RunProgress {
-            run: self.run.id.clone(),
-            state: self.state,
-            tally: self.tally.clone(),
-            rate: self.meter.rate(now),
-            eta: self.meter.eta(self.tally.not_started + self.tally.in_doubt, now),
-            waiting,
-        });
     }
 }

@@ -1,11 +1,14 @@
 //! The run engine: short batches, each named in the ledger before its jobs are touched and settled after.
 
+mod ahead;
 mod batch;
+mod books;
 mod control;
 mod doubt;
 mod engine;
 mod halt;
 mod pace;
+mod pass;
 mod places;
 mod ready;
 mod screen;

@@ -22,7 +22,7 @@ impl Engine<'_> {
     /// that it goes on where it was.
     pub(super) fn spread(&self) -> Option<Spread> {
         let over = self.run.intent.options.pacing.spread().filter(|_| self.run.intent.action == Action::Replay)?;
-        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.tally.planned))
+        Some(Spread::new(self.run.started_at.unwrap_or_else(Timestamp::now), over, self.books.told().tally.planned))
     }
 
     /// Gives jobs of several places of the run the instants of those, where they are spread.

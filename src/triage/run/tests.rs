@@ -1,5 +1,6 @@
 //! The engine over a store in memory and a real ledger: interrupted at every point, it must add up.
 
+mod ahead;
 mod edges;
 mod validated;
 
@@ -395,7 +396,8 @@ async fn results_are_kept_until_a_full_disk_takes_them() {
     let long: &'static str = "no ".repeat(600).leak();
     bench.fake.with(|data| data.rows.values_mut().skip(4).for_each(|row| row.refuses = Some(long)));
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.full = Some(bench.ledger.clone()));
+    let full = bench.ledger.clone();
+    bench.fake.with(|data| data.then = Some(Box::pin(async move { full.limit_pages(1).await })));
     let mut progress = bench.progress.subscribe();
     let room = async {
         progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("full"))).await.unwrap();

@@ -41,9 +41,11 @@ pub(super) struct BatchRow {
     pub(super) live: Option<String>,
 }
 
-/// Which columns a batch has as a row source beside `id`, `new_id` and `message`: what no statement names is not sent.
+/// Which columns a batch has as a row source beside `id`: what the statement does not name is not sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BatchColumns {
+    pub(super) new_id: bool,
+    pub(super) message: bool,
     pub(super) scope: bool,
     pub(super) run_after: bool,
     pub(super) kept: bool,
@@ -204,7 +206,7 @@ pub(super) trait Speech: Sync {
     /// A facet's expression over the instant of death: the hour in UTC as `2026-11-20T03`.
     fn hour(&self, raw: &str, kind: Kind) -> String;
 
-    /// A row source `b(id, new_id, message, …)` with a row for each job; `key` is the column it is joined with.
+    /// A row source `b(id, …)` with a row for each job; `key` is the column it is joined with.
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns);
 
     /// The lock clause of a SELECT that picks rows of the table that it calls `alias`, and locks no row of another.
@@ -386,16 +388,21 @@ pub(super) struct NewTable {
 
 /// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live, scope]`.
 fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
-    let list: Vec<serde_json::Value> = rows
-        .iter()
-        .map(|r| {
-            let at = r.run_after.filter(|_| columns.run_after);
-            let at = at.map(|at| literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"));
-            let kept = r.kept.as_ref().filter(|_| columns.kept);
-            serde_json::json!([r.id, r.new_id, r.message, at, kept, r.live, r.scope])
-        })
-        .collect();
-    serde_json::Value::Array(list).to_string()
+    let row = |r: &BatchRow| {
+        let at = r.run_after.filter(|_| columns.run_after);
+        let at = at.map(|at| literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"));
+        let (new_id, message) = (columns.new_id.then_some(&r.new_id), r.message.as_ref().filter(|_| columns.message));
+        let kept = r.kept.as_ref().filter(|_| columns.kept);
+        // Texts and nulls can always be written.
+        serde_json::to_string(&(&r.id, new_id, message, at, kept, &r.live, &r.scope)).unwrap_or_default()
+    };
+    let mut list = String::from("[");
+    for (nth, r) in rows.iter().enumerate() {
+        list.push_str(if nth > 0 { "," } else { "" });
+        list.push_str(&row(r));
+    }
+    list.push(']');
+    list
 }
 
 /// What a window is made of.

@@ -208,8 +208,16 @@ impl Speech for Mysql {
             }
             _ => ("VARCHAR(255)", "j.id".to_owned()),
         };
-        let mut shown = format!("{id} AS id, j.new_id, j.message");
-        let mut read = format!("id {of} PATH '$[0]', new_id VARCHAR(64) PATH '$[1]', message LONGTEXT PATH '$[2]'");
+        let mut shown = format!("{id} AS id");
+        let mut read = format!("id {of} PATH '$[0]'");
+        if columns.new_id {
+            shown += ", j.new_id";
+            read += ", new_id VARCHAR(64) PATH '$[1]'";
+        }
+        if columns.message {
+            shown += ", j.message";
+            read += ", message LONGTEXT PATH '$[2]'";
+        }
         if columns.scope {
             shown += ", j.scope";
             read += ", scope VARCHAR(255) PATH '$[6]'";

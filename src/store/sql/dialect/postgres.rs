@@ -216,12 +216,16 @@ impl Speech for Postgres {
         let mut list = |of: &str, value: &dyn Fn(&BatchRow) -> Option<String>| {
             format!("{}::text[]{of}", sql.bind(Bind::Texts(rows.iter().map(value).collect())))
         };
-        let mut names = vec!["id", "new_id", "message"];
-        let mut lists = vec![
-            list(&format!("::{of}[]"), &|r| Some(r.id.clone())),
-            list("", &|r| Some(r.new_id.clone())),
-            list("", &|r| r.message.clone()),
-        ];
+        let mut names = vec!["id"];
+        let mut lists = vec![list(&format!("::{of}[]"), &|r| Some(r.id.clone()))];
+        if columns.new_id {
+            names.push("new_id");
+            lists.push(list("", &|r| Some(r.new_id.clone())));
+        }
+        if columns.message {
+            names.push("message");
+            lists.push(list("", &|r| r.message.clone()));
+        }
         if columns.scope {
             names.push("scope");
             lists.push(list("", &|r| Some(r.scope.clone())));

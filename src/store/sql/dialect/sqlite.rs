@@ -177,7 +177,13 @@ impl Speech for Sqlite {
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>, columns: BatchColumns) {
         let place = sql.text(&batch_json(rows, columns));
         let id = self.cast("value->>'$[0]'", kind);
-        let mut shown = format!("{id} AS id, value->>'$[1]' AS new_id, value->>'$[2]' AS message");
+        let mut shown = format!("{id} AS id");
+        if columns.new_id {
+            shown += ", value->>'$[1]' AS new_id";
+        }
+        if columns.message {
+            shown += ", value->>'$[2]' AS message";
+        }
         if columns.scope {
             shown += ", value->>'$[6]' AS scope";
         }

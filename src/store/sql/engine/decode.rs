@@ -36,16 +36,35 @@ fn unreadable(column: &impl Column, error: &dyn std::fmt::Display) -> StoreError
     StoreError::Layout(format!("column {} cannot be read: {error}", column.name()))
 }
 
+/// PostgreSQL's own types have the same numbers in every database.
+mod oid {
+    pub(super) const BOOL: u32 = 16;
+    pub(super) const CHAR: u32 = 18;
+    pub(super) const NAME: u32 = 19;
+    pub(super) const INT8: u32 = 20;
+    pub(super) const INT2: u32 = 21;
+    pub(super) const INT4: u32 = 23;
+    pub(super) const TEXT: u32 = 25;
+    pub(super) const OID: u32 = 26;
+    pub(super) const JSON: u32 = 114;
+    pub(super) const UNKNOWN: u32 = 705;
+    pub(super) const BPCHAR: u32 = 1042;
+    pub(super) const VARCHAR: u32 = 1043;
+    pub(super) const UUID: u32 = 2950;
+    pub(super) const JSONB: u32 = 3802;
+}
+
 pub(super) fn postgres(row: &PgRow) -> Result<Row> {
     values(row.columns(), |_, column| {
         let value = row.try_get_raw(column.ordinal()).map_err(|e| unreadable(column, &e))?;
         if value.is_null() {
             return Ok(Value::Null);
         }
-        let info = value.type_info().into_owned();
-        postgres_value(value, info.name())
+        // A number is compared faster than a name is, for each value of each row.
+        let Oid(of) = column.type_info().oid().unwrap_or_default();
+        postgres_value(value, of)
             .map_err(|e| unreadable(column, &e))?
-            .ok_or_else(|| unfit(column, info.name()))
+            .ok_or_else(|| unfit(column, column.type_info().name()))
     })
 }
 
@@ -83,19 +102,21 @@ fn values<C: Column>(columns: &[C], value: impl Fn(usize, &C) -> Result<Value>) 
 ///
 /// Types of the database's own (enums, citext) are not among them, though their bytes could be read: to look such a
 /// type up, the driver interrupts the statement that it was asked for, see [`super::fault`].
-fn postgres_value(value: PgValueRef<'_>, name: &str) -> std::result::Result<Option<Value>, sqlx::error::BoxDynError> {
-    Ok(Some(match name {
-        "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "JSON" | "\"CHAR\"" => text(value.as_bytes()?),
+fn postgres_value(value: PgValueRef<'_>, of: u32) -> std::result::Result<Option<Value>, sqlx::error::BoxDynError> {
+    Ok(Some(match of {
+        oid::TEXT | oid::VARCHAR | oid::BPCHAR | oid::NAME | oid::UNKNOWN | oid::JSON | oid::CHAR => {
+            text(value.as_bytes()?)
+        }
         // The first byte is the version of the format.
-        "JSONB" if value.format() == PgValueFormat::Binary => text(value.as_bytes()?.get(1..).unwrap_or_default()),
-        "JSONB" => text(value.as_bytes()?),
-        "INT2" => Value::Int(i64::from(<i16 as Decode<Postgres>>::decode(value)?)),
-        "INT4" => Value::Int(i64::from(<i32 as Decode<Postgres>>::decode(value)?)),
-        "INT8" => Value::Int(<i64 as Decode<Postgres>>::decode(value)?),
-        "OID" => Value::Int(i64::from(<Oid as Decode<Postgres>>::decode(value)?.0)),
-        "BOOL" => Value::Int(i64::from(<bool as Decode<Postgres>>::decode(value)?)),
-        "UUID" if value.format() == PgValueFormat::Text => text(value.as_bytes()?),
-        "UUID" => match <[u8; 16]>::try_from(value.as_bytes()?) {
+        oid::JSONB if value.format() == PgValueFormat::Binary => text(value.as_bytes()?.get(1..).unwrap_or_default()),
+        oid::JSONB => text(value.as_bytes()?),
+        oid::INT2 => Value::Int(i64::from(<i16 as Decode<Postgres>>::decode(value)?)),
+        oid::INT4 => Value::Int(i64::from(<i32 as Decode<Postgres>>::decode(value)?)),
+        oid::INT8 => Value::Int(<i64 as Decode<Postgres>>::decode(value)?),
+        oid::OID => Value::Int(i64::from(<Oid as Decode<Postgres>>::decode(value)?.0)),
+        oid::BOOL => Value::Int(i64::from(<bool as Decode<Postgres>>::decode(value)?)),
+        oid::UUID if value.format() == PgValueFormat::Text => text(value.as_bytes()?),
+        oid::UUID => match <[u8; 16]>::try_from(value.as_bytes()?) {
             Ok(bytes) => Value::Text(uuid::Uuid::from_bytes(bytes).to_string()),
             Err(_) => return Ok(None),
         },

@@ -89,6 +89,12 @@ pub struct Statement {
     pub binds: Vec<Bind>,
 }
 
+impl From<&Statement> for Statement {
+    fn from(statement: &Statement) -> Self {
+        statement.clone()
+    }
+}
+
 /// A decoded value: what a contract column may be. Booleans arrive as 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {

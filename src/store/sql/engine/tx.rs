@@ -32,16 +32,16 @@ impl<'a> Tx<'a> {
     ///
     /// # Errors
     /// After an error the transaction is only good for a rollback, and [`Tx::commit`] is an error too.
-    pub async fn fetch(&mut self, statement: &Statement) -> Result<Vec<Row>> {
-        self.step(fetching(statement.clone())).await
+    pub async fn fetch(&mut self, statement: impl Into<Statement>) -> Result<Vec<Row>> {
+        self.step(fetching(statement.into())).await
     }
 
     /// Runs a statement and returns how many rows it affected.
     ///
     /// # Errors
     /// As [`Tx::fetch`].
-    pub async fn execute(&mut self, statement: &Statement) -> Result<u64> {
-        self.step(executing(statement.clone())).await
+    pub async fn execute(&mut self, statement: impl Into<Statement>) -> Result<u64> {
+        self.step(executing(statement.into())).await
     }
 
     /// Makes it all durable.

@@ -1,0 +1,109 @@
+//! The record of a run while it is executed: entries of the ledger, and the numbers that are told meanwhile.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+
+use super::batch::{Answer, pause};
+use super::control::Wish;
+use super::engine::Engine;
+use super::halt::Halt;
+use super::pace::Meter;
+use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
+use crate::ledger::{BatchNo, LedgerError, RunState, Settled, Tally};
+use crate::triage::progress::RunProgress;
+
+/// What is told of a run while it goes on. Behind a lock, as the entry of one batch is written beside the work on the next.
+pub(super) struct Books(Mutex<Told>);
+
+/// The numbers of a run.
+pub(super) struct Told {
+    pub(super) state: RunState,
+    pub(super) tally: Tally,
+    pub(super) meter: Meter,
+}
+
+impl Books {
+    pub(super) fn new(tally: Tally) -> Self {
+        Self(Mutex::new(Told { state: RunState::Running, tally, meter: Meter::new(Instant::now()) }))
+    }
+
+    /// The numbers as they are; not to be held over a wait.
+    pub(super) fn told(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A batch that the store has answered for, whose results the record does not have yet.
+pub(super) struct Answered {
+    pub(super) no: BatchNo,
+    pub(super) ids: Vec<JobId>,
+    pub(super) answer: Answer,
+}
+
+impl Engine<'_> {
+    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
+    pub(super) async fn record(&self, batch: Answered, next: usize) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+        let Answered { no, ids, answer } = batch;
+        let next = if answer.halt.is_none() { next } else { 0 };
+        let mut begun = None;
+        if answer.untouched {
+            self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
+            self.books.told().tally.release(ids.len() as u64);
+        } else {
+            let settled = &answer.settled;
+            begun =
+                self.kept(true, || self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now())).await?;
+            let mut told = self.books.told();
+            for Settled { outcome: (_, result), .. } in settled {
+                told.tally.settle(result);
+            }
+            told.meter.settled(settled.len() as u64, Instant::now());
+        }
+        self.tell(None);
+        self.books.told().tally.begin(begun.iter().map(|(_, ids)| ids.len() as u64).sum());
+        match answer.halt {
+            Some(reason) => Err(if answer.denied { Halt::Denied(reason) } else { Halt::Because(reason) }),
+            None => Ok(begun),
+        }
+    }
+
+    /// An entry of the record, tried again while that is full, locked or away: until `results` stand there nobody else knows
+    /// of them, and some layouts keep no trace by which they could be found out; and a record in the source is away
+    /// whenever the source is.
+    pub(super) async fn kept<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, Halt>
+    where
+        F: Future<Output = Result<T, LedgerError>>,
+    {
+        let (began, mut tries) = (Instant::now(), 0);
+        loop {
+            let error = match entry().await {
+                Ok(kept) => return Ok(kept),
+                Err(error) => error,
+            };
+            tries += 1;
+            let enough = self.control.wish() == Wish::Stop || began.elapsed() > self.options.patience;
+            let hopeless = !results && self.record.is_none();
+            if enough || hopeless || !matches!(error, LedgerError::Unusable { .. }) {
+                return Err(error.into());
+            }
+            self.tell(Some(format!("{error}; trying again")));
+            self.control.rest(pause(self.options.retry, tries)).await;
+        }
+    }
+
+    /// Tells how far the run has got.
+    pub(super) fn tell(&self, waiting: Option<String>) {
+        let waiting = waiting.map(|why| self.desk.redactor.prose(&why).into_owned());
+        let (now, told) = (Instant::now(), self.books.told());
+        self.progress.send_replace(RunProgress {
+            run: self.run.id.clone(),
+            state: told.state,
+            tally: told.tally.clone(),
+            rate: told.meter.rate(now),
+            eta: told.meter.eta(told.tally.not_started + told.tally.in_doubt, now),
+            waiting,
+        });
+    }
+}

@@ -1,0 +1,251 @@
+//! The batches of a run, one after the other, and what was locked once more at the end.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::ahead::{Coming, Naming, PATIENCE};
+use super::books::Answered;
+use super::control::Wish;
+use super::engine::Engine;
+use super::halt::Halt;
+use super::pace::{BatchSize, Pace, Spread};
+use super::places::jitter;
+use crate::domain::action::SkipReason;
+use crate::domain::job::JobId;
+use crate::domain::time::Timestamp;
+use crate::ledger::{BatchNo, Part, Upcoming};
+
+/// Jobs handed to a destination outside the database, or shown to a validator, at a time.
+const DELIVERY: usize = 200;
+/// Batches in a row of which a destination accepts nothing, or for which a validator answers nothing, before the run is
+/// stopped: it is broken, and not the jobs.
+const REFUSALS: u32 = 2;
+/// Jobs of a batch of the sweep.
+const SWEEP: usize = 200;
+/// How the pass goes on: how many jobs at a time, how fast, and which come next.
+struct March {
+    size: BatchSize,
+    pace: Pace,
+    /// The most jobs of a batch, whatever else allows.
+    cap: usize,
+    /// The jobs that come next, where the work on them may begin before the record names them.
+    coming: Option<Coming>,
+    /// What the last entry of the record took.
+    entry: Duration,
+}
+
+impl March {
+    /// Jobs of the next batch at the most.
+    fn most(&self) -> usize {
+        self.pace.cap(self.size.get()).min(self.cap)
+    }
+}
+
+impl Engine<'_> {
+    /// Every job that no batch has named yet.
+    pub(super) async fn pass(&mut self) -> Result<(), Halt> {
+        let mut march = self.march();
+        let (mut refusals, mut in_hand) = (0, None);
+        loop {
+            let Some(batch) = in_hand.take() else {
+                if self.books.told().tally.not_started == 0 {
+                    return Ok(());
+                }
+                in_hand = self.first(&mut march).await?;
+                if in_hand.is_none() {
+                    return Ok(());
+                }
+                continue;
+            };
+            march.size.took(batch.ids.len(), batch.answer.elapsed);
+            // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
+            let at_once = self.control.wish() == Wish::Go && march.pace.wait(Instant::now()).is_zero();
+            let next = if at_once && !self.goes_through_others() { march.most() } else { 0 };
+            let done = self.books.told().tally.done;
+            in_hand = self.go_on(batch, next, &mut march).await?;
+            refusals = if self.books.told().tally.done > done { 0 } else { refusals + 1 };
+            self.heard(refusals)?;
+        }
+    }
+
+    fn march(&self) -> March {
+        let spread = self.spread();
+        let defers = self.desk.store.info().defers;
+        let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
+        let size = match self.goes_through_others() {
+            true => BatchSize::fixed(most.min(DELIVERY)),
+            false if !self.options.adapts => BatchSize::fixed(most),
+            false => BatchSize::adaptive(most),
+        };
+        March {
+            size,
+            pace: Pace::new(self.rate(spread.filter(|_| !defers))),
+            cap: self.spread.map_or(usize::MAX, Spread::cap),
+            coming: self.may_go_ahead().then(Coming::default),
+            entry: Duration::ZERO,
+        }
+    }
+
+    /// Whether a command or a validator has the jobs before the database does.
+    fn goes_through_others(&self) -> bool {
+        self.options.deliver.is_some() || self.validator.is_some()
+    }
+
+    /// Whether the work on a batch may begin before the record names it. Not where it reaches beyond a transaction that can
+    /// be undone, where the record is written by that transaction, or where the jobs to be tried depend on the record.
+    fn may_go_ahead(&self) -> bool {
+        !self.goes_through_others() && self.record.is_none() && self.run.intent.options.undoes.is_none()
+    }
+
+    /// Begins a batch when its time has come.
+    async fn first(&mut self, march: &mut March) -> Result<Option<Answered>, Halt> {
+        self.control.rest(march.pace.wait(Instant::now())).await;
+        self.allowed().await?;
+        let n = march.most();
+        let begun = self.kept(false, || self.ledger.begin_batch(&self.run.id, n, Timestamp::now())).await?;
+        let Some((no, ids)) = begun else { return Ok(None) };
+        let reached = self.reached();
+        self.books.told().tally.begin(ids.len() as u64);
+        self.work_on((no, ids), reached, march).await.map(Some)
+    }
+
+    /// Writes down what became of a batch, and goes on with the `next` jobs.
+    async fn go_on(&mut self, batch: Answered, next: usize, march: &mut March) -> Result<Option<Answered>, Halt> {
+        let straight = batch.answer.halt.is_none() && !batch.answer.untouched && march.entry < PATIENCE;
+        let coming = march.coming.as_mut().filter(|_| straight).map(|coming| coming.take(next)).unwrap_or_default();
+        if !coming.is_empty() {
+            return self.go_ahead(batch, coming, march).await;
+        }
+        let (began, reached) = (Instant::now(), self.reached());
+        let begun = self.record(batch, next).await?;
+        march.entry = began.elapsed();
+        let Some(begun) = begun else { return Ok(None) };
+        self.work_on(begun, reached, march).await.map(Some)
+    }
+
+    /// Applies the action to a batch that was just named.
+    async fn work_on(
+        &mut self,
+        (no, ids): (BatchNo, Vec<JobId>),
+        reached: u64,
+        march: &mut March,
+    ) -> Result<Answered, Halt> {
+        self.set_out(reached, ids.len(), &mut march.pace);
+        let looking = async {
+            if let Some(coming) = &mut march.coming {
+                coming.passed(&ids);
+                self.look_ahead(coming).await;
+            }
+        };
+        let (answer, ()) = tokio::join!(self.ask_named(&ids, false), looking);
+        Ok(Answered { no, answer: answer?, ids })
+    }
+
+    /// Writes down what became of a batch, and meanwhile works on the jobs that come next.
+    async fn go_ahead(
+        &mut self,
+        batch: Answered,
+        coming: Vec<Upcoming>,
+        march: &mut March,
+    ) -> Result<Option<Answered>, Halt> {
+        let ids: Vec<JobId> = coming.iter().map(|job| job.id.clone()).collect();
+        self.set_out(self.reached(), ids.len(), &mut march.pace);
+        let (durable, naming) = Naming::awaited();
+        self.naming = naming;
+        let (named, answer) =
+            tokio::join!(self.name(batch, &ids, durable, march), self.ask(Coming::alike(coming), false));
+        self.naming = Naming::default();
+        let Some((no, named)) = named? else { return Ok(None) };
+        if named == ids {
+            return Ok(Some(Answered { no, answer: answer?, ids }));
+        }
+        // Other jobs than were read ahead: of those nothing has been touched.
+        march.coming = None;
+        let answer = self.ask_named(&named, false).await?;
+        Ok(Some(Answered { no, answer, ids: named }))
+    }
+
+    /// Writes down what became of a batch and that the jobs `ids`, which come next, are about to be touched; says when that
+    /// is durable.
+    async fn name(
+        &self,
+        batch: Answered,
+        ids: &[JobId],
+        durable: watch::Sender<bool>,
+        march: &mut March,
+    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+        let began = Instant::now();
+        let begun = self.record(batch, ids.len()).await?;
+        march.entry = began.elapsed();
+        if begun.as_ref().is_some_and(|(_, named)| named == ids) {
+            durable.send_replace(true);
+        }
+        drop(durable);
+        if let Some(coming) = &mut march.coming {
+            self.look_ahead(coming).await;
+        }
+        Ok(begun)
+    }
+
+    /// Jobs that batches have named so far.
+    fn reached(&self) -> u64 {
+        let tally = &self.books.told().tally;
+        tally.planned - tally.not_started
+    }
+
+    /// Takes in that the next `jobs`, after the first `reached`, are worked on from now.
+    fn set_out(&mut self, reached: u64, jobs: usize, pace: &mut Pace) {
+        self.dues.clear();
+        self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
+        self.due = self.spread.map(|spread| spread.due(reached, jitter()));
+        pace.started(jobs, Instant::now());
+    }
+
+    /// Stops a run of which whoever has its jobs first takes none.
+    fn heard(&self, refusals: u32) -> Result<(), Halt> {
+        let silent = self.silent.load(Ordering::Relaxed);
+        let rest = self.books.told().tally.not_started;
+        if silent >= REFUSALS && rest > 0 {
+            return Err(Halt::Because(format!("the validator answered for no job of {silent} batches in a row")));
+        }
+        if self.options.deliver.is_some() && refusals >= REFUSALS && silent == 0 && rest > 0 {
+            return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
+        }
+        Ok(())
+    }
+
+    /// Jobs a second at the most: what was asked for now or with the plan, and what spreads the replay itself.
+    fn rate(&self, spread: Option<Spread>) -> Option<f64> {
+        let asked = self.options.rate.or(self.run.intent.options.pacing.rate);
+        let spread = spread.map(Spread::rate);
+        [asked, spread].into_iter().flatten().reduce(f64::min)
+    }
+
+    /// Rows that another session held get one more try, at the pace of the others.
+    pub(super) async fn sweep(&mut self) -> Result<(), Halt> {
+        let defers = self.desk.store.info().defers;
+        let mut pace = Pace::new(self.rate(self.spread().filter(|_| !defers)));
+        let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
+        let mut after = 0;
+        loop {
+            let locked = self.kept(false, || self.ledger.jobs(&self.run.id, Part::Locked, after, most)).await?;
+            let Some(last) = locked.last() else { return Ok(()) };
+            if after == 0 {
+                // Time for the sessions that held rows to let go of them.
+                self.control.rest(self.options.retry * 2).await;
+            }
+            after = last.ord;
+            self.control.rest(pace.wait(Instant::now())).await;
+            self.allowed().await?;
+            pace.started(locked.len(), Instant::now());
+            let no = self.kept(false, || self.ledger.begin_again(&self.run.id, &locked, Timestamp::now())).await?;
+            self.books.told().tally.begin_again(&SkipReason::Locked, locked.len() as u64);
+            self.place(&locked);
+            let ids: Vec<JobId> = locked.into_iter().map(|job| job.id).collect();
+            self.settle(no, ids, false).await?;
+        }
+    }
+}

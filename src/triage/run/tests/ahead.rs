@@ -1,0 +1,119 @@
+//! Batches that are worked on while the record of the one before is still being written.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::ledger::LedgerError;
+
+/// Waits until the fake store says so.
+async fn until(bench: &Bench, wanted: impl Fn((usize, usize)) -> bool) {
+    while !wanted(bench.fake.with(|data| data.asked)) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Somebody else has the ledger as soon as the first batch has taken effect, until what is returned is emptied.
+fn occupy(bench: &Bench) -> Arc<Mutex<Option<Box<dyn Send>>>> {
+    let hold: Arc<Mutex<Option<Box<dyn Send>>>> = Arc::default();
+    let (ledger, held) = (bench.ledger.clone(), Arc::clone(&hold));
+    let then = async move {
+        let occupied = ledger.occupied().await;
+        *held.lock().unwrap() = Some(Box::new(occupied));
+    };
+    bench.fake.with(|data| data.then = Some(Box::pin(then)));
+    hold
+}
+
+#[tokio::test]
+async fn a_kill_between_a_commit_and_its_entry_leaves_that_batch_in_doubt_and_of_the_next_one_nothing() {
+    for remembers in [false, true] {
+        let bench = Bench::new(25).await;
+        bench.fake.with(|data| data.endings = remembers.then(Vec::new));
+        let run = bench.all(Action::Replay).await;
+        let held = occupy(&bench);
+        tokio::select! {
+            receipt = bench.execute(&run, small()) => panic!("it did not wait for its record: {receipt:?}"),
+            // The second batch is worked on although the record does not name it.
+            () = until(&bench, |(asked, _)| asked == 2) => {}
+        }
+        // The execution is gone, as with a process that was killed.
+        drop(held.lock().unwrap().take());
+        assert_eq!(bench.live(), (15..25).collect::<Vec<_>>(), "one batch took effect, and no other");
+        let tally = bench.ledger.tally(&run).await.unwrap();
+        assert_eq!((tally.done, tally.in_doubt, tally.not_started), (0, 10, 15), "{tally:?}");
+        let (desk, control) = (bench.fake.desk(), RunControl::new());
+        let receipt = resume(&desk, &bench.ledger, &run, small(), &control, &bench.progress).await.unwrap();
+        assert!(receipt.is_complete(), "{receipt:?}");
+        assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_batch_whose_naming_fails_takes_no_effect() {
+    let bench = Bench::new(25).await;
+    // A reason that needs room, in the first batch.
+    let long: &'static str = "no ".repeat(600).leak();
+    bench.fake.with(|data| data.rows.values_mut().skip(20).for_each(|row| row.refuses = Some(long)));
+    let run = bench.all(Action::Replay).await;
+    let full = bench.ledger.clone();
+    bench.fake.with(|data| data.then = Some(Box::pin(async move { full.limit_pages(1).await })));
+    let impatient = RunOptions { patience: Duration::ZERO, ..small() };
+    let desk = bench.fake.desk();
+    let broken = execute(&desk, &bench.ledger, &run, impatient, &bench.control, &bench.progress).await;
+    assert!(matches!(&broken, Err(RunError::Ledger(LedgerError::Unusable { .. }))), "{broken:?}");
+    assert_eq!(bench.fake.with(|data| data.asked), (2, 1), "the second was worked on, and undone");
+    assert_eq!(bench.live(), (15..20).collect::<Vec<_>>());
+    bench.ledger.limit_pages(1_000_000).await;
+    let tally = bench.ledger.tally(&run).await.unwrap();
+    assert_eq!((tally.in_doubt, tally.not_started), (10, 15), "{tally:?}");
+    let receipt = resume(&desk, &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await.unwrap();
+    assert_eq!((receipt.run.tally.done, receipt.run.tally.failed_total()), (20, 5));
+    assert_eq!(bench.live(), (0..20).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_batch_that_waits_too_long_for_its_naming_is_undone_and_tried_again() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    let held = occupy(&bench);
+    let release = async {
+        until(&bench, |(_, undone)| undone == 1).await;
+        assert_eq!(bench.live().len(), 10);
+        drop(held.lock().unwrap().take());
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), release);
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+    // Once more for the batch that was undone; the one after an entry that was slow waited for its own.
+    assert_eq!(bench.fake.with(|data| data.asked), (4, 1));
+}
+
+#[tokio::test]
+async fn a_batch_with_a_destination_outside_the_database_is_named_before_it_is_begun() {
+    let bench = Bench::new(25).await;
+    let run = bench.all(Action::Replay).await;
+    let held = occupy(&bench);
+    let outside = RunOptions { deliver: Some(Arc::new(Taker)), ..small() };
+    tokio::select! {
+        receipt = bench.execute(&run, outside) => panic!("it did not wait for its record: {receipt:?}"),
+        () = async {
+            while held.lock().unwrap().is_none() {
+                tokio::task::yield_now().await;
+            }
+            // As long as a batch would be waited with.
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+        } => {}
+    }
+    assert_eq!(bench.fake.with(|data| data.asked), (1, 0));
+}
+
+/// Takes everything.
+struct Taker;
+
+impl Deliver for Taker {
+    fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
+        Box::pin(async move { batch.into_iter().map(|message| (message.id, Ok(()))).collect() })
+    }
+}
