@@ -63,6 +63,7 @@ fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings 
         ascii: ui.ascii || args.ascii,
         mouse: ui.mouse || args.mouse,
         refresh: origin.source.as_ref().and_then(|s| s.refresh).unwrap_or(ui.refresh),
+        budget: session.config.watch.budget,
         statement: session.statement_timeout(origin),
         keys: session.keys.clone(),
         thresholds: session.config.thresholds,

@@ -13,6 +13,7 @@ mod adapters;
 mod bar;
 mod config;
 mod console;
+mod doctor;
 mod execute;
 mod export;
 mod init;
@@ -39,7 +40,7 @@ mod watch;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::domain::action::Action;
 use args::{Cli, Command};
@@ -48,20 +49,22 @@ use source::Session;
 
 /// Reads the command line, does what it says, and ends with the exit code that says how it went.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let word = matches.subcommand_name().unwrap_or("console").to_owned();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => return end(Err(e).context("cannot start")).into(),
     };
-    let code = end(runtime.block_on(run(cli)));
+    let code = end(runtime.block_on(run(cli, &word)));
     // What still runs has been told to stop, or is a database that does not answer: neither is waited for.
     runtime.shutdown_background();
     code.into()
 }
 
-async fn run(cli: Cli) -> Result<Code> {
+async fn run(cli: Cli, word: &str) -> Result<Code> {
     let Some(command) = cli.command else {
-        return console::run(Session::load(cli.connect)?, &cli.console).await;
+        return console::run(Session::load(cli.connect, word)?, &cli.console).await;
     };
     match &command {
         Command::Docs(args) => return docs::run(args),
@@ -72,9 +75,10 @@ async fn run(cli: Cli) -> Result<Code> {
     if cli.console.filter.is_some() {
         return Err(Fault::usage("write -f behind the command: before it, it is the console's").into());
     }
-    let session = Session::load(cli.connect)?;
+    let session = Session::load(cli.connect, word)?;
     match &command {
         Command::Demo(args) => demo::run(session, args).await,
+        Command::Doctor(args) => doctor::run(&session, args).await,
         Command::Sources(args) => sources::run(&session, args).await,
         Command::Stats(args) => stats::run(&open::open(&session).await?, args).await,
         Command::List(args) => list::run(&open::open(&session).await?, args).await,

@@ -17,6 +17,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
+use crate::domain::share::Share;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
@@ -45,6 +46,8 @@ pub struct Opened {
     clock: Timestamp,
     /// From where on a cohort asks for the number, and how often a job may have been replayed.
     pub thresholds: Thresholds,
+    /// What watching may take of the database's time.
+    pub share: Share,
     /// The options by which another command line reaches the same store.
     pub reach: Vec<String>,
     /// Whether a run is to pause, as signals say.
@@ -244,6 +247,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
         now: Timestamp::now(),
         pauses,
         thresholds: session.config.thresholds,
+        share: session.config.watch.budget,
         masker: Masker::new(Arc::clone(&redactor)),
         redactor,
         homes: surveyed.homes.clone(),

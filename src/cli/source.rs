@@ -38,6 +38,8 @@ pub struct Session {
     pub connect: Connect,
     /// Which keys of the console ask for what.
     pub keys: Keymap,
+    /// What the server's list of sessions calls us: the program and its command.
+    pub program: String,
 }
 
 fn keymap(config: &Config) -> Result<Keymap, ConfigError> {
@@ -71,14 +73,14 @@ impl Session {
     ///
     /// # Errors
     /// As [`Config::load`].
-    pub fn load(connect: Connect) -> Result<Session> {
+    pub fn load(connect: Connect, command: &str) -> Result<Session> {
         let paths = Paths::from_environment();
         let config = Config::load(&paths)?;
         for warning in &config.warnings {
             super::out::say(&format!("dlq-tui: warning: {warning}"));
         }
         let keys = keymap(&config)?;
-        Ok(Session { config, paths, connect, keys })
+        Ok(Session { config, paths, connect, keys, program: format!("dlq-tui {command}") })
     }
 
     /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, the config's default or only source.
@@ -211,10 +213,13 @@ impl Origin {
 
     /// How it is connected to.
     pub fn engine_options(&self, session: &Session) -> EngineOptions {
+        let usual = EngineOptions::default();
         EngineOptions {
             read_only: self.read_only,
             connect_timeout: session.config.timeouts.connect,
-            ..EngineOptions::default()
+            max_connections: self.source.as_ref().and_then(|s| s.connections).unwrap_or(usual.max_connections),
+            application_name: session.program.clone(),
+            ..usual
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -17,9 +17,9 @@ use crate::domain::histogram::{Histogram, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, PageQuery, Sort, StoreError, Watermark};
+use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, StoreError, Watermark};
 use crate::triage::judged::value_of;
-use crate::triage::live::{LiveCounts, Poll, Value};
+use crate::triage::live::{LiveCounts, Poll, Purse, Value};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -121,6 +121,9 @@ struct Watcher<'a> {
     counts: LiveCounts,
     watermark: Option<Watermark>,
     poll: Poll,
+    purse: Purse,
+    /// Where a recount goes on that is under way.
+    unfinished: Option<Resume>,
     wait: Duration,
     /// What was printed last, by value.
     told: HashMap<Value, u64>,
@@ -128,13 +131,13 @@ struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     async fn begin(opened: &'a Opened, args: &WatchArgs, filter: Filter) -> Result<Watcher<'a>> {
-        let began = Instant::now();
         let facet = opened.facet(args.by);
         let step = opened.count(facet, &filter).await?;
-        let counts = LiveCounts::new(&step, began.elapsed());
+        let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
-        let (poll, wait) = (Poll::new(args.interval), args.interval);
-        Ok(Self { opened, facet, filter, counts, watermark: step.watermark, poll, wait, told })
+        let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
+        let (purse, unfinished, watermark) = (Purse::new(opened.share), None, step.watermark);
+        Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, wait, told })
     }
 
     /// Says what the changes start from.
@@ -193,13 +196,30 @@ impl<'a> Watcher<'a> {
         self.counts.look(&seen);
         let now = seen.server_time;
         self.watermark = Some(seen.watermark);
-        if self.counts.reconcile_due(now) {
-            let began = Instant::now();
-            let step = self.opened.count_to_end(self.facet, &self.filter).await?;
-            self.counts.recount(&step, began.elapsed());
-            self.watermark = step.watermark;
+        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(now);
+        let is_paid = self.purse.is_paid(now);
+        self.purse.spend(seen.cost, now);
+        if is_paid && is_due {
+            self.reconcile(now).await?;
         }
         Ok(seen.cost)
+    }
+
+    /// The next step of a recount; what it finds counts when it is complete.
+    async fn reconcile(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let (facet, filter) = (self.facet, self.filter.clone());
+        let query = HistogramQuery { facet, filter, resume: self.unfinished.take() };
+        let step = self.opened.desk.store.histogram(query, &self.opened.budget).await?;
+        self.purse.spend(step.cost, now);
+        self.unfinished = step.resume.clone();
+        if self.unfinished.is_none() {
+            let keeps_looks = self.counts.recount(&step);
+            self.watermark = match (keeps_looks, &self.watermark, step.watermark) {
+                (true, Some(looked), Some(counted)) => Some(looked.after_count(&counted)),
+                (_, _, counted) => counted,
+            };
+        }
+        Ok(())
     }
 }
 

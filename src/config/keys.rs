@@ -6,9 +6,11 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, mask_secrets,
+    Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, Watch,
+    mask_secrets,
 };
 use crate::domain::secret::{ExposeSecret, SecretString};
+use crate::domain::share::Share;
 use crate::domain::time::parse_span;
 use crate::domain::validator::Validator;
 
@@ -24,6 +26,7 @@ pub(super) struct Raw {
     ui: RawUi,
     redaction: RawRedaction,
     thresholds: RawThresholds,
+    watch: RawWatch,
     timeouts: RawTimeouts,
     keys: BTreeMap<String, toml::Spanned<Chords>>,
     /// [`Raw::keys`] with where they stand.
@@ -50,6 +53,7 @@ struct RawSource {
     read_only: Option<bool>,
     refresh: Option<Span>,
     statement_timeout: Option<Span>,
+    connections: Option<Connections>,
     replay: Option<RawReplay>,
     validate: Option<RawValidate>,
 }
@@ -99,6 +103,23 @@ struct RawThresholds {
     max_replays: Option<Replays>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawWatch {
+    budget: Option<Percent>,
+}
+
+/// A share, written as `2%`.
+#[derive(Debug, Clone, Copy)]
+struct Percent(Share);
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Share::parse(&text).map(Percent).map_err(serde::de::Error::custom)
+    }
+}
+
 /// Replays that a job may have behind it: none would leave every job out, and is not what anybody means.
 #[derive(Debug, Clone, Copy)]
 struct Replays(u64);
@@ -108,6 +129,19 @@ impl<'de> Deserialize<'de> for Replays {
         match u64::deserialize(deserializer)? {
             0 => Err(serde::de::Error::custom("max_replays is a number from 1")),
             n => Ok(Replays(n)),
+        }
+    }
+}
+
+/// Connections to a source at the most.
+#[derive(Debug, Clone, Copy)]
+struct Connections(usize);
+
+impl<'de> Deserialize<'de> for Connections {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match usize::deserialize(deserializer)? {
+            n @ 1..=16 => Ok(Connections(n)),
+            _ => Err(serde::de::Error::custom("connections is a number from 1 to 16")),
         }
     }
 }
@@ -213,6 +247,7 @@ impl Raw {
                 confirm_count: self.thresholds.confirm_count.or(lower.thresholds.confirm_count),
                 max_replays: self.thresholds.max_replays.or(lower.thresholds.max_replays),
             },
+            watch: RawWatch { budget: self.watch.budget.or(lower.watch.budget) },
             timeouts: RawTimeouts {
                 connect: self.timeouts.connect.or(lower.timeouts.connect),
                 statement: self.timeouts.statement.or(lower.timeouts.statement),
@@ -246,6 +281,7 @@ impl Raw {
                 confirm_count: self.thresholds.confirm_count.unwrap_or(super::CONFIRM_COUNT),
                 max_replays: self.thresholds.max_replays.map_or(super::MAX_REPLAYS, |n| n.0),
             },
+            watch: Watch { budget: self.watch.budget.map_or(Share::DEFAULT, |p| p.0) },
             timeouts: Timeouts {
                 connect: self.timeouts.connect.map_or(timeouts.connect, |s| s.0),
                 statement: self.timeouts.statement.map_or(timeouts.statement, |s| s.0),
@@ -276,6 +312,7 @@ impl RawSource {
             read_only: self.read_only.or(lower.read_only),
             refresh: self.refresh.or(lower.refresh),
             statement_timeout: self.statement_timeout.or(lower.statement_timeout),
+            connections: self.connections.or(lower.connections),
             replay: self.replay.or(lower.replay),
             validate: self.validate.or(lower.validate),
         }
@@ -312,6 +349,7 @@ impl RawSource {
             read_only: self.read_only.unwrap_or_default(),
             refresh: self.refresh.map(|s| s.0),
             statement_timeout: self.statement_timeout.map(|s| s.0),
+            connections: self.connections.map(|n| n.0),
             replay,
             validate: self.validate.map(Validator::from),
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::Value;
 
-use super::{Config, Paths, Thresholds, Timeouts, Ui, mask_secrets};
+use super::{Config, Paths, Thresholds, Timeouts, Ui, Watch, mask_secrets};
 use crate::domain::time::exact_span;
 
 /// A key of the merged config.
@@ -51,6 +51,7 @@ fn defaults() -> Layers {
         ("redaction.off", "false".to_owned()),
         ("thresholds.confirm_count", thresholds.confirm_count.to_string()),
         ("thresholds.max_replays", thresholds.max_replays.to_string()),
+        ("watch.budget", format!("\"{}\"", Watch::default().budget)),
         ("timeouts.connect", text(timeouts.connect)),
         ("timeouts.statement", text(timeouts.statement)),
     ];

@@ -19,7 +19,8 @@ pub use merged::Setting;
 pub use paths::Paths;
 pub use source::{Address, ReplayTo, Source};
 
-use keys::Raw;
+use self::keys::Raw;
+use crate::domain::share::Share;
 
 /// Jobs above which an action asks for the number to be typed, unless the config says otherwise.
 pub const CONFIRM_COUNT: u64 = 100;
@@ -39,6 +40,8 @@ pub struct Config {
     pub redaction: Redaction,
     /// From where on an action is a big one.
     pub thresholds: Thresholds,
+    /// What the watch may cost.
+    pub watch: Watch,
     /// How long a database may take.
     pub timeouts: Timeouts,
     /// Keys of the console, as they are written: only the console knows what can be bound to what.
@@ -104,6 +107,19 @@ pub struct Redaction {
     pub allow: Vec<String>,
     /// Masks nothing.
     pub off: bool,
+}
+
+/// What the watch over a source may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// The share of the database's time.
+    pub budget: Share,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { budget: Share::DEFAULT }
+    }
 }
 
 /// From where on an action is a big one, or one too many.

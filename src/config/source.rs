@@ -49,6 +49,8 @@ pub struct Source {
     pub refresh: Option<Duration>,
     /// How long one statement may take; `None` takes the general limit.
     pub statement_timeout: Option<Duration>,
+    /// Connections at the most; `None` is two.
+    pub connections: Option<usize>,
     /// Where replayed jobs go, where the layout asks for it.
     pub replay: Option<ReplayTo>,
     /// What judges jobs before they are replayed.

@@ -1,6 +1,7 @@
 //! Counts by facet, each honest about how exact it is.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -116,6 +117,24 @@ impl Histogram {
         self.bars.iter().filter_map(|bar| bar.first_seen).min()
     }
 
+    /// An unfinished count over the estimate that it set out from, which goes on standing for what is not counted yet.
+    pub fn over(&self, estimate: &Histogram) -> Histogram {
+        let left = f64::from(1.0 - self.progress.unwrap_or(1.0)).clamp(0.0, 1.0);
+        let of = |n: u64| Count { n, exactness: Exactness::Estimate };
+        // The share is one of the table, not of its jobs: the result is an estimate as well.
+        let rest = |n: u64| (n as f64 * left).round() as u64;
+        let guessed: HashMap<&Option<Untrusted>, u64> =
+            estimate.bars.iter().map(|bar| (&bar.value, rest(bar.count.n))).collect();
+        let counted: HashSet<&Option<Untrusted>> = self.bars.iter().map(|bar| &bar.value).collect();
+        let more = |bar: &Bar| bar.count.n.saturating_add(guessed.get(&bar.value).copied().unwrap_or(0));
+        let mut bars: Vec<Bar> = self.bars.iter().map(|bar| Bar { count: of(more(bar)), ..bar.clone() }).collect();
+        let unmet = estimate.bars.iter().filter(|bar| !counted.contains(&bar.value) && rest(bar.count.n) > 0);
+        bars.extend(unmet.map(|bar| Bar { count: of(rest(bar.count.n)), ..bar.clone() }));
+        bars.sort_by(|a, b| self.facet.order(a, b));
+        let total = of(self.total.n.saturating_add(rest(estimate.total.n)));
+        Histogram { bars, total, ..self.clone() }
+    }
+
     /// When the newest of all the jobs died, where that is known.
     pub fn last_seen(&self) -> Option<Timestamp> {
         self.bars.iter().filter_map(|bar| bar.last_seen).max()
@@ -135,6 +154,29 @@ impl Facet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_stands_for_what_is_not_counted_yet() {
+        let bar = |value: &str, n, exactness| Bar::new(Some(Untrusted::from(value)), Count { n, exactness });
+        let of = |bars: Vec<Bar>, exactness, progress| {
+            let n = bars.iter().map(|bar| bar.count.n).sum();
+            Histogram { facet: Facet::Error, bars, total: Count { n, exactness }, as_of: Timestamp(0), progress }
+        };
+        let guess = |n| bar("A", n, Exactness::Estimate);
+        let estimate = of(vec![guess(1_000), bar("B", 400, Exactness::Estimate)], Exactness::Estimate, None);
+        let counted = of(
+            vec![bar("A", 300, Exactness::AtLeast), bar("C", 7, Exactness::AtLeast)],
+            Exactness::AtLeast,
+            Some(0.25),
+        );
+        let shown = counted.over(&estimate);
+        let bars: Vec<String> = shown.bars.iter().map(|bar| bar.count.to_string()).collect();
+        assert_eq!(
+            (bars, shown.total.to_string()),
+            (vec!["~1,050".into(), "~300".into(), "~7".into()], "~1,357".into())
+        );
+        assert_eq!(shown.progress, Some(0.25));
+    }
 
     #[test]
     fn the_largest_bar_comes_first_but_hours_are_in_the_order_of_time() {

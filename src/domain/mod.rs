@@ -18,6 +18,7 @@ pub mod pacing;
 pub mod record;
 pub mod redact;
 pub mod secret;
+pub mod share;
 pub mod text;
 pub mod time;
 pub mod validator;

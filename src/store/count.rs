@@ -69,11 +69,41 @@ pub struct HistogramStep {
     /// The cells of the recent past that are contained in the counts already: what the first deltas replace. Empty
     /// until the count is complete.
     pub recent: Vec<Cell>,
+    /// From this bucket on `recent` holds all there is; `None` where it holds nothing.
+    pub recent_from: Option<i64>,
+    /// Database time that the step cost.
+    pub cost: Duration,
+}
+
+impl HistogramStep {
+    /// Counts that no look goes on from.
+    pub fn of(histogram: Histogram) -> Self {
+        let (recent, recent_from) = (Vec::new(), None);
+        Self { histogram, resume: None, watermark: None, recent, recent_from, cost: Duration::ZERO }
+    }
 }
 
 /// What a store remembers from one look to the next; the store's own business.
 #[derive(Clone, Debug)]
 pub struct Watermark(pub(crate) Arc<sql::Mark>);
+
+impl Watermark {
+    /// Where looks go on that went on while a full count was under way, once it is complete.
+    pub fn after_count(&self, counted: &Watermark) -> Watermark {
+        Watermark(Arc::new(self.0.after_count(&counted.0)))
+    }
+}
+
+/// What is known of the rows that are older than what looks read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Older {
+    /// No row of the table was changed or removed since the full count: whatever was written was added.
+    Untouched,
+    /// Some row was, perhaps an older one.
+    Rewritten,
+    /// The database does not say.
+    Unknown,
+}
 
 /// Jobs counted in one cell of the recent past.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +127,8 @@ pub struct Changes {
     pub watermark: Watermark,
     /// Whether anything may have changed at all; when not, `cells` is empty and means nothing.
     pub changed: bool,
+    /// What is known of the rows before them, since the full count that the watermark goes on from.
+    pub older: Older,
     /// Cells from this bucket on replace all that were known; earlier ones stand.
     pub from_bucket: i64,
     /// The recounted cells.

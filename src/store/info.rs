@@ -47,6 +47,8 @@ pub struct StoreInfo {
     pub notation: Arc<Notation>,
     /// Why nothing can be written, where that is so.
     pub read_only: Option<String>,
+    /// Whether the server follows another one: what is seen may be behind it.
+    pub replica: bool,
     /// What makes the numbers less than they seem, in sentences: rows that the database does not show us.
     pub warnings: Vec<String>,
 }

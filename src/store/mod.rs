@@ -19,7 +19,7 @@ pub use batch::{
     Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
     Standing, Undoing, Witness,
 };
-pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Resume, Watermark};
+pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Watermark};
 pub use error::{Result, StoreError};
 pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};

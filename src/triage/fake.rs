@@ -101,6 +101,7 @@ impl Fake {
             remembers: false,
             notation: Arc::default(),
             read_only: None,
+            replica: false,
             warnings: Vec::new(),
         };
         change(&mut info);

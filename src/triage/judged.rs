@@ -78,6 +78,7 @@ impl<S: Store> Judged<S> {
     }
 
     async fn judged_count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let began = std::time::Instant::now();
         let mut state = query.resume.as_ref().and_then(Resume::listed).cloned().unwrap_or_default();
         let cursor = state.next.clone().unwrap_or(Cursor::Start);
         let asked = PageQuery { filter: query.filter.clone(), sort: Sort::default(), cursor, limit: STEP };
@@ -94,7 +95,7 @@ impl<S: Store> Judged<S> {
         let share = page.scanned.map_or(0.0, |s| s.share);
         let histogram = histogram(query.facet, &state.bars, (!finished).then_some(share));
         let resume = (!finished).then(|| Resume::from_listed(state));
-        Ok(HistogramStep { histogram, resume, watermark: None, recent: Vec::new() })
+        Ok(HistogramStep { resume, cost: began.elapsed(), ..HistogramStep::of(histogram) })
     }
 }
 

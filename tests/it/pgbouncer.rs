@@ -1,15 +1,25 @@
 //! PostgreSQL behind a pooler in transaction mode, where a session is shared without anybody being told.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use dlq_tui::adapter::built_in;
+use dlq_tui::domain::action::{Action, JobResult};
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::engine::{Bind, Engine, EngineOptions, Row, Statement, Value};
 use dlq_tui::store::sql::target::Target;
-use dlq_tui::store::{Budget, StoreError};
+use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
+use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, Store, StoreError};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Row as _};
 
 use crate::engine::{LONG, sql, until_running};
+use crate::fixtures::Layout;
 use crate::harness;
+use crate::store_desk::{apply, batch, histogram};
 
 const CLIENTS: i64 = 40;
 const QUERIES: i64 = 25;
@@ -58,6 +68,86 @@ async fn every_client_of_a_crowded_pooler_gets_its_own_rows() {
         wrong += client.await.unwrap();
     }
     assert_eq!(wrong, 0, "of {}", CLIENTS * QUERIES * 2);
+}
+
+/// Jobs that are a client's own, of which it replays some.
+const OWN: usize = 25;
+const REPLAYED: usize = 5;
+
+/// Reads and replays what is its own, for a while; returns what it was shown of others.
+async fn operate(url: String, n: i64) -> Vec<String> {
+    let table = if n % 2 == 0 { "dead_letter_jobs" } else { "jobs_dlq" };
+    let class = format!("Own{n}");
+    let (engine, budget) = (Arc::new(client(&url).await), Budget::new(LONG));
+    let adapters = built_in().unwrap();
+    let detection = detect(&engine, &adapters, &budget).await.unwrap();
+    let found = detection.found.iter().find(|f| f.adapter == table).unwrap();
+    let adapter = adapters.iter().find(|a| a.name == table).unwrap();
+    let options = OpenOptions { destination: ReplayDestination::Table("jobs".to_owned()), ..OpenOptions::default() };
+    let store = open(engine, adapter, found, &options, &budget).await.unwrap();
+    let filter = Filter::parse(&format!("error:{class}")).unwrap();
+    let mut wrong = Vec::new();
+    let mut left = OWN;
+    for round in 0..3 {
+        let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
+        let page = store.page(query, &budget).await.unwrap();
+        let ids: Vec<JobId> = page.entries.iter().map(|e| e.row.id.clone()).collect();
+        let own = |class_of: Option<&str>| class_of == Some(class.as_str());
+        let listed = page.entries.iter().filter(|e| own(e.row.error_class.as_ref().map(|c| c.exact()))).count();
+        let counted = histogram(&store, Facet::Error, &filter).await.histogram;
+        let seen = store.changes(None, Facet::Error, &filter, &budget).await.unwrap();
+        let details = store.details(&ids, &budget).await.unwrap();
+        let asked: BTreeSet<&JobId> = ids.iter().collect();
+        let told =
+            details.iter().filter(|d| asked.contains(&d.row.id) && own(d.row.error_class.as_ref().map(|c| c.exact())));
+        let numbers =
+            [page.entries.len(), listed, usize::try_from(counted.total.n).unwrap(), told.count(), details.len()];
+        if numbers != [left; 5]
+            || counted.bars.len() != 1
+            || seen.cells.iter().any(|c| !own(c.value.as_ref().map(|v| v.exact())))
+        {
+            wrong.push(format!("{class}, round {round}: {numbers:?} of {left}"));
+        }
+        let some = batch(Action::Replay, ids.into_iter().take(REPLAYED));
+        let done = apply(&store, some).await.values().filter(|result| **result == JobResult::Done).count();
+        if done != REPLAYED {
+            wrong.push(format!("{class}, round {round}: {done} replayed"));
+        }
+        left -= done;
+    }
+    wrong
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_operator_behind_a_crowded_pooler_sees_and_replays_only_what_is_asked_for() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("operators").await;
+    let clients = usize::try_from(CLIENTS).unwrap();
+    for layout in [Layout::DeadLetterJobs, Layout::JobsDlq] {
+        layout.install(&db).await;
+    }
+    db.execute(&format!(
+        "insert into dead_letter_jobs (job_class, job_id, error_class, failed_at, created_at, updated_at, arguments) \
+         select 'Job', 'd' || i, 'Own' || (i % {clients}) + 1, timestamp '2026-11-01' + i * interval '1 second', now(), now(), \
+         jsonb_build_array(i) from generate_series(1, {rows}) as i; \
+         insert into jobs_dlq (original_id, payload, attempts, error_class, failed_at) \
+         select i, jsonb_build_object('job', i), 5, 'Own' || (i % {clients}) + 1, now() - i * interval '1 second' \
+         from generate_series(1, {rows}) as i",
+        rows = clients * OWN
+    ))
+    .await;
+    let Some(pooler) = harness::pgbouncer(&db, 2) else { return };
+    let operators = (1..=CLIENTS).map(|n| tokio::spawn(operate(pooler.url.clone(), n)));
+    let mut wrong = Vec::new();
+    for operator in operators.collect::<Vec<_>>() {
+        wrong.extend(operator.await.unwrap());
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let replayed = "select count(*) || ' ' || count(distinct payload) from jobs";
+    assert_eq!(db.scalar(replayed).await, format!("{n} {n}", n = clients * REPLAYED * 3));
+    let served = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    let served: u32 = db.scalar(served).await.parse().unwrap();
+    assert!((1..=2).contains(&served), "{served} server connections");
 }
 
 #[tokio::test]

@@ -53,6 +53,14 @@ pub struct SourcesArgs {
     pub output: OutputArg,
 }
 
+/// `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// The form of the answer.
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
 /// `stats`.
 #[derive(Args, Debug)]
 pub struct StatsArgs {

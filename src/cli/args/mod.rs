@@ -76,6 +76,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Says what can be reached, and which dead-letter layouts are in it.
     Sources(SourcesArgs),
+    /// Says what is well with a source and what is not, and what to do about it; it never writes.
+    Doctor(DoctorArgs),
     /// Counts dead jobs by a facet.
     Stats(StatsArgs),
     /// Lists dead jobs, newest first.

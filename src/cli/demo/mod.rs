@@ -147,6 +147,7 @@ fn at_home(session: Session, demo: &Demo) -> (Session, Origin) {
         read_only: session.connect.read_only,
         refresh: None,
         statement_timeout: None,
+        connections: None,
         replay: (demo.layout == Layout::DeadLetterJobs).then(|| ReplayTo::Table("jobs".to_owned())),
         validate: None,
     };

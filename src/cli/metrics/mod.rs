@@ -16,7 +16,6 @@ use super::args::MetricsArgs;
 use super::exit::Code;
 use super::open::Opened;
 use super::{out, signal};
-use crate::triage::live::DUTY;
 
 /// Serves until it is told to stop. A database that fails is told of as `dlq_up 0`, and tried again at the next scrape.
 ///
@@ -82,7 +81,7 @@ impl Scrapes {
         let mut last = self.last.lock().await;
         if let Some(taken) = last.as_ref() {
             // However often scrapes come.
-            let serves = self.cache.max(taken.sample.cost.saturating_mul(DUTY));
+            let serves = self.cache.max(self.opened.share.rest_after(taken.sample.cost));
             if taken.at.elapsed() < serves {
                 return taken.sample.clone();
             }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
@@ -13,6 +14,7 @@ use super::layout::Part;
 use super::look::Recent;
 use super::row::Cells;
 use super::scan::Scan;
+use super::walk::Walk;
 use super::watch::{Axis, Look, cells};
 use crate::adapter::Kind;
 use crate::domain::facet::Facet;
@@ -29,10 +31,18 @@ const SLOT: i64 = TREND_SLOT.as_micros() as i64;
 /// Where a count by windows stands.
 #[derive(Clone, Debug)]
 pub struct CountState {
-    bars: HashMap<Option<String>, Tally>,
+    pub(super) bars: HashMap<Option<String>, Tally>,
     side: Side,
-    cursor: Cursor,
-    looked_at: u64,
+    at: At,
+}
+
+/// What windows were read so far.
+#[derive(Clone, Debug)]
+enum At {
+    /// Rows in order, up to a place.
+    Order(Cursor),
+    /// Blocks from one on.
+    Block(Walk),
 }
 
 /// What is read beside the counts, in one snapshot.
@@ -48,20 +58,35 @@ struct Side {
 
 impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let began = Instant::now();
+        let step = self.count_on(query, budget).await?;
+        Ok(HistogramStep { cost: began.elapsed(), ..step })
+    }
+
+    async fn count_on(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
         let grouping = Grouping { layout: &self.layout, facet: query.facet };
         if let Some(state) = query.resume.as_ref().and_then(Resume::counted) {
             let state = state.clone();
             return self.count_windows(&judge, &grouping, state, budget).await;
         }
-        let question = format!("{:?}", grouping.statement(&judge, None, |_| {}));
-        if !in_memory(&judge, &grouping) && !self.pace.is_slow(&question) {
-            match self.count_whole(&judge, &grouping, budget).await {
-                Err(StoreError::Timeout(_)) => self.pace.mark_slow(&question),
-                other => return other,
+        let mut by_blocks = false;
+        if !in_memory(&judge, &grouping) {
+            let plain = grouping.statement(&judge, None, |_| {});
+            let (question, way) = (format!("{plain:?}"), self.way_to_count(plain, budget).await?);
+            if !way.is_long && !self.pace.is_slow(&question) {
+                match self.count_whole(&judge, &grouping, budget).await {
+                    Err(StoreError::Timeout(_)) => self.pace.mark_slow(&question),
+                    other => return other,
+                }
             }
+            by_blocks = way.has_blocks;
         }
-        let state = self.begin_windows(&judge, &grouping, budget).await?;
+        let mut state = self.begin_windows(&judge, &grouping, budget).await?;
+        // Asked for last, so that every row that was there when the recent past was read stands in them.
+        if let Some(blocks) = if by_blocks { self.blocks(budget).await? } else { None } {
+            state.at = At::Block(Walk::of(blocks));
+        }
         self.count_windows(&judge, &grouping, state, budget).await
     }
 
@@ -77,7 +102,7 @@ impl SqlStore {
             let value = cell.value.as_ref().map(|value| value.exact().to_owned());
             bars.entry(value).or_default().add(&Tally { n: cell.n, first: cell.first_seen, last: cell.last_seen });
         }
-        Ok(CountState { bars, side, cursor: Cursor::Start, looked_at: 0 })
+        Ok(CountState { bars, side, at: At::Order(Cursor::Start) })
     }
 
     /// Everything in one snapshot: the counts, and what is read beside them.
@@ -185,18 +210,30 @@ impl SqlStore {
         mut state: CountState,
         budget: &Budget,
     ) -> Result<HistogramStep> {
-        let last = match in_memory(judge, grouping) {
-            true => self.window_in_memory(judge, grouping, &mut state, budget).await?,
-            false => self.window_grouped(judge, grouping, &mut state, budget).await?,
+        let reached = match (state.at.clone(), in_memory(judge, grouping)) {
+            (At::Block(walk), _) => {
+                let walk = self.window_of_blocks(judge, grouping, &mut state, walk, budget).await?;
+                walk.map(|walk| (walk.share(), At::Block(walk)))
+            }
+            (At::Order(cursor), is_in_memory) => {
+                let last = match is_in_memory {
+                    true => self.window_in_memory(judge, grouping, &mut state, &cursor, budget).await?,
+                    false => self.window_grouped(judge, grouping, &mut state, &cursor, budget).await?,
+                };
+                match last {
+                    Some(last) => Some((self.share(&last, judge.only_dead()).await, At::Order(Cursor::After(last)))),
+                    None => None,
+                }
+            }
         };
-        let Some(last) = last else {
+        let Some((share, at)) = reached else {
             return Ok(finished(grouping.facet, state.bars, state.side));
         };
-        let share = self.share(&last, judge.only_dead()).await;
-        state.cursor = Cursor::After(last);
+        state.at = at;
         let mut histogram = histogram(grouping.facet, &state.bars, &state.side, Exactness::AtLeast);
         histogram.progress = Some(share);
-        Ok(HistogramStep { histogram, resume: Some(Resume::from_counted(state)), watermark: None, recent: Vec::new() })
+        let resume = Some(Resume::from_counted(state));
+        Ok(HistogramStep { resume, ..HistogramStep::of(histogram) })
     }
 
     async fn window_in_memory(
@@ -204,11 +241,11 @@ impl SqlStore {
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
+        cursor: &Cursor,
         budget: &Budget,
     ) -> Result<Option<Position>> {
         let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
-        let step = scan.window_step(&state.cursor).await?;
-        state.looked_at += step.looked_at.unwrap_or(0);
+        let step = scan.window_step(cursor).await?;
         for read in &step.rows {
             let value = value_in_memory(grouping.facet, read);
             let at = read.entry.row.at;
@@ -222,15 +259,22 @@ impl SqlStore {
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
+        cursor: &Cursor,
         budget: &Budget,
     ) -> Result<Option<Position>> {
         let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
-        let counted = scan.window_counts(&state.cursor, grouping).await?;
+        let counted = scan.window_counts(cursor, grouping).await?;
         for (value, tally) in counted.values {
             state.bars.entry(value).or_default().add(&tally);
         }
-        state.looked_at += counted.looked_at;
         Ok(counted.last)
+    }
+}
+
+impl CountState {
+    /// From which bucket of looks on the rows are counted already, and not by windows.
+    pub(super) fn before(&self) -> Option<i64> {
+        self.side.from
     }
 }
 
@@ -316,7 +360,8 @@ fn trend(counts: &[Counted], from: Timestamp) -> HashMap<Option<String>, Vec<u32
 
 fn finished(facet: Facet, bars: HashMap<Option<String>, Tally>, side: Side) -> HistogramStep {
     let histogram = histogram(facet, &bars, &side, Exactness::Exact);
-    HistogramStep { histogram, resume: None, watermark: side.mark, recent: side.recent }
+    let recent_from = side.mark.as_ref().and(side.from);
+    HistogramStep { watermark: side.mark, recent: side.recent, recent_from, ..HistogramStep::of(histogram) }
 }
 
 fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side, exactness: Exactness) -> Histogram {
@@ -371,7 +416,8 @@ mod tests {
             let (store, filter) = (&odd.store, Filter::all());
             let judge = Judge::new(&store.layout, &filter, store.server_now());
             let grouping = Grouping { layout: &store.layout, facet };
-            let begun = store.begin_windows(&judge, &grouping, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+            let begun = store.begin_windows(&judge, &grouping, &budget()).await;
+            let begun = begun.unwrap_or_else(|e| panic!("{e}"));
             odd.run("INSERT INTO odd SELECT 5000, max(at), 0, 'A', 'boom' FROM odd").await;
             odd.run("INSERT INTO odd SELECT 5001, NULL, 0, 'A', 'boom'").await;
             let done = store.count_windows(&judge, &grouping, begun, &budget()).await.unwrap_or_else(|e| panic!("{e}"));

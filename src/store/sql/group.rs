@@ -64,6 +64,17 @@ impl Grouping<'_> {
         slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
         within: impl FnOnce(&mut Sql),
     ) -> Statement {
+        self.statement_over(&self.layout.from, judge, slot, within)
+    }
+
+    /// The same over another row source, `t` with what is joined to it.
+    pub(super) fn statement_over(
+        &self,
+        from: &str,
+        judge: &Judge<'_>,
+        slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
+        within: impl FnOnce(&mut Sql),
+    ) -> Statement {
         let speech = self.layout.speech;
         let (at, kind) = self.at();
         let mut sql = Sql::new(speech);
@@ -79,7 +90,7 @@ impl Grouping<'_> {
             slot(&mut sql);
             sql.push(" AS s");
         }
-        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
+        sql.push(&format!(" FROM {from} WHERE "));
         judge.push(&mut sql);
         within(&mut sql);
         sql.push(") AS x GROUP BY v");

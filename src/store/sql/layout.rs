@@ -237,6 +237,14 @@ impl Layout {
         Some(order.filter(|order| order.column.as_ref().is_some_and(names) && !reckons).unwrap_or(at))
     }
 
+    /// Whether all that is told of a job stands in its row: what is looked up elsewhere may change without it.
+    pub(super) fn is_whole(&self) -> bool {
+        let looks_up = |expr: &Expr| expr.raw.to_ascii_lowercase().contains("select");
+        self.join.is_empty()
+            && !self.parts.values().any(looks_up)
+            && !self.conditions.values().any(|c| c.to_ascii_lowercase().contains("select"))
+    }
+
     /// Whether an order is that of the primary key itself.
     pub(super) fn is_key(&self, expr: &Expr) -> bool {
         expr.raw == self.key.raw

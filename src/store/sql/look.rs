@@ -55,14 +55,15 @@ impl SqlStore {
             let look = Look::read(results.next().unwrap_or_default())?;
             Recent { look, cells: cells(grouping.read(results.next().unwrap_or_default())?), from }
         };
-        let (changed, server_time) = (look.differs(since), look.clock);
+        let (changed, older, server_time) = (look.differs(since), look.older(since), look.clock);
         self.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
         if since.is_none() || whole_from > from {
             mark = mark.not_before(&axis, whole_from);
         }
         let watermark = Watermark(Arc::new(mark));
-        Ok(Changes { watermark, changed, from_bucket: whole_from, cells, server_time, cost: began.elapsed() })
+        let cost = began.elapsed();
+        Ok(Changes { watermark, changed, older, from_bucket: whole_from, cells, server_time, cost })
     }
 
     /// The bucket where a look starts that knows nothing of the past.

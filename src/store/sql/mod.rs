@@ -8,7 +8,8 @@
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
-//! | `group`, `count`, `stats` | histograms, totals, estimates |
+//! | `blocks` | a table cut into windows as it is stored |
+//! | `group`, `count`, `walk`, `stats` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
@@ -19,9 +20,12 @@
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `unique` | whether two rows can have the same key |
 //! | `check` | an adapter's statements against a live database |
+//! | `advice`, `health` | which indexes serve and what the missing ones would cost; how connection and table are doing |
 
+mod advice;
 mod along;
 mod apply;
+mod blocks;
 mod build;
 mod check;
 mod count;
@@ -31,6 +35,7 @@ pub mod engine;
 mod foresee;
 mod group;
 mod handover;
+mod health;
 mod judge;
 mod kept;
 mod layout;
@@ -54,6 +59,7 @@ mod tests;
 mod twin;
 mod undoable;
 mod unique;
+mod walk;
 mod watch;
 mod witness;
 mod work;
@@ -65,10 +71,12 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
+pub use advice::{Extent, MissingIndex, Served, Service};
 pub use check::{Finding, check, missing_indexes, untold_key};
 pub use count::CountState;
 pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
+pub use health::{Connection, Housekeeping, connection};
 pub use open::{OpenOptions, ReplayDestination, open};
 pub use sample::sample;
 pub use watch::Mark;

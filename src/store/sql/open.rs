@@ -174,6 +174,7 @@ fn describe(
         remembers: layout.speech.transaction().is_some(),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
+        replica: engine.is_replica(),
         warnings: found.warnings.clone(),
     }
 }

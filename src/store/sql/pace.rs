@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What a window is meant to take.
@@ -14,6 +14,11 @@ const MOST: usize = 200_000;
 /// The most that is read where each row brings its heavy columns along.
 const MOST_HEAVY: usize = 2_000;
 
+/// Blocks of the first window, and the bounds of all.
+const FIRST_BLOCKS: u64 = 1_024;
+pub(super) const LEAST_BLOCKS: u64 = 16;
+const MOST_BLOCKS: u64 = 131_072;
+
 /// The next number of which there are but four to each doubling. The sizes that statements name come from these, so
 /// that there are few different statements, which a driver can keep prepared.
 pub(super) fn rung(n: usize) -> usize {
@@ -24,15 +29,18 @@ pub(super) fn rung(n: usize) -> usize {
 /// What is remembered from scan to scan.
 pub(super) struct Pace {
     rows: AtomicUsize,
+    blocks: AtomicU64,
     /// Questions for which the direct statement took too long.
     slow: Mutex<HashSet<String>>,
-    /// Whether every question counts as slow.
+    /// Whether every question counts as slow, and windows stay small.
     gentle: bool,
 }
 
 impl Pace {
     pub(super) fn new(gentle: bool) -> Self {
-        Self { rows: AtomicUsize::new(if gentle { LEAST } else { FIRST }), slow: Mutex::new(HashSet::new()), gentle }
+        let (rows, blocks) = if gentle { (LEAST, LEAST_BLOCKS) } else { (FIRST, FIRST_BLOCKS) };
+        let (rows, blocks) = (AtomicUsize::new(rows), AtomicU64::new(blocks));
+        Self { rows, blocks, slow: Mutex::new(HashSet::new()), gentle }
     }
 
     /// Rows of the next window; fewer where each brings its heavy columns along.
@@ -46,12 +54,31 @@ impl Pace {
         let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
         // Truncation is fine: the figure is a guess.
         let next = (rows as f64 * share) as usize;
-        self.rows.store(rung(next).clamp(LEAST, MOST), Ordering::Relaxed);
+        let most = if self.gentle { LEAST } else { MOST };
+        self.rows.store(rung(next).clamp(LEAST, most), Ordering::Relaxed);
     }
 
     /// Halves the window after a step that ran into its deadline.
     pub(super) fn back_off(&self, rows: usize) {
         self.rows.store((rows / 2).max(LEAST), Ordering::Relaxed);
+    }
+
+    /// Blocks of the next window.
+    pub(super) fn blocks(&self) -> u64 {
+        self.blocks.load(Ordering::Relaxed)
+    }
+
+    /// Adapts the next window of blocks to what this one took.
+    pub(super) fn learn_blocks(&self, blocks: u64, took: Duration) {
+        let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
+        let next = (blocks as f64 * share) as u64;
+        let most = if self.gentle { LEAST_BLOCKS } else { MOST_BLOCKS };
+        self.blocks.store(next.clamp(LEAST_BLOCKS, most), Ordering::Relaxed);
+    }
+
+    /// Halves the window of blocks after a step that ran into its deadline.
+    pub(super) fn back_off_blocks(&self, blocks: u64) {
+        self.blocks.store((blocks / 2).max(LEAST_BLOCKS), Ordering::Relaxed);
     }
 
     /// Whether the direct statement is known to take too long for a question.

@@ -78,7 +78,7 @@ impl SqlStore {
             match self.engine.read(&[estimate, page], &scan.direct_budget()).await {
                 Ok(mut results) => {
                     let step = scan.only_step(results.pop().unwrap_or_default(), &query)?;
-                    let estimate = self.estimate_of(facet, results.pop().unwrap_or_default())?;
+                    let estimate = self.estimate_of(facet, results.pop().unwrap_or_default(), budget).await?;
                     let forward = query.cursor.is_forward();
                     return Ok((estimate, self.page_of(step, &judge, query.sort, forward).await?));
                 }

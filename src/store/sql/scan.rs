@@ -242,7 +242,8 @@ impl Scan<'_> {
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         self.judge.push(&mut sql);
         sql.push(" AND ");
-        self.within(&mut sql, order, segment, forward);
+        // What is asked of all rows stands there already: said twice, the planner would take it for two chances.
+        self.beyond(&mut sql, order, segment, forward);
         let order = order_by(&self.by(order, segment.null), self.sort.descending == forward);
         sql.push(&format!(" ORDER BY {order} LIMIT {limit}"));
         sql.done()
@@ -272,12 +273,17 @@ impl Scan<'_> {
 
     /// Writes whether a row belongs to a segment and lies beyond its place.
     fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
-        let speech = self.layout.speech;
-        let key = &self.layout.key;
-        let descending = self.sort.descending == forward;
         if let Some(condition) = self.layout.among(self.judge.only_dead()) {
             sql.push(&format!("{condition} AND "));
         }
+        self.beyond(sql, order, segment, forward);
+    }
+
+    /// The same, of rows that are all asked for.
+    fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+        let speech = self.layout.speech;
+        let key = &self.layout.key;
+        let descending = self.sort.descending == forward;
         if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
             axis.before(sql, bucket);
             sql.push(" AND ");
@@ -292,6 +298,9 @@ impl Scan<'_> {
         };
         if segment.null {
             sql.push(&format!("{} IS NULL AND ", order.raw));
+        } else if order.nullable && !self.layout.is_key(order) {
+            // It follows from what comes, but not to the planner: an index over rows that have the value serves only then.
+            sql.push(&format!("{} IS NOT NULL AND ", order.raw));
         }
         let by_key = segment.null || self.layout.is_key(order);
         if let Some(value) = from.key.as_ref().filter(|_| !by_key && self.layout.is_unique(order)) {
@@ -314,10 +323,11 @@ impl Scan<'_> {
         speech.beyond(sql, value, (&key.raw, id), descending);
     }
 
-    /// What orders the rows of a segment, the key last where it takes it to tell them apart.
+    /// What orders the rows of a segment, the key last where it takes it to tell them apart. Rows without the order's value
+    /// are ordered by it all the same: a planner that was asked for the key alone would look for them along the whole table.
     fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
         let key = self.layout.key.raw.as_str();
-        match (null || self.layout.is_key(order), self.layout.is_unique(order)) {
+        match (self.layout.is_key(order), self.layout.is_unique(order) && !null) {
             (true, _) => vec![key],
             (false, true) => vec![&order.raw],
             (false, false) => vec![&order.raw, key],

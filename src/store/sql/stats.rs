@@ -6,15 +6,19 @@ use super::SqlStore;
 use super::build::Sql;
 use super::dialect::Place;
 use super::engine::{Row, Statement};
-use super::group::untrusted;
+use super::group::{Grouping, untrusted};
 use super::judge::Judge;
 use super::layout::{Part, part_of_facet};
 use super::row::Cells;
 use crate::adapter::Kind;
 use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
 use crate::store::{Budget, Result, StoreError};
+
+/// Blocks that a sample reads, more or less.
+const SAMPLE: u64 = 3_000;
 
 /// Rows at which a capped count stops.
 const CAP: usize = 100_000;
@@ -24,16 +28,18 @@ struct Statistics {
     /// By column, values with their share of all rows, NULL included, in millionths.
     columns: HashMap<String, Vec<(Option<String>, u64)>>,
     rows: u64,
+    /// Whether the table has changed much since they were made, or there are none.
+    is_old: bool,
 }
 
 impl Statistics {
     fn read(rows: Vec<Row>) -> Result<Self> {
-        let mut out = Self { columns: HashMap::new(), rows: 0 };
+        let mut out = Self { columns: HashMap::new(), rows: 0, is_old: false };
         for row in rows {
             let mut cells = Cells::new(row);
             let (column, value, n) = (cells.text()?, cells.text()?, cells.count()?);
             match column {
-                None => out.rows = n,
+                None => (out.rows, out.is_old) = (n, value.is_some()),
                 Some(column) => out.columns.entry(column).or_default().push((value, n)),
             }
         }
@@ -50,7 +56,8 @@ impl SqlStore {
     /// An estimate of a facet among dead jobs; `None` where the database keeps no statistics of it.
     pub(super) async fn read_statistics(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
         let Some(statement) = self.statistics_statement(facet) else { return Ok(None) };
-        self.estimate_of(facet, self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
+        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        self.estimate_of(facet, rows, budget).await
     }
 
     /// The columns whose statistics tell of a facet: its own, and the one of the state.
@@ -69,9 +76,14 @@ impl SqlStore {
     }
 
     /// The estimate that they come to.
-    pub(super) fn estimate_of(&self, facet: Facet, rows: Vec<Row>) -> Result<Option<Histogram>> {
+    pub(super) async fn estimate_of(&self, facet: Facet, rows: Vec<Row>, budget: &Budget) -> Result<Option<Histogram>> {
         let Some((column, state)) = self.columns_of(facet) else { return Ok(None) };
         let statistics = Statistics::read(rows)?;
+        if statistics.is_old
+            && let Some(sample) = self.read_sample(facet, budget).await?
+        {
+            return Ok(Some(sample));
+        }
         let Some(shares) = statistics.of(&column) else { return Ok(None) };
         let dead = state.map_or(1_000_000, |state| self.dead_share(&state, &statistics));
         let estimate = |share: u64| -> u64 {
@@ -92,6 +104,25 @@ impl SqlStore {
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
         bars.sort_by(|a, b| facet.order(a, b));
         let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
+        Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
+    }
+
+    /// An estimate from some blocks of a big table; `None` where it is small, or blocks cannot be taken by chance.
+    async fn read_sample(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
+        let blocks = self.blocks(budget).await?.filter(|blocks| *blocks > SAMPLE * 4);
+        let share = blocks.map_or(0, |blocks| SAMPLE * 1_000_000 / blocks).max(1);
+        let table = self.layout.speech.sampled(&self.layout.table, share).filter(|_| blocks.is_some());
+        let Some(table) = table else { return Ok(None) };
+        let judge = Judge::new(&self.layout, &Filter::all(), self.server_now());
+        let grouping = Grouping { layout: &self.layout, facet };
+        let statement = grouping.statement_over(&format!("{table}{}", self.layout.join), &judge, None, |_| {});
+        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let estimated = |n: u64| Count { n: n.saturating_mul(1_000_000) / share, exactness: Exactness::Estimate };
+        let counted = grouping.read(rows)?;
+        let total = estimated(counted.iter().map(|one| one.tally.n).sum());
+        let mut bars: Vec<Bar> =
+            counted.iter().map(|one| Bar::new(untrusted(&one.value), estimated(one.tally.n))).collect();
+        bars.sort_by(|a, b| facet.order(a, b));
         Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }
 
@@ -150,6 +181,16 @@ impl SqlStore {
         let dead = self.layout.words(State::Dead);
         let is_dead = |value: &Option<String>| value.as_ref().is_some_and(|w| dead.contains(w));
         shares.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum()
+    }
+
+    /// The share of dead rows among all of the table, from 0 to 1, as far as statistics know.
+    pub(super) async fn share_of_dead(&self, budget: &Budget) -> Result<f64> {
+        let Some(column) = self.layout.part(Part::State).and_then(|e| e.column.clone()) else { return Ok(1.0) };
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        let Some(statement) = self.layout.speech.statistics(place, &[&column]) else { return Ok(1.0) };
+        let known = Statistics::read(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?;
+        // What is none by the statistics is little.
+        Ok((self.dead_share(&column, &known) as f64 / 1e6).max(0.001))
     }
 }
 

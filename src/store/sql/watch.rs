@@ -16,7 +16,7 @@ use super::group::{Grouping, Tally, untrusted};
 use super::layout::{Expr, Layout};
 use super::row::Cells;
 use crate::domain::time::Timestamp;
-use crate::store::{Cell, SortKey};
+use crate::store::{Cell, Older, SortKey};
 
 /// Microseconds of a bucket of time, and keys of a bucket of keys.
 const TIME_WIDTH: i64 = 10_000_000;
@@ -40,6 +40,8 @@ pub struct Mark {
     bound: i64,
     /// Before which no look starts: what lies there was not counted bucket by bucket.
     floor: Option<i64>,
+    /// What tells that rows were rewritten, as the full count found it.
+    rewrites: Option<String>,
 }
 
 /// The axis along which the recent past is cut.
@@ -84,9 +86,12 @@ impl<'a> Axis<'a> {
 
     /// Writes whether a row lies before a bucket, or nowhere on the axis: whether [`Axis::from`] does not hold.
     pub(super) fn before(&self, sql: &mut Sql, bucket: i64) {
-        sql.push("(");
-        self.from(sql, bucket);
-        sql.push(") IS NOT TRUE");
+        let start = self.start_of(bucket);
+        if self.is_time() {
+            self.layout.speech.not_at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
+        } else {
+            sql.push(&format!("({} >= ", self.order.raw)).push_int(start).push(") IS NOT TRUE");
+        }
     }
 
     /// What orders rows so that the newest come first, as an index serves it.
@@ -106,11 +111,11 @@ impl<'a> Axis<'a> {
     /// The clock alone; one row.
     pub(super) fn clock(&self) -> Statement {
         let mut sql = Sql::new(self.layout.speech);
-        sql.push(&format!("SELECT {}, NULL, NULL", self.layout.speech.clock()));
+        sql.push(&format!("SELECT {}, NULL, NULL, NULL", self.layout.speech.clock()));
         sql.done()
     }
 
-    /// The clock, the change token, and how far the order reaches; one row.
+    /// The clock, the change token, how far the order reaches, and what tells of rewritten rows; one row.
     pub(super) fn look(&self) -> Statement {
         let speech = self.layout.speech;
         let mut sql = Sql::new(speech);
@@ -118,7 +123,9 @@ impl<'a> Axis<'a> {
             true => "NULL".to_owned(),
             false => format!("(SELECT max({}) FROM {} AS t)", self.order.raw, self.layout.table),
         };
-        sql.push(&format!("SELECT {}, {}, {reach}", speech.clock(), speech.change_token().unwrap_or("NULL")));
+        sql.push(&format!("SELECT {}, {}, {reach}, ", speech.clock(), speech.change_token().unwrap_or("NULL")));
+        let rewrites = if self.layout.is_whole() { speech.rewrites(&mut sql, &self.layout.table) } else { None };
+        sql.push(rewrites.as_deref().unwrap_or("NULL"));
         sql.done()
     }
 
@@ -157,13 +164,28 @@ pub(super) struct Look {
     pub(super) clock: Timestamp,
     token: Option<String>,
     reach: Option<i64>,
+    rewrites: Option<String>,
 }
 
 impl Look {
     pub(super) fn read(rows: Vec<Row>) -> crate::store::Result<Self> {
         let row = rows.into_iter().next().unwrap_or(Row(Vec::new()));
         let mut cells = Cells::new(row);
-        Ok(Self { clock: cells.int()?.map(Timestamp).unwrap_or_default(), token: cells.text()?, reach: cells.int()? })
+        Ok(Self {
+            clock: cells.int()?.map(Timestamp).unwrap_or_default(),
+            token: cells.text()?,
+            reach: cells.int()?,
+            rewrites: cells.text()?,
+        })
+    }
+
+    /// What is known of rows that no look reads again, since the full count that `mark` goes on from.
+    pub(super) fn older(&self, mark: Option<&Mark>) -> Older {
+        match (&self.rewrites, mark.and_then(|mark| mark.rewrites.as_ref())) {
+            (Some(now), Some(then)) if now == then => Older::Untouched,
+            (Some(_), Some(_)) => Older::Rewritten,
+            _ => Older::Unknown,
+        }
     }
 
     /// Whether anything may have changed since a look.
@@ -194,7 +216,9 @@ impl Look {
         if looks.len() > MEMORY {
             looks.remove(0);
         }
-        Mark { token: self.token, looks, bound, floor: before.and_then(|m| m.floor) }
+        let floor = before.and_then(|m| m.floor);
+        let rewrites = before.map_or(self.rewrites, |m| m.rewrites.clone());
+        Mark { token: self.token, looks, bound, floor, rewrites }
     }
 }
 
@@ -208,6 +232,11 @@ impl Mark {
     /// for new.
     pub(super) fn not_before(self, axis: &Axis<'_>, bucket: i64) -> Self {
         Self { floor: self.floor.max(Some(axis.start_of(bucket))), ..self }
+    }
+
+    /// The same look, going on from a later full count.
+    pub(crate) fn after_count(&self, counted: &Mark) -> Self {
+        Self { floor: self.floor.max(counted.floor), rewrites: counted.rewrites.clone(), ..self.clone() }
     }
 }
 

@@ -2,7 +2,11 @@
 //!
 //! A look recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier looks
 //! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no look can
-//! see (older rows that changed) is put right by the next full count; where that is long in coming, the numbers say `~`.
+//! see (older rows that changed) is put right by the next full count; where that is long in coming, the numbers say `~`,
+//! unless the database tells that no row of the table was changed or removed.
+//!
+//! A full count may take its time while looks go on ([`Purse`] says how much). What it says of older rows then replaces
+//! what was known of them, all at once; of the recent past the looks know better.
 
 mod growth;
 mod news;
@@ -15,17 +19,21 @@ use std::time::Duration;
 
 pub use growth::Growth;
 pub use news::Since;
-pub use poll::{DUTY, Poll, reconcile_after};
+pub use poll::{Poll, Purse};
 
 use self::growth::Arrivals;
 use self::news::News;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::{Cell, Changes, HistogramStep};
+use crate::store::{Cell, Changes, HistogramStep, Older};
 
 /// How long a full count speaks for older rows that no look reads again.
 const FRESH: Duration = Duration::from_secs(30);
+/// And where the database tells that rows were only added since: few are added with a time long past.
+const FRESH_IF_ADDED: Duration = Duration::from_secs(600);
+/// The least time between two full counts.
+const RECONCILE: Duration = Duration::from_secs(3);
 
 /// A value of a facet, `None` standing for jobs that have none.
 pub type Value = Option<Untrusted>;
@@ -37,14 +45,14 @@ type Recent = BTreeMap<i64, HashMap<Value, u64>>;
 #[derive(Clone, Debug)]
 pub struct LiveCounts {
     base: Histogram,
-    /// What the full count took.
-    cost: Duration,
     /// The recent past as it was last counted: what the next look replaces.
     recent: Recent,
     /// Jobs that came (positive) or went since the full count.
     drift: HashMap<Value, Drift>,
     /// Whether a look found that something may have changed since the full count.
     changed: bool,
+    /// What is known of rows that looks do not read.
+    older: Older,
     as_of: Timestamp,
     arrivals: Arrivals,
     news: News,
@@ -62,40 +70,60 @@ struct Drift {
 }
 
 impl LiveCounts {
-    /// Starts from a count (finished or not) that took `cost` so far.
-    pub fn new(step: &HistogramStep, cost: Duration) -> Self {
-        Self::from_count(step.histogram.clone(), &step.recent, cost)
+    /// Starts from a count, finished or not.
+    pub fn new(step: &HistogramStep) -> Self {
+        Self::from_count(step.histogram.clone(), &step.recent)
     }
 
-    /// Takes in a further step of the count, or a later full count; looks go on from its watermark. What is known of
-    /// growth and news stays.
-    pub fn recount(&mut self, step: &HistogramStep, cost: Duration) {
-        self.count_again(step.histogram.clone(), &step.recent, cost);
+    /// Takes in a further step of the count, or a later full count. What is known of growth and news stays.
+    ///
+    /// Returns whether what later looks told of the recent past stays as well, so that looks go on from theirs
+    /// ([`crate::store::Watermark::after_count`]), and not from the count's.
+    pub fn recount(&mut self, step: &HistogramStep) -> bool {
+        self.count_again(step.histogram.clone(), &step.recent, step.recent_from)
     }
 
     /// Takes in a look that started from the watermark of the last count or look.
     pub fn look(&mut self, changes: &Changes) {
         let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
+        self.older = changes.older;
         self.take_in(cells, changes.server_time);
     }
 
-    fn from_count(base: Histogram, recent: &[Cell], cost: Duration) -> Self {
+    fn from_count(base: Histogram, recent: &[Cell]) -> Self {
         let mut news = News::default();
         news.learn(&base);
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
-        Self { base, cost, recent, drift: HashMap::new(), changed: false, as_of, arrivals, news }
+        let older = Older::Unknown;
+        Self { base, recent, drift: HashMap::new(), changed: false, older, as_of, arrivals, news }
     }
 
-    fn count_again(&mut self, base: Histogram, recent: &[Cell], cost: Duration) {
+    fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
+        let later = recent_from.filter(|_| base.progress.is_none() && self.changed && self.as_of > base.as_of);
         self.news.learn(&base);
         self.find_late(&base);
-        self.as_of = base.as_of;
         self.base = base;
-        self.cost = cost;
-        self.recent = by_bucket(recent);
-        self.drift.clear();
-        self.changed = false;
+        self.older = Older::Unknown;
+        let counted = by_bucket(recent);
+        let Some(from) = later else {
+            self.as_of = self.base.as_of;
+            self.recent = counted;
+            self.drift.clear();
+            self.changed = false;
+            return false;
+        };
+        self.recent = self.recent.split_off(&from);
+        let (was, is) = (by_value(&counted), by_value(&self.recent));
+        for drift in self.drift.values_mut() {
+            (drift.seen, drift.ours) = (0, 0);
+        }
+        for value in was.keys().chain(is.keys()).collect::<std::collections::HashSet<_>>() {
+            let count = |of: &HashMap<Value, u64>| signed(of.get(value).copied().unwrap_or(0));
+            self.drift.entry(value.clone()).or_default().seen = count(&is) - count(&was);
+        }
+        self.drift.retain(|_, drift| drift.seen != 0);
+        true
     }
 
     /// Counts as deaths what a full count finds and no look could see: jobs that are older than the recent past and died
@@ -118,10 +146,7 @@ impl LiveCounts {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return };
         self.changed = true;
-        let mut was: HashMap<Value, u64> = HashMap::new();
-        for (value, n) in self.recent.split_off(&from).into_values().flatten() {
-            *was.entry(value).or_default() += n;
-        }
+        let was = by_value(&self.recent.split_off(&from));
         let mut is: HashMap<Value, u64> = HashMap::new();
         for cell in cells {
             *is.entry(cell.value.clone()).or_default() += cell.n;
@@ -188,10 +213,12 @@ impl LiveCounts {
         self.as_of.age(now)
     }
 
-    /// Whether it is time for a full count: something changed, and the last one is long enough ago for what it cost.
+    /// Whether a full count may find what looks did not, and the last one was not just now. When it may be paid for is for
+    /// [`Purse`] to say.
     pub fn reconcile_due(&self, now: Timestamp) -> bool {
         let moved = self.changed || !self.drift.is_empty();
-        self.base.progress.is_none() && moved && self.base.as_of.age(now) >= reconcile_after(self.cost)
+        let rest = if self.older == Older::Untouched { FRESH_IF_ADDED } else { RECONCILE };
+        self.base.progress.is_none() && moved && self.base.as_of.age(now) >= rest
     }
 
     fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>, at: Timestamp) {
@@ -223,7 +250,8 @@ impl LiveCounts {
     /// A count of the full count, moved by what was seen since; an estimate once something may have changed that looks
     /// cannot see, and the full count is no longer fresh.
     fn moved(&self, count: Count, by: i64) -> Count {
-        let is_old = self.changed && self.base.as_of.age(self.as_of) > FRESH;
+        let fresh = if self.older == Older::Untouched { FRESH_IF_ADDED } else { FRESH };
+        let is_old = self.changed && self.base.as_of.age(self.as_of) > fresh;
         let exactness = if is_old { Exactness::Estimate.max(count.exactness) } else { count.exactness };
         Count { n: count.n.saturating_add_signed(by), exactness }
     }
@@ -246,6 +274,14 @@ fn by_bucket(cells: &[Cell]) -> Recent {
         *recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default() += cell.n;
     }
     recent
+}
+
+fn by_value(recent: &Recent) -> HashMap<Value, u64> {
+    let mut sums: HashMap<Value, u64> = HashMap::new();
+    for (value, n) in recent.values().flatten() {
+        *sums.entry(value.clone()).or_default() += n;
+    }
+    sums
 }
 
 fn empty(value: Value) -> Bar {

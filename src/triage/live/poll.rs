@@ -2,35 +2,53 @@
 
 use std::time::Duration;
 
-/// Share of the database's time that watching may take: one part in fifty.
-pub const DUTY: u32 = 50;
+use crate::domain::share::Share;
+use crate::domain::time::Timestamp;
+
 /// The longest interval of looks that are answered.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Waits after failures: the first, and the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// The least time between two full counts.
-const RECONCILE: Duration = Duration::from_secs(3);
 
 /// When the next look is due.
 #[derive(Clone, Copy, Debug)]
 pub struct Poll {
     base: Duration,
+    share: Share,
     interval: Duration,
     failures: u32,
 }
 
 impl Poll {
-    /// Looks every `base` (1 to 2 s by default) while that is cheap.
-    pub fn new(base: Duration) -> Self {
-        Self { base, interval: base, failures: 0 }
+    /// Looks every `base` (1 to 2 s by default) while that takes no more than half of `share`: the other half is for
+    /// recounts.
+    pub fn new(base: Duration, share: Share) -> Self {
+        Self { base, share, interval: base, failures: 0 }
     }
 
     /// A look was answered and cost the database `cost`; returns how long to wait for the next.
     pub fn answered(&mut self, cost: Duration) -> Duration {
         self.failures = 0;
-        self.interval = cost.saturating_mul(DUTY).max(self.base).min(LONGEST.max(self.base));
+        let rest = self.share.rest_after(cost.saturating_mul(2));
+        self.interval = rest.max(self.base).min(LONGEST.max(self.base));
         self.interval
+    }
+
+    /// A look took too long and was stopped; returns how long to wait for the next, longer each time.
+    pub fn too_slow(&mut self) -> Duration {
+        self.interval = self.interval.saturating_mul(2).min(LONGEST.max(self.base));
+        self.interval
+    }
+
+    /// Whether looks come as seldom as they ever do.
+    pub fn is_stuck(&self) -> bool {
+        self.interval >= LONGEST.max(self.base)
+    }
+
+    /// Whether looks come less often than they were meant to.
+    pub fn is_slowed(&self) -> bool {
+        self.interval > self.base
     }
 
     /// A look failed; returns how long to wait before the next try. `jitter` from 0 to 1 spreads the tries of many
@@ -53,9 +71,36 @@ impl Poll {
     }
 }
 
-/// How long after a full count that took `cost` the next one may start.
-pub fn reconcile_after(cost: Duration) -> Duration {
-    cost.saturating_mul(DUTY).max(RECONCILE)
+/// What watching has left to spend of the database's time.
+///
+/// Looks, totals and the recounts that the watch begins by itself are paid from it. What the operator asks for is not: that
+/// is done at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Purse {
+    share: Share,
+    paid_at: Timestamp,
+}
+
+impl Purse {
+    /// A purse that takes in this share.
+    pub fn new(share: Share) -> Self {
+        Self { share, paid_at: Timestamp(i64::MIN) }
+    }
+
+    /// Something that cost the database this time ended now.
+    pub fn spend(&mut self, cost: Duration, now: Timestamp) {
+        self.paid_at = self.paid_at.max(now).after(self.share.rest_after(cost));
+    }
+
+    /// When all that was spent is paid for.
+    pub fn paid_at(&self) -> Timestamp {
+        self.paid_at
+    }
+
+    /// Whether it is now, so that something more may be begun.
+    pub fn is_paid(&self, now: Timestamp) -> bool {
+        self.paid_at <= now
+    }
 }
 
 #[cfg(test)]
@@ -65,17 +110,30 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn looks_take_no_more_than_a_fiftieth_of_the_database() {
-        let mut poll = Poll::new(MS(1_000));
-        assert_eq!(poll.answered(MS(1)), MS(1_000));
-        assert_eq!(poll.answered(MS(100)), MS(5_000));
+    fn looks_take_no_more_than_half_of_the_share() {
+        let mut poll = Poll::new(MS(1_000), Share::DEFAULT);
+        assert_eq!((poll.answered(MS(1)), poll.is_slowed()), (MS(1_000), false));
+        assert_eq!((poll.answered(MS(100)), poll.is_slowed()), (MS(10_000), true));
         assert_eq!(poll.answered(MS(100_000)), LONGEST);
         assert_eq!(poll.answered(MS(0)), MS(1_000));
+        assert_eq!([(); 7].map(|()| poll.too_slow().as_secs()), [2, 4, 8, 16, 32, 60, 60]);
+    }
+
+    #[test]
+    fn what_was_spent_is_paid_for_before_more_is_begun() {
+        let at = |ms: i64| Timestamp(ms * 1_000);
+        let mut purse = Purse::new(Share::DEFAULT);
+        assert!(purse.is_paid(at(0)));
+        purse.spend(MS(150), at(0));
+        purse.spend(MS(10), at(1_000));
+        assert_eq!((purse.paid_at(), purse.is_paid(at(7_999)), purse.is_paid(at(8_000))), (at(8_000), false, true));
+        purse.spend(MS(10), at(60_000));
+        assert_eq!(purse.paid_at(), at(60_500), "what was not spent is not saved up");
     }
 
     #[test]
     fn waits_after_failures_grow_to_their_limit_and_start_again_after_an_answer() {
-        let mut poll = Poll::new(MS(1_000));
+        let mut poll = Poll::new(MS(1_000), Share::DEFAULT);
         let waits: Vec<u64> = (0..8).map(|_| poll.failed(1.0).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 30]);
         poll.answered(MS(1));
@@ -84,11 +142,5 @@ mod tests {
             poll.failed(f64::NAN);
         }
         assert_eq!(poll.failed(0.0), MS(15_000));
-    }
-
-    #[test]
-    fn full_counts_keep_to_the_same_share() {
-        assert_eq!(reconcile_after(MS(10)), MS(3_000));
-        assert_eq!(reconcile_after(MS(700)), MS(35_000));
     }
 }

@@ -47,8 +47,8 @@ impl Table {
     }
 
     /// Counts from a full count that knows the recent past from `from` on.
-    fn live(&self, from: i64, now: i64, cost: Duration) -> LiveCounts {
-        LiveCounts::from_count(self.count(now), &self.cells(from), cost)
+    fn live(&self, from: i64, now: i64) -> LiveCounts {
+        LiveCounts::from_count(self.count(now), &self.cells(from))
     }
 
     /// Looks at what happened from `from` on.
@@ -65,7 +65,7 @@ fn n(live: &LiveCounts, value: &str) -> u64 {
 #[test]
 fn deaths_after_a_quiet_time_are_counted_by_the_first_look_that_sees_them() {
     let mut table = Table(vec![(5, "A"), (96, "A")]);
-    let mut live = table.live(70, 100, Duration::ZERO);
+    let mut live = table.live(70, 100);
     live.take_in(None, Timestamp(101 * SECOND));
     assert_eq!(live.histogram().total, Count::exact(2));
     table.0.extend([(130, "A"), (131, "B")]);
@@ -78,7 +78,7 @@ fn deaths_after_a_quiet_time_are_counted_by_the_first_look_that_sees_them() {
 #[test]
 fn a_row_that_is_seen_again_and_one_that_is_committed_late_count_once() {
     let mut table = Table(vec![(96, "A")]);
-    let mut live = table.live(70, 100, Duration::ZERO);
+    let mut live = table.live(70, 100);
     table.look(&mut live, 90, 101);
     for now in 102..110 {
         table.look(&mut live, 90, now);
@@ -93,21 +93,21 @@ fn a_row_that_is_seen_again_and_one_that_is_committed_late_count_once() {
 #[test]
 fn rows_that_leave_the_recent_past_by_our_hand_are_taken_off_once() {
     let mut table = Table(vec![(5, "A"), (96, "A"), (97, "A")]);
-    let mut live = table.live(70, 100, Duration::ZERO);
+    let mut live = table.live(70, 100);
     table.look(&mut live, 90, 101);
     live.acted(&Some("A".into()), 2);
     assert_eq!(n(&live, "A"), 1);
     table.0.retain(|(at, _)| *at != 97 && *at != 5);
     table.look(&mut live, 90, 102);
     assert_eq!(n(&live, "A"), 1, "one of the two is older than the look");
-    live.count_again(table.count(103), &table.cells(73), Duration::ZERO);
+    live.count_again(table.count(103), &table.cells(73), None);
     assert_eq!(live.histogram().total, Count::exact(1));
 }
 
 #[test]
 fn growth_names_the_time_that_it_was_watched_for() {
     let mut table = Table(vec![]);
-    let mut live = table.live(0, 0, Duration::ZERO);
+    let mut live = table.live(0, 0);
     table.look(&mut live, 0, 1);
     table.0.push((20, "A"));
     table.look(&mut live, 10, 21);
@@ -120,19 +120,19 @@ fn growth_names_the_time_that_it_was_watched_for() {
 #[test]
 fn a_death_that_no_look_could_see_counts_as_growth_once_it_is_found() {
     let mut table = Table(vec![(5, "A"), (6, "A")]);
-    let mut live = table.live(0, 100, Duration::ZERO);
+    let mut live = table.live(0, 100);
     // One dies now, created long ago; another is seen by a look.
     table.0.extend([(7, "A"), (8, "B"), (390, "A")]);
     table.look(&mut live, 380, 395);
     assert_eq!(live.growth(Timestamp(400 * SECOND)).n, 1);
-    live.count_again(table.count(400), &table.cells(380), Duration::ZERO);
+    live.count_again(table.count(400), &table.cells(380), None);
     assert_eq!(live.growth(Timestamp(401 * SECOND)), Growth { n: 3, over: Duration::from_secs(300) });
-    live.count_again(table.count(402), &table.cells(380), Duration::ZERO);
+    live.count_again(table.count(402), &table.cells(380), None);
     assert_eq!(live.growth(Timestamp(403 * SECOND)).n, 3, "each is counted once");
     // What we put back is no death when it is taken off.
     live.acted(&Some("A".into()), 2);
     table.0.retain(|(at, _)| *at > 6);
-    live.count_again(table.count(404), &table.cells(380), Duration::ZERO);
+    live.count_again(table.count(404), &table.cells(380), None);
     assert_eq!(live.growth(Timestamp(405 * SECOND)).n, 3);
 }
 
@@ -143,7 +143,7 @@ fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
     let mut table = Table(vec![(now - 400, "A"), (now - 20, "A")]);
     let mut counted = table.count(now);
     counted.bars[0].trend = vec![9, 0, 1, 1];
-    let mut live = LiveCounts::from_count(counted, &table.cells(now - 60), Duration::ZERO);
+    let mut live = LiveCounts::from_count(counted, &table.cells(now - 60));
     table.0.push((now + 5, "A"));
     table.look(&mut live, now - 60, now + 10);
     let growth = live.growth(Timestamp((now + 10) * SECOND));
@@ -155,7 +155,7 @@ fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
 #[test]
 fn a_value_is_new_only_if_it_was_not_there_before() {
     let mut table = Table(vec![(5, "A")]);
-    let mut live = table.live(70, 100, Duration::ZERO);
+    let mut live = table.live(70, 100);
     table.look(&mut live, 90, 101);
     table.0.push((110, "B"));
     table.look(&mut live, 90, 111);
@@ -172,27 +172,30 @@ fn a_value_is_new_only_if_it_was_not_there_before() {
 fn an_unfinished_count_makes_nothing_new_and_is_not_reconciled() {
     let mut partial = Table(vec![(5, "A")]).count(100);
     partial.progress = Some(0.5);
-    let mut live = LiveCounts::from_count(partial, &[], Duration::ZERO);
+    let mut live = LiveCounts::from_count(partial, &[]);
     let full = Table(vec![(5, "A"), (6, "B")]).count(101);
     assert!(!live.reconcile_due(Timestamp(10_000 * SECOND)));
-    live.count_again(full, &[], Duration::ZERO);
+    live.count_again(full, &[], None);
     assert!(live.histogram().bars.iter().all(|bar| live.is_new(bar).is_none()));
 }
 
 #[test]
 fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
     let table = Table(vec![(5, "A")]);
-    let mut live = table.live(70, 100, Duration::from_secs(1));
+    let mut live = table.live(70, 100);
     assert!(!live.reconcile_due(Timestamp(1_000 * SECOND)), "nothing changed");
     table.look(&mut live, 90, 101);
-    assert!(!live.reconcile_due(Timestamp(149 * SECOND)));
-    assert!(live.reconcile_due(Timestamp(150 * SECOND)));
+    assert!(!live.reconcile_due(Timestamp(102 * SECOND)));
+    assert!(live.reconcile_due(Timestamp(103 * SECOND)));
+    live.older = Older::Untouched;
+    assert!(!live.reconcile_due(Timestamp(699 * SECOND)), "rows were only added");
+    assert!(live.reconcile_due(Timestamp(700 * SECOND)));
 }
 
 #[test]
 fn trends_show_when_deaths_were_seen() {
     let mut table = Table(vec![]);
-    let mut live = table.live(0, 0, Duration::ZERO);
+    let mut live = table.live(0, 0);
     table.look(&mut live, 0, 1);
     for now in [30, 31, 95] {
         table.0.push((now, "A"));
@@ -211,7 +214,7 @@ proptest! {
     ) {
         let values = ["A", "B", "C"];
         let mut table = Table(old.into_iter().map(|(at, v)| (at, values[v])).collect());
-        let mut live = table.live(0, 100, Duration::ZERO);
+        let mut live = table.live(0, 100);
         for (step, changes) in steps.into_iter().enumerate() {
             let now = 101 + 7 * step as i64;
             for (ago, v, remove) in changes {
@@ -230,4 +233,49 @@ proptest! {
             }
         }
     }
+}
+
+/// A table that was counted at 100, was looked at, and is counted again by a count that began at 200 and took its time.
+fn recounted_late(table: &mut Table, live: &mut LiveCounts, change: impl FnOnce(&mut Table)) -> bool {
+    table.0.push((150, "A"));
+    table.look(live, 90, 151);
+    let (counted, recent) = (table.count(200), table.cells(80));
+    change(table);
+    table.0.extend([(230, "A"), (231, "B")]);
+    table.look(live, 200, 240);
+    live.count_again(counted, &recent, Some(8))
+}
+
+#[test]
+fn what_looks_saw_while_a_count_took_its_time_counts_beside_it_once() {
+    let mut table = Table(vec![(5, "A"), (96, "A")]);
+    let mut live = table.live(70, 100);
+    assert!(recounted_late(&mut table, &mut live, |_| {}));
+    assert_eq!((n(&live, "A"), n(&live, "B"), live.histogram().total.n), (4, 1, 5));
+    table.look(&mut live, 200, 241);
+    assert_eq!((n(&live, "A"), n(&live, "B"), live.histogram().total.n), (4, 1, 5));
+    table.0.retain(|(at, _)| *at != 231);
+    table.look(&mut live, 200, 242);
+    assert_eq!((n(&live, "B"), live.histogram().total.n), (0, 4));
+}
+
+#[test]
+fn an_old_row_that_is_gone_before_a_slow_count_is_gone_after_it() {
+    let mut table = Table(vec![(5, "A"), (6, "C"), (96, "A")]);
+    let mut live = table.live(70, 100);
+    table.0.remove(1);
+    assert!(recounted_late(&mut table, &mut live, |_| {}));
+    assert_eq!((n(&live, "A"), n(&live, "C"), live.histogram().total.n), (4, 0, 5));
+}
+
+#[test]
+fn numbers_stay_exact_while_the_database_says_that_rows_were_only_added() {
+    let mut table = Table(vec![(5, "A")]);
+    let mut live = table.live(70, 100);
+    table.0.push((205, "A"));
+    live.older = Older::Untouched;
+    table.look(&mut live, 200, 206);
+    assert_eq!(live.histogram().total, Count::exact(2));
+    live.older = Older::Rewritten;
+    assert_eq!(live.histogram().total.exactness, Exactness::Estimate);
 }

@@ -9,6 +9,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::redact::Redactor;
+use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
 use crate::ledger::RunId;
 use crate::store::{HistogramQuery, PageQuery, Watermark};
@@ -146,6 +147,8 @@ pub struct Settings {
     pub mouse: bool,
     /// Base interval between looks.
     pub refresh: Duration,
+    /// What the watch may take of the database's time.
+    pub budget: Share,
     /// Deadline of a statement.
     pub statement: Duration,
     /// Which keys ask for what.
@@ -163,6 +166,7 @@ impl Default for Settings {
             ascii: false,
             mouse: false,
             refresh: Duration::from_millis(1_500),
+            budget: Share::DEFAULT,
             statement: Duration::from_secs(5),
             keys: Keymap::default(),
             thresholds: Thresholds::default(),

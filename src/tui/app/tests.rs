@@ -2,6 +2,7 @@
 
 mod ahead;
 mod first;
+mod leisure;
 mod same;
 mod secrets;
 
@@ -182,6 +183,7 @@ fn opened() -> Opened {
         remembers: true,
         notation: Arc::default(),
         read_only: None,
+        replica: false,
         warnings: Vec::new(),
     };
     Opened { info, production: false, name: "events".into() }
@@ -271,7 +273,15 @@ fn document(id: &str) -> Arc<JobDocument> {
 fn changes(cells: Vec<Cell>) -> Changes {
     let watermark = Watermark(Arc::default());
     let server_time = Timestamp(2_000_000);
-    Changes { watermark, changed: true, from_bucket: 0, cells, server_time, cost: Duration::ZERO }
+    Changes {
+        watermark,
+        changed: true,
+        older: crate::store::Older::Unknown,
+        from_bucket: 0,
+        cells,
+        server_time,
+        cost: Duration::ZERO,
+    }
 }
 
 /// A complete count.
@@ -284,7 +294,7 @@ fn counted(bars: &[(&str, u64)]) -> HistogramStep {
         as_of: Timestamp(0),
         progress: None,
     };
-    HistogramStep { histogram, resume: None, watermark: None, recent: Vec::new() }
+    HistogramStep::of(histogram)
 }
 
 const LONG_ENOUGH: Duration = Duration::from_secs(1);

@@ -65,8 +65,10 @@ fn origin(model: &Model) -> Vec<Ranked<'_>> {
 fn badges(model: &Model) -> Vec<Ranked<'_>> {
     let Some(opened) = &model.source.opened else { return Vec::new() };
     let mut items = Vec::new();
-    if opened.info.read_only.is_some() {
-        items.push(Ranked::right(3, Phrase::of(Role::Warning, "READ-ONLY")));
+    match &opened.info {
+        info if info.replica => items.push(Ranked::right(1, Phrase::of(Role::Warning, "REPLICA"))),
+        info if info.read_only.is_some() => items.push(Ranked::right(3, Phrase::of(Role::Warning, "READ-ONLY"))),
+        _ => {}
     }
     if !opened.info.warnings.is_empty() {
         items.push(Ranked::right(2, Phrase::of(Role::Warning, "ROWS HIDDEN")));
@@ -89,7 +91,10 @@ fn link<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Phrase<'m> {
             Phrase::of(Role::Badge, " DISCONNECTED ").and(Role::Warning, format!(" {rest}"))
         }
         Link::Up if live.paused => Phrase::of(Role::Warning, format!("{} PAUSED", look.glyphs.paused)),
-        Link::Up => match (live.late_at(), live.heard_at) {
+        Link::Up => match (live.late_at().filter(|_| !live.is_behind), live.heard_at) {
+            (None, Some(heard)) if live.is_behind => {
+                Phrase::of(Role::Warning, format!("{} slow, {}", look.glyphs.live, words::ago(heard, now)))
+            }
             (Some(late), Some(heard)) if late <= now => {
                 Phrase::of(Role::Warning, format!("{} heard {}", look.glyphs.live, words::ago(heard, now)))
             }
@@ -126,9 +131,19 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
         items.push(Ranked::left(1, growth_phrase(growth)));
     }
     if !model.live.cost.is_zero() {
-        items.push(Ranked::left(8, Phrase::of(Role::Dim, format!("look {}", cost(model.live.cost)))));
+        items.push(Ranked::left(8, looks(model)));
     }
     items
+}
+
+/// What looks cost, and how seldom they come where that is more than they may.
+fn looks(model: &Model) -> Phrase<'static> {
+    let (cost, poll) = (cost(model.live.cost), &model.live.poll);
+    match (model.live.is_behind, poll.is_slowed()) {
+        (true, _) => Phrase::of(Role::Warning, format!("look >{cost}, next in {}", short_span(poll.interval()))),
+        (false, true) => Phrase::of(Role::Dim, format!("look {cost} every {}", short_span(poll.interval()))),
+        (false, false) => Phrase::of(Role::Dim, format!("look {cost}")),
+    }
 }
 
 /// What a look cost, no finer than it matters: a number that flickers with every look draws the eye for nothing.

@@ -166,6 +166,7 @@ async fn what_commands_that_read_print_is_what_the_page_names() {
     let page = &desk.page;
     desk.both(&["sources"], "`sources`", &["Source"], "sources");
     page.holds("a store", &page.shape("Store"), &parts(&desk.lines(&["sources"]), "stores"));
+    desk.both(&["doctor"], "`doctor`", &["Diagnosis"], "findings");
     desk.both(&["stats"], "`stats`", &["Bar"], "bars");
     desk.both(&["list"], "`list`", &["Job", "Listed job"], "jobs");
     desk.both(&["check", "--max", "total:1", "--max-age", "1h"], "`check`", &["Finding"], "checks");
@@ -177,6 +178,7 @@ async fn what_commands_that_read_print_is_what_the_page_names() {
     page.holds("export", &page.line(&["Job", "Whole job"]), &desk.lines(&["export"]));
     for (command, args, facet) in [
         ("`sources`", &["sources"][..], ""),
+        ("`doctor`", &["doctor"], ""),
         ("`stats`", &["stats", "--by", "class"], "class"),
         ("`list`", &["list"], ""),
         ("`export`", &["export"], ""),

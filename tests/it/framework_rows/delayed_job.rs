@@ -32,7 +32,7 @@ async fn seeded(name: &str) -> Vec<(TestDb, Vec<Map<String, Value>>)> {
     out
 }
 
-async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
+pub async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
     db.execute(&fixture(&format!("delayed_job/{}.sql", db.engine.name()))).await;
     let rows = toml_rows("delayed_job/rows.toml");
     for row in &rows {

@@ -19,7 +19,7 @@ use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
 const READ: [&str; 4] = ["job_class", "error_class", "message", "backtrace"];
 const DEAD: [i64; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
-async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
+pub async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
     seed_with(db, "laravel/rows.toml").await
 }
 

@@ -1,13 +1,13 @@
 //! The adapters of real frameworks on rows that these wrote, or would write: what is shown of each, and that a replay leaves
 //! them as the framework's own retry would.
 
-mod bench;
-mod delayed_job;
+pub mod bench;
+pub mod delayed_job;
 mod good_job;
 mod graphile_worker;
-mod laravel;
-mod oban;
-mod oban_python;
+pub mod laravel;
+pub mod oban;
+pub mod oban_python;
 mod pg_boss;
 mod procrastinate;
 mod que;
@@ -15,4 +15,4 @@ mod river;
 mod row_security;
 mod ruby;
 mod shop;
-mod solid_queue;
+pub mod solid_queue;

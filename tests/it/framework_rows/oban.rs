@@ -32,7 +32,7 @@ fn insert(engine: Engine, row: &Map<String, Value>) -> String {
     format!("INSERT INTO oban_jobs ({}) VALUES ({});", columns.join(", "), values.join(", "))
 }
 
-async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
+pub async fn seed(db: &TestDb) -> Vec<Map<String, Value>> {
     db.execute(&fixture(&format!("oban/{}.sql", db.engine.name()))).await;
     let rows = rows("oban/rows.json");
     db.execute(&rows.iter().map(|row| insert(db.engine, row)).collect::<String>()).await;

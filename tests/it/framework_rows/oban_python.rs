@@ -9,6 +9,11 @@ use crate::harness::{Engine, TestDb, postgres};
 
 async fn seed(name: &str) -> Option<(TestDb, Vec<Map<String, Value>>)> {
     let db = postgres()?.database(name).await;
+    let rows = seed_into(&db).await;
+    Some((db, rows))
+}
+
+pub async fn seed_into(db: &TestDb) -> Vec<Map<String, Value>> {
     db.execute(&fixture("oban/python.sql")).await;
     let rows = rows("oban/python_rows.json");
     let insert = |row: &Map<String, Value>| {
@@ -28,7 +33,7 @@ async fn seed(name: &str) -> Option<(TestDb, Vec<Map<String, Value>>)> {
         )
     };
     db.execute(&rows.iter().map(insert).collect::<String>()).await;
-    Some((db, rows))
+    rows
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ fn insert(engine: Engine, table: &str, row: &Map<String, Value>) -> String {
     format!("insert into solid_queue_{table} ({}) values ({})", columns.join(", "), values.join(", "))
 }
 
-async fn seed_into(db: &TestDb) {
+pub async fn seed_into(db: &TestDb) {
     db.execute(&fixture(&format!("solid_queue/{}.sql", db.engine.name()))).await;
     for entry in rows("solid_queue/rows.json") {
         let table = entry["in"].as_str().expect("a table");

@@ -93,6 +93,11 @@ impl TestDb {
         Self { url: with_database(admin_url, name), engine, name: name.to_owned(), cleanup }
     }
 
+    /// A database that is there already, on a server that is thrown away as a whole.
+    pub(super) fn existing(engine: Engine, admin_url: &str, name: &str) -> Self {
+        Self { url: with_database(admin_url, name), engine, name: name.to_owned(), cleanup: Cleanup::None }
+    }
+
     /// The database of this name, which stays.
     #[allow(dead_code, reason = "the bench finds what it made before")]
     pub(super) async fn named(engine: Engine, admin_url: &str, name: &str) -> Self {

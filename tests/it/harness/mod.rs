@@ -76,6 +76,11 @@ pub fn private_mariadb_with(settings: &[&str]) -> Result<Server, String> {
     mariadb::start_with(settings)
 }
 
+/// A PostgreSQL of the test's own that follows another one; settings as for [`private_postgres_with`].
+pub fn standby_of(primary: &Server, settings: &[&str]) -> Result<Server, String> {
+    postgres::standby(primary, settings)
+}
+
 /// Where the programs of the PostgreSQL lie that is started here.
 #[allow(dead_code, reason = "the bench measures against its psql")]
 pub fn postgres_programs() -> Option<std::path::PathBuf> {

@@ -43,7 +43,25 @@ fn start_in(binaries: &Path, folder: &Path, account: Account, settings: &[&str])
         initdb.arg(&data);
         prepare(initdb)?;
     }
+    run_in(binaries, folder, account, settings)
+}
 
+/// Starts a server that follows another one: its copy, as it stands, and what is streamed from then on.
+pub fn standby(primary: &Server, settings: &[&str]) -> Result<Server, String> {
+    let binaries = newest().ok_or("PostgreSQL is not installed (Debian: apt-get install postgresql)")?;
+    machine::with_server_folder("pgs", |folder, account| {
+        let data = folder.join("data");
+        let mut copy = account.command(binaries.join("pg_basebackup"), folder);
+        copy.args(["--no-sync", "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--dbname"]);
+        copy.arg(primary.admin_url()).arg("--pgdata").arg(&data);
+        prepare(copy)?;
+        run_in(&binaries, folder, account, settings)
+    })
+}
+
+/// Runs a server whose data folder is there.
+fn run_in(binaries: &Path, folder: &Path, account: Account, settings: &[&str]) -> Result<Server, String> {
+    let data = folder.join("data");
     let (own, port) = Own::start(|port| Plan {
         folder: folder.to_path_buf(),
         account,

@@ -34,6 +34,16 @@ impl Server {
         Self { engine, admin_url, own: Some(Mutex::new(own)) }
     }
 
+    /// The URL of the database from which others are created.
+    pub(super) fn admin_url(&self) -> &str {
+        &self.admin_url
+    }
+
+    /// A database of another server's as it stands on this one, which follows it.
+    pub fn follow(&self, db: &TestDb) -> TestDb {
+        TestDb::existing(self.engine, &self.admin_url, db.name())
+    }
+
     /// Makes an empty database. `name` only helps to recognise it: each call makes another.
     pub async fn database(&self, name: &str) -> TestDb {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -76,6 +86,12 @@ impl Server {
     /// Ends [`Server::pause`].
     pub fn resume(&self) {
         self.require_own().process.signal_all("CONT");
+    }
+
+    /// What a server that was started here has written to its log so far.
+    pub fn log(&self) -> String {
+        let log = std::fs::read(self.require_own().plan.folder.join("server.log"));
+        String::from_utf8_lossy(&log.expect("a log")).into_owned()
     }
 
     fn require_own(&self) -> MutexGuard<'_, Own> {

@@ -7,6 +7,8 @@ mod mysql;
 mod places;
 mod postgres;
 mod sqlite;
+mod stored;
+pub(super) mod vitals;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
@@ -133,6 +135,13 @@ pub(super) trait Speech: Sync {
     /// `raw < instant`.
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp);
 
+    /// Whether `raw >= instant` does not hold: it is earlier, or there is none.
+    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        sql.push("(");
+        self.at_or_after(sql, raw, kind, at);
+        sql.push(") IS NOT TRUE");
+    }
+
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
 
@@ -248,6 +257,12 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// A text that differs once rows of a table were updated or deleted, or all of it was written anew, as an expression
+    /// that reads nothing of the table: soon, if not at once. NULL, or no expression, where that cannot be told.
+    fn rewrites(&self, _sql: &mut Sql, _table: &str) -> Option<String> {
+        None
+    }
+
     /// The oldest transaction in flight and the next one to begin, as a change token tells them.
     fn token_span(&self, _token: &str) -> Option<(u64, u64)> {
         None
@@ -320,9 +335,30 @@ pub(super) trait Speech: Sync {
     fn new_table(&self) -> NewTable;
 
     /// The planner's statistics of columns: `column, value, frequency in millionths`, and the table's rows as the third
-    /// value of the row whose first is NULL. `None` where the database keeps none that we can read.
+    /// value of the row whose first is NULL; the second there is NULL unless the table has since become another one.
+    /// `None` where the database keeps none that we can read.
     fn statistics(&self, _place: Place<'_>, _columns: &[&str]) -> Option<Statement> {
         None
+    }
+
+    /// How many blocks a table is stored in, in one row; NULL there, or no statement, where it cannot be read by blocks.
+    fn blocks(&self, _place: Place<'_>) -> Option<Statement> {
+        None
+    }
+
+    /// Some blocks of a table, taken by chance, as a row source `t`; `None` where it cannot be had.
+    fn sampled(&self, _table: &str, _millionths: u64) -> Option<String> {
+        None
+    }
+
+    /// What a plan costs by its first line, in units of which reading a block in turn is one; `None` where it does not say.
+    fn cost_of(&self, _plan: &str) -> Option<u64> {
+        None
+    }
+
+    /// Writes whether a row of `t` stands in the blocks from one up to another, which is not among them.
+    fn in_blocks(&self, sql: &mut Sql, _from: u64, _to: u64) {
+        sql.push("1 = 1");
     }
 
     /// A statement that explains another without running it.

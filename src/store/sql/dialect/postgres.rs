@@ -4,7 +4,7 @@ mod catalogue;
 
 use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, fraction, like,
-    literal,
+    literal, stored,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -37,13 +37,22 @@ impl Postgres {
                 let place = sql.bind(Bind::Int(Some(epoch(kind, at, round_up))));
                 format!("{place}::bigint")
             }
-            Kind::Instant => {
-                let place = sql.text(&Self::instant_text(at));
-                format!("{place}::text::timestamptz")
-            }
+            Kind::Instant => format!("({} AT TIME ZONE 'UTC')", Self::utc(sql, at)),
+            _ => Self::utc(sql, at),
+        }
+    }
+
+    /// An instant without its zone, reckoned and not read: the planner does that once, where it would have the text read
+    /// again for every row.
+    fn utc(sql: &mut Sql, at: Timestamp) -> String {
+        match literal(at, "-infinity", "infinity") {
+            text if text.ends_with("infinity") => format!("timestamp '{text}'"),
             _ => {
-                let place = sql.text(&literal(at, "-infinity", "infinity"));
-                format!("{place}::text::timestamp")
+                let seconds = sql.bind(Bind::Int(Some(at.0.div_euclid(1_000_000))));
+                let micros = sql.bind(Bind::Int(Some(at.0.rem_euclid(1_000_000))));
+                format!(
+                    "(timestamp '1970-01-01' + interval '1 second' * {seconds}::bigint + interval '1 microsecond' * {micros}::bigint)"
+                )
             }
         }
     }
@@ -115,6 +124,17 @@ impl Speech for Postgres {
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         let instant = Self::instant(sql, kind, at, true);
         sql.push(&format!("{raw} < {instant}{}", finite(raw, kind, "> '-infinity'")));
+    }
+
+    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+        // The first comparison decides nearly always.
+        let instant = Self::instant(sql, kind, at, true);
+        let infinite = if kind.is_time() && !matches!(kind, Kind::EpochS | Kind::EpochMs) {
+            format!(" OR {raw} = 'infinity'")
+        } else {
+            String::new()
+        };
+        sql.push(&format!("({raw} < {instant}{infinite} OR {raw} IS NULL)"));
     }
 
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
@@ -289,6 +309,17 @@ impl Speech for Postgres {
         Some("pg_current_snapshot()::text")
     }
 
+    fn rewrites(&self, sql: &mut Sql, table: &str) -> Option<String> {
+        let place = sql.text(table);
+        let of = |function: &str| format!("pg_catalog.{function}(to_regclass({place}::text))");
+        Some(format!(
+            "CASE WHEN current_setting('track_counts')::bool THEN {} || ' ' || {} || ' ' || {} END",
+            of("pg_relation_filenode"),
+            of("pg_stat_get_tuples_updated"),
+            of("pg_stat_get_tuples_deleted"),
+        ))
+    }
+
     fn token_span(&self, token: &str) -> Option<(u64, u64)> {
         let mut parts = token.split(':').map(str::parse);
         Some((parts.next()?.ok()?, parts.next()?.ok()?))
@@ -361,20 +392,24 @@ impl Speech for Postgres {
     }
 
     fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {
-        let mut sql = Sql::new(&Postgres);
-        let schema = sql.text(place.schema);
-        let table = sql.text(place.table);
-        let columns = sql.bind(Bind::Texts(columns.iter().map(|column| Some((*column).to_owned())).collect()));
-        sql.push(&format!(
-            "WITH s AS (SELECT * FROM pg_catalog.pg_stats WHERE schemaname = {schema}::text \
-             AND tablename = {table}::text AND attname = ANY({columns}::text[]) AND NOT inherited) \
-             SELECT s.attname::text, u.v, round(u.f::numeric * 1000000)::bigint \
-             FROM s, unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS u(v, f) \
-             UNION ALL SELECT s.attname::text, NULL, round(s.null_frac::numeric * 1000000)::bigint FROM s \
-             UNION ALL SELECT NULL, NULL, c.reltuples::bigint FROM pg_catalog.pg_class c \
-             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-             WHERE n.nspname = {schema}::text AND c.relname = {table}::text"
-        ));
-        Some(sql.done())
+        Some(stored::statistics(place, columns))
+    }
+
+    fn blocks(&self, place: Place<'_>) -> Option<Statement> {
+        Some(stored::blocks(place))
+    }
+
+    fn sampled(&self, table: &str, millionths: u64) -> Option<String> {
+        let (whole, rest) = (millionths / 10_000, millionths % 10_000);
+        Some(format!("{table} AS t TABLESAMPLE SYSTEM ({whole}.{rest:04})"))
+    }
+
+    fn cost_of(&self, plan: &str) -> Option<u64> {
+        stored::cost_of(plan)
+    }
+
+    fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
+        sql.push("t.ctid >= ").push_text(&format!("({from},0)")).push("::text::tid AND t.ctid < ");
+        sql.push_text(&format!("({to},0)")).push("::text::tid");
     }
 }

@@ -64,8 +64,13 @@ impl Script {
     }
 }
 
-/// Stops, when awaited, whatever the connection that it was taken from is running.
-pub(super) type Interrupt = BoxFuture<'static, ()>;
+/// What stops whatever the connection that it was taken from is running.
+pub(super) enum Interrupt {
+    /// At once, from here.
+    Here(Box<dyn FnOnce() + Send>),
+    /// This statement, on another connection to the same server.
+    There(String),
+}
 
 /// The statements of a reading transaction, and its limits.
 pub(super) type Question<'a> = (Limits, &'a [Statement]);
@@ -108,6 +113,9 @@ pub(super) trait Link: Send {
     /// Ends the transaction.
     fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>>;
 
+    /// Sends one message of constants, outside any transaction.
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>>;
+
     /// What stops the statement that is started next in the open transaction.
     fn interrupt(&self) -> Interrupt;
 }
@@ -129,6 +137,8 @@ pub(super) struct Facts {
     pub user: String,
     /// Why the database accepts no writes from us, where that is so.
     pub read_only: Option<String>,
+    /// Whether the server follows another one, as far as it says so.
+    pub replica: bool,
     /// The server's clock.
     pub clock: Timestamp,
 }

@@ -7,6 +7,7 @@
 mod bind;
 mod decode;
 mod fault;
+mod heard;
 mod inline;
 mod link;
 mod mysql;
@@ -29,6 +30,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use heard::Heard;
+pub use heard::Listener;
 use link::{Answer, Connector, Facts, Limits, Link, Mode};
 use pool::{Lease, Pool};
 use step::{step, steps};
@@ -37,6 +40,9 @@ pub use tx::Tx;
 use super::target::Target;
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result, StoreError};
+
+/// How often a read that a replica stopped is tried again.
+const CONFLICTS: u32 = 3;
 
 /// How long leaving may take.
 const CLOSE: Duration = Duration::from_secs(3);
@@ -109,10 +115,13 @@ pub struct EngineOptions {
     pub lock_timeout: Duration,
     /// How long connecting may take where the target does not say.
     pub connect_timeout: Duration,
-    /// Connections at the most; one more for a moment when a statement is stopped.
+    /// Connections at the most; one more for a moment when a statement is stopped while all of them are busy, as servers take
+    /// no such word on the connection that it is about.
     pub max_connections: usize,
     /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
     pub rehearsal: bool,
+    /// Who hears of every statement before it is sent.
+    pub listener: Option<Listener>,
     /// The name that the server's list of sessions shows, where it has one.
     pub application_name: String,
 }
@@ -125,6 +134,7 @@ impl Default for EngineOptions {
             connect_timeout: Duration::from_secs(5),
             max_connections: 2,
             rehearsal: false,
+            listener: None,
             application_name: "dlq-tui".to_owned(),
         }
     }
@@ -204,6 +214,10 @@ impl Engine {
             true => (Box::new(rehearsal::Rehearsing(connector)), 1),
             false => (connector, options.max_connections),
         };
+        let connector = match &options.listener {
+            Some(listener) => Box::new(Heard(connector, listener.clone())),
+            None => connector,
+        };
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
         let pool = Arc::new(Pool::new(connector, size, connect_timeout));
         let (link, facts, statements, answer) = pool
@@ -250,6 +264,11 @@ impl Engine {
         (self.facts.clock, self.connected)
     }
 
+    /// Whether the server follows another one.
+    pub fn is_replica(&self) -> bool {
+        self.facts.replica
+    }
+
     /// Why nothing can be written, where that is so.
     pub fn read_only(&self) -> Option<&str> {
         self.facts.read_only.as_deref()
@@ -263,11 +282,21 @@ impl Engine {
     /// As [`StoreError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
     /// future is dropped.
     pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
-        let first = self.try_read(statements, budget).await;
-        if !self.is_stale(&first) {
-            return first.map_err(|(error, _)| error);
+        let mut left = if self.is_replica() { CONFLICTS } else { 0 };
+        let mut again = true;
+        loop {
+            let read = self.try_read(statements, budget).await;
+            if again && self.is_stale(&read) {
+                again = false;
+                continue;
+            }
+            match read {
+                // A replica stops whoever reads what its primary has cleaned up meanwhile: that is no fault, and a new
+                // snapshot sees the rows as they are now.
+                Err((StoreError::Locked(_), _)) if left > 0 => left -= 1,
+                other => return other.map_err(|(error, _)| error),
+            }
         }
-        self.try_read(statements, budget).await.map_err(|(error, _)| error)
     }
 
     /// Begins a writing transaction (`BEGIN IMMEDIATE` on SQLite) whose statements each have the budget's deadline and

@@ -9,8 +9,6 @@
 //! Reads run at REPEATABLE READ, one snapshot for all their statements. A server with `binlog_format=STATEMENT`
 //! refuses writes at READ COMMITTED; it says so itself.
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
@@ -21,8 +19,6 @@ use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
 
-/// How long the second connection, which stops a statement, may take.
-const INTERRUPT: Duration = Duration::from_secs(3);
 /// How the server reads our statements, and takes our values.
 const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 /// Room in a packet for what stands around the values.
@@ -41,7 +37,7 @@ impl Mysql {
     async fn open(&self) -> Result<MyLink> {
         let mut connection = self.options.connect().await.map_err(store_error)?;
         let (server, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
-        Ok(MyLink { connection, options: self.options.clone(), server, facts })
+        Ok(MyLink { connection, server, facts })
     }
 }
 
@@ -86,6 +82,8 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
             (_, true) => Some("the server is read_only (a replica?)".into()),
             _ => None,
         },
+        // A server that follows another is not told from one that somebody has closed for writing.
+        replica: false,
         clock: Timestamp(row.try_get_unchecked(6)?),
     };
     Ok((Server { id: row.try_get_unchecked(0)?, maria, packet: row.try_get_unchecked(5)? }, facts))
@@ -101,7 +99,6 @@ fn product(version: &str) -> (bool, String) {
 
 struct MyLink {
     connection: MySqlConnection,
-    options: MySqlConnectOptions,
     server: Server,
     /// What the server said when the connection was opened.
     facts: Facts,
@@ -179,20 +176,22 @@ impl Link for MyLink {
         })
     }
 
-    fn interrupt(&self) -> Interrupt {
-        let (options, id) = (self.options.clone(), self.server.id);
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            let kill = async move {
-                let mut second = options.connect().await?;
-                bind::command(AssertSqlSafe(format!("KILL QUERY {id}"))).execute(&mut second).await
-            };
-            drop(tokio::time::timeout(INTERRUPT, kill).await);
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
         })
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::There(format!("KILL QUERY {}", self.server.id))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

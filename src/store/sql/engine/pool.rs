@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::link::{Connector, End, Link, Mode};
+use super::link::{Connector, End, Interrupt, Link, Mode};
 use crate::store::{Result, StoreError};
 
 /// How long a connection may take to close its transaction before it is given up.
@@ -18,6 +18,12 @@ const SETTLE: Duration = Duration::from_secs(2);
 
 /// How long a call waits for a connection that is on its way back.
 const SHORT: Duration = Duration::from_millis(200);
+
+/// How long stopping a statement waits for the other connection: whoever asked for it has been answered already.
+const SPARE: Duration = Duration::from_millis(100);
+
+/// How long it may take to stop a statement from another connection.
+const INTERRUPT: Duration = Duration::from_secs(3);
 
 /// The connections of one engine.
 pub(super) struct Pool {
@@ -92,6 +98,42 @@ impl Pool {
         Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, permit: Some(permit) }, fresh))
     }
 
+    /// Stops what a connection of this pool is running: through the other one where that is free, or is soon, else through
+    /// one more for the moment.
+    ///
+    /// When it fails, the server's own deadline still ends the statement.
+    pub(super) async fn interrupt(self: &Arc<Self>, interrupt: Interrupt) {
+        let sql = match interrupt {
+            Interrupt::Here(stop) => return stop(),
+            Interrupt::There(sql) => sql,
+        };
+        let permit = tokio::time::timeout(SPARE, Arc::clone(&self.permits).acquire_owned()).await;
+        let mut permit = permit.ok().and_then(std::result::Result::ok);
+        let spare = permit.as_ref().and_then(|_| self.lock_idle().pop());
+        let telling = async {
+            if let Some(mut link) = spare
+                && link.tell(sql.clone()).await.is_ok()
+            {
+                return Ok(link);
+            }
+            let mut link = self.connector.connect().await?;
+            link.tell(sql).await?;
+            Ok::<_, StoreError>(link)
+        };
+        tokio::pin!(telling);
+        let told = match tokio::time::timeout(SHORT, &mut telling).await {
+            Ok(told) => Ok(told),
+            Err(_) => {
+                // A server that is slow to answer must not keep other calls waiting for their connection.
+                permit = None;
+                tokio::time::timeout(INTERRUPT, telling).await
+            }
+        };
+        if let (Ok(Ok(link)), Some(_)) = (told, permit) {
+            self.put(link);
+        }
+    }
+
     async fn idle_link(&self) -> Option<Box<dyn Link>> {
         loop {
             let returned = self.returned.notified();
@@ -147,6 +189,11 @@ impl Lease {
             Some(link) => Ok(&mut **link),
             None => Err(StoreError::Unreachable("the connection was lost".into())),
         }
+    }
+
+    /// Where it goes back to.
+    pub(super) fn pool(&self) -> Arc<Pool> {
+        Arc::clone(&self.pool)
     }
 
     /// Notes that a transaction is open, or about to be.

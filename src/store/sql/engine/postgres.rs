@@ -24,9 +24,6 @@ use super::{Row, Statement, Value, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
 
-/// How long the second connection, which stops a statement, may take.
-const INTERRUPT: Duration = Duration::from_secs(3);
-
 /// A forgotten transaction (a suspended console) must not hold its locks or its snapshot for ever.
 const IDLE: Duration = Duration::from_secs(300);
 
@@ -43,8 +40,7 @@ impl Postgres {
 
     async fn open(&self) -> Result<PgLink> {
         let connection = self.options.connect().await.map_err(store_error)?;
-        let options = self.options.clone();
-        Ok(PgLink { connection, options, read_only: self.read_only, open: false, backend: 0, tag: Uuid::new_v4() })
+        Ok(PgLink { connection, read_only: self.read_only, open: false, backend: 0, tag: Uuid::new_v4() })
     }
 }
 
@@ -56,7 +52,6 @@ impl Connector for Postgres {
 
 struct PgLink {
     connection: PgConnection,
-    options: PgConnectOptions,
     read_only: bool,
     /// Whether a transaction is open.
     open: bool,
@@ -133,6 +128,7 @@ fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
             (.., true) => Some("default_transaction_read_only is on".into()),
             _ => None,
         },
+        replica: is(is_replica),
         clock: Timestamp(*clock),
     })
 }
@@ -235,8 +231,15 @@ impl Link for PgLink {
         })
     }
 
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
+        })
+    }
+
     fn interrupt(&self) -> Interrupt {
-        let sql = match self.backend {
+        Interrupt::There(match self.backend {
             // A script ends its transaction itself, and behind a pooler its process may then serve another client: it
             // is looked up at the moment when it is stopped, by what it is running.
             0 => format!(
@@ -247,15 +250,6 @@ impl Link for PgLink {
             // The transaction stays open until this has been answered, so that the process cannot have passed to
             // another client of a pooler.
             backend => format!("SELECT pg_cancel_backend({backend})"),
-        };
-        let options = self.options.clone();
-        Box::pin(async move {
-            let cancel = async move {
-                let mut second = options.connect().await?;
-                bind::command(AssertSqlSafe(sql)).execute(&mut second).await
-            };
-            // When it fails, the server's own statement_timeout still ends the statement.
-            drop(tokio::time::timeout(INTERRUPT, cancel).await);
         })
     }
 }

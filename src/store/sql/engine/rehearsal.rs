@@ -63,6 +63,10 @@ impl Link for Rehearsal {
         })
     }
 
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
+        self.link.tell(sql)
+    }
+
     fn interrupt(&self) -> Interrupt {
         self.link.interrupt()
     }

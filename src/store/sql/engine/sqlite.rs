@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 
 use super::fault::store_error;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
@@ -120,6 +120,7 @@ impl Link for LiteLink {
                 database: self.file.clone(),
                 user: String::new(),
                 read_only: self.read_only.clone(),
+                replica: false,
                 // A file has no clock: its functions ask the machine's.
                 clock: Timestamp::now(),
             };
@@ -156,8 +157,15 @@ impl Link for LiteLink {
         })
     }
 
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            bind::command(AssertSqlSafe(sql)).execute(&mut self.connection).await.map_err(store_error)?;
+            Ok(())
+        })
+    }
+
     fn interrupt(&self) -> Interrupt {
         let stop = Arc::clone(&self.stop);
-        Box::pin(async move { stop.requested.store(true, Ordering::Relaxed) })
+        Interrupt::Here(Box::new(move || stop.requested.store(true, Ordering::Relaxed)))
     }
 }

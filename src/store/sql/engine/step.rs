@@ -71,6 +71,7 @@ async fn supervise<T, W>(
 ) where
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
 {
+    let pool = lease.pool();
     let link = match lease.link() {
         Ok(link) => link,
         Err(error) => return reply(answer, None, Err(error)),
@@ -96,7 +97,7 @@ async fn supervise<T, W>(
     // The caller has its answer now; stopping and tidying up go on behind its back.
     reply(answer, None, Err(why));
     let ended = tokio::time::timeout(STOP, async {
-        let (_, result) = futures_util::future::join(interrupt, &mut work).await;
+        let (_, result) = futures_util::future::join(pool.interrupt(interrupt), &mut work).await;
         !matches!(result, Err(StoreError::Unreachable(_)))
     })
     .await;

@@ -1,13 +1,12 @@
 //! The histogram pane: bars of one facet, with cursor and marks kept by value.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::HistogramStep;
+use crate::store::{HistogramStep, Resume};
 use crate::triage::live::LiveCounts;
 
 /// What a bar stands for; `None` for jobs without a value.
@@ -26,6 +25,12 @@ pub struct HistogramPane {
     pub marks: HashSet<BarValue>,
     /// When the count that is under way was begun.
     pub counting_since: Option<Timestamp>,
+    /// Where a count that is under way goes on.
+    pub unfinished: Option<Resume>,
+    /// Whether that is one that the watch began by itself, and takes its time.
+    pub at_leisure: bool,
+    /// What was known before anything was counted.
+    estimate: Option<Histogram>,
     /// Index of the first bar on screen.
     pub top: usize,
     place: Option<BarValue>,
@@ -34,7 +39,18 @@ pub struct HistogramPane {
 impl HistogramPane {
     /// An empty pane for `facet`.
     pub fn new(facet: Facet) -> Self {
-        Self { facet, counts: None, shown: None, marks: HashSet::new(), counting_since: None, top: 0, place: None }
+        Self {
+            facet,
+            counts: None,
+            shown: None,
+            marks: HashSet::new(),
+            counting_since: None,
+            unfinished: None,
+            at_leisure: false,
+            estimate: None,
+            top: 0,
+            place: None,
+        }
     }
 
     /// The bars, in the order of the facet.
@@ -117,17 +133,34 @@ impl HistogramPane {
         self.bars().iter().map(|b| &b.value).filter(|v| self.marks.contains(*v)).cloned().collect()
     }
 
-    /// Takes in a step of a count. A recount is shown only when it is complete: numbers never shrink to grow again.
-    pub fn take_count(&mut self, step: &HistogramStep, now: Timestamp, height: usize) {
+    /// Shows what the database's statistics tell.
+    pub fn show_estimate(&mut self, estimate: Histogram, height: usize) {
+        self.estimate = Some(estimate.clone());
+        self.show(estimate, height);
+    }
+
+    /// Takes in a step of a count. A recount is shown only when it is complete, and a first count over the estimate that
+    /// stands for what is not counted yet: numbers never shrink to grow again.
+    ///
+    /// Returns whether looks go on from where they are, and not from the count.
+    pub fn take_count(&mut self, step: &HistogramStep, height: usize) -> bool {
         let is_complete = step.resume.is_none();
-        let cost = self.counting_since.map_or(Duration::ZERO, |since| since.age(now));
-        match &mut self.counts {
-            Some(counts) if is_complete => counts.recount(step, cost),
-            Some(_) => return,
-            None if is_complete => self.counts = Some(LiveCounts::new(step, cost)),
-            None => return self.show(step.histogram.clone(), height),
-        }
+        self.unfinished = step.resume.clone();
+        let keeps = match &mut self.counts {
+            Some(counts) if is_complete => counts.recount(step),
+            Some(_) => return true,
+            None if is_complete => {
+                self.counts = Some(LiveCounts::new(step));
+                false
+            }
+            None => {
+                let shown = self.estimate.as_ref().map_or(step.histogram.clone(), |e| step.histogram.over(e));
+                self.show(shown, height);
+                return false;
+            }
+        };
         self.show_counts(height);
+        keeps
     }
 
     /// Shows the counts as they are now.

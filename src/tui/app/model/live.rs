@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::domain::histogram::Count;
 use crate::domain::job::State;
+use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
 use crate::store::Watermark;
-use crate::triage::live::Poll;
+use crate::triage::live::{Poll, Purse};
 
 /// A look that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(4);
@@ -38,6 +39,10 @@ pub enum Link {
 pub struct Live {
     /// How often it is looked.
     pub poll: Poll,
+    /// What the watch has left to spend.
+    pub purse: Purse,
+    /// Whether the last look took too long and was stopped.
+    pub is_behind: bool,
     /// Where the next look goes on from.
     pub watermark: Option<Watermark>,
     /// How we stand with the source.
@@ -54,7 +59,9 @@ pub struct Live {
     pub next_look: Option<Timestamp>,
     /// When the totals are due.
     pub next_totals: Option<Timestamp>,
-    /// When a count that failed is tried again.
+    /// When the totals were asked for.
+    pub totals_since: Option<Timestamp>,
+    /// When a count that failed is tried again, or one that takes its time goes on.
     pub next_count: Option<Timestamp>,
     /// Whether counting waits for the first job to be on screen.
     pub count_waits: bool,
@@ -63,10 +70,12 @@ pub struct Live {
 }
 
 impl Live {
-    /// A watch that looks every `refresh` while that is cheap.
-    pub fn new(refresh: Duration) -> Self {
+    /// A watch that looks every `refresh` while that is cheap, and takes no more than `share` of the database's time.
+    pub fn new(refresh: Duration, share: Share) -> Self {
         Self {
-            poll: Poll::new(refresh),
+            poll: Poll::new(refresh, share),
+            purse: Purse::new(share),
+            is_behind: false,
             watermark: None,
             link: Link::Connecting,
             paused: false,
@@ -75,6 +84,7 @@ impl Live {
             cost: Duration::ZERO,
             next_look: None,
             next_totals: None,
+            totals_since: None,
             next_count: None,
             count_waits: false,
             skew: 0,
@@ -113,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_cost_of_looks_is_told_anew_only_when_it_has_changed_for_good() {
-        let mut live = Live::new(Duration::from_secs(1));
+        let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
         let mut told = |ms: u64| {
             live.heard_cost(Duration::from_millis(ms));
             live.cost.as_millis()

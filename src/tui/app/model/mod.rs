@@ -145,7 +145,7 @@ impl Model {
         let mouse = settings.mouse;
         Self {
             source,
-            live: Live::new(settings.refresh),
+            live: Live::new(settings.refresh, settings.budget),
             filter,
             histogram: HistogramPane::new(Facet::Error),
             list: ListPane::default(),

@@ -86,6 +86,7 @@ fn expect_count(model: &mut Model, now: Timestamp) {
     model.live.count_waits = false;
     model.live.next_look = Some(now);
     model.histogram.counting_since = Some(now);
+    (model.histogram.unfinished, model.histogram.at_leisure) = (None, false);
 }
 
 /// Counts the facet from the beginning, whether or not there was an estimate.
@@ -109,6 +110,18 @@ pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.asks.page = Some(Side::Start);
     let request = Request::Glance(model.histogram.facet, page_query(model, Cursor::Start));
     vec![model.asks.ask(Slot::Page, request)]
+}
+
+/// Counts the facet from the beginning, or further, at leisure: looks go on meanwhile.
+pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.live.next_count = None;
+    let resume = model.histogram.unfinished.clone();
+    if resume.is_none() {
+        model.histogram.counting_since = Some(now);
+        model.histogram.at_leisure = true;
+    }
+    let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
+    vec![model.asks.ask(Slot::Histogram, Request::Histogram(HistogramQuery { facet, filter, resume }))]
 }
 
 /// Reads the list anew in its order from the start.

@@ -45,12 +45,14 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 let rest = if matches!(e, StoreError::Locked(_)) { LOCKED_REST } else { FAILED_REST };
                 model.live.next_count = Some(now.after(rest));
                 let mut effects = fault(model, &e, "counting", now);
-                effects.extend(first_totals(model));
+                effects.extend(first_totals(model, now));
                 effects
             }
         },
         Reply::Totals(result) => {
-            model.live.next_totals = Some(now.after(TOTALS_EVERY));
+            let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
+            model.live.purse.spend(cost, now);
+            model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.paid_at()));
             match result {
                 Ok(totals) => {
                     model.live.totals = Some((now, totals));
@@ -208,7 +210,7 @@ fn show_estimate(model: &mut Model, estimate: Option<Histogram>) {
     let facet = model.histogram.facet;
     if let Some(estimate) = estimate.filter(|e| e.facet == facet && !e.bars.is_empty()) {
         let rows = model.histogram_rows();
-        model.histogram.show(estimate, rows);
+        model.histogram.show_estimate(estimate, rows);
     }
 }
 
@@ -217,10 +219,18 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         return Vec::new();
     }
     let mut effects = heard(model, now);
-    effects.extend(first_totals(model));
+    effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
-    model.histogram.take_count(&step, now, rows);
+    let at_leisure = model.histogram.at_leisure;
+    if at_leisure {
+        model.live.purse.spend(step.cost, now);
+    }
+    let keeps_looks = model.histogram.take_count(&step, rows);
     if let Some(resume) = step.resume {
+        if at_leisure {
+            model.live.next_count = Some(model.live.purse.paid_at());
+            return effects;
+        }
         let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
         let query = HistogramQuery { facet, filter, resume: Some(resume) };
         effects.push(model.asks.ask(Slot::Histogram, Request::Histogram(query)));
@@ -229,18 +239,22 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if model.screen.focus == Focus::Histogram {
         model.histogram.pin();
     }
+    model.histogram.at_leisure = false;
     watch::tell_dead(model);
     // A look that is under way goes on from an older watermark.
-    model.live.watermark = step.watermark;
+    model.live.watermark = match (keeps_looks, &model.live.watermark, step.watermark) {
+        (true, Some(looked), Some(counted)) => Some(looked.after_count(&counted)),
+        (_, _, counted) => counted,
+    };
     effects.push(model.asks.cancel(Slot::Look));
     model.live.next_look = Some(now);
     effects
 }
 
 /// Asks for the totals where a refresh has left them to be asked for behind the counts.
-fn first_totals(model: &mut Model) -> Option<Effect> {
+fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
     let wanted = model.live.next_totals.is_none() && model.live.link == Link::Up && !model.asks.is_open(Slot::Totals);
-    wanted.then(|| model.asks.ask(Slot::Totals, Request::Totals))
+    wanted.then(|| watch::totals(model, now))
 }
 
 fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {

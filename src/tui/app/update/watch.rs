@@ -30,10 +30,12 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                 effects.extend(look(model));
             }
             if is_due(model.live.next_totals, now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
-                effects.push(model.asks.ask(Slot::Totals, Request::Totals));
+                effects.push(totals(model, now));
             }
-            if is_due(model.live.next_count, now) && !model.asks.is_open(Slot::Histogram) {
-                effects.extend(filter::recount(model, now));
+            let goes_on = model.histogram.at_leisure;
+            let rests = goes_on && model.live.paused;
+            if is_due(model.live.next_count, now) && !rests && !model.asks.is_open(Slot::Histogram) {
+                effects.extend(if goes_on { filter::reconcile(model, now) } else { filter::recount(model, now) });
             }
         }
         _ => {}
@@ -59,6 +61,12 @@ fn reach(model: &mut Model) -> Vec<Effect> {
     }
 }
 
+/// Asks for the totals.
+pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
+    model.live.totals_since = Some(now);
+    model.asks.ask(Slot::Totals, Request::Totals)
+}
+
 fn look(model: &mut Model) -> Vec<Effect> {
     if model.histogram.counts.is_none() {
         return Vec::new();
@@ -73,11 +81,26 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     let changes = match result {
         Ok(changes) => changes,
         Err(e) => {
-            model.live.next_look = Some(now.after(model.live.poll.interval().saturating_mul(4)));
+            model.live.is_behind = matches!(e, StoreError::Timeout(_));
+            if let StoreError::Timeout(after) = e {
+                model.live.purse.spend(after, now);
+                model.live.heard_cost(after);
+            }
+            model.live.next_look = Some(now.after(model.live.poll.too_slow()));
+            let is_counting = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
+            if model.live.is_behind && model.live.poll.is_stuck() && !is_counting {
+                // What one look would have to read grows with the time: looks begin anew behind a count.
+                let mut effects = filter::reconcile(model, now);
+                effects.extend(fault(model, &e, "looking for changes", now));
+                return effects;
+            }
             return fault(model, &e, "looking for changes", now);
         }
     };
     let mut effects = heard(model, now);
+    let is_paid = model.live.purse.is_paid(now);
+    model.live.purse.spend(changes.cost, now);
+    model.live.is_behind = false;
     model.live.heard_cost(changes.cost);
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
@@ -88,8 +111,9 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         counts.look(&changes);
         model.list.arrived = model.list.arrived.saturating_add(counts.unseen().saturating_sub(unseen));
         // What a look cannot see (old rows that changed state) is settled by a recount at leisure.
-        if counts.reconcile_due(server_now) && !model.asks.is_open(Slot::Histogram) {
-            effects.extend(filter::recount(model, now));
+        let is_counting = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
+        if is_paid && !is_counting && counts.reconcile_due(server_now) {
+            effects.extend(filter::reconcile(model, now));
         }
     }
     model.live.watermark = Some(changes.watermark);
@@ -180,7 +204,8 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
                 due.push(model.live.next_totals.filter(|_| !model.asks.is_open(Slot::Totals)));
             }
-            due.push(model.live.next_count.filter(|_| !model.asks.is_open(Slot::Histogram)));
+            let rests = model.histogram.at_leisure && model.live.paused;
+            due.push(model.live.next_count.filter(|_| !rests && !model.asks.is_open(Slot::Histogram)));
         }
         Link::Connecting => {}
     }

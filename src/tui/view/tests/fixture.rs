@@ -132,6 +132,7 @@ fn opened() -> Opened {
         remembers: true,
         notation: Arc::default(),
         read_only: None,
+        replica: false,
         warnings: Vec::new(),
     };
     Opened { info, production: true, name: "dead_letter_jobs".into() }
@@ -173,13 +174,8 @@ pub fn night(size: (u16, u16)) -> Model {
     let bars: Vec<Bar> = NIGHT.iter().zip(0..).map(|(kind, n)| bar(kind, n)).collect();
     let rows = model.histogram_rows();
     let known = bars.iter().filter(|b| b.count.n != 41).cloned().collect();
-    let step = |bars, as_of| HistogramStep {
-        histogram: Histogram { as_of, ..histogram(bars) },
-        resume: None,
-        watermark: None,
-        recent: Vec::new(),
-    };
-    model.histogram.take_count(&step(known, ago(400)), NOW, rows);
+    let step = |bars, as_of| HistogramStep::of(Histogram { as_of, ..histogram(bars) });
+    model.histogram.take_count(&step(known, ago(400)), rows);
     if let Some(counts) = &mut model.histogram.counts {
         let cell = |value: &str, n| Cell {
             bucket: 1,
@@ -190,7 +186,7 @@ pub fn night(size: (u16, u16)) -> Model {
         };
         counts.take_in(Some((1, &[cell(NIGHT[0].0, 1_163), cell(NIGHT[5].0, 41)])), ago(1));
     }
-    model.histogram.take_count(&step(bars, NOW), NOW, rows);
+    model.histogram.take_count(&step(bars, NOW), rows);
     let jobs = (0..60).map(|n| entry(row(n, &NIGHT[[0, 0, 1, 0, 2, 0, 5, 3][n % 8]], 4 + n as u64 * n as u64 * 40)));
     let jobs: Vec<Entry> = jobs.collect();
     let first = jobs[0].row.clone();

@@ -1,0 +1,89 @@
+//! The connection: what answers there, how quickly, and what stands in between.
+
+use std::time::Duration;
+
+use super::record::{Finding, Level};
+use crate::cli::open::Surveyed;
+use crate::domain::text::Clean;
+use crate::store::Budget;
+use crate::store::sql::{connection, engine::Engine};
+
+/// The name of the section.
+pub const SECTION: &str = "connection";
+
+/// A console is felt to wait from here on.
+const SLOW: Duration = Duration::from_millis(150);
+
+/// What is found of the connection, and of what the database holds.
+pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
+    let engine = &surveyed.engine;
+    let finding = |about: &str, level: Level, fact: String| Finding::new(SECTION, about, level, fact);
+    let whose = if engine.user().is_empty() { String::new() } else { format!(" as {}", engine.user()) };
+    let mut all = vec![finding("server", Level::Ok, format!("{}: {}{whose}", engine.server(), engine.database()))];
+    match connection(engine, budget).await {
+        Err(error) => all.push(finding("latency", Level::Fail, error.to_string())),
+        Ok(connection) => {
+            all.push(latency(connection.latency));
+            if let Some(port) = connection.other_port {
+                let fact = format!("the server itself listens on port {port}: a pooler or a tunnel stands in between");
+                all.push(finding("pooler", Level::Ok, fact).advising(
+                    "PgBouncer in transaction mode is fine; the limit that counts is its max_client_conn, of which a console takes two",
+                ));
+            }
+        }
+    }
+    all.push(role(engine));
+    all.extend(adapters(surveyed));
+    all
+}
+
+fn latency(took: Duration) -> Finding {
+    let fact = format!("{:.1} ms for the shortest question", took.as_secs_f64() * 1e3);
+    let level = if took > SLOW { Level::Warn } else { Level::Ok };
+    let finding = Finding::new(SECTION, "latency", level, fact);
+    match level {
+        Level::Warn => finding.advising("each step of the console takes some of these: run it nearer to the database"),
+        _ => finding,
+    }
+}
+
+fn role(engine: &Engine) -> Finding {
+    let finding = |level, fact: String| Finding::new(SECTION, "writes", level, fact);
+    match engine.read_only() {
+        None => finding(Level::Ok, "the server takes them".to_owned()),
+        Some(_) if engine.is_replica() => finding(
+            Level::Warn,
+            "the server is a replica: everything can be looked at, and nothing be acted upon".to_owned(),
+        )
+        .advising("name the primary to replay or discard jobs"),
+        Some(why) => finding(Level::Warn, format!("nothing can be acted upon: {why}")),
+    }
+}
+
+/// Which layouts are there, and which nearly are.
+fn adapters(surveyed: &Surveyed) -> Vec<Finding> {
+    const STORES: &str = "stores";
+    let found = surveyed.detection.found.iter().map(|found| {
+        let fact = format!("{} ({})", Clean::line(&found.label()), found.title);
+        let finding = Finding::new(STORES, &found.adapter, Level::Ok, fact);
+        match found.warnings.as_slice() {
+            [] => finding,
+            warnings => Finding { level: Level::Warn, advice: Some(warnings.join("; ")), ..finding },
+        }
+    });
+    let near = surveyed.detection.rejected.iter().filter(|rejected| rejected.schema.is_some());
+    let near = near.map(|rejected| {
+        let schema = rejected.schema.as_deref().unwrap_or_default();
+        let fact = format!("not in {}: {}", Clean::line(schema), rejected.why());
+        Finding::new(STORES, &rejected.adapter, Level::Ok, fact)
+    });
+    let mut all: Vec<Finding> = found.chain(near).collect();
+    if surveyed.detection.found.is_empty() {
+        let fact = "no table of dead-lettered jobs that an adapter knows";
+        all.push(
+            Finding::new(STORES, "adapters", Level::Fail, fact)
+                .advising("`dlq-tui init` creates one, and an adapter file describes your own (see docs/adapters.md)"),
+        );
+    }
+    all
+}

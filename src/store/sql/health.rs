@@ -1,0 +1,100 @@
+//! How a connection and a table are doing.
+
+use std::time::{Duration, Instant};
+
+use super::SqlStore;
+use super::dialect::Place;
+use super::dialect::vitals::vitals;
+use super::engine::{Engine, Statement};
+use super::row::Cells;
+use crate::store::{Budget, Result};
+
+/// Questions whose time is taken.
+const QUESTIONS: usize = 5;
+
+/// A connection as it turned out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// How long the shortest question takes, from here and back.
+    pub latency: Duration,
+    /// The port that the server itself listens on, where that is another than the one that was called.
+    pub other_port: Option<u64>,
+}
+
+/// What a table's housekeeping has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Housekeeping {
+    /// The share of the table's pages that an index alone can count, from 0 to 1; `None` where there is no such thing.
+    pub visible: Option<f64>,
+    /// New rows after which the database tidies up by itself; `None` where it does not go by that.
+    pub tidies_after: Option<u64>,
+    /// Whether its planner has statistics.
+    pub analyzed: bool,
+    /// What gives it some.
+    pub analyze: String,
+    /// What has it tidy up often enough.
+    pub tidy: Option<String>,
+}
+
+/// Takes the time of some questions, and asks the server where it is.
+///
+/// # Errors
+/// When it cannot be reached.
+pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> {
+    let one = Statement { sql: "SELECT 1".to_owned(), binds: Vec::new() };
+    let mut latency = Duration::MAX;
+    for _ in 0..QUESTIONS {
+        let began = Instant::now();
+        engine.read(std::slice::from_ref(&one), budget).await?;
+        latency = latency.min(began.elapsed());
+    }
+    let mut own = None;
+    if let Some(sql) = vitals(engine.dialect()).own_port() {
+        let rows = engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
+        let row = rows.unwrap_or_default().pop();
+        own = row.map(|row| Cells::new(row).int()).transpose()?.flatten().and_then(|port| u64::try_from(port).ok());
+    }
+    let called = engine.place().split('/').next().and_then(|server| server.rsplit_once(':')?.1.parse::<u64>().ok());
+    Ok(Connection { latency, other_port: own.filter(|own| called.is_some_and(|called| called != *own)) })
+}
+
+impl SqlStore {
+    /// The housekeeping of the table.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn housekeeping(&self, budget: &Budget) -> Result<Housekeeping> {
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        let vitals = vitals(self.engine.dialect());
+        let mut out = Housekeeping {
+            visible: None,
+            tidies_after: None,
+            analyzed: true,
+            analyze: vitals.analyze(place),
+            tidy: None,
+        };
+        if let Some(sql) = vitals.is_analyzed() {
+            let rows = self.engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
+            let row = rows.unwrap_or_default().pop();
+            out.analyzed = row.map(|row| Cells::new(row).count()).transpose()?.unwrap_or(0) > 0;
+        }
+        let Some(statement) = vitals.housekeeping(place) else { return Ok(out) };
+        let Some(row) = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop() else {
+            return Ok(out);
+        };
+        let mut cells = Cells::new(row);
+        let (pages, visible, threshold, share) = (cells.int()?, cells.int()?, cells.int()?, cells.int()?);
+        out.analyzed = cells.int()? == Some(1);
+        let is_plain = cells.int()? == Some(1);
+        let (pages, visible) = (pages.unwrap_or(0) as f64, visible.unwrap_or(0) as f64);
+        out.visible = (is_plain && pages > 0.0).then(|| (visible / pages).min(1.0));
+        let rows = self.extent(budget).await?.rows;
+        if let (Some(threshold), Some(share), Some(rows), true) = (threshold, share, rows, is_plain) {
+            let after = threshold as f64 + share as f64 / 1e6 * rows as f64;
+            // A negative threshold turns it off.
+            out.tidies_after = (threshold >= 0).then_some(after as u64);
+            out.tidy = vitals.tidy(place);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,105 @@
+//! Counting a big table as it is stored, window of blocks by window of blocks.
+
+use super::SqlStore;
+use super::blocks::read_before;
+use super::build::Sql;
+use super::count::CountState;
+use super::dialect::Place;
+use super::engine::Statement;
+use super::group::Grouping;
+use super::judge::Judge;
+use super::row::Cells;
+use super::watch::Axis;
+use crate::store::{Budget, Result};
+
+/// Blocks that one statement gets through in a moment (256 MB).
+const MOMENT: u64 = 32_768;
+/// What part of the cost of reading every block a plan may have that reads something else.
+const SPARED: u64 = 2;
+
+/// How a count can be done.
+pub(super) struct Way {
+    /// Whether the table can be read by its blocks.
+    pub(super) has_blocks: bool,
+    /// Whether one statement would take long.
+    pub(super) is_long: bool,
+}
+
+/// How far a walk over the blocks has come, from the last one to the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Walk {
+    /// Blocks before this one are still to be read.
+    end: u64,
+    blocks: u64,
+}
+
+impl Walk {
+    pub(super) fn of(blocks: u64) -> Self {
+        Self { end: blocks, blocks }
+    }
+
+    /// How much of the table is read.
+    pub(super) fn share(self) -> f32 {
+        // The share is for a gauge.
+        (1.0 - self.end as f64 / self.blocks.max(1) as f64) as f32
+    }
+}
+
+impl SqlStore {
+    /// Whether a statement that counts would read all of a big table, and whether that can be had in pieces.
+    pub(super) async fn way_to_count(&self, plain: Statement, budget: &Budget) -> Result<Way> {
+        let speech = self.layout.speech;
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        let short = Way { has_blocks: false, is_long: false };
+        let Some(size) = speech.blocks(place) else { return Ok(short) };
+        let plan = Statement { sql: speech.explain(&plain.sql), binds: plain.binds };
+        let mut results = self.engine.read(&[size, plan], budget).await?.into_iter();
+        let size = results.next().unwrap_or_default().pop();
+        let size = size.map(|row| Cells::new(row).int()).transpose()?.flatten();
+        let Some(blocks) = size.and_then(|n| u64::try_from(n).ok()) else { return Ok(short) };
+        let plan = results.next().unwrap_or_default().into_iter().next();
+        let plan = plan.map(|row| Cells::new(row).text()).transpose()?.flatten().unwrap_or_default();
+        // An index may hold all that is asked for, or lead to the few rows that are.
+        let is_spared = speech.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
+        Ok(Way { has_blocks: true, is_long: blocks > MOMENT && !is_spared })
+    }
+
+    /// Counts the next window of blocks; how far that leads, until all are read.
+    pub(super) async fn window_of_blocks(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        state: &mut CountState,
+        walk: Walk,
+        budget: &Budget,
+    ) -> Result<Option<Walk>> {
+        let axis = Axis::of(&self.layout, judge.only_dead());
+        let within = |sql: &mut Sql, from, to| {
+            sql.push(" AND ");
+            self.layout.speech.in_blocks(sql, from, to);
+            if let (Some(axis), Some(bucket)) = (&axis, state.before()) {
+                sql.push(" AND ");
+                axis.before(sql, bucket);
+            }
+        };
+        let statement =
+            |window: super::blocks::Window| grouping.statement(judge, None, |sql| within(sql, window.from, window.to));
+        let read = read_before(walk.end, (&self.engine, &self.pace), statement, budget).await?;
+        let Some((window, rows)) = read else { return Ok(None) };
+        for counted in grouping.read(rows)? {
+            state.bars.entry(counted.value).or_default().add(&counted.tally);
+        }
+        Ok(Some(Walk { end: window.from, ..walk }).filter(|walk| walk.end > 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_tells_how_much_of_the_table_is_behind_it() {
+        assert_eq!([1_000, 750, 0].map(|end| Walk { end, blocks: 1_000 }.share()), [0.0, 0.25, 1.0]);
+        assert_eq!(Walk::of(0).share(), 1.0);
+    }
+}

@@ -1,0 +1,69 @@
+//! Recounts that the watch begins by itself: window by window, as they are paid for.
+
+use super::*;
+use crate::store::{Listed, Older, Resume};
+
+/// A step of a count that goes on.
+fn window(cost: u64) -> HistogramStep {
+    let resume = Some(Resume::from_listed(Listed::default()));
+    HistogramStep { resume, cost: Duration::from_millis(cost), ..counted(&[("A", 1)]) }
+}
+
+/// A console whose counts a look has found to be old, and which counts anew.
+fn recounting() -> Console {
+    let mut console = Console::with_jobs(5);
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.wait(Duration::from_secs(60));
+    let seen = Changes { older: Older::Rewritten, server_time: Timestamp(60_000_000), ..changes(Vec::new()) };
+    console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+    console
+}
+
+fn shown(console: &Console) -> u64 {
+    console.model.histogram.shown.as_ref().map_or(0, |shown| shown.total.n)
+}
+
+#[test]
+fn the_windows_of_a_recount_come_as_the_share_of_the_database_pays_for_them() {
+    let mut console = recounting();
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(query)) if query.resume.is_none()));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
+    assert_eq!(shown(&console), 5, "half a count is not shown");
+    console.wait(Duration::from_secs(7));
+    assert!(console.request(Slot::Histogram).is_none(), "150 ms are paid for after 7.5 s");
+    assert!(console.request(Slot::Look).is_some(), "looks go on");
+    console.wait(Duration::from_secs(1));
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(query)) if query.resume.is_some()));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 4)])))));
+    assert_eq!(shown(&console), 4);
+}
+
+#[test]
+fn a_recount_rests_while_the_watch_is_paused_and_what_is_asked_for_does_not() {
+    let mut console = recounting();
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
+    console.keys("p").wait(Duration::from_secs(60));
+    assert!(console.request(Slot::Histogram).is_none());
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
+    assert!(console.request(Slot::Histogram).is_some(), "at once");
+}
+
+#[test]
+fn looks_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_their_place() {
+    let mut console = Console::with_jobs(5);
+    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let slow = || Reply::Look(Box::new(Err(StoreError::Timeout(Duration::from_secs(2)))));
+    let mut rests = Vec::new();
+    while console.request(Slot::Histogram).is_none() {
+        assert!(rests.len() < 10, "{rests:?}");
+        console.wait(Duration::from_secs(60));
+        console.answer(Slot::Look, slow());
+        let next = console.model.live.next_look.expect("a next look");
+        rests.push(console.now.age(next).as_secs());
+        assert_eq!((shown(&console), console.model.live.is_behind), (5, true));
+    }
+    assert_eq!(rests, [3, 6, 12, 24, 48, 60]);
+}
