@@ -37,6 +37,8 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     let redaction = Arc::new(session.redactor());
     session.record_reveal(&origin.name).await?;
     let opener = Arc::new(Way::new(session, origin));
+    // The source is waited for in any case.
+    tokio::task::spawn_blocking(tui::warm_up);
     opener.first_look().await?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,

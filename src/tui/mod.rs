@@ -99,6 +99,8 @@ pub async fn run(launch: Launch) -> Result<(), runtime::ConsoleError> {
     runtime::run(&launch, program::Console::new(model)).await
 }
 
+pub use app::warm_up;
+
 /// The reference of keys and of the command line's words, as Markdown.
 pub fn reference() -> String {
     format!("{}{}", keys::reference(), app::command_reference())

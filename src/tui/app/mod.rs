@@ -10,7 +10,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use document::JobDocument;
+pub use document::{JobDocument, warm_up};
 pub use effect::{Effect, Request, RequestId, Settings, Slot};
 pub use msg::{Msg, Opened, Reply};
 pub use update::{command_reference, refusal, start, update};

@@ -179,12 +179,13 @@ impl Session {
     async fn detail(&self, id: JobId, going: &Going) -> Result<Option<Arc<JobDocument>>, StoreError> {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, &going.budget).await? else { return Ok(None) };
+        let mut behind = None;
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
         let (history, replayed) = match self.homes().at_hand() {
             Some(ledger) => past(&ledger, &desk, &known(&detail)).await.unwrap_or_default(),
             // Nor does it wait for the ledger to be opened, or made.
             None => {
-                tokio::spawn(tell_past(self.homes(), desk.clone(), known(&detail), going.facts.clone()));
+                behind = Some(tell_past(self.homes(), desk.clone(), known(&detail), going.facts.clone()));
                 Default::default()
             }
         };
@@ -193,7 +194,9 @@ impl Session {
         let built = tokio::task::spawn_blocking(move || {
             JobDocument::build(detail, history, &notation, &redactor).with_replays(replayed)
         });
-        match built.await {
+        let built = built.await;
+        behind.map(tokio::spawn);
+        match built {
             Ok(document) => Ok(Some(Arc::new(document))),
             Err(_) => Err(StoreError::Input("this job could not be prepared for display".into())),
         }

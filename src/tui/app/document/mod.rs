@@ -17,6 +17,7 @@ mod search;
 mod styled;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use folds::Folds;
 pub use ink::{Ink, Piece, Row};
@@ -29,9 +30,17 @@ use build::Reading;
 use crate::domain::backtrace::Origins;
 use crate::domain::job::JobDetail;
 use crate::domain::notation::Notation;
-use crate::domain::redact::Redactor;
+use crate::domain::redact::{Masker, Redactor};
 use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;
+
+/// Makes ready what the first jobs need, patterns and grammars, which takes tens of milliseconds once: for a thread that
+/// can wait, while nothing is there to be shown yet.
+pub fn warm_up() {
+    let masker = Masker::new(Arc::default());
+    masker.text(Untrusted::from("RuntimeError: password=x <a>b</a> (c)=(d) at https://user:secret@host"));
+    highlight::warm_up();
+}
 
 /// A side of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -320,16 +320,15 @@ fn settle_document(model: &mut Model) {
 
 /// What the ledger knows of the open job has come behind it.
 pub fn on_past(model: &mut Model, job: &JobId, history: Vec<HistoryEntry>, replayed: u64) -> Vec<Effect> {
-    let Some(document) = model.detail.document.as_mut().filter(|document| document.detail.row.id == *job) else {
-        return Vec::new();
-    };
-    match Arc::get_mut(document) {
+    let document = model.detail.document.as_mut().filter(|document| document.detail.row.id == *job);
+    match document.and_then(Arc::get_mut) {
         Some(document) => document.remember(history, replayed),
-        // Somebody draws from it: it is asked for again, as a whole.
-        None => {
+        // It has not come yet, or somebody draws from it: it is asked for again, as a whole.
+        None if model.detail.job.as_ref() == Some(job) => {
             model.asks.detail = Some(job.clone());
             return vec![model.asks.ask(Slot::Detail, Request::Detail(job.clone()))];
         }
+        None => return Vec::new(),
     }
     settle_document(model);
     Vec::new()
