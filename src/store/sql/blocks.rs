@@ -53,7 +53,7 @@ pub(super) async fn read_before(
         let (blocks, began) = (window.to - window.from, Instant::now());
         match engine.read(&[statement(window)], budget).await {
             Ok(mut results) => {
-                pace.learn_blocks(blocks, began.elapsed());
+                pace.learn_blocks(blocks, engine.worked(began));
                 return Ok(Some((window, results.pop().unwrap_or_default())));
             }
             Err(StoreError::Timeout(_)) if blocks > LEAST_BLOCKS => pace.back_off_blocks(blocks),

@@ -6,18 +6,15 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
-use super::dialect::WindowShape;
 use super::engine::{Row, Statement};
 use super::group::{Counted, Grouping, Tally, example, untrusted};
 use super::judge::Judge;
 use super::layout::Part;
 use super::look::Recent;
-use super::row::Cells;
 use super::sampled::filled_up;
 use super::scan::Scan;
-use super::walk::Walk;
+use super::walk::{MOMENT, Walk};
 use super::watch::{Axis, Look, cells};
-use crate::adapter::Kind;
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
@@ -67,7 +64,7 @@ impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let began = Instant::now();
         let step = self.count_on(query, budget).await?;
-        Ok(HistogramStep { cost: began.elapsed(), ..step })
+        Ok(HistogramStep { cost: self.engine.worked(began), ..step })
     }
 
     async fn count_on(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
@@ -88,6 +85,8 @@ impl SqlStore {
                 }
             }
             by_blocks = way.has_blocks;
+        } else if judge.rest.is_none() {
+            by_blocks = self.blocks(budget).await?.is_some_and(|blocks| blocks > MOMENT);
         }
         let mut state = self.begin_windows(&judge, &grouping, budget).await?;
         // Asked for last, so that every row that was there when the recent past was read stands in them.
@@ -226,7 +225,7 @@ impl SqlStore {
         mut state: CountState,
         budget: &Budget,
     ) -> Result<HistogramStep> {
-        let reached = match (state.at.clone(), in_memory(judge, grouping)) {
+        let reached = match (state.at.clone(), judge.rest.is_some()) {
             (At::Block(walk), _) => {
                 let walk = self.window_of_blocks(judge, grouping, &mut state, walk, budget).await?;
                 walk.map(|walk| (walk.share(), At::Block(walk)))
@@ -302,67 +301,6 @@ impl CountState {
 /// Whether rows are counted here, one by one: the database cannot judge them, or not tell the values apart.
 pub(super) fn in_memory(judge: &Judge<'_>, grouping: &Grouping<'_>) -> bool {
     grouping.facet == Facet::Fingerprint || judge.rest.is_some()
-}
-
-/// What a window counted.
-pub(super) struct WindowCounts {
-    pub(super) values: Vec<(Option<String>, Tally)>,
-    pub(super) looked_at: u64,
-    pub(super) last: Option<Position>,
-}
-
-/// Counts by value in one window, with the place of its last row in whichever group that is.
-pub(super) fn window_statement(
-    scan: &Scan<'_>,
-    grouping: &Grouping<'_>,
-    shape: &WindowShape<'_>,
-    position: &str,
-    within: &mut dyn FnMut(&mut Sql),
-) -> Statement {
-    let speech = scan.layout.speech;
-    let (at, kind) = grouping.at();
-    let edge = |column: &str| format!("max(CASE WHEN rn = {} THEN {column} END)", shape.rows);
-    let bound = |end: &str| speech.contract(&format!("{end}(CASE WHEN hit = 1 THEN a END)"), kind);
-    let mut sql = Sql::new(speech);
-    sql.push(&format!(
-        "SELECT {}, CAST(sum(hit) AS {}), {}, {}, max(rn), {}, {} FROM (SELECT {} AS v, {at} AS a, {} AS k, {} AS i, rn, \
-         CASE WHEN ",
-        speech.contract("v", Kind::Text),
-        speech.whole_type(),
-        bound("min"),
-        bound("max"),
-        edge("k"),
-        edge("i"),
-        grouping.value(),
-        position,
-        scan.layout.key_text,
-    ));
-    scan.judge.push(&mut sql);
-    sql.push(" THEN 1 ELSE 0 END AS hit FROM ");
-    speech.window(&mut sql, shape, within);
-    sql.push(&scan.layout.join);
-    sql.push(") AS x GROUP BY v");
-    sql.done()
-}
-
-/// Reads what [`window_statement`] counted; the place is there only when the window was full.
-pub(super) fn read_window(grouping: &Grouping<'_>, rows: Vec<Row>) -> Result<WindowCounts> {
-    let mut out = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
-    for row in rows {
-        let mut cells = Cells::new(row);
-        let (value, example) = grouping.told(cells.text()?);
-        let (n, first, last) = (cells.count()?, cells.int()?.map(Timestamp), cells.int()?.map(Timestamp));
-        let tally = Tally { n, first, last, example };
-        out.looked_at = out.looked_at.max(cells.count()?);
-        let (key, id) = (cells.text()?, cells.text()?);
-        if let Some(id) = id {
-            out.last = Some(Position { key, id: crate::domain::job::JobId::new(id) });
-        }
-        if tally.n > 0 {
-            out.values.push((value, tally));
-        }
-    }
-    Ok(out)
 }
 
 fn trend(counts: &[Counted], from: Timestamp) -> HashMap<Option<String>, Vec<u32>> {

@@ -61,7 +61,7 @@ impl SqlStore {
             mark = mark.not_before(&axis, whole_from);
         }
         let watermark = Watermark(Arc::new(mark));
-        let cost = began.elapsed();
+        let cost = self.engine.worked(began);
         Ok(Changes { watermark, changed, older, from_bucket: whole_from, cells, server_time, cost })
     }
 

@@ -10,7 +10,7 @@
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
 //! | `search` | reading them as they are stored, where hits are rare |
 //! | `blocks` | a table cut into windows as it is stored |
-//! | `group`, `count`, `walk`, `stats`, `sampled` | histograms, totals, estimates |
+//! | `group`, `count`, `window`, `walk`, `stats`, `sampled` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
@@ -64,6 +64,7 @@ mod undoable;
 mod unique;
 mod walk;
 mod watch;
+mod window;
 mod witness;
 mod work;
 mod writer;

@@ -9,7 +9,6 @@
 use std::time::{Duration, Instant};
 
 use super::build::Sql;
-use super::count::{WindowCounts, read_window, window_statement};
 use super::dialect::{WindowShape, order_by};
 use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
@@ -18,6 +17,7 @@ use super::layout::{Expr, Layout};
 use super::pace::{LEAST, MOST_HEAVY, Pace, TARGET};
 use super::row::{Read, read, select};
 use super::watch::Axis;
+use super::window::{WindowCounts, read_window, window_statement};
 use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead.
@@ -207,7 +207,7 @@ impl Scan<'_> {
             let (size, began) = (self.pace.window(most), Instant::now());
             match self.engine.read(&[statement(size)], self.budget).await {
                 Ok(mut results) => {
-                    self.pace.learn(size, began.elapsed());
+                    self.pace.learn(size, self.engine.worked(began));
                     return Ok((results.pop().unwrap_or_default(), size));
                 }
                 Err(StoreError::Timeout(_)) if size > LEAST => self.pace.back_off(size),

@@ -100,7 +100,7 @@ impl Scan<'_> {
                 self.pace.back_off_blocks(blocks);
                 continue;
             }
-            learn(self.pace, blocks, rows.len(), began.elapsed());
+            learn(self.pace, blocks, rows.len(), self.engine.worked(began));
             let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
             let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
             return Ok((window, reads.into_iter().filter(passes).map(|read| read.entry).collect()));

@@ -13,7 +13,7 @@ use super::watch::Axis;
 use crate::store::{Budget, Result};
 
 /// Blocks that one statement gets through in a moment (256 MB).
-const MOMENT: u64 = 32_768;
+pub(super) const MOMENT: u64 = 32_768;
 /// What part of the cost of reading every block a plan may have that reads something else.
 const SPARED: u64 = 2;
 
@@ -87,7 +87,7 @@ impl SqlStore {
         let read = read_before(walk.end, (&self.engine, &self.pace), statement, budget).await?;
         let Some((window, rows)) = read else { return Ok(None) };
         for counted in grouping.read(rows)? {
-            state.bars.entry(counted.value).or_default().add(&counted.tally);
+            state.add(counted.value, &counted.tally);
         }
         Ok(Some(Walk { end: window.from, ..walk }).filter(|walk| walk.end > 0))
     }

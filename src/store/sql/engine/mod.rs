@@ -11,6 +11,7 @@ mod heard;
 mod inline;
 mod link;
 mod mysql;
+mod options;
 mod pool;
 mod postgres;
 mod rehearsal;
@@ -26,13 +27,14 @@ pub(crate) mod lite {
 
 use std::future::ready;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use heard::Heard;
 pub use heard::Listener;
 use link::{Answer, Connector, Facts, Limits, Link, Mode};
+pub use options::EngineOptions;
 use pool::{Lease, Pool};
 use step::{step, steps};
 pub use tx::Tx;
@@ -112,40 +114,6 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row(pub Vec<Value>);
 
-/// How an engine behaves towards its server.
-#[derive(Clone, Debug)]
-pub struct EngineOptions {
-    /// Every transaction is a reading one, by the database's own rule.
-    pub read_only: bool,
-    /// How long a statement waits for a lock of another session. MySQL counts whole seconds.
-    pub lock_timeout: Duration,
-    /// How long connecting may take where the target does not say.
-    pub connect_timeout: Duration,
-    /// Connections at the most; one more for a moment when a statement is stopped while all of them are busy, as servers take
-    /// no such word on the connection that it is about.
-    pub max_connections: usize,
-    /// Nothing lasts: everything is rolled back when the engine is dropped, and there is one connection only.
-    pub rehearsal: bool,
-    /// Who hears of every statement before it is sent.
-    pub listener: Option<Listener>,
-    /// The name that the server's list of sessions shows, where it has one.
-    pub application_name: String,
-}
-
-impl Default for EngineOptions {
-    fn default() -> Self {
-        Self {
-            read_only: false,
-            lock_timeout: Duration::from_secs(1),
-            connect_timeout: Duration::from_secs(5),
-            max_connections: 2,
-            rehearsal: false,
-            listener: None,
-            application_name: "dlq-tui".to_owned(),
-        }
-    }
-}
-
 /// A connection to one database, with its small pool, deadlines and cancelling.
 ///
 /// A lost connection is opened again by the next call.
@@ -156,6 +124,8 @@ pub struct Engine {
     place: String,
     connected: Instant,
     lock_timeout: Duration,
+    /// What the quickest read took so far, in microseconds.
+    quickest: AtomicU64,
     pool: Arc<Pool>,
 }
 
@@ -236,7 +206,8 @@ impl Engine {
             })
             .await?;
         let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
-        let engine = Self { dialect, facts, place: target.place(), connected, lock_timeout, pool };
+        let (place, quickest) = (target.place(), AtomicU64::new(u64::MAX));
+        let engine = Self { dialect, facts, place, connected, lock_timeout, quickest, pool };
         Ok(Reached { engine, link, statements, answer })
     }
 
@@ -291,6 +262,7 @@ impl Engine {
         let mut left = if self.is_replica() { CONFLICTS } else { 0 };
         let mut again = true;
         loop {
+            let began = Instant::now();
             let read = self.try_read(statements, budget).await;
             if again && self.is_stale(&read) {
                 again = false;
@@ -300,9 +272,21 @@ impl Engine {
                 // A replica stops whoever reads what its primary has cleaned up meanwhile: that is no fault, and a new
                 // snapshot sees the rows as they are now.
                 Err((StoreError::Locked(_), _)) if left > 0 => left -= 1,
-                other => return other.map_err(|(error, _)| error),
+                Ok(rows) => {
+                    let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+                    self.quickest.fetch_min(took, Ordering::Relaxed);
+                    return Ok(rows);
+                }
+                Err((error, _)) => return Err(error),
             }
         }
+    }
+
+    /// What a read that began then took beyond what the quickest one ever did: the way there and back is no work of the
+    /// database's, and on a long one it is nearly all there is.
+    pub fn worked(&self, began: Instant) -> Duration {
+        let way = self.quickest.load(Ordering::Relaxed);
+        began.elapsed().saturating_sub(Duration::from_micros(if way == u64::MAX { 0 } else { way }))
     }
 
     /// Begins a writing transaction (`BEGIN IMMEDIATE` on SQLite) whose statements each have the budget's deadline and
