@@ -12,7 +12,7 @@ fn window(cost: u64) -> HistogramStep {
 /// A console whose counts a look has found to be old, and which counts anew.
 fn recounting() -> Console {
     let mut console = Console::with_jobs(5);
-    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.counting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     console.wait(Duration::from_secs(60));
     let seen = Changes { older: Older::Rewritten, server_time: Timestamp(60_000_000), ..changes(Vec::new()) };
@@ -53,7 +53,7 @@ fn a_recount_rests_while_the_watch_is_paused_and_what_is_asked_for_does_not() {
 #[test]
 fn looks_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_their_place() {
     let mut console = Console::with_jobs(5);
-    console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
+    console.counting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     let slow = || Reply::Look(Box::new(Err(StoreError::Timeout(Duration::from_secs(2)))));
     let mut rests = Vec::new();
