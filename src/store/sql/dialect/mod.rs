@@ -9,12 +9,14 @@ mod postgres;
 mod sqlite;
 mod stored;
 pub(super) mod vitals;
+mod window;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 pub(super) use places::{IndexPlace, Unique};
+pub(super) use window::{WindowShape, order_by};
 
 /// The speech of a database.
 pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
@@ -403,29 +405,6 @@ fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
     }
     list.push(']');
     list
-}
-
-/// What a window is made of.
-pub(super) struct WindowShape<'a> {
-    pub(super) table: &'a str,
-    pub(super) key: &'a str,
-    /// The expressions over `t` that order it, all in the same direction.
-    pub(super) by: &'a [&'a str],
-    pub(super) descending: bool,
-    pub(super) rows: usize,
-}
-
-impl WindowShape<'_> {
-    /// What stands after ORDER BY.
-    pub(super) fn order(&self) -> String {
-        order_by(self.by, self.descending)
-    }
-}
-
-/// What stands after ORDER BY for expressions that all go in one direction.
-pub(super) fn order_by(by: &[&str], descending: bool) -> String {
-    let direction = if descending { "DESC" } else { "ASC" };
-    by.iter().map(|expr| format!("{expr} {direction}")).collect::<Vec<_>>().join(", ")
 }
 
 /// An instant as a database without time zones writes it; beyond its calendar, the last instant that it knows.

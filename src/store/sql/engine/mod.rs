@@ -4,6 +4,7 @@
 //! `link` is what an engine fills in (`postgres`, `mysql`, `sqlite`), `pool` lends connections, `step` runs one exchange
 //! so that it can be stopped at any moment, `tx` and this file are the way in.
 
+mod attempt;
 mod bind;
 mod decode;
 mod fault;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use attempt::{Attempt, Reused, lost, shut_out, unbegun};
 use futures_util::future::BoxFuture;
 use heard::Heard;
 pub use heard::Listener;
@@ -391,18 +393,6 @@ struct Reached {
     answer: Answer,
 }
 
-/// What came of a call; a failure says whether the connection may be to blame.
-type Attempt<T> = std::result::Result<T, (StoreError, Reused)>;
-
-/// What kept a transaction from beginning.
-fn unbegun(error: StoreError, is_fresh: bool) -> (StoreError, Reused) {
-    match error {
-        // Not worth a second try: a server that does not answer on one connection will not on another.
-        StoreError::Timeout(after) => (pool::no_answer(after), Reused(false)),
-        error => (shut_out(error), Reused(!is_fresh)),
-    }
-}
-
 /// Runs statements in the open transaction of a connection, one after the other; the connection goes back to its pool.
 async fn fetch_each(mut lease: Lease, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
     let mut rows = Vec::with_capacity(statements.len());
@@ -423,21 +413,4 @@ fn fetching(statement: Statement) -> impl for<'a> FnOnce(&'a mut dyn Link) -> Bo
 /// The exchange that executes a statement.
 fn executing(statement: Statement) -> impl for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<u64>> + Send {
     move |link| Box::pin(async move { link.execute(&statement).await })
-}
-
-/// Whether a connection had been used before.
-struct Reused(bool);
-
-/// What a refusal means that came before there was a transaction: it is no fault of what was to be done in it.
-fn shut_out(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Refused { message, code: Some(code) } => StoreError::ShutOut { message, code },
-        // Stopped from another session, which happens to a BEGIN as to anything else.
-        StoreError::Refused { message, code: None } => StoreError::Unreachable(message),
-        other => other,
-    }
-}
-
-fn lost() -> StoreError {
-    StoreError::Unreachable("the connection was lost".into())
 }
