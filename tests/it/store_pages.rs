@@ -32,7 +32,10 @@ async fn plans(db: &TestDb, read: &mut usize) -> Vec<Value> {
         let (_, plan) = entry["message"].as_str()?.split_once("plan:\n")?;
         serde_json::from_str::<Value>(plan).ok()
     };
-    let lists = |plan: &Value| plan["Query Text"].as_str().is_some_and(|sql| sql.contains(" AS c14"));
+    // A message of several statements is the text of each of them: what reads no table only says who asks.
+    let lists = |plan: &Value| {
+        plan["Query Text"].as_str().is_some_and(|sql| sql.contains(" AS c14")) && plan["Plan"]["Node Type"] != "Result"
+    };
     new.lines().filter_map(plan).filter(lists).collect()
 }
 
@@ -54,7 +57,7 @@ fn place(rows: &[Entry]) -> Position {
 async fn check(db: &TestDb, store: &dyn Store, texts: &[&str]) {
     let mut read = 0;
     for text in texts {
-        let middle = page(store, &format!("{text} until:2026-11-01T05:00").trim().to_owned(), Cursor::Start).await;
+        let middle = page(store, format!("{text} until:2026-11-01T05:00").trim(), Cursor::Start).await;
         let ends = [Cursor::Start, Cursor::End, Cursor::After(place(&middle)), Cursor::Before(place(&middle))];
         plans(db, &mut read).await;
         for cursor in ends {

@@ -53,7 +53,8 @@ async fn faults(server: &Server, db: &TestDb) -> Vec<Fault> {
     for plan in plans(&server.log(), db.name()) {
         let sql = plan["Query Text"].as_str().unwrap_or_default();
         if let Some((_, name)) = sql.split_once(PHASE) {
-            phase = Some(name.trim_matches([' ', '\'']).to_owned());
+            let name = name.split('\'').next().unwrap_or_default();
+            phase = Some(name.trim().to_owned());
         } else if let Some(phase) = &phase {
             let mut found = Vec::new();
             walk(&plan["Plan"], &large, &mut found);

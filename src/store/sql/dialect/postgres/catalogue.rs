@@ -9,7 +9,7 @@ use crate::store::sql::engine::{Bind, Statement};
 const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
 
-/// The tables of these names, as [`Speech::catalogue`] asks for them.
+/// The tables of these names, as [`super::super::Speech::catalogue`] asks for them.
 pub(super) fn tables(tables: &[String]) -> Statement {
     let mut sql = Sql::new(&Postgres);
     let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
