@@ -106,9 +106,9 @@ impl Live {
         }
     }
 
-    /// When the look that is due will be late.
+    /// When the look that is due will be late: not while the source answers something else, as it does while it counts.
     pub fn late_at(&self) -> Option<Timestamp> {
-        self.next_look.map(|due| due.after(LATE))
+        self.next_look.map(|due| self.heard_at.map_or(due, |heard| due.max(heard)).after(LATE))
     }
 
     /// The database's clock at our `now`.
@@ -131,5 +131,15 @@ mod tests {
         assert_eq!([8, 12, 17, 6, 1].map(&mut told), [8, 8, 8, 8, 8]);
         assert_eq!([80, 120, 60, 41].map(&mut told), [80, 80, 80, 80]);
         assert_eq!([40, 81, 2].map(&mut told), [40, 81, 2]);
+    }
+
+    #[test]
+    fn a_look_that_waits_is_not_late_while_the_source_answers_something_else() {
+        let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
+        let at = |seconds: i64| Some(Timestamp(seconds * 1_000_000));
+        live.next_look = at(10);
+        assert_eq!(live.late_at(), at(14));
+        live.heard_at = at(30);
+        assert_eq!(live.late_at(), at(34));
     }
 }
