@@ -24,7 +24,13 @@ const SETTINGS: [&str; 7] = [
 
 /// The plans of the statements since the last call that read the list, oldest first.
 async fn plans(db: &TestDb, read: &mut usize) -> Vec<Value> {
-    let log = db.scalar("select pg_read_file(pg_current_logfile('jsonlog'))").await;
+    // A process of its own writes the log: what was said before this mark is there when the mark is.
+    let mark = format!("so far {read}");
+    db.scalar(&format!("select '{mark}'")).await;
+    let mut log = String::new();
+    while !log.get(*read..).unwrap_or_default().contains(&mark) {
+        log = db.scalar("select pg_read_file(pg_current_logfile('jsonlog'))").await;
+    }
     let new = log.get(*read..).unwrap_or_default();
     *read = log.len();
     let plan = |line: &str| {
