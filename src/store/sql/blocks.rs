@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::SqlStore;
 use super::dialect::Place;
 use super::engine::{Engine, Row, Statement};
-use super::pace::{LEAST_BLOCKS, Pace};
+use super::pace::{LEAST_BLOCKS, Pace, TARGET};
 use super::row::Cells;
 use crate::store::{Budget, Result, StoreError};
 
@@ -34,31 +34,43 @@ impl SqlStore {
     pub(super) async fn blocks(&self, budget: &Budget) -> Result<Option<u64>> {
         let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
         let Some(statement) = self.layout.speech.blocks(place) else { return Ok(None) };
-        let row = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop();
-        let blocks = row.map(|row| Cells::new(row).int()).transpose()?.flatten();
-        Ok(blocks.and_then(|n| u64::try_from(n).ok()))
+        read_blocks(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
     }
 }
 
-/// Reads the window before a block, a smaller one each time that it takes too long; the rows of `statement`, and what was
-/// read. `None` before the first block.
+/// Reads what [`super::dialect::Speech::blocks`] asked for.
+pub(super) fn read_blocks(rows: Vec<Row>) -> Result<Option<u64>> {
+    let blocks = rows.into_iter().next().map(|row| Cells::new(row).int()).transpose()?.flatten();
+    Ok(blocks.and_then(|n| u64::try_from(n).ok()))
+}
+
+/// Reads the window before a block, a smaller one each time that it takes too long or has more than `most` rows, unless it is
+/// the smallest; the rows of `statement`, and what was read. `None` before the first block.
+///
+/// The next window goes by what this one took; half of the rows that one may have count as much as its time.
 pub(super) async fn read_before(
     end: u64,
+    most: usize,
     (engine, pace): (&Engine, &Pace),
-    statement: impl Fn(Window) -> Statement,
+    statement: impl Fn(Window) -> Result<Statement>,
     budget: &Budget,
 ) -> Result<Option<(Window, Vec<Row>)>> {
     loop {
         let Some(window) = Window::before(end, pace.blocks()) else { return Ok(None) };
         let (blocks, began) = (window.to - window.from, Instant::now());
-        match engine.read(&[statement(window)], budget).await {
+        match engine.read(&[statement(window)?], budget).await {
             Ok(mut results) => {
-                pace.learn_blocks(blocks, engine.worked(began));
-                return Ok(Some((window, results.pop().unwrap_or_default())));
+                let rows = results.pop().unwrap_or_default();
+                if rows.len() <= most || blocks <= LEAST_BLOCKS {
+                    let share = rows.len() as f64 * 2.0 / most as f64;
+                    pace.learn_blocks(blocks, engine.worked(began).max(TARGET.mul_f64(share)));
+                    return Ok(Some((window, rows)));
+                }
             }
-            Err(StoreError::Timeout(_)) if blocks > LEAST_BLOCKS => pace.back_off_blocks(blocks),
+            Err(StoreError::Timeout(_)) if blocks > LEAST_BLOCKS => {}
             Err(error) => return Err(error),
         }
+        pace.back_off_blocks(blocks);
     }
 }
 

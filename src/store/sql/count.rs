@@ -74,7 +74,7 @@ impl SqlStore {
             let state = state.clone();
             return self.count_windows(&judge, &grouping, state, budget).await;
         }
-        let mut by_blocks = false;
+        let (mut by_blocks, mut blocks) = (false, None);
         if !in_memory(&judge, &grouping) {
             let plain = grouping.statement(&judge, None, |_| {});
             let (question, way) = (format!("{plain:?}"), self.way_to_count(plain, budget).await?);
@@ -86,14 +86,15 @@ impl SqlStore {
             }
             by_blocks = way.has_blocks;
         } else if judge.rest.is_none() {
-            by_blocks = self.blocks(budget).await?.is_some_and(|blocks| blocks > MOMENT);
+            blocks = self.blocks(budget).await?;
+            by_blocks = blocks.is_some_and(|blocks| blocks > MOMENT);
         }
         let mut state = self.begin_windows(&judge, &grouping, budget).await?;
         // Asked for last, so that every row that was there when the recent past was read stands in them.
         if let Some(blocks) = if by_blocks { self.blocks(budget).await? } else { None } {
             state.at = At::Block(Walk::of(blocks));
         }
-        if let Some(sample) = self.sample(&judge, &grouping, budget).await? {
+        if let Some(sample) = self.sample(blocks, &judge, &grouping, budget).await? {
             state.side.sample = sample;
             return Ok(unfinished(query.facet, state, 0.0));
         }

@@ -19,6 +19,7 @@ impl SqlStore {
     /// needed.
     pub(super) async fn sample(
         &self,
+        blocks: Option<u64>,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         budget: &Budget,
@@ -26,18 +27,18 @@ impl SqlStore {
         if grouping.facet != Facet::Fingerprint || judge.rest.is_some() {
             return Ok(None);
         }
-        self.sample_of(BLOCKS, judge, grouping, budget).await
+        self.sample_of((BLOCKS, blocks), judge, grouping, budget).await
     }
 
-    /// What so many blocks say of the counts, more or less.
+    /// What so many of the blocks of a table say of the counts, more or less.
     pub(super) async fn sample_of(
         &self,
-        most: u64,
+        (most, blocks): (u64, Option<u64>),
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         budget: &Budget,
     ) -> Result<Option<HashMap<Option<String>, Tally>>> {
-        let Some(blocks) = self.blocks(budget).await?.filter(|blocks| *blocks >= SMALL * most) else { return Ok(None) };
+        let Some(blocks) = blocks.filter(|blocks| *blocks >= SMALL * most) else { return Ok(None) };
         let share = most as f64 / blocks as f64;
         let Some(table) = self.layout.speech.sampled(&self.layout.table, share * 100.0) else { return Ok(None) };
         let statement = grouping.statement_over(&format!("{table}{}", self.layout.join), judge, None, |_| {});

@@ -7,17 +7,17 @@
 //! mostly moved there. A row that moves into another block that was read already is missed: a list that is looked at can
 //! bear that, a cohort or a count cannot, and neither is read like this.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::SqlStore;
-use super::blocks::Window;
+use super::blocks::{Window, read_before};
 use super::build::Sql;
 use super::engine::Statement;
 use super::judge::Judge;
-use super::pace::{LEAST_BLOCKS, Pace, TARGET, Yield};
+use super::pace::{LEAST_BLOCKS, TARGET, Yield};
 use super::row::{Read, read, select};
 use super::scan::{Scan, Segment, segments};
-use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Result, Scanned, StoreError, Stored};
+use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Result, Scanned, Stored};
 
 /// Rows that are looked at in order before anything else is thought of.
 const NEWEST: u64 = 20_000;
@@ -84,27 +84,12 @@ impl SqlStore {
 impl Scan<'_> {
     /// The hits in the next window of blocks.
     async fn stored(&self, at: &Stored) -> Result<(Window, Vec<Entry>)> {
-        loop {
-            let blocks = self.pace.blocks();
-            let window = Window::before(at.left, blocks).unwrap_or(Window { from: 0, to: at.left });
-            let (blocks, began) = (window.to - window.from, Instant::now());
-            let rows = match self.engine.read(&[self.stored_statement(at, window)?], self.budget).await {
-                Ok(mut results) => results.pop().unwrap_or_default(),
-                Err(StoreError::Timeout(_)) if blocks > LEAST_BLOCKS => {
-                    self.pace.back_off_blocks(blocks);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            if rows.len() > MOST && blocks > LEAST_BLOCKS {
-                self.pace.back_off_blocks(blocks);
-                continue;
-            }
-            learn(self.pace, blocks, rows.len(), self.engine.worked(began));
-            let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
-            let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
-            return Ok((window, reads.into_iter().filter(passes).map(|read| read.entry).collect()));
-        }
+        let statement = |window| self.stored_statement(at, window);
+        let read_on = read_before(at.left, MOST, (self.engine, self.pace), statement, self.budget).await?;
+        let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0 }, Vec::new()));
+        let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
+        let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
+        Ok((window, reads.into_iter().filter(passes).map(|read| read.entry).collect()))
     }
 
     fn stored_statement(&self, at: &Stored, window: Window) -> Result<Statement> {
@@ -139,12 +124,6 @@ impl Scan<'_> {
 fn pays(so_far: Yield, limit: usize, blocks: u64) -> bool {
     let all = blocks.saturating_mul(ROWS_OF_BLOCK) / QUICKER;
     blocks >= LEAST && (limit as u64).saturating_mul(so_far.rows) > so_far.hits.saturating_mul(all)
-}
-
-/// Adapts the next window to what this one took; half of the rows that one may return count as much as its time.
-fn learn(pace: &Pace, blocks: u64, rows: usize, took: Duration) {
-    let share = rows as f64 * 2.0 / MOST as f64;
-    pace.learn_blocks(blocks, took.max(TARGET.mul_f64(share)));
 }
 
 #[cfg(test)]

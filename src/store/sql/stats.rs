@@ -111,7 +111,8 @@ impl SqlStore {
     async fn read_sample(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
         let judge = Judge::new(&self.layout, &Filter::all(), self.server_now());
         let grouping = Grouping { layout: &self.layout, facet };
-        let Some(sample) = self.sample_of(SAMPLE, &judge, &grouping, budget).await? else { return Ok(None) };
+        let blocks = self.blocks(budget).await?;
+        let Some(sample) = self.sample_of((SAMPLE, blocks), &judge, &grouping, budget).await? else { return Ok(None) };
         let estimated = |n: u64| Count { n, exactness: Exactness::Estimate };
         let total = estimated(sample.values().map(|tally| tally.n).sum());
         let mut bars: Vec<Bar> =

@@ -1,7 +1,7 @@
 //! Counting a big table as it is stored, window of blocks by window of blocks.
 
 use super::SqlStore;
-use super::blocks::read_before;
+use super::blocks::{Window, read_before, read_blocks};
 use super::build::Sql;
 use super::count::CountState;
 use super::dialect::Place;
@@ -54,9 +54,7 @@ impl SqlStore {
         let Some(size) = speech.blocks(place) else { return Ok(short) };
         let plan = Statement { sql: speech.explain(&plain.sql), binds: plain.binds };
         let mut results = self.engine.read(&[size, plan], budget).await?.into_iter();
-        let size = results.next().unwrap_or_default().pop();
-        let size = size.map(|row| Cells::new(row).int()).transpose()?.flatten();
-        let Some(blocks) = size.and_then(|n| u64::try_from(n).ok()) else { return Ok(short) };
+        let Some(blocks) = read_blocks(results.next().unwrap_or_default())? else { return Ok(short) };
         let plan = results.next().unwrap_or_default().into_iter().next();
         let plan = plan.map(|row| Cells::new(row).text()).transpose()?.flatten().unwrap_or_default();
         // An index may hold all that is asked for, or lead to the few rows that are.
@@ -82,9 +80,8 @@ impl SqlStore {
                 axis.before(sql, bucket);
             }
         };
-        let statement =
-            |window: super::blocks::Window| grouping.statement(judge, None, |sql| within(sql, window.from, window.to));
-        let read = read_before(walk.end, (&self.engine, &self.pace), statement, budget).await?;
+        let statement = |window: Window| Ok(grouping.statement(judge, None, |sql| within(sql, window.from, window.to)));
+        let read = read_before(walk.end, usize::MAX, (&self.engine, &self.pace), statement, budget).await?;
         let Some((window, rows)) = read else { return Ok(None) };
         for counted in grouping.read(rows)? {
             state.add(counted.value, &counted.tally);
