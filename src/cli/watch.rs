@@ -214,10 +214,7 @@ impl<'a> Watcher<'a> {
         self.unfinished = step.resume.clone();
         if self.unfinished.is_none() {
             let keeps_looks = self.counts.recount(&step);
-            self.watermark = match (keeps_looks, &self.watermark, step.watermark) {
-                (true, Some(looked), Some(counted)) => Some(looked.after_count(&counted)),
-                (_, _, counted) => counted,
-            };
+            self.watermark = Watermark::after_count(self.watermark.as_ref(), step.watermark, keeps_looks);
         }
         Ok(())
     }

@@ -88,9 +88,13 @@ impl HistogramStep {
 pub struct Watermark(pub(crate) Arc<sql::Mark>);
 
 impl Watermark {
-    /// Where looks go on that went on while a full count was under way, once it is complete.
-    pub fn after_count(&self, counted: &Watermark) -> Watermark {
-        Watermark(Arc::new(self.0.after_count(&counted.0)))
+    /// Where looks go on once a full count has come: from where they had got to themselves where what they told stays
+    /// (`keeps_looks`), otherwise from the count.
+    pub fn after_count(looked: Option<&Watermark>, counted: Option<Watermark>, keeps_looks: bool) -> Option<Watermark> {
+        match (keeps_looks, looked, counted) {
+            (true, Some(looked), Some(counted)) => Some(Watermark(Arc::new(looked.0.after_count(&counted.0)))),
+            (_, _, counted) => counted,
+        }
     }
 }
 

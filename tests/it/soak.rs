@@ -7,7 +7,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::sql::engine::{Engine, Statement};
+use dlq_tui::store::sql::engine::{Dialect, Engine, Statement, Tx};
 use dlq_tui::store::{HistogramQuery, Resume, Store, Watermark};
 use dlq_tui::triage::live::LiveCounts;
 
@@ -18,7 +18,7 @@ use crate::store_desk::*;
 const FACET: Facet = Facet::Class;
 const ROUNDS: u32 = 40;
 /// Rounds that a late transaction stays open.
-const LATE: usize = 5;
+const LATE: u32 = 5;
 
 /// The counts as whoever watches keeps them.
 struct Watch {
@@ -53,10 +53,7 @@ impl Watch {
             return false;
         }
         let keeps_looks = self.counts.recount(&step);
-        self.mark = match (keeps_looks, &self.mark, step.watermark) {
-            (true, Some(looked), Some(counted)) => Some(looked.after_count(&counted)),
-            (_, _, counted) => counted,
-        };
+        self.mark = Watermark::after_count(self.mark.as_ref(), step.watermark, keeps_looks);
         true
     }
 
@@ -87,15 +84,35 @@ fn deaths(round: u32, jobs: u32) -> String {
     format!("insert into dlq_events (event_type, error_reason, status) values {}", rows.join(", "))
 }
 
-/// Deaths in a transaction that is not committed yet.
-struct Late<'a>(dlq_tui::store::sql::engine::Tx<'a>);
+/// Deaths in transactions that stay open for some rounds, one at a time.
+struct Late<'a> {
+    engine: &'a Engine,
+    open: Option<(u32, Tx<'a>)>,
+}
 
 impl<'a> Late<'a> {
-    async fn begin(engine: &'a Engine, round: u32) -> Self {
-        let mut tx = engine.begin(&budget()).await.expect("a transaction");
-        let statement = Statement { sql: deaths(round, 3), binds: Vec::new() };
-        tx.execute(&statement).await.expect("late deaths");
-        Self(tx)
+    fn new(engine: &'a Engine) -> Self {
+        Self { engine, open: None }
+    }
+
+    /// Ends the transaction that was open for long enough, and begins one where there is none.
+    async fn turn(&mut self, round: u32) {
+        if self.open.as_ref().is_some_and(|(begun, _)| round - begun >= LATE) {
+            self.end().await;
+        }
+        // SQLite has one writer at a time: there nothing can be late.
+        if self.open.is_none() && self.engine.dialect() != Dialect::Sqlite {
+            let mut tx = self.engine.begin(&budget()).await.expect("a transaction");
+            let statement = Statement { sql: deaths(round, 3), binds: Vec::new() };
+            tx.execute(&statement).await.expect("late deaths");
+            self.open = Some((round, tx));
+        }
+    }
+
+    async fn end(&mut self) {
+        if let Some((_, tx)) = self.open.take() {
+            tx.commit().await.expect("a commit");
+        }
     }
 }
 
@@ -105,23 +122,14 @@ async fn looks_alone_count_every_death_however_late_it_is_committed() {
         Layout::DlqEvents.seed(&db, 2_000).await;
         let mut watch = Watch::begin(&db).await;
         let others = engine(&db).await;
-        let mut late: Option<(u32, Late<'_>)> = None;
+        let mut late = Late::new(&others);
         for round in 0..ROUNDS {
-            // SQLite has one writer at a time: there nothing can be late.
-            let is_due = late.as_ref().is_some_and(|(begun, _)| round - begun >= LATE as u32);
-            if is_due && let Some((_, ended)) = late.take() {
-                ended.0.commit().await.expect("a commit");
-            }
-            if late.is_none() && db.engine != harness::Engine::Sqlite {
-                late = Some((round, Late::begin(&others, round).await));
-            }
+            late.turn(round).await;
             db.execute(&deaths(round, 5)).await;
             watch.look().await;
             assert_eq!(watch.numbers(), truth(&db).await, "{} in round {round}", db.engine.name());
         }
-        if let Some((_, ended)) = late.take() {
-            ended.0.commit().await.expect("a commit");
-        }
+        late.end().await;
         watch.look().await;
         assert_eq!(watch.numbers(), truth(&db).await, "{}", db.engine.name());
         assert_eq!(watch.counts.histogram().total.exactness, Exactness::Exact);
@@ -134,16 +142,10 @@ async fn a_recount_in_windows_amid_deaths_flips_and_deletes_leads_to_what_the_da
         Layout::DlqEvents.seed(&db, 3_000).await;
         let mut watch = Watch::begin(&db).await;
         let others = engine(&db).await;
-        let mut late: Option<(u32, Late<'_>)> = None;
+        let mut late = Late::new(&others);
         let mut recounts = 0;
         for round in 0..ROUNDS {
-            let is_due = late.as_ref().is_some_and(|(begun, _)| round - begun >= LATE as u32);
-            if is_due && let Some((_, ended)) = late.take() {
-                ended.0.commit().await.expect("a commit");
-            }
-            if late.is_none() && db.engine != harness::Engine::Sqlite {
-                late = Some((round, Late::begin(&others, round).await));
-            }
+            late.turn(round).await;
             db.execute(&deaths(round, 5)).await;
             // Far apart, so that old and new, counted and uncounted windows are all met.
             let ids =
@@ -157,9 +159,7 @@ async fn a_recount_in_windows_amid_deaths_flips_and_deletes_leads_to_what_the_da
             watch.look().await;
             recounts += u32::from(watch.step().await);
         }
-        if let Some((_, ended)) = late.take() {
-            ended.0.commit().await.expect("a commit");
-        }
+        late.end().await;
         assert!(watch.steps > recounts + 10, "{}: windows were {} of {recounts}", db.engine.name(), watch.steps);
         // The one that is under way saw some rows before they changed; the next one sees them all.
         watch.finish().await;

@@ -8,7 +8,7 @@ use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::HistoryEntry;
-use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError};
+use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError, Watermark};
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -242,10 +242,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     model.histogram.at_leisure = false;
     watch::tell_dead(model);
     // A look that is under way goes on from an older watermark.
-    model.live.watermark = match (keeps_looks, &model.live.watermark, step.watermark) {
-        (true, Some(looked), Some(counted)) => Some(looked.after_count(&counted)),
-        (_, _, counted) => counted,
-    };
+    model.live.watermark = Watermark::after_count(model.live.watermark.as_ref(), step.watermark, keeps_looks);
     effects.push(model.asks.cancel(Slot::Look));
     model.live.next_look = Some(now);
     effects
