@@ -57,9 +57,8 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
             }
         }
         Format::Csv => {
-            let has_examples = by == Facet::Fingerprint;
             let columns = [by.word(), "count", "exactness", "first_seen", "last_seen", "example"];
-            out::csv(&mut out, columns.into_iter().take(if has_examples { 6 } else { 5 }))?;
+            out::csv(&mut out, columns.into_iter().take(width(by)))?;
             for bar in &histogram.bars {
                 let record = BarRecord::from(bar);
                 let count = record.count.n.to_string();
@@ -67,7 +66,7 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
                 let (first, last) = (record.first_seen.unwrap_or_default(), record.last_seen.unwrap_or_default());
                 let example = Clean::line(record.example.unwrap_or_default());
                 let cells = [&*value, &count, record.count.exactness, &first, &last, &*example];
-                out::csv(&mut out, cells.into_iter().take(if has_examples { 6 } else { 5 }))?;
+                out::csv(&mut out, cells.into_iter().take(width(by)))?;
             }
         }
     }
@@ -75,23 +74,28 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
     Ok(Code::Done)
 }
 
+/// How many of the columns there are: the last one, an example, is for what the value alone tells nobody.
+fn width(by: Facet) -> usize {
+    if by == Facet::Fingerprint { 6 } else { 5 }
+}
+
 fn table(histogram: &Histogram) -> Table {
-    let has_examples = histogram.facet == Facet::Fingerprint;
-    let mut columns = vec![
+    let width = width(histogram.facet);
+    let columns = [
         Column::Text(histogram.facet.title()),
         Column::Number("jobs"),
         Column::Number("share"),
         Column::Whole("first seen"),
         Column::Whole("last seen"),
+        Column::Text("example"),
     ];
-    columns.extend(has_examples.then_some(Column::Text("example")));
-    let mut table = Table::new(columns).yielding(["first seen", "share", "last seen"]);
+    let mut table =
+        Table::new(columns.into_iter().take(width).collect::<Vec<_>>()).yielding(["first seen", "share", "last seen"]);
     let share = |n: u64| match histogram.total.n {
         0 => String::new(),
         total => format!("{:.1}%", n as f64 * 100.0 / total as f64),
     };
     let time = |at: Option<Timestamp>| at.map(Timestamp::to_second).unwrap_or_default();
-    let width = if has_examples { 6 } else { 5 };
     for Bar { value, count, first_seen, last_seen, example, .. } in &histogram.bars {
         let value = value.as_ref().map_or("(none)", Untrusted::exact);
         let example = example.as_ref().map_or("", Untrusted::exact);

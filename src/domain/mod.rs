@@ -2,7 +2,6 @@
 
 pub mod action;
 pub mod backtrace;
-pub mod effort;
 pub mod encoding;
 pub mod error_text;
 pub mod facet;

@@ -5,6 +5,7 @@ mod batch;
 mod books;
 mod control;
 mod doubt;
+mod effort;
 mod engine;
 mod halt;
 mod pace;

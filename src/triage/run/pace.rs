@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::effort::Effort;
+use super::effort::Effort;
 use crate::domain::time::Timestamp;
 
 /// Jobs of the first batch, before anything was measured.

@@ -3,7 +3,7 @@
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, HistogramQuery, PageQuery};
+use crate::store::{Cursor, HistogramQuery, PageQuery, Resume};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{BarValue, Focus, HistogramPane, Link, Model, PAGE, Side};
 
@@ -71,13 +71,8 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         return Vec::new();
     }
     expect_count(model, now);
-    let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-    let estimate = filter.is_all() && model.histogram.shown.is_none();
-    let request = if estimate {
-        Request::Estimate(facet)
-    } else {
-        Request::Histogram(HistogramQuery { facet, filter, resume: None })
-    };
+    let estimate = model.filter.resolved.is_all() && model.histogram.shown.is_none();
+    let request = if estimate { Request::Estimate(model.histogram.facet) } else { count_from(model, None) };
     vec![model.asks.cancel(Slot::Look), model.asks.ask(Slot::Histogram, request)]
 }
 
@@ -92,8 +87,13 @@ fn expect_count(model: &mut Model, now: Timestamp) {
 /// Counts the facet from the beginning, whether or not there was an estimate.
 pub fn count(model: &mut Model, now: Timestamp) -> Effect {
     expect_count(model, now);
-    let query = HistogramQuery { facet: model.histogram.facet, filter: model.filter.resolved.clone(), resume: None };
-    model.asks.ask(Slot::Histogram, Request::Histogram(query))
+    let request = count_from(model, None);
+    model.asks.ask(Slot::Histogram, request)
+}
+
+fn count_from(model: &Model, resume: Option<Resume>) -> Request {
+    let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
+    Request::Histogram(HistogramQuery { facet, filter, resume })
 }
 
 /// Reads what the first screen shows: an estimate and the first rows at once. Where a filter is in force there is no
@@ -120,8 +120,8 @@ pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         model.histogram.counting_since = Some(now);
         model.histogram.at_leisure = true;
     }
-    let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-    vec![model.asks.ask(Slot::Histogram, Request::Histogram(HistogramQuery { facet, filter, resume }))]
+    let request = count_from(model, resume);
+    vec![model.asks.ask(Slot::Histogram, request)]
 }
 
 /// Reads the list anew in its order from the start.

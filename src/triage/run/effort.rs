@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A line through the latest pieces of work, of which older ones count less and less: what each takes by itself (round
 /// trips, a commit), and what every unit in it takes. In seconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Effort {
+pub(super) struct Effort {
     weight: f64,
     units: f64,
     squares: f64,
@@ -22,7 +22,7 @@ impl Effort {
     const FREAK: f64 = 3.0;
 
     /// Takes in that a piece of so many units took `elapsed`.
-    pub fn add(&mut self, units: f64, elapsed: Duration) {
+    pub(super) fn add(&mut self, units: f64, elapsed: Duration) {
         let time = elapsed.as_secs_f64().max(1e-6);
         let expected = self.own + self.each() * units;
         let time = if self.weight > 0.0 { time.min(expected * Self::FREAK) } else { time };
@@ -44,12 +44,12 @@ impl Effort {
     }
 
     /// What a piece takes by itself, in seconds.
-    pub fn own(&self) -> f64 {
+    pub(super) fn own(&self) -> f64 {
         self.own
     }
 
     /// What each unit takes, in seconds.
-    pub fn each(&self) -> f64 {
+    pub(super) fn each(&self) -> f64 {
         if self.units > 0.0 { ((self.time - self.own * self.weight) / self.units).max(1e-9) } else { 1e-9 }
     }
 }
