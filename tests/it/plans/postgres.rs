@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::layouts::CASES;
-use super::story::{PHASE, missing, tell};
+use super::story::{PHASE, install_missing, tell};
 use super::{Fault, MANY, judge, shown};
 use crate::harness::{self, Engine, Server, TestDb};
 
@@ -33,12 +33,7 @@ async fn no_hot_path_reads_a_table_from_end_to_end_on_postgresql() {
         let indexed = db.twin().await;
         tell(case, &db).await;
         wrong.extend(judge(case, "postgres", false, &faults(&server, &db).await));
-        let missing = missing(case, &indexed).await;
-        if !missing.is_empty() {
-            for ddl in missing {
-                indexed.execute(&ddl).await;
-            }
-            case.analyze(&indexed).await;
+        if install_missing(case, &indexed).await {
             tell(case, &indexed).await;
             wrong.extend(judge(case, "postgres", true, &faults(&server, &indexed).await));
         }

@@ -70,8 +70,19 @@ pub async fn tell_to(case: &Case, db: &TestDb, listener: Option<Listener>) {
     engine.close().await;
 }
 
-/// The indexes that the adapter asks for and the tables lack.
-pub async fn missing(case: &Case, db: &TestDb) -> Vec<String> {
+/// Builds the indexes that the adapter asks for and the tables lack; whether there were any.
+pub async fn install_missing(case: &Case, db: &TestDb) -> bool {
+    let missing = missing(case, db).await;
+    for ddl in &missing {
+        db.execute(ddl).await;
+    }
+    if !missing.is_empty() {
+        case.analyze(db).await;
+    }
+    !missing.is_empty()
+}
+
+async fn missing(case: &Case, db: &TestDb) -> Vec<String> {
     let engine = crate::store_desk::engine(db).await;
     let adapters = built_in().expect("adapters");
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
