@@ -179,7 +179,7 @@ impl<'a> Judge<'a> {
             },
             Pattern::Equals(word) => speech.one_of(sql, &text, std::slice::from_ref(word)),
             Pattern::Glob(parts) => speech.glob(sql, &text, parts),
-            Pattern::Contains(piece) => speech.contains_ascii_fold(sql, &text, piece),
+            Pattern::Contains(piece) => speech.contains_ascii_fold(sql, &text, std::slice::from_ref(piece)),
             Pattern::Regex(_) => {
                 sql.push("1 = 1");
             }
@@ -284,7 +284,9 @@ impl<'a> Judge<'a> {
             pieces = runs.filter(|run| !run.is_empty() && encoding::survives(run)).map(str::to_owned).collect();
         }
         let fold = pattern.is_some_and(|p| !p.case_sensitive());
-        (!pieces.is_empty() && *key != Key::Fingerprint).then_some(Pieces { pieces, fold })
+        // JSON writes a key before what stands under it; other encodings refer back to what they have written.
+        let ordered = self.layout.decode().is_none();
+        (!pieces.is_empty() && *key != Key::Fingerprint).then_some(Pieces { pieces, fold, ordered })
     }
 
     fn superset(&self, sql: &mut Sql, key: &Key, alternatives: &[Pieces]) {
@@ -303,9 +305,11 @@ impl<'a> Judge<'a> {
         }
         sql.push("(").join(alternatives, " OR ", |sql, pieces| {
             sql.push("(").join(&texts, " OR ", |sql, text| {
-                sql.push("(").join(&pieces.pieces, " AND ", |sql, piece| match pieces.fold {
-                    true => self.layout.speech.contains_ascii_fold(sql, text, piece),
-                    false => self.layout.speech.contains(sql, text, piece),
+                let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
+                let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();
+                sql.push("(").join(&runs, " AND ", |sql, run| match pieces.fold {
+                    true => self.layout.speech.contains_ascii_fold(sql, text, run),
+                    false => self.layout.speech.contains(sql, text, run),
                 });
                 sql.push(")");
             });
@@ -319,6 +323,8 @@ impl<'a> Judge<'a> {
 struct Pieces {
     pieces: Vec<String>,
     fold: bool,
+    /// Each stands behind the one before.
+    ordered: bool,
 }
 
 /// Whether a clause names jobs, each by its key: whatever state they are in, they are meant. What keys look like, or which

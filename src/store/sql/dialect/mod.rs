@@ -177,11 +177,11 @@ pub(super) trait Speech: Sync {
     /// Whether a text expression is made of the parts with anything between them, exactly.
     fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]);
 
-    /// Whether a text expression contains a piece, exactly.
-    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str);
+    /// Whether a text expression contains pieces, exactly: each behind the one before, where that can be asked at once.
+    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]);
 
-    /// Whether a text expression contains an ASCII piece, whatever the case of ASCII letters.
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str);
+    /// The same of ASCII pieces, whatever the case of ASCII letters.
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]);
 
     /// Whether `(key, id)` lies beyond a place, in either direction; `key` is absent where the primary key orders.
     fn beyond(&self, sql: &mut Sql, key: Option<(&str, String)>, id: (&str, String), descending: bool) {

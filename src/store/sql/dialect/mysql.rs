@@ -22,6 +22,14 @@ fn bytes(raw: &str) -> String {
     format!("CAST(CONVERT({raw} USING utf8mb4) AS BINARY)")
 }
 
+/// Writes whether bytes hold pieces, each of them.
+fn locate(sql: &mut Sql, bytes: &str, pieces: &[String]) {
+    sql.join(pieces, " AND ", |sql, piece| {
+        let place = sql.text(piece);
+        sql.push(&format!("LOCATE(CAST({place} AS BINARY), {bytes}) > 0"));
+    });
+}
+
 /// The name of a type without its length, and without the words of an enumeration.
 fn base_type(data_type: &str) -> String {
     data_type.split(['(', ' ']).next().unwrap_or_default().to_ascii_lowercase()
@@ -140,17 +148,15 @@ impl Speech for Mysql {
         sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(raw)));
     }
 
-    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str) {
-        let place = sql.text(piece);
-        sql.push(&format!("LOCATE(CAST({place} AS BINARY), {}) > 0", bytes(raw)));
+    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+        locate(sql, &bytes(raw), pieces);
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
         // Read as ASCII so that nothing else folds into it; whatever is not ASCII becomes a question mark there.
-        let charset = if piece.contains('?') { "utf8mb4" } else { "ascii" };
-        let place = sql.text(&piece.to_ascii_lowercase());
-        let folded = format!("LOWER(CONVERT({raw} USING {charset}))");
-        sql.push(&format!("LOCATE(CAST({place} AS BINARY), CAST({folded} AS BINARY)) > 0"));
+        let charset = if pieces.iter().any(|piece| piece.contains('?')) { "utf8mb4" } else { "ascii" };
+        let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();
+        locate(sql, &format!("CAST(LOWER(CONVERT({raw} USING {charset})) AS BINARY)"), &pieces);
     }
 
     fn beyond(&self, sql: &mut Sql, key: Option<(&str, String)>, id: (&str, String), descending: bool) {

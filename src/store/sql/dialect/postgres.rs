@@ -172,14 +172,14 @@ impl Speech for Postgres {
         sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
     }
 
-    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str) {
-        let place = sql.text(&format!("%{}%", like(&[piece.to_owned()])));
+    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+        let place = sql.text(&format!("%{}%", like(pieces)));
         sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
         // lower() in the C collation folds ASCII only, whatever the database's locale.
-        let place = sql.text(&format!("%{}%", like(&[piece.to_ascii_lowercase()])));
+        let place = sql.text(&format!("%{}%", like(pieces).to_ascii_lowercase()));
         sql.push(&format!("lower(({raw})::text COLLATE \"C\") LIKE {place}::text ESCAPE '!'"));
     }
 

@@ -147,12 +147,15 @@ impl Speech for Sqlite {
         sql.push(&format!("{raw} GLOB ")).push_text(&pattern.join("*"));
     }
 
-    fn contains(&self, sql: &mut Sql, raw: &str, piece: &str) {
-        sql.push(&format!("instr({raw}, ")).push_text(piece).push(") > 0");
+    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+        sql.join(pieces, " AND ", |sql, piece| {
+            sql.push(&format!("instr({raw}, ")).push_text(piece).push(") > 0");
+        });
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, piece: &str) {
-        sql.push(&format!("instr(lower({raw}), ")).push_text(&piece.to_ascii_lowercase()).push(") > 0");
+    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+        let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();
+        self.contains(sql, &format!("lower({raw})"), &pieces);
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
