@@ -153,9 +153,10 @@ impl Baseline {
         Some(format!("select {common}, count(*) from {table} where {dead} and {class} = '{COHORT_CLASS}' group by 1"))
     }
 
-    /// All rows whose message holds a text.
+    /// All rows whose message holds a text in whatever case.
     pub fn holding(self, text: &str) -> String {
-        self.all(&format!("{} like '%{text}%'", self.message()))
+        let like = if self.engine == Engine::Postgres { "ilike" } else { "like" };
+        self.all(&format!("{} {like} '%{text}%'", self.message()))
     }
 
     /// All rows whose message matches a pattern, where the database knows patterns.
@@ -167,24 +168,18 @@ impl Baseline {
         }
     }
 
-    /// All rows with a value at a path of their arguments, and the filter that says the same.
+    /// All rows with a value under a key of their arguments, and the filter that says the same. Where the database can, it is
+    /// asked as the filter asks, wherever the key stands.
     pub fn with_argument(self) -> (String, &'static str) {
-        let (column, path, filter) = match self.layout {
-            Layout::DeadLetterJobs => ("arguments", ["0", "_aj_globalid"], "args.0._aj_globalid:nobody"),
-            _ => ("payload", ["type", ""], "args.type:nobody"),
+        let (column, key, filter) = match self.layout {
+            Layout::DeadLetterJobs => ("arguments", "_aj_globalid", "args._aj_globalid:nobody"),
+            _ => ("payload", "type", "args.type:nobody"),
         };
-        let parts = || path.iter().filter(|part| !part.is_empty());
+        let place = if self.layout == Layout::DeadLetterJobs { "[0]" } else { "" };
         let condition = match self.engine {
-            Engine::Postgres => {
-                format!("{column} #>> '{{{}}}' = 'nobody'", parts().copied().collect::<Vec<_>>().join(","))
-            }
-            Engine::Mysql | Engine::Sqlite => {
-                let part = |part: &&str| match part.parse::<u32>() {
-                    Ok(at) => format!("[{at}]"),
-                    Err(_) => format!(".{part}"),
-                };
-                format!("json_extract({column}, '${}') = 'nobody'", parts().map(part).collect::<String>())
-            }
+            Engine::Postgres => format!("({column})::jsonb @? '$.**.\"{key}\" ? (@ == \"nobody\")'"),
+            Engine::Mysql => format!("json_search({column}, 'one', 'nobody', null, '$**.{key}') is not null"),
+            Engine::Sqlite => format!("json_extract({column}, '${place}.{key}') = 'nobody'"),
         };
         (self.all(&condition), filter)
     }
