@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
@@ -24,9 +25,11 @@ const BUSY: Duration = Duration::from_secs(10);
 /// Page cache of a connection in KiB, and also what it sorts in memory: a frozen cohort is written and read in order, and
 /// what a run touches at random the system's own cache has.
 const CACHE_KIB: &str = "-2048";
-/// Pages of the log from which on they are brought home, 16 MiB: a run touches the same ones at every batch, and a batch
-/// waits while it is done.
-const CHECKPOINT_PAGES: &str = "4000";
+/// Rows that are written before the log is brought home: a run touches the same pages at every batch. A batch that had to
+/// wait while it is done would wait for some tenths of a second, with its rows locked.
+const HOMING_ROWS: u64 = 50_000;
+/// Pages of the log from which on whoever writes does it all the same, 160 MiB.
+const CHECKPOINT_PAGES: &str = "40000";
 /// Times that bringing the schema up to date is tried: two processes may find the file new at the same moment.
 const MIGRATION_TRIES: u32 = 10;
 
@@ -35,6 +38,8 @@ const MIGRATION_TRIES: u32 = 10;
 pub(in crate::ledger) struct File {
     pub(in crate::ledger) pool: SqlitePool,
     path: Arc<Path>,
+    /// Rows written since the log was brought home.
+    written: Arc<AtomicU64>,
 }
 
 impl File {
@@ -62,7 +67,7 @@ impl File {
             .await
             .map_err(|e| unusable(sentence(&e)))?;
         migrate(&pool).await.map_err(unusable)?;
-        Ok(Self { pool, path: path.into() })
+        Ok(Self { pool, path: path.into(), written: Arc::default() })
     }
 
     /// Where it is.
@@ -105,7 +110,24 @@ impl File {
     /// The write lock is taken at once: one that is taken later can fail without waiting.
     pub(super) async fn begin(&self) -> Result<Tx<'_>> {
         let tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
-        Ok(Tx { file: self, tx })
+        Ok(Tx { file: self, tx, written: 0 })
+    }
+
+    /// Brings the log home when enough was written, beside whatever goes on: writers go on behind it, and wait at most for
+    /// the rest that they have added meanwhile.
+    fn wrote(&self, rows: u64) {
+        let before = self.written.fetch_add(rows, Ordering::Relaxed);
+        if before / HOMING_ROWS == (before + rows) / HOMING_ROWS {
+            return;
+        }
+        let pool = self.pool.clone();
+        tokio::spawn(async move {
+            for mode in ["PASSIVE", "RESTART"] {
+                let homing = Statement { sql: format!("PRAGMA wal_checkpoint({mode})"), binds: Vec::new() };
+                // What fails here is tried again with the next rows, or done by whoever writes then.
+                drop(lite::bind(&homing).execute(&pool).await);
+            }
+        });
     }
 
     /// The sentence for a failed statement: whether the file as a whole can no longer be used, or only this was refused.
@@ -121,6 +143,7 @@ impl File {
 pub(super) struct Tx<'a> {
     file: &'a File,
     tx: Transaction<'static, Sqlite>,
+    written: u64,
 }
 
 impl Tx<'_> {
@@ -131,11 +154,14 @@ impl Tx<'_> {
 
     pub(super) async fn execute(&mut self, statement: Statement) -> Result<u64> {
         let done = lite::bind_all(statement).execute(&mut *self.tx).await.map_err(|e| self.file.fault(e))?;
+        self.written += done.rows_affected();
         Ok(done.rows_affected())
     }
 
     pub(super) async fn commit(self) -> Result<()> {
-        self.tx.commit().await.map_err(|e| self.file.fault(e))
+        self.tx.commit().await.map_err(|e| self.file.fault(e))?;
+        self.file.wrote(self.written);
+        Ok(())
     }
 }
 
