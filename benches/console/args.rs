@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long)]
     pub small: bool,
     /// Only these parts: start, counts, pages, scans, fingerprints, freeze, footprint, live, replay, batch, workers,
-    /// keyboard, million, peers.
+    /// keyboard, million, indexes, peers.
     #[arg(long, value_delimiter = ',', value_parser = part)]
     only: Vec<String>,
     /// Leaves parts out.

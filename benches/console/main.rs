@@ -71,7 +71,7 @@ use table::{Table, summary};
 /// Parts that leave the database as it is, in the order in which they run.
 const READING: [&str; 7] = ["start", "counts", "pages", "scans", "fingerprints", "freeze", "footprint"];
 /// Parts that write to it, or need a server for more.
-const WRITING: [&str; 7] = ["live", "replay", "batch", "workers", "keyboard", "million", "peers"];
+const WRITING: [&str; 8] = ["live", "replay", "batch", "workers", "keyboard", "million", "indexes", "peers"];
 
 fn main() -> ExitCode {
     let args = Args::parse().checked();
@@ -180,6 +180,7 @@ async fn writing(part: &str, bench: &Bench<'_>, copy: &str, slices: &mut Slices)
         }
         "workers" => workers::measure(bench, copy, slices).await,
         "keyboard" => Ok(keyboard::measure(bench, copy, slices)),
+        "indexes" => pages::with_indexes(bench, copy).await,
         _ => million::measure(bench, copy, slices),
     }
 }
