@@ -28,10 +28,61 @@ pub struct Settled {
     pub note: Option<&'static str>,
 }
 
+/// What became of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Results<'a> {
+    /// The jobs that are settled; the others stay in doubt.
+    pub settled: &'a [Settled],
+    /// Whether those are all jobs of the batch.
+    pub is_all: bool,
+}
+
 impl From<JobOutcome> for Settled {
     fn from(outcome: JobOutcome) -> Self {
         Self { outcome, note: None }
     }
+}
+
+/// The jobs that a batch is to name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The first of those that no batch has named, so many at the most.
+    First(usize),
+    /// Those from one place of the run to another: so many, and all that no batch has named there.
+    Places {
+        /// The place of the first of them.
+        from: i64,
+        /// The place of the last.
+        to: i64,
+        /// How many they are.
+        jobs: usize,
+    },
+}
+
+impl Next {
+    /// Jobs that were read ahead, in their order.
+    pub fn of(jobs: &[Upcoming]) -> Self {
+        match (jobs.first(), jobs.last()) {
+            (Some(first), Some(last)) => Self::Places { from: first.ord, to: last.ord, jobs: jobs.len() },
+            _ => Self::First(0),
+        }
+    }
+
+    /// How many they are, at the most.
+    pub fn jobs(self) -> usize {
+        match self {
+            Self::First(jobs) | Self::Places { jobs, .. } => jobs,
+        }
+    }
+}
+
+/// A batch that was begun.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Begun {
+    /// Its number.
+    pub no: BatchNo,
+    /// Its jobs; `None` where they are the ones that were meant, each in its place.
+    pub ids: Option<Vec<JobId>>,
 }
 
 /// A job that no batch has named yet.
@@ -102,11 +153,11 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be kept: the batch stays in doubt.
     pub async fn finish_batch(&self, run: &RunId, batch: BatchNo, outcomes: &[Settled], now: Timestamp) -> Result<()> {
-        self.turn_batch(run, batch, outcomes, 0, now).await.map(drop)
+        self.turn_batch(run, batch, Results { settled: outcomes, is_all: false }, Next::First(0), now).await.map(drop)
     }
 
     /// As [`Ledger::finish_batch`], and in the same transaction, which waits for the disk once, as
-    /// [`Ledger::begin_batch`] of the next `n` jobs. A crash leaves one of the two batches in doubt, and never both.
+    /// [`Ledger::begin_batch`] of the `next` jobs. A crash leaves one of the two batches in doubt, and never both.
     ///
     /// # Errors
     /// As those two: the finished batch stays in doubt, and no further one is begun.
@@ -114,13 +165,13 @@ impl Ledger {
         &self,
         run: &RunId,
         batch: BatchNo,
-        outcomes: &[Settled],
-        n: usize,
+        results: Results<'_>,
+        next: Next,
         now: Timestamp,
-    ) -> Result<Option<(BatchNo, Vec<JobId>)>> {
+    ) -> Result<Option<Begun>> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "worked on").await?;
-        settle(&mut tx, seq, batch, outcomes).await?;
+        settle(&mut tx, seq, batch, results).await?;
         tx.execute(
             "UPDATE {batches} SET ended_at = ?3 WHERE run = ?1 AND no = ?2",
             [int(seq), int(batch.0), int(now.0)],
@@ -128,7 +179,10 @@ impl Ledger {
         .await?;
         // Before the next ones are named, which are not settled.
         drop_notes(&mut tx, seq).await?;
-        let begun = name_next(&mut tx, seq, n, now).await?;
+        let begun = match name_places(&mut tx, seq, next, now).await? {
+            Some(no) => Some(Begun { no, ids: None }),
+            None => name_next(&mut tx, seq, next.jobs(), now).await?.map(|(no, ids)| Begun { no, ids: Some(ids) }),
+        };
         tx.commit().await?;
         Ok(begun)
     }
@@ -219,9 +273,12 @@ impl Ledger {
 }
 
 /// Writes down what became of jobs of a batch, each of which is in `outcomes` at most once.
-async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, outcomes: &[Settled]) -> Result<()> {
+async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, Results { settled, is_all }: Results<'_>) -> Result<()> {
     let is_plain = |settled: &&Settled| settled.outcome.1 == JobResult::Done && settled.note.is_none();
-    let (plain, others): (Vec<&Settled>, Vec<&Settled>) = outcomes.iter().partition(is_plain);
+    let (plain, others): (Vec<&Settled>, Vec<&Settled>) = settled.iter().partition(is_plain);
+    if is_all && others.is_empty() {
+        return all_done(tx, run, batch).await;
+    }
     if !others.is_empty() {
         tx.execute("{settle}", [int(run), int(batch.0), told(&others)?]).await?;
     }
@@ -243,12 +300,40 @@ async fn settle(tx: &mut Tx<'_>, run: i64, batch: BatchNo, outcomes: &[Settled])
     if !open.iter().all(|id| done.contains(id.as_str())) {
         return tx.execute("{settle}", [int(run), int(batch.0), told(&plain)?]).await.map(drop);
     }
+    all_done(tx, run, batch).await
+}
+
+/// Writes down that what is open of a batch was done.
+async fn all_done(tx: &mut Tx<'_>, run: i64, batch: BatchNo) -> Result<()> {
     let all = tx.execute(
         "UPDATE {run_jobs} {by_in_doubt} SET outcome = 'done' \
          WHERE run = ?1 AND batch = ?2 AND batch IS NOT NULL AND outcome IS NULL",
         [int(run), int(batch.0)],
     );
     all.await.map(drop)
+}
+
+/// Names jobs by their places, without reading them; not where others stand there than were meant.
+async fn name_places(tx: &mut Tx<'_>, run: i64, next: Next, now: Timestamp) -> Result<Option<BatchNo>> {
+    let Next::Places { from, to, jobs } = next else { return Ok(None) };
+    let open = tx.number(
+        "SELECT count(*) FROM {run_jobs} {by_not_started} WHERE run = ?1 AND {not_started} AND ord BETWEEN ?2 AND ?3",
+        [int(run), int(from), int(to)],
+    );
+    if open.await? != i64::try_from(jobs).unwrap_or(i64::MAX) {
+        return Ok(None);
+    }
+    let no = new_batch(tx, run, now).await?;
+    name_between(tx, run, no, (from, to)).await?;
+    Ok(Some(no))
+}
+
+async fn name_between(tx: &mut Tx<'_>, run: i64, no: BatchNo, (from, to): (i64, i64)) -> Result<()> {
+    let named = tx.execute(
+        "UPDATE {run_jobs} SET batch = ?2 WHERE run = ?1 AND ord BETWEEN ?3 AND ?4 AND batch IS NULL",
+        [int(run), int(no.0), int(from), int(to)],
+    );
+    named.await.map(drop)
 }
 
 /// Names the next jobs of a run in a batch of their own.
@@ -266,11 +351,7 @@ async fn name_next(tx: &mut Tx<'_>, run: i64, n: usize, now: Timestamp) -> Resul
     }
     let (Some(first), Some(last)) = (ords.first(), ords.last()) else { return Ok(None) };
     let no = new_batch(tx, run, now).await?;
-    tx.execute(
-        "UPDATE {run_jobs} SET batch = ?2 WHERE run = ?1 AND ord BETWEEN ?3 AND ?4 AND batch IS NULL",
-        [int(run), int(no.0), int(*first), int(*last)],
-    )
-    .await?;
+    name_between(tx, run, no, (*first, *last)).await?;
     Ok(Some((no, ids)))
 }
 

@@ -26,7 +26,7 @@ mod undo;
 mod witness;
 
 pub use archive::LedgerArchive;
-pub use batches::{Settled, Upcoming};
+pub use batches::{Begun, Next, Results, Settled, Upcoming};
 pub use census::Census;
 pub use error::{LedgerError, Result};
 pub use hold::Hold;

@@ -107,6 +107,15 @@ pub struct Undoing {
 /// Tells when a batch may take effect, and remembers which transaction acts on which jobs: after an interruption the
 /// database can say how it ended.
 pub trait Witness: Send + Sync {
+    /// Returns when rows of the batch may be written, in a transaction that stays open: before that they may be locked and
+    /// read.
+    ///
+    /// # Errors
+    /// [`StoreError::Unrecorded`] where that is long in coming: then the batch is undone.
+    fn turn(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Returns when the record names the jobs of the batch, durably: before that, nothing of it may take effect. What can be
     /// undone may be done already.
     ///

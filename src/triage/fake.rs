@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::TryFutureExt;
 use futures_util::future::BoxFuture;
 
 use super::Desk;
@@ -104,6 +105,7 @@ impl Fake {
             renames: false,
             keeps: false,
             remembers: false,
+            abreast: false,
             notation: Arc::default(),
             read_only: None,
             replica: false,
@@ -327,7 +329,7 @@ impl Store for Fake {
             });
             self.with(|data| data.asked.0 += 1);
             if let Some(witness) = &batch.witness
-                && let Err(error) = witness.named().await
+                && let Err(error) = witness.turn().and_then(|()| witness.named()).await
             {
                 self.with(|data| data.asked.1 += 1);
                 return Applied { outcomes: Vec::new(), broke: Some(error.into()) };

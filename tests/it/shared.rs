@@ -11,7 +11,8 @@ use dlq_tui::domain::options::Options;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{
-    Homes, Installation, Ledger, LedgerError, Operator, Outcome, Part, Place, RunId, RunIntent, RunState, Settled,
+    Begun, Homes, Installation, Ledger, LedgerError, Next, Operator, Outcome, Part, Place, Results, RunId, RunIntent,
+    RunState, Settled,
 };
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions, Statement};
@@ -123,9 +124,10 @@ async fn a_run_is_told_the_same_by_every_engine() {
             (ids[2].clone(), JobResult::Failed("no\0 such\nqueue".into())).into(),
             Settled { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
         ];
-        let turned = ledger.turn_batch(&run, first, &outcomes, 2, T).await.expect("an entry");
-        let (second, next) = turned.expect("a batch");
-        assert_eq!(next, [frozen(4).id, frozen(5).id], "{told}");
+        let results = Results { settled: &outcomes, is_all: true };
+        let turned = ledger.turn_batch(&run, first, results, Next::First(2), T).await.expect("an entry");
+        let Begun { no: second, ids: next } = turned.expect("a batch");
+        assert_eq!(next.as_deref(), Some(&[frozen(4).id, frozen(5).id][..]), "{told}");
         ledger.release_batch(&run, second).await.expect("an entry");
         let locked = ledger.jobs(&run, Part::Locked, 0, 9).await.expect("jobs");
         assert_eq!(locked.len(), 1, "{told}");

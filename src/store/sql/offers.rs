@@ -4,6 +4,7 @@ use super::layout::{Layout, Part};
 use super::open::Destination;
 use super::steps::own_instants;
 use crate::adapter::{Piece, Step, Verb, pieces};
+use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::domain::options::Attempts;
 use crate::store::Offers;
@@ -17,6 +18,16 @@ pub(super) fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
     };
     let says_when = |sql: &String| own_instants(sql) || asks(sql, &["run_after", "run_after_utc"]);
     steps.iter().any(|step| says_when(step.sql.get_ref()))
+}
+
+/// Whether two batches of one run can be under way without either seeing less than it would behind the other.
+pub(super) fn abreast(layout: &Layout) -> bool {
+    let looks_around = |verb: &Verb| {
+        let asks_others = verb.when.as_ref().is_some_and(|when| when.get_ref().to_ascii_uppercase().contains("SELECT"));
+        asks_others || !verb.refuse.is_empty() || verb.lock.is_some() || !verb.along.is_empty()
+    };
+    let verbs = Action::ALL.into_iter().filter_map(|action| layout.spec.verbs.get(action));
+    layout.speech.locks_rows_only() && !verbs.into_iter().any(looks_around)
 }
 
 /// Whether a text of an adapter has one of these placeholders.

@@ -11,7 +11,7 @@ use super::dialect::speech;
 use super::engine::Engine;
 use super::layout::Layout;
 use super::message::Recipe;
-use super::offers::{defers, offers};
+use super::offers::{abreast, defers, offers};
 use super::pace::Pace;
 use super::undoable::undoable;
 use super::unique::{Doubt, doubt};
@@ -172,6 +172,7 @@ fn describe(
         renames: verbs.replay.as_ref().is_some_and(renames),
         keeps: recalls && verbs.replay.as_ref().is_some_and(|verb| !verb.keep.is_nothing()),
         remembers: layout.speech.transaction().is_some(),
+        abreast: engine.connections() > 1 && abreast(layout),
         notation: Arc::new(layout.spec.notation.clone()),
         read_only: engine.read_only().map(str::to_owned),
         replica: engine.is_replica(),

@@ -1,51 +1,75 @@
-//! Working on a batch while the record is still being written that ends the one before and names this one.
+//! Working on a batch while the record is still being written that ends the one before and names this one; and, where two
+//! do not get into each other's way, locking and reading its rows while the one before is being written.
 //!
 //! Until it commits, a transaction has changed nothing: only the commit has to wait. A crash before the entry is durable
 //! leaves the batch before in doubt, which is named, and of this one nothing.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, MaybeDone, maybe_done};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::batch::Answer;
 use super::engine::{Alike, Engine};
+use super::halt::Halt;
 use crate::domain::job::JobId;
-use crate::ledger::{LedgerWitness, Upcoming};
+use crate::ledger::{LedgerWitness, Next, Upcoming};
 use crate::store::{StoreError, Witness};
 
 /// How long a batch that is ready to commit waits for the entry that names it: it holds locks.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
+/// How long one that has its rows waits for the batch before to end. Each may stand before a lock of the other: then this
+/// one gives way.
+const BEHIND: Duration = Duration::from_millis(250);
 /// Jobs that are read ahead at a time, which is also the most that a batch has.
 const READ: usize = 5_000;
 
+/// How far a batch may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// The one before is under way: rows may be locked and read.
+    Behind,
+    /// It has ended: they may be written, in a transaction that stays open.
+    Next,
+    /// The record names its jobs: it may take effect.
+    Named,
+}
+
 /// Whether the record names the jobs that are worked on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Naming(Option<watch::Receiver<bool>>);
+pub(super) struct Naming {
+    stage: Option<watch::Receiver<Stage>>,
+}
 
 impl Naming {
-    /// An entry that is being written: it is durable when the sender says so, and failed when that is dropped.
-    pub(super) fn awaited() -> (watch::Sender<bool>, Self) {
-        let (durable, naming) = watch::channel(false);
-        (durable, Self(Some(naming)))
+    fn awaited(stage: Stage) -> (watch::Sender<Stage>, Self) {
+        let (sender, stage) = watch::channel(stage);
+        (sender, Self { stage: Some(stage) })
     }
 
     /// Whether it is not known yet, or known to have failed.
     pub(super) fn is_open(&self) -> bool {
-        self.0.as_ref().is_some_and(|durable| !*durable.borrow())
+        self.stage.as_ref().is_some_and(|stage| *stage.borrow() != Stage::Named)
     }
 
     /// Whether the record names them, as soon as that is known.
     pub(super) async fn known(&self) -> bool {
-        match self.0.clone() {
-            Some(mut durable) => durable.wait_for(|durable| *durable).await.is_ok(),
+        self.reached(Stage::Named).await
+    }
+
+    async fn reached(&self, wanted: Stage) -> bool {
+        match self.stage.clone() {
+            Some(mut stage) => stage.wait_for(|stage| *stage >= wanted).await.is_ok(),
             None => true,
         }
     }
 
-    async fn soon(&self) -> Result<(), StoreError> {
-        match timeout(PATIENCE, self.known()).await {
+    async fn soon(&self, wanted: Stage, patience: Duration) -> Result<(), StoreError> {
+        match timeout(patience, self.reached(wanted)).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(StoreError::Unrecorded("the entry that names the batch failed".to_owned())),
             Err(_) => Err(StoreError::Unrecorded("the entry that names the batch is late".to_owned())),
@@ -60,8 +84,12 @@ pub(super) struct Announced {
 }
 
 impl Witness for Announced {
+    fn turn(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.naming.soon(Stage::Next, BEHIND))
+    }
+
     fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.naming.soon())
+        Box::pin(self.naming.soon(Stage::Named, PATIENCE))
     }
 
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -84,6 +112,11 @@ impl Coming {
         self.jobs.drain(..n.min(self.jobs.len())).collect()
     }
 
+    /// Takes in that jobs are not worked on that were taken last.
+    pub(super) fn give_back(&mut self, jobs: &[Upcoming]) {
+        jobs.iter().rev().for_each(|job| self.jobs.push_front(job.clone()));
+    }
+
     /// Takes in that a batch has named these.
     pub(super) fn passed(&mut self, ids: &[JobId]) {
         let taken = self.take(ids.len());
@@ -97,26 +130,86 @@ impl Coming {
         self.jobs.clear();
         self.ended = true;
     }
+}
 
-    /// By how they stood, each in their order.
-    pub(super) fn alike(jobs: Vec<Upcoming>) -> Alike {
-        let mut alike = Alike::new();
-        for Upcoming { id, standing, .. } in jobs {
-            match alike.iter_mut().find(|(known, _)| *known == standing) {
-                Some((_, same)) => same.push(id),
-                None => alike.push((standing, vec![id])),
-            }
+/// By how they stood, each in their order.
+fn alike(jobs: &[Upcoming]) -> Alike {
+    let mut alike = Alike::new();
+    for Upcoming { id, standing, .. } in jobs {
+        match alike.iter_mut().find(|(known, _)| known == standing) {
+            Some((_, same)) => same.push(id.clone()),
+            None => alike.push((standing.clone(), vec![id.clone()])),
         }
-        alike
+    }
+    alike
+}
+
+/// A batch that is worked on before the record names it.
+pub(super) struct Flight<'e> {
+    jobs: Vec<Upcoming>,
+    stage: watch::Sender<Stage>,
+    answer: Pin<Box<MaybeDone<BoxFuture<'e, Result<Answer, Halt>>>>>,
+}
+
+impl Flight<'_> {
+    /// Its jobs.
+    pub(super) fn ids(&self) -> Vec<JobId> {
+        self.jobs.iter().map(|job| job.id.clone()).collect()
+    }
+
+    /// Says that the batch before it has ended.
+    pub(super) fn is_next(&self) {
+        self.stage.send_replace(Stage::Next);
+    }
+
+    /// Says that the record names its jobs: it may take effect.
+    pub(super) fn is_named(&self) {
+        self.stage.send_replace(Stage::Named);
+    }
+
+    /// The same by their places.
+    pub(super) fn next(&self) -> Next {
+        Next::of(&self.jobs)
+    }
+
+    /// What `work` gives, while the batch is worked on.
+    pub(super) async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        poll_fn(|cx| {
+            let _ = self.answer.as_mut().poll(cx);
+            work.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// What became of it.
+    pub(super) async fn answer(&mut self) -> Result<Answer, Halt> {
+        self.answer.as_mut().await;
+        self.answer.as_mut().take_output().unwrap_or_else(|| Ok(Answer::default()))
+    }
+
+    /// Undoes it, as the record does not name its jobs; gives those back.
+    pub(super) async fn turn_back(self) -> Vec<Upcoming> {
+        let Self { jobs, stage, answer } = self;
+        drop(stage);
+        // It cannot take effect any more, so what it says is of no interest.
+        answer.await;
+        jobs
     }
 }
 
-impl Engine<'_> {
+impl<'e> Engine<'e> {
+    /// Begins to work on jobs that come next, behind another batch that is under way.
+    pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>) -> Flight<'e> {
+        let (stage, naming) = Naming::awaited(Stage::Behind);
+        let named = alike(&jobs);
+        let asked: BoxFuture<'e, _> = Box::pin(async move { self.ask(named, false, &naming).await });
+        Flight { jobs, stage, answer: Box::pin(maybe_done(asked)) }
+    }
+
     /// Reads on. What cannot be read is named without having been read ahead.
-    pub(super) async fn look_ahead(&self, coming: &mut Coming) {
-        if coming.ended || coming.jobs.len() >= READ {
-            return;
-        }
+    pub(super) async fn look_ahead(&self, coming: &mut Option<Coming>) {
+        let Some(coming) = coming.as_mut().filter(|coming| !coming.ended && coming.jobs.len() < READ) else { return };
         match self.ledger.upcoming(&self.run.id, coming.after, READ).await {
             Ok(jobs) if !jobs.is_empty() => {
                 coming.after = jobs.last().map_or(coming.after, |job| job.ord);

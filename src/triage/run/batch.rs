@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::ahead::Announced;
+use super::ahead::{Announced, Naming};
 use super::control::Wish;
-use super::engine::Engine;
+use super::engine::{Alike, Engine};
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
@@ -38,11 +38,20 @@ pub(super) struct Answer {
     pub(super) elapsed: Duration,
 }
 
+impl Answer {
+    /// Whether the batch took its course.
+    pub(super) fn is_straight(&self) -> bool {
+        self.halt.is_none() && !self.untouched
+    }
+}
+
 /// Some jobs of a batch between two tries.
 pub(super) struct Part {
     pub(super) ids: Vec<JobId>,
     /// How they stood when they were frozen.
     pub(super) standing: Standing,
+    /// Whether the record names them.
+    naming: Naming,
     /// An earlier try may have taken effect without our knowing.
     doubtful: bool,
     tries: u32,
@@ -60,11 +69,11 @@ pub(super) struct Tried {
 }
 
 impl Engine<'_> {
-    /// Applies the action to jobs that the ledger has named, by how they stood when they were frozen.
-    pub(super) async fn answer(&self, named: Vec<(Standing, Vec<JobId>)>, doubtful: bool) -> Answer {
+    /// Applies the action to jobs that the ledger has named, or is about to, by how they stood when they were frozen.
+    pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> Answer {
         let mut answer = Answer::default();
-        let mut parts: Vec<Part> =
-            self.by_due(named).into_iter().map(|(standing, ids)| Part { ids, standing, doubtful, tries: 0 }).collect();
+        let part = |(standing, ids)| Part { ids, standing, naming: naming.clone(), doubtful, tries: 0 };
+        let mut parts: Vec<Part> = self.by_due(named).into_iter().map(part).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let started = Instant::now();
@@ -75,10 +84,10 @@ impl Engine<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
-            if matches!(error, StoreError::Unrecorded(_)) && self.naming.is_open() {
+            if matches!(error, StoreError::Unrecorded(_)) && naming.is_open() {
                 // The entry that names the batch was late, or failed: nothing has been touched.
                 parts.push(Part { tries: 0, ..part });
-                if self.naming.known().await {
+                if naming.known().await {
                     continue;
                 }
                 answer.untouched = true;
@@ -106,7 +115,10 @@ impl Engine<'_> {
             if matches!(error, StoreError::Timeout(_)) && part.ids.len() > 1 {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
-                parts.extend(halves.map(|ids| Part { ids, tries: 0, standing: part.standing.clone(), ..part }));
+                parts.extend(halves.map(|ids| {
+                    let (standing, naming) = (part.standing.clone(), part.naming.clone());
+                    Part { ids, standing, naming, tries: 0, ..part }
+                }));
             } else {
                 parts.push(part);
             }
@@ -140,10 +152,10 @@ impl Engine<'_> {
         if part.doubtful {
             return self.reconcile(part).await;
         }
-        tried(&part.ids, self.screened(&part.ids, &part.standing).await)
+        tried(&part.ids, self.screened(&part.ids, part).await)
     }
 
-    pub(super) async fn apply(&self, ids: &[JobId], standing: &Standing) -> Applied {
+    pub(super) async fn apply(&self, ids: &[JobId], part: &Part) -> Applied {
         let intent = &self.run.intent;
         let undo = match undo::undoing(self.ledger, intent.action, &intent.options, ids).await {
             Ok(undo) => undo,
@@ -155,7 +167,7 @@ impl Engine<'_> {
         let batch = Batch {
             action: self.run.intent.action,
             ids: ids.to_vec(),
-            standing: standing.clone(),
+            standing: part.standing.clone(),
             run: self.run.id.0.clone(),
             options: self.run.intent.options.clone(),
             run_after: self.instants(ids),
@@ -164,7 +176,7 @@ impl Engine<'_> {
             undo,
             witness: Some(Arc::new(Announced {
                 witness: LedgerWitness::new(self.ledger.clone(), self.run.id.clone()),
-                naming: self.naming.clone(),
+                naming: part.naming.clone(),
             })),
             record: self.record.clone(),
         };

@@ -11,7 +11,7 @@ use super::halt::Halt;
 use super::pace::Meter;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, LedgerError, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, Begun, LedgerError, Next, Results, RunState, Settled, Tally};
 use crate::triage::progress::RunProgress;
 
 /// What is told of a run while it goes on. Behind a lock, as the entry of one batch is written beside the work on the next.
@@ -44,17 +44,18 @@ pub(super) struct Answered {
 
 impl Engine<'_> {
     /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
-    pub(super) async fn record(&self, batch: Answered, next: usize) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+    pub(super) async fn record(&self, batch: Answered, next: Next) -> Result<Option<Begun>, Halt> {
         let Answered { no, ids, answer } = batch;
-        let next = if answer.halt.is_none() { next } else { 0 };
+        let next = if answer.halt.is_none() { next } else { Next::First(0) };
         let mut begun = None;
         if answer.untouched {
             self.kept(false, || self.ledger.release_batch(&self.run.id, no)).await?;
             self.books.told().tally.release(ids.len() as u64);
         } else {
             let settled = &answer.settled;
-            begun =
-                self.kept(true, || self.ledger.turn_batch(&self.run.id, no, settled, next, Timestamp::now())).await?;
+            let results = Results { settled, is_all: settled.len() == ids.len() };
+            let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, Timestamp::now());
+            begun = self.kept(true, entry).await?;
             let mut told = self.books.told();
             for Settled { outcome: (_, result), .. } in settled {
                 told.tally.settle(result);
@@ -62,7 +63,8 @@ impl Engine<'_> {
             told.meter.settled(settled.len() as u64, Instant::now());
         }
         self.tell(None);
-        self.books.told().tally.begin(begun.iter().map(|(_, ids)| ids.len() as u64).sum());
+        let jobs = |begun: &Begun| begun.ids.as_ref().map_or(next.jobs(), Vec::len) as u64;
+        self.books.told().tally.begin(begun.as_ref().map_or(0, jobs));
         match answer.halt {
             Some(reason) => Err(if answer.denied { Halt::Denied(reason) } else { Halt::Because(reason) }),
             None => Ok(begun),

@@ -48,7 +48,7 @@ impl Engine<'_> {
         if open.is_empty() {
             return Tried { settled, ..Tried::default() };
         }
-        let Tried { settled: told, mut left, mut broke } = tried(&open, self.screened(&open, &part.standing).await);
+        let Tried { settled: told, mut left, mut broke } = tried(&open, self.screened(&open, part).await);
         let mut doubtful = Vec::new();
         for Settled { outcome: (id, result), .. } in told {
             match result {

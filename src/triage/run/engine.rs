@@ -17,7 +17,7 @@ use super::{Receipt, RunError, RunOptions, ready};
 use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Part, Run, RunId, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Next, Part, Run, RunId, RunState, Settled, Tally};
 use crate::store::{Archive, Budget, Record, Standing};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
@@ -128,8 +128,8 @@ pub(super) struct Engine<'a> {
     pub(super) record: Option<Arc<dyn Record>>,
     pub(super) progress: &'a watch::Sender<RunProgress>,
     pub(super) books: Books,
-    /// Whether the record names the jobs that are worked on.
-    pub(super) naming: Naming,
+    /// Whether a batch may be begun while the one before is under way.
+    pub(super) abreast: bool,
     /// How the jobs are spread, where each can be told when it may run.
     pub(super) spread: Option<Spread>,
     /// When the jobs of the present batch may run; `None` is at once.
@@ -171,7 +171,7 @@ impl<'a> Engine<'a> {
             silent: AtomicU32::new(0),
             progress,
             books: Books::new(tally),
-            naming: Naming::default(),
+            abreast: desk.store.info().abreast && run.intent.options.pacing.spread().is_none(),
             spread: None,
             due: None,
             dues: HashMap::new(),
@@ -223,21 +223,21 @@ impl<'a> Engine<'a> {
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
     pub(super) async fn settle(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), Halt> {
         let answer = self.ask_named(&ids, doubtful).await?;
-        self.record(Answered { no, ids, answer }, 0).await.map(drop)
+        self.record(Answered { no, ids, answer }, Next::First(0)).await.map(drop)
     }
 
     /// Applies the action to jobs that the ledger has named.
     pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
-        self.ask(named, doubtful).await
+        self.ask(named, doubtful, &Naming::default()).await
     }
 
     /// Applies the action to jobs that the ledger names, or is about to.
-    pub(super) async fn ask(&self, named: Alike, doubtful: bool) -> Result<Answer, Halt> {
+    pub(super) async fn ask(&self, named: Alike, doubtful: bool, naming: &Naming) -> Result<Answer, Halt> {
         let (named, never) = self.worth_a_try(named).await?;
         let mut answer = match named.is_empty() {
             true => Answer::default(),
-            false => self.answer(named, doubtful).await,
+            false => self.answer(named, doubtful, naming).await,
         };
         if !answer.untouched {
             answer.settled.extend(never.into_iter().map(Settled::from));

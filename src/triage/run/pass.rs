@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::ahead::{Coming, Naming, PATIENCE};
+use super::ahead::{Coming, Flight, PATIENCE};
+use super::batch::Answer;
 use super::books::Answered;
 use super::control::Wish;
 use super::engine::Engine;
@@ -16,7 +16,7 @@ use super::places::jitter;
 use crate::domain::action::SkipReason;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Part, Upcoming};
+use crate::ledger::{BatchNo, Begun, Next, Part, Upcoming};
 
 /// Jobs handed to a destination outside the database, or shown to a validator, at a time.
 const DELIVERY: usize = 200;
@@ -62,7 +62,7 @@ impl Engine<'_> {
             };
             march.size.took(batch.ids.len(), batch.answer.elapsed);
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
-            let at_once = self.control.wish() == Wish::Go && march.pace.wait(Instant::now()).is_zero();
+            let at_once = self.may_go() && march.pace.wait(Instant::now()).is_zero();
             let next = if at_once && !self.goes_through_others() { march.most() } else { 0 };
             let done = self.books.told().tally.done;
             in_hand = self.go_on(batch, next, &mut march).await?;
@@ -114,16 +114,17 @@ impl Engine<'_> {
 
     /// Writes down what became of a batch, and goes on with the `next` jobs.
     async fn go_on(&mut self, batch: Answered, next: usize, march: &mut March) -> Result<Option<Answered>, Halt> {
-        let straight = batch.answer.halt.is_none() && !batch.answer.untouched && march.entry < PATIENCE;
+        let straight = batch.answer.is_straight() && march.entry < PATIENCE;
         let coming = march.coming.as_mut().filter(|_| straight).map(|coming| coming.take(next)).unwrap_or_default();
         if !coming.is_empty() {
+            self.set_out(self.reached(), coming.len(), &mut march.pace);
             return self.go_ahead(batch, coming, march).await;
         }
         let (began, reached) = (Instant::now(), self.reached());
-        let begun = self.record(batch, next).await?;
+        let begun = self.record(batch, Next::First(next)).await?;
         march.entry = began.elapsed();
-        let Some(begun) = begun else { return Ok(None) };
-        self.work_on(begun, reached, march).await.map(Some)
+        let Some(Begun { no, ids: Some(ids) }) = begun else { return Ok(None) };
+        self.work_on((no, ids), reached, march).await.map(Some)
     }
 
     /// Applies the action to a batch that was just named.
@@ -134,59 +135,82 @@ impl Engine<'_> {
         march: &mut March,
     ) -> Result<Answered, Halt> {
         self.set_out(reached, ids.len(), &mut march.pace);
-        let looking = async {
-            if let Some(coming) = &mut march.coming {
-                coming.passed(&ids);
-                self.look_ahead(coming).await;
-            }
-        };
-        let (answer, ()) = tokio::join!(self.ask_named(&ids, false), looking);
+        march.coming.iter_mut().for_each(|coming| coming.passed(&ids));
+        let (answer, ()) = tokio::join!(self.ask_named(&ids, false), self.look_ahead(&mut march.coming));
         Ok(Answered { no, answer: answer?, ids })
     }
 
-    /// Writes down what became of a batch, and meanwhile works on the jobs that come next.
+    /// Writes down what became of a batch, and meanwhile works on the jobs that come next; also on those behind them, where
+    /// two batches do not get into each other's way, and so on until something speaks against it.
     async fn go_ahead(
-        &mut self,
-        batch: Answered,
+        &self,
+        mut batch: Answered,
         coming: Vec<Upcoming>,
         march: &mut March,
     ) -> Result<Option<Answered>, Halt> {
-        let ids: Vec<JobId> = coming.iter().map(|job| job.id.clone()).collect();
-        self.set_out(self.reached(), ids.len(), &mut march.pace);
-        let (durable, naming) = Naming::awaited();
-        self.naming = naming;
-        let (named, answer) =
-            tokio::join!(self.name(batch, &ids, durable, march), self.ask(Coming::alike(coming), false));
-        self.naming = Naming::default();
-        let Some((no, named)) = named? else { return Ok(None) };
-        if named == ids {
-            return Ok(Some(Answered { no, answer: answer?, ids }));
+        let mut flight = self.take_off(coming);
+        loop {
+            flight.is_next();
+            let ids = flight.ids();
+            let next = flight.next();
+            let begun = flight.beside(self.name(batch, next, march)).await;
+            let Ok(Some(Begun { no, ids: named })) = begun else {
+                flight.turn_back().await;
+                return begun.map(|_| None);
+            };
+            if let Some(named) = named.filter(|named| *named != ids) {
+                // Other jobs than were read ahead: of those nothing has been touched.
+                flight.turn_back().await;
+                march.coming = None;
+                let answer = self.ask_named(&named, false).await?;
+                return Ok(Some(Answered { no, answer, ids: named }));
+            }
+            flight.is_named();
+            let mut behind = self.behind(march);
+            let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
+            let answer = match &mut behind {
+                Some(behind) => behind.beside(answered).await,
+                None => answered.await,
+            };
+            let goes_on = answer.as_ref().is_ok_and(Answer::is_straight) && march.entry < PATIENCE && self.may_go();
+            match (answer, behind) {
+                (Ok(answer), Some(next)) if goes_on => {
+                    march.size.took(ids.len(), answer.elapsed);
+                    (batch, flight) = (Answered { no, answer, ids }, next);
+                }
+                (answer, behind) => {
+                    if let Some(behind) = behind {
+                        let jobs = behind.turn_back().await;
+                        march.coming.iter_mut().for_each(|coming| coming.give_back(&jobs));
+                    }
+                    return answer.map(|answer| Some(Answered { no, answer, ids }));
+                }
+            }
         }
-        // Other jobs than were read ahead: of those nothing has been touched.
-        march.coming = None;
-        let answer = self.ask_named(&named, false).await?;
-        Ok(Some(Answered { no, answer, ids: named }))
     }
 
-    /// Writes down what became of a batch and that the jobs `ids`, which come next, are about to be touched; says when that
-    /// is durable.
-    async fn name(
-        &self,
-        batch: Answered,
-        ids: &[JobId],
-        durable: watch::Sender<bool>,
-        march: &mut March,
-    ) -> Result<Option<(BatchNo, Vec<JobId>)>, Halt> {
+    /// Begins a batch behind one that is under way.
+    fn behind(&self, march: &mut March) -> Option<Flight<'_>> {
+        let now = Instant::now();
+        let may = self.abreast && self.may_go() && march.pace.wait(now).is_zero();
+        let most = march.most();
+        let jobs = march.coming.as_mut().filter(|_| may)?.take(most);
+        if jobs.is_empty() {
+            return None;
+        }
+        march.pace.started(jobs.len(), now);
+        Some(self.take_off(jobs))
+    }
+
+    fn may_go(&self) -> bool {
+        self.control.wish() == Wish::Go
+    }
+
+    /// Writes down what became of a batch and that the `next` jobs are about to be touched.
+    async fn name(&self, batch: Answered, next: Next, march: &mut March) -> Result<Option<Begun>, Halt> {
         let began = Instant::now();
-        let begun = self.record(batch, ids.len()).await?;
+        let begun = self.record(batch, next).await?;
         march.entry = began.elapsed();
-        if begun.as_ref().is_some_and(|(_, named)| named == ids) {
-            durable.send_replace(true);
-        }
-        drop(durable);
-        if let Some(coming) = &mut march.coming {
-            self.look_ahead(coming).await;
-        }
         Ok(begun)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use super::batch::Part;
 use super::engine::Engine;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
@@ -11,9 +12,9 @@ use crate::triage::validate::message;
 
 impl Engine<'_> {
     /// Applies the action to jobs that the validator of the run accepts, or to all where it has none.
-    pub(super) async fn screened(&self, ids: &[JobId], standing: &Standing) -> Applied {
-        let Some(validator) = &self.validator else { return self.apply(ids, standing).await };
-        let (asked, mut outcomes) = match self.read(ids, standing).await {
+    pub(super) async fn screened(&self, ids: &[JobId], part: &Part) -> Applied {
+        let Some(validator) = &self.validator else { return self.apply(ids, part).await };
+        let (asked, mut outcomes) = match self.read(ids, &part.standing).await {
             Ok(read) => read,
             Err(error) => return Applied { outcomes: Vec::new(), broke: Some(Broke::from(error)) },
         };
@@ -36,7 +37,7 @@ impl Engine<'_> {
         if accepted.is_empty() {
             return Applied { outcomes, broke: None };
         }
-        let mut applied = self.apply(&accepted, standing).await;
+        let mut applied = self.apply(&accepted, part).await;
         applied.outcomes.extend(outcomes);
         applied
     }

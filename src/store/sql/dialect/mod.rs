@@ -192,6 +192,11 @@ pub(super) trait Speech: Sync {
         };
     }
 
+    /// Whether writers lock rows, and neither what lies between them nor everything.
+    fn locks_rows_only(&self) -> bool {
+        false
+    }
+
     /// Whether `beyond` names the key's placeholder twice.
     fn beyond_repeats_key(&self) -> bool {
         false

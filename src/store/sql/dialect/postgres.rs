@@ -192,6 +192,10 @@ impl Speech for Postgres {
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS t"));
     }
 
+    fn locks_rows_only(&self) -> bool {
+        true
+    }
+
     fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
         match kind {
             Kind::Utc | Kind::Instant => format!(

@@ -243,6 +243,11 @@ impl Engine {
         (self.facts.clock, self.connected)
     }
 
+    /// Connections that are open at a time at the most.
+    pub fn connections(&self) -> usize {
+        self.pool.size()
+    }
+
     /// Whether the server follows another one.
     pub fn is_replica(&self) -> bool {
         self.facts.replica

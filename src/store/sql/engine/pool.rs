@@ -50,6 +50,10 @@ impl Pool {
         }
     }
 
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     pub(super) fn connector(&self) -> &dyn Connector {
         &*self.connector
     }

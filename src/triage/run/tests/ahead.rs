@@ -26,8 +26,8 @@ fn occupy(bench: &Bench) -> Arc<Mutex<Option<Box<dyn Send>>>> {
 
 #[tokio::test]
 async fn a_kill_between_a_commit_and_its_entry_leaves_that_batch_in_doubt_and_of_the_next_one_nothing() {
-    for remembers in [false, true] {
-        let bench = Bench::new(25).await;
+    for (remembers, abreast) in [(false, false), (true, false), (false, true), (true, true)] {
+        let bench = Bench::of(25, abreast).await;
         bench.fake.with(|data| data.endings = remembers.then(Vec::new));
         let run = bench.all(Action::Replay).await;
         let held = occupy(&bench);
@@ -107,6 +107,73 @@ async fn a_batch_with_a_destination_outside_the_database_is_named_before_it_is_b
         } => {}
     }
     assert_eq!(bench.fake.with(|data| data.asked), (1, 0));
+}
+
+/// The second batch has taken effect and nobody has heard of it, and the third is worked on.
+async fn two_abreast(bench: &Bench) -> RunId {
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.faults = [Fault::Not, Fault::Hang].into());
+    run
+}
+
+#[tokio::test]
+async fn a_kill_while_two_batches_are_under_way_leaves_the_first_of_them_in_doubt_and_of_the_other_nothing() {
+    for remembers in [false, true] {
+        let bench = Bench::of(35, true).await;
+        bench.fake.with(|data| data.endings = remembers.then(Vec::new));
+        let run = two_abreast(&bench).await;
+        tokio::select! {
+            receipt = bench.execute(&run, small()) => panic!("it did not wait for the second batch: {receipt:?}"),
+            () = async {
+                until(&bench, |(asked, _)| asked == 3).await;
+                while bench.live().len() < 20 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            } => {}
+        }
+        assert_eq!(bench.live(), (15..35).collect::<Vec<_>>(), "two batches took effect, and no other");
+        let tally = bench.ledger.tally(&run).await.unwrap();
+        assert_eq!((tally.done, tally.in_doubt, tally.not_started), (10, 10, 15), "{tally:?}");
+        let (desk, control) = (bench.fake.desk(), RunControl::new());
+        let receipt = resume(&desk, &bench.ledger, &run, small(), &control, &bench.progress).await.unwrap();
+        assert!(receipt.is_complete(), "{receipt:?}");
+        assert_eq!(bench.live(), (0..35).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_is_under_way_behind_another_gives_way_when_that_one_does_not_end() {
+    let bench = Bench::of(35, true).await;
+    let run = two_abreast(&bench).await;
+    tokio::select! {
+        receipt = bench.execute(&run, small()) => panic!("it did not wait for the second batch: {receipt:?}"),
+        () = until(&bench, |(_, undone)| undone == 1) => {}
+    }
+    assert_eq!(bench.live().len(), 20);
+}
+
+#[tokio::test]
+async fn a_stop_while_two_batches_are_under_way_ends_with_the_first_of_them() {
+    let bench = Bench::of(35, true).await;
+    let run = bench.all(Action::Replay).await;
+    // The second batch takes effect and does not come back before the operator has stopped the run.
+    let (fake, stopped) = (Arc::clone(&bench.fake), Arc::new(tokio::sync::Notify::new()));
+    let gate = Arc::clone(&stopped);
+    let second = Box::pin(async move { gate.notified().await });
+    bench.fake.with(|data| data.then = Some(Box::pin(async move { fake.with(|data| data.then = Some(second)) })));
+    let stop = async {
+        until(&bench, |(asked, _)| asked == 3).await;
+        bench.control.stop();
+        stopped.notify_one();
+    };
+    let (receipt, ()) = tokio::join!(bench.execute(&run, small()), stop);
+    assert_eq!(bench.live().len(), 20);
+    assert_eq!(bench.fake.with(|data| data.asked), (3, 1), "the third was undone");
+    let tally = &receipt.run.tally;
+    assert_eq!((tally.done, tally.in_doubt, tally.not_started), (20, 0, 15), "{tally:?}");
+    let receipt = resume(&bench.fake.desk(), &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await;
+    assert!(receipt.as_ref().is_ok_and(Receipt::is_complete), "{receipt:?}");
+    assert_eq!(bench.live(), (0..35).collect::<Vec<_>>());
 }
 
 /// Takes everything.
