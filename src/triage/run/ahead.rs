@@ -144,11 +144,14 @@ fn alike(jobs: &[Upcoming]) -> Alike {
     alike
 }
 
+/// The work on a batch.
+type Asked<'e> = BoxFuture<'e, Result<Answer, Halt>>;
+
 /// A batch that is worked on before the record names it.
 pub(super) struct Flight<'e> {
     jobs: Vec<Upcoming>,
     stage: watch::Sender<Stage>,
-    answer: Pin<Box<MaybeDone<BoxFuture<'e, Result<Answer, Halt>>>>>,
+    answer: Pin<Box<MaybeDone<Asked<'e>>>>,
 }
 
 impl Flight<'_> {
@@ -203,7 +206,7 @@ impl<'e> Engine<'e> {
     pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>) -> Flight<'e> {
         let (stage, naming) = Naming::awaited(Stage::Behind);
         let named = alike(&jobs);
-        let asked: BoxFuture<'e, _> = Box::pin(async move { self.ask(named, false, &naming).await });
+        let asked: Asked<'e> = Box::pin(async move { self.ask(named, false, &naming).await });
         Flight { jobs, stage, answer: Box::pin(maybe_done(asked)) }
     }
 
