@@ -27,8 +27,8 @@ use crate::store::{
     Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
 };
 
-/// Jobs of one step of freezing.
-const FREEZE: usize = 10_000;
+/// Jobs of one step of freezing: the more, the more memory, half of which the allocator never gives back.
+const FREEZE: usize = 4_000;
 /// The newest and oldest place on an axis, as they were a while ago.
 #[derive(Clone)]
 pub(super) struct Span {
