@@ -312,6 +312,38 @@ mod tests {
         assert_eq!(rows, [[Row(vec![crate::store::sql::engine::Value::Int(5)])]]);
     }
 
+    #[tokio::test]
+    async fn the_log_is_brought_home_beside_whoever_writes_and_grows_no_further() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.sqlite3");
+        let file = File::open(&path).await.unwrap();
+        let statement = |sql: String| Statement { sql, binds: Vec::new() };
+        let log = || path.with_extension("sqlite3-wal").metadata().unwrap().len();
+        let mut tx = file.begin().await.unwrap();
+        tx.execute(statement("CREATE TABLE big (x)".into())).await.unwrap();
+        tx.commit().await.unwrap();
+        let rows = HOMING_ROWS / 10;
+        let write = async || {
+            let mut tx = file.begin().await.unwrap();
+            let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ";
+            let insert = format!("INSERT INTO big {numbers}{rows}) SELECT hex(randomblob(100)) FROM n");
+            tx.execute(statement(insert)).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        for _ in 0..10 {
+            write().await;
+        }
+        let once = log();
+        for _ in 0..3 {
+            // As a run does between two batches: whoever brings the log home needs a moment.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            for _ in 0..10 {
+                write().await;
+            }
+        }
+        assert!(log() < once * 3, "{} bytes after four times what made {once}", log());
+    }
+
     #[test]
     fn a_connection_that_is_left_in_a_transaction_is_no_fault_of_the_statement() {
         assert!(unusable_code(&sqlx::Error::InvalidSavePointStatement));

@@ -17,7 +17,7 @@ use crate::triage::progress::FreezeProgress;
 use crate::triage::undo;
 
 /// Jobs gathered before they are written: a commit waits for the disk.
-const GATHER: usize = 4_000;
+const GATHER: usize = 3_000;
 /// Jobs looked up by id at a time.
 const LOOKUP: usize = 500;
 

@@ -20,8 +20,9 @@ use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Next, Upcoming};
 use crate::store::{StoreError, Witness};
 
-/// How long a batch that is ready to commit waits for the entry that names it: it holds locks.
-pub(super) const PATIENCE: Duration = Duration::from_millis(50);
+/// How long a batch waits for the entry that names it, from when its rows are being written, which takes a third of that: it
+/// holds locks.
+pub(super) const PATIENCE: Duration = Duration::from_millis(150);
 /// How long one that has its rows waits for the batch before to end. Each may stand before a lock of the other: then this
 /// one gives way.
 const BEHIND: Duration = Duration::from_millis(250);

@@ -76,7 +76,7 @@ impl Engine<'_> {
         let mut parts: Vec<Part> = self.by_due(named).into_iter().map(part).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
-            let started = Instant::now();
+            let (started, unnamed) = (Instant::now(), naming.is_open());
             let tried = watched(self.attempt(&part), || self.tell(Some(self.late().to_owned()))).await;
             answer.elapsed = answer.elapsed.max(started.elapsed());
             part.tries += 1;
@@ -84,8 +84,8 @@ impl Engine<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
-            if matches!(error, StoreError::Unrecorded(_)) && naming.is_open() {
-                // The entry that names the batch was late, or failed: nothing has been touched.
+            if matches!(error, StoreError::Unrecorded(_)) && unnamed {
+                // The entry that names the batch was late, or failed: nothing has been touched. It may have come since.
                 parts.push(Part { tries: 0, ..part });
                 if naming.known().await {
                     continue;
