@@ -25,7 +25,7 @@ use crate::store::{StoreError, Witness};
 pub(super) const PATIENCE: Duration = Duration::from_millis(150);
 /// How long one that has its rows waits for the batch before to end. Each may stand before a lock of the other: then this
 /// one gives way.
-const BEHIND: Duration = Duration::from_millis(250);
+pub(super) const BEHIND: Duration = Duration::from_millis(250);
 /// Jobs that are read ahead at a time, which is also the most that a batch has.
 const READ: usize = 5_000;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::ahead::{Coming, Flight, PATIENCE};
+use super::ahead::{BEHIND, Coming, Flight, PATIENCE};
 use super::batch::Answer;
 use super::books::Answered;
 use super::control::Wish;
@@ -35,6 +35,8 @@ struct March {
     coming: Option<Coming>,
     /// What the last entry of the record took.
     entry: Duration,
+    /// What the last batch took.
+    took: Duration,
 }
 
 impl March {
@@ -86,6 +88,7 @@ impl Engine<'_> {
             cap: self.spread.map_or(usize::MAX, Spread::cap),
             coming: self.may_go_ahead().then(Coming::default),
             entry: Duration::ZERO,
+            took: Duration::ZERO,
         }
     }
 
@@ -172,6 +175,7 @@ impl Engine<'_> {
                 Some(behind) => behind.beside(answered).await,
                 None => answered.await,
             };
+            march.took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.elapsed);
             let goes_on = answer.as_ref().is_ok_and(Answer::is_straight) && march.entry < PATIENCE && self.may_go();
             match (answer, behind) {
                 (Ok(answer), Some(next)) if goes_on => {
@@ -192,7 +196,9 @@ impl Engine<'_> {
     /// Begins a batch behind one that is under way.
     fn behind(&self, march: &mut March) -> Option<Flight<'_>> {
         let now = Instant::now();
-        let may = self.abreast && self.may_go() && march.pace.wait(now).is_zero();
+        // Behind one that takes long it would give way before its turn came.
+        let is_soon = march.took < BEHIND;
+        let may = self.abreast && is_soon && self.may_go() && march.pace.wait(now).is_zero();
         let most = march.most();
         let jobs = march.coming.as_mut().filter(|_| may)?.take(most);
         if jobs.is_empty() {
