@@ -47,8 +47,9 @@ pub(super) struct Naming {
 }
 
 impl Naming {
-    fn awaited(stage: Stage) -> (watch::Sender<Stage>, Self) {
-        let (sender, stage) = watch::channel(stage);
+    /// Of a batch that is begun behind another one; failed when the sender is dropped before it has said more.
+    fn awaited() -> (watch::Sender<Stage>, Self) {
+        let (sender, stage) = watch::channel(Stage::Behind);
         (sender, Self { stage: Some(stage) })
     }
 
@@ -205,7 +206,7 @@ impl Flight<'_> {
 impl<'e> Engine<'e> {
     /// Begins to work on jobs that come next, behind another batch that is under way.
     pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>) -> Flight<'e> {
-        let (stage, naming) = Naming::awaited(Stage::Behind);
+        let (stage, naming) = Naming::awaited();
         let named = alike(&jobs);
         let asked: Asked<'e> = Box::pin(async move { self.ask(named, false, &naming).await });
         Flight { jobs, stage, answer: Box::pin(maybe_done(asked)) }

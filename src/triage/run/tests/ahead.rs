@@ -12,6 +12,14 @@ async fn until(bench: &Bench, wanted: impl Fn((usize, usize)) -> bool) {
     }
 }
 
+/// The run is gone on with, and each of the `jobs` is replayed once.
+async fn assert_resumed(bench: &Bench, run: &RunId, jobs: u64) {
+    let (desk, control) = (bench.fake.desk(), RunControl::new());
+    let receipt = resume(&desk, &bench.ledger, run, small(), &control, &bench.progress).await.unwrap();
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(bench.live(), (0..jobs).collect::<Vec<_>>());
+}
+
 /// Somebody else has the ledger as soon as the first batch has taken effect, until what is returned is emptied.
 fn occupy(bench: &Bench) -> Arc<Mutex<Option<Box<dyn Send>>>> {
     let hold: Arc<Mutex<Option<Box<dyn Send>>>> = Arc::default();
@@ -41,10 +49,7 @@ async fn a_kill_between_a_commit_and_its_entry_leaves_that_batch_in_doubt_and_of
         assert_eq!(bench.live(), (15..25).collect::<Vec<_>>(), "one batch took effect, and no other");
         let tally = bench.ledger.tally(&run).await.unwrap();
         assert_eq!((tally.done, tally.in_doubt, tally.not_started), (0, 10, 15), "{tally:?}");
-        let (desk, control) = (bench.fake.desk(), RunControl::new());
-        let receipt = resume(&desk, &bench.ledger, &run, small(), &control, &bench.progress).await.unwrap();
-        assert!(receipt.is_complete(), "{receipt:?}");
-        assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
+        assert_resumed(&bench, &run, 25).await;
     }
 }
 
@@ -134,10 +139,7 @@ async fn a_kill_while_two_batches_are_under_way_leaves_the_first_of_them_in_doub
         assert_eq!(bench.live(), (15..35).collect::<Vec<_>>(), "two batches took effect, and no other");
         let tally = bench.ledger.tally(&run).await.unwrap();
         assert_eq!((tally.done, tally.in_doubt, tally.not_started), (10, 10, 15), "{tally:?}");
-        let (desk, control) = (bench.fake.desk(), RunControl::new());
-        let receipt = resume(&desk, &bench.ledger, &run, small(), &control, &bench.progress).await.unwrap();
-        assert!(receipt.is_complete(), "{receipt:?}");
-        assert_eq!(bench.live(), (0..35).collect::<Vec<_>>());
+        assert_resumed(&bench, &run, 35).await;
     }
 }
 
@@ -171,9 +173,7 @@ async fn a_stop_while_two_batches_are_under_way_ends_with_the_first_of_them() {
     assert_eq!(bench.fake.with(|data| data.asked), (3, 1), "the third was undone");
     let tally = &receipt.run.tally;
     assert_eq!((tally.done, tally.in_doubt, tally.not_started), (20, 0, 15), "{tally:?}");
-    let receipt = resume(&bench.fake.desk(), &bench.ledger, &run, small(), &RunControl::new(), &bench.progress).await;
-    assert!(receipt.as_ref().is_ok_and(Receipt::is_complete), "{receipt:?}");
-    assert_eq!(bench.live(), (0..35).collect::<Vec<_>>());
+    assert_resumed(&bench, &run, 35).await;
 }
 
 /// Takes everything.
