@@ -7,9 +7,14 @@ use crate::ledger::LedgerError;
 
 /// Waits until the fake store says so.
 async fn until(bench: &Bench, wanted: impl Fn((usize, usize)) -> bool) {
-    while !wanted(bench.fake.with(|data| data.asked)) {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    let asked = || bench.fake.with(|data| data.asked);
+    let waited = async {
+        while !wanted(asked()) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let is_met = tokio::time::timeout(Duration::from_secs(20), waited).await.is_ok();
+    assert!(is_met, "not met by {:?} (asked, undone)", asked());
 }
 
 /// The run is gone on with, and each of the `jobs` is replayed once.
