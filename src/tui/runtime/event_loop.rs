@@ -18,9 +18,13 @@ use super::world::{Errand, Fact, World};
 use crate::domain::time::Timestamp;
 use crate::tui::app::{Effect, Msg};
 
-/// The least time between two frames: a key, or the first page, that comes right behind a frame is on the screen within
-/// a sixtieth of a second all the same. A terminal that takes frames more slowly than that gets fewer.
+/// What a frame costs of the time, on average: there are no more of them while something happens all the time. A terminal
+/// that takes frames more slowly than that gets fewer.
 pub const FRAME: Duration = Duration::from_millis(12);
+
+/// Frames that may come before their time, where none came for a while: a key right behind a frame, or the first page behind
+/// an empty screen, waits for nothing.
+pub const BEFOREHAND: u32 = 2;
 
 /// What a model gets at most, once it was told to end, to bring something to its end.
 const PARTING: Duration = Duration::from_secs(5);
@@ -111,8 +115,8 @@ struct State {
     dirty: bool,
     /// A frame is on its way to the terminal.
     in_flight: bool,
-    /// When the next frame may be drawn.
-    due: Option<Instant>,
+    /// Until when the frames that were drawn have used the time up.
+    used: Option<Instant>,
     /// When the model wants to be woken.
     wake: Option<Instant>,
     /// Until when signals are still those of the program that had the terminal.
@@ -145,7 +149,8 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
                 self.run_errand(errand).await;
                 continue;
             }
-            let State { due, wake, deadline, .. } = self.state;
+            let State { wake, deadline, .. } = self.state;
+            let due = self.due();
             tokio::select! {
                 biased;
                 Some(signal) = self.wires.signals.recv() => self.take_signal(signal),
@@ -273,7 +278,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     }
 
     fn can_draw(&self) -> bool {
-        let due = self.state.due.is_none_or(|due| due <= Instant::now());
+        let due = self.due().is_none_or(|due| due <= Instant::now());
         self.state.dirty && due && !self.is_busy() && self.screen.is_ready()
     }
 
@@ -283,7 +288,13 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
         }
         self.state.dirty = false;
         self.state.in_flight = true;
-        self.state.due = Some(Instant::now() + FRAME);
+        let now = Instant::now();
+        self.state.used = Some(self.state.used.map_or(now, |used| used.max(now)) + FRAME);
+    }
+
+    /// When the next frame may be drawn.
+    fn due(&self) -> Option<Instant> {
+        self.state.used.and_then(|used| used.checked_sub(FRAME * BEFOREHAND))
     }
 
     async fn run_errand(&mut self, errand: Errand) {

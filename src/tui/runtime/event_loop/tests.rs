@@ -240,8 +240,31 @@ async fn a_storm_of_sizes_is_one_message_and_no_more_frames_than_are_due() {
         }
         settle().await;
         let drawn = frames(&hands.notes());
-        let most = (start.elapsed().as_millis() / FRAME.as_millis()) as usize + 1;
+        let most = (start.elapsed().as_millis() / FRAME.as_millis()) as usize + 1 + BEFOREHAND as usize;
         assert!((50..=most).contains(&drawn), "{drawn} frames");
+        hands.key('q');
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_right_behind_a_frame_is_drawn_at_once_and_a_flood_of_them_at_its_pace() {
+    let (looping, hands) = fakes(Vec::new());
+    play(looping, async {
+        sleep(FRAME * 10).await;
+        hands.notes();
+        let start = Instant::now();
+        let mut drawn = Vec::new();
+        for key in ['a', 'b', 'c', 'd', 'e'] {
+            hands.key(key);
+            while frames(&hands.notes()) == 0 {
+                sleep(Duration::from_millis(1)).await;
+            }
+            drawn.push(start.elapsed().as_millis());
+        }
+        // Three right away, each within the millisecond that this looks after; then one by one.
+        assert!(drawn[2] <= 3, "{drawn:?}");
+        assert!(drawn[3] >= drawn[0] + 11 && drawn[4] >= drawn[3] + 11, "{drawn:?}");
         hands.key('q');
     })
     .await;
