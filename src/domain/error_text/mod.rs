@@ -23,10 +23,10 @@ const ENDINGS: &[&str] =
 
 /// The first line of a stack behind a message: indented, `(app version) file:line: ` or `file:line: `.
 static STACK_LINE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\n {4}(?:\([\w.]+ [^)\n]+\) )?[^\s:]+:\d+: ").ok());
+    LazyLock::new(|| Regex::new(r"\n {4}(?:\([A-Za-z0-9_.]+ [^)\n]+\) )?[^\s:]+:[0-9]+: ").ok());
 
 /// Where a text with `Stack trace:` says in which file it was thrown.
-static THROWN_IN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r" in [^\s:][^\n]*:\d+$").ok());
+static THROWN_IN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r" in [^\s:][^\n]*:[0-9]+$").ok());
 
 /// Cuts `text` into class and message.
 ///

@@ -7,6 +7,9 @@ use regex::Regex;
 
 use super::REDACTED;
 
+// A bounded repetition of a class of characters is compiled once for each time that it may be repeated, which made four of
+// these cost more at a start than all else: where the class cannot run past what follows it, there is no bound.
+
 /// A word and what joins it to its value. The word may be quoted, the quotes escaped.
 static KEY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"[A-Za-z_][A-Za-z0-9_.\-]{1,63}(?:\\{0,4}["'])?\s{0,4}(?:=>|[=:])\s{0,4}"#).ok());
@@ -19,7 +22,7 @@ static SCHEMED: LazyLock<Option<Regex>> =
 /// may stand before it.
 static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"(?x) ://[^\s/:@"'\\\[]{0,64}: (?:
+        r#"(?x) ://[^\s/:@"'\\\[]*: (?:
             (?P<secret>[^\s/"'\\]+) @
           | (?P<slashed>[^\s@"'\\,]+ @ (?:[^\s/"'\\,]+@)?)
           | (?P<cut>[^\s/?\#@"'\\]+) $
@@ -34,17 +37,16 @@ static SCHEME: LazyLock<Option<Regex>> =
 
 /// The beginning of an element.
 static ELEMENT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.:\-]{1,63})(?:\s[^<>]{0,400})?>").ok());
+    LazyLock::new(|| Regex::new(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.:\-]{1,63})(?:\s[^<>]*)?>").ok());
 
 /// What databases say of a row that breaks a constraint: `Key (email, token)=(a, b) already exists`.
 static CONSTRAINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?s)\((?P<names>[^()=]{1,400})\)=\((?P<secret>.*?)(?:\)(?: already | is | conflicts |[.,;\r\n]|$)|$)")
-        .ok()
+    Regex::new(r"(?s)\((?P<names>[^()=]+)\)=\((?P<secret>.*?)(?:\)(?: already | is | conflicts |[.,;\r\n]|$)|$)").ok()
 });
 
 /// The same elsewhere: `Duplicate entry 'x' for key 'users.index_users_on_token'`.
 static DUPLICATE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']{1,400})'").ok());
+    LazyLock::new(|| Regex::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']+)'").ok());
 
 const DUPLICATE_BEGINS: &str = "Duplicate entry '";
 

@@ -27,7 +27,7 @@ pub use search::{Direction, Needle};
 use body::{Body, Text};
 use build::Reading;
 
-use crate::domain::backtrace::Origins;
+use crate::domain::backtrace::{Backtrace, Origins};
 use crate::domain::job::JobDetail;
 use crate::domain::notation::Notation;
 use crate::domain::redact::{Masker, Redactor};
@@ -39,6 +39,7 @@ use crate::ledger::HistoryEntry;
 pub fn warm_up() {
     let masker = Masker::new(Arc::default());
     masker.text(Untrusted::from("RuntimeError: password=x <a>b</a> (c)=(d) at https://user:secret@host"));
+    Backtrace::parse("app/models/charge.rb:12:in 'capture'", &Origins::default());
     highlight::warm_up();
 }
 
