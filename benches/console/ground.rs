@@ -166,7 +166,7 @@ pub async fn open_store(url: &str, layout: Layout, budget: &Budget) -> SqlStore 
 pub async fn open_named(url: &str, adapter: &str, destination: ReplayDestination, budget: &Budget) -> SqlStore {
     let target = Target::from_url(url).unwrap_or_else(|e| panic!("{e}"));
     let engine = SqlEngine::connect(&target, &EngineOptions::default()).await.unwrap_or_else(|e| panic!("{e}"));
-    let adapters = built_in().unwrap_or_else(|e| panic!("{e}"));
+    let adapters = built_in();
     let detection = detect(&engine, &adapters, budget).await.unwrap_or_else(|e| panic!("{e}"));
     let found = detection.found.iter().find(|found| found.adapter == adapter);
     let found = found.unwrap_or_else(|| panic!("{adapter} is not detected: {:?}", detection.rejected));

@@ -15,12 +15,14 @@ mod spec;
 mod text;
 mod unwritten;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 pub use error::AdapterError;
 pub use fit::{Column, Family, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
 pub use guess::Sample;
+use library::BuiltIn;
 pub use library::{Library, built_in};
 pub use spec::{
     Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
@@ -40,7 +42,10 @@ pub struct Adapter {
     pub origin: Option<PathBuf>,
     /// The text, as `adapters show` prints it.
     pub text: String,
-    specs: BTreeMap<&'static str, Vec<Spec>>,
+    tables: BTreeSet<String>,
+    beside: BTreeSet<String>,
+    /// What it says for each of the [`DIALECTS`], its variants first.
+    specs: [OnceLock<Vec<Spec>>; DIALECTS.len()],
 }
 
 impl Adapter {
@@ -52,19 +57,40 @@ impl Adapter {
         parse::adapter(text, origin)
     }
 
+    /// One that is compiled in. What it says for a database is read when it is first asked for: most are of layouts that a
+    /// database does not have, and a start would wait for all of them.
+    fn compiled_in(known: &BuiltIn) -> Self {
+        let names = |tables: &[&str]| tables.iter().map(|&table| table.to_owned()).collect();
+        let (name, text) = (known.name.to_owned(), known.text.to_owned());
+        let (tables, beside) = (names(known.tables), names(known.beside));
+        Self { name, origin: None, text, tables, beside, specs: Default::default() }
+    }
+
+    /// The tables that its layouts have their dead jobs in, in any database.
+    pub fn tables(&self) -> &BTreeSet<String> {
+        &self.tables
+    }
+
+    /// The other tables that tell its layouts apart, or hold parts of their jobs.
+    pub fn beside(&self) -> &BTreeSet<String> {
+        &self.beside
+    }
+
     /// What the file says for a database, by the database's word; `None` when it does not speak for it.
     pub fn spec(&self, dialect: &str) -> Option<&Spec> {
-        self.specs.get(dialect)?.last()
+        self.variants(dialect).last()
     }
 
     /// All that the file says for a database, its variants first, in the order in which they are tried.
     pub fn variants(&self, dialect: &str) -> &[Spec] {
-        self.specs.get(dialect).map_or(&[], Vec::as_slice)
+        let specs = DIALECTS.into_iter().zip(&self.specs).find(|(known, _)| *known == dialect);
+        // What is compiled in can be read in every build whose tests pass, and all else was read before.
+        specs.map_or(&[], |(_, specs)| specs.get_or_init(|| parse::specs(&self.text, dialect)))
     }
 
     /// The databases that the file speaks for.
     pub fn dialects(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.specs.keys().copied()
+        DIALECTS.into_iter().filter(|dialect| !self.variants(dialect).is_empty())
     }
 
     /// The line (from 1) of the file that asks a database for what a table lacks; `None` where no line does by itself.

@@ -1,7 +1,8 @@
 //! Reads an adapter file: the common part is overlaid with each database's section, and each result is validated.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -29,43 +30,86 @@ pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, Ad
 }
 
 fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
-    let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
-    if let Some((at, message)) = unwritten(text, &root) {
-        return Err((Some(at), message));
+    let (name, file) = File::read(text)?;
+    let mut specs: [OnceLock<Vec<Spec>>; DIALECTS.len()] = Default::default();
+    for (dialect, slot) in DIALECTS.into_iter().zip(&mut specs) {
+        *slot = file.specs(dialect)?.into();
     }
-    let name = take_name(&mut root)?;
-    let spoken = take_dialects(&mut root)?;
-    named_notation(&mut root)?;
-    let variants = take_variants(&mut root)?;
-    let mut overlays: Vec<(&str, Option<DeTable<'_>>)> = Vec::new();
-    for dialect in DIALECTS {
-        overlays.push((dialect, take_table(&mut root, dialect)?));
-    }
-    let mut specs = BTreeMap::new();
-    for (dialect, overlay) in overlays {
-        if !spoken.contains(&dialect) {
-            continue;
+    let all = || specs.iter().filter_map(OnceLock::get).flatten();
+    let tables: BTreeSet<String> = all().map(|spec| spec.table.clone()).collect();
+    let beside = all().flat_map(beside).filter(|table| !tables.contains(table)).collect();
+    Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), tables, beside, specs })
+}
+
+/// What a file that can be read says for one database.
+pub(super) fn specs(text: &str, dialect: &str) -> Vec<Spec> {
+    File::read(text).and_then(|(_, file)| file.specs(dialect)).unwrap_or_default()
+}
+
+/// A file, taken apart.
+struct File<'i> {
+    /// Of its text, in bytes.
+    length: usize,
+    /// What holds for every database.
+    common: DeTable<'i>,
+    /// The databases that it speaks for.
+    spoken: Vec<&'static str>,
+    /// What holds for one of them.
+    overlays: Vec<(&'static str, Option<DeTable<'i>>)>,
+    /// With the databases that each is for.
+    variants: Vec<(Vec<&'static str>, DeTable<'i>)>,
+}
+
+impl<'i> File<'i> {
+    /// With its name.
+    fn read(text: &'i str) -> Result<(String, Self), Fault> {
+        let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
+        if let Some((at, message)) = unwritten(text, &root) {
+            return Err((Some(at), message));
         }
-        let mut merged = root.clone();
+        let name = take_name(&mut root)?;
+        let spoken = take_dialects(&mut root)?;
+        named_notation(&mut root)?;
+        let variants = take_variants(&mut root)?;
+        let mut overlays = Vec::new();
+        for dialect in DIALECTS {
+            overlays.push((dialect, take_table(&mut root, dialect)?));
+        }
+        Ok((name, Self { length: text.len(), common: root, spoken, overlays, variants }))
+    }
+
+    /// What it says for a database, its variants first; nothing where it does not speak for it.
+    fn specs(&self, dialect: &str) -> Result<Vec<Spec>, Fault> {
+        if !self.spoken.contains(&dialect) {
+            return Ok(Vec::new());
+        }
+        let mut merged = self.common.clone();
+        let overlay = self.overlays.iter().find(|(of, _)| *of == dialect).and_then(|(_, overlay)| overlay.clone());
         if let Some(overlay) = overlay {
             overlay_onto(&mut merged, overlay);
         }
-        let spec = |table: DeTable<'_>| {
-            let spec = Spec::deserialize(Deserializer::from(Spanned::new(0..text.len(), table)));
-            let spec = spec.map_err(|e| in_dialect(fault(e), dialect, spoken.len()))?;
-            validate(&spec).map_err(|f| in_dialect(f, dialect, spoken.len()))?;
+        let spec = |table: DeTable<'i>| {
+            let spec = Spec::deserialize(Deserializer::from(Spanned::new(0..self.length, table)));
+            let spec = spec.map_err(|e| in_dialect(fault(e), dialect, self.spoken.len()))?;
+            validate(&spec).map_err(|f| in_dialect(f, dialect, self.spoken.len()))?;
             Ok(spec)
         };
         let mut tried = Vec::new();
-        for (_, variant) in variants.iter().filter(|(spoken, _)| spoken.contains(&dialect)) {
+        for (_, variant) in self.variants.iter().filter(|(spoken, _)| spoken.contains(&dialect)) {
             let mut varied = merged.clone();
             overlay_onto(&mut varied, variant.clone());
             tried.push(spec(varied)?);
         }
         tried.push(spec(merged)?);
-        specs.insert(dialect, tried);
+        Ok(tried)
     }
-    Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), specs })
+}
+
+/// The tables that tell a layout apart beside its own, or hold parts of its jobs.
+fn beside(spec: &Spec) -> impl Iterator<Item = String> {
+    let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
+    let along = verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
+    spec.detect.tables.keys().chain(along).cloned()
 }
 
 /// Where a file asks for what a table lacks: in a database's own section, or for all. `main` is the dead-letter table.

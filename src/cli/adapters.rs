@@ -12,7 +12,7 @@ use super::open::{Surveyed, library, survey, survey_by};
 use super::out;
 use super::source::Session;
 use super::table::{Column, Table, terminal_width};
-use crate::adapter::{Adapter, AdapterError, Library};
+use crate::adapter::{Adapter, AdapterError, Library, Misfit, fit};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
 use crate::store::Budget;
@@ -205,6 +205,16 @@ async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
     Ok(Code::Done)
 }
 
+/// Why a layout is not what an adapter describes, with the lines that ask for what is missing.
+fn write_misfits(out: &mut Vec<u8>, adapter: &Adapter, dialect: &str, place: &str, reasons: &[Misfit]) -> Result<()> {
+    writeln!(out, "{}{place} does not fit", adapter.name)?;
+    for misfit in reasons {
+        let line = adapter.line_of(dialect, misfit).map(|line| format!("line {line}: ")).unwrap_or_default();
+        writeln!(out, "  {line}{}", Clean::line(&misfit.sentence))?;
+    }
+    Ok(())
+}
+
 /// Checks one adapter, or every one that a table of the database fits, and prints what is wrong.
 async fn against_database(session: &Session, library: Library, name: Option<&str>, deep: bool) -> Result<Code> {
     if let Some(name) = name {
@@ -248,18 +258,20 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
             writeln!(out, "  no index for {purpose}: on a big table run {}", Clean::line(&ddl))?;
         }
     }
+    let dialect = surveyed.engine.dialect().word();
     for rejected in surveyed.detection.rejected.iter().filter(|r| wanted(&r.adapter)) {
-        let there = rejected.schema.as_deref().map(|s| format!(" in {}", Clean::line(s))).unwrap_or_default();
-        if rejected.schema.is_some() || name.is_some() {
-            writeln!(out, "{}{there} does not fit", rejected.adapter)?;
-            let adapter = named(library, &rejected.adapter)?;
-            for misfit in &rejected.reasons {
-                let line = adapter.line_of(surveyed.engine.dialect().word(), misfit);
-                let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-                writeln!(out, "  {place}{}", Clean::line(&misfit.sentence))?;
-            }
-            wrong += usize::from(name.is_some());
-        }
+        let adapter = named(library, &rejected.adapter)?;
+        let place = format!(" in {}", Clean::line(&rejected.schema));
+        write_misfits(&mut out, adapter, dialect, &place, &rejected.reasons)?;
+        wrong += usize::from(name.is_some());
+    }
+    let is_there = |adapter: &str| surveyed.detection.rejected.iter().any(|r| r.adapter == adapter);
+    if let Some(adapter) =
+        name.filter(|name| checked == 0 && !is_there(name)).map(|name| named(library, name)).transpose()?
+        && let Some(spec) = adapter.variants(dialect).last()
+    {
+        write_misfits(&mut out, adapter, dialect, "", &fit(spec, |_| None))?;
+        wrong += 1;
     }
     out::unless_gone(write(&out))?;
     if checked == 0 {

@@ -145,8 +145,8 @@ impl Surveyed {
                 format!("{name} holds no store `{store}`; it holds {}", labels(&all))
             }
             ([], _) => {
-                let near = self.detection.rejected.iter().filter(|r| r.schema.is_some());
-                let near: String = near.map(|r| format!("\n  not {}: {}", r.adapter, r.why())).collect();
+                let near: String =
+                    self.detection.rejected.iter().map(|r| format!("\n  not {}: {}", r.adapter, r.why())).collect();
                 format!(
                     "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui init` creates one, and \
                      an adapter file describes your own (see docs/adapters.md){near}"

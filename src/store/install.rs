@@ -163,7 +163,7 @@ impl Preset {
 
     /// Why the tables that are there do not fit this layout.
     fn misfits<'a>(&self, dialect: Dialect, found: impl Fn(&str) -> Option<&'a Found>) -> Vec<String> {
-        let adapters = built_in().unwrap_or_default();
+        let adapters = built_in();
         let adapter = adapters.iter().find(|adapter| adapter.name == self.name);
         let Some(spec) = adapter.and_then(|adapter| adapter.spec(dialect.word())) else { return Vec::new() };
         let all: BTreeMap<&str, Found> = self

@@ -59,7 +59,7 @@ async fn plan(db: &TestDb) -> String {
     let target = Target::from_url(&db.url).expect("a target");
     let options = EngineOptions { listener: Some(listener), ..EngineOptions::default() };
     let engine = Arc::new(Connection::connect(&target, &options).await.expect("an engine"));
-    let adapters = built_in().expect("adapters");
+    let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == "dead_letter_jobs").expect("the layout");
     let adapter = adapters.iter().find(|a| a.name == "dead_letter_jobs").expect("the adapter");

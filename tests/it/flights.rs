@@ -37,7 +37,7 @@ async fn seeded(name: &str) -> Option<TestDb> {
 
 /// Finds and opens the layout as the console does, and says how many flights each took.
 async fn opened(wire: &Wire) -> (SqlStore, usize, usize) {
-    let adapters = built_in().expect("adapters");
+    let adapters = built_in();
     let target = Target::from_url(&wire.url).expect("a target");
     let (engine, _, detection) = survey(&target, &EngineOptions::default(), ready(&adapters), &to_jobs(), &budget())
         .await
@@ -134,7 +134,7 @@ async fn bars_rows_and_a_job_take_one_flight_each() {
 async fn a_store_that_is_opened_again_is_asked_whether_it_is_there() {
     let Some(db) = seeded("again").await else { return };
     let wire = Wire::to(&db.url, Duration::ZERO);
-    let adapters = built_in().expect("adapters");
+    let adapters = built_in();
     let target = Target::from_url(&wire.url).expect("a target");
     let (engine, _, detection) =
         survey(&target, &EngineOptions::default(), ready(&adapters), &ReplayDestination::None, &budget())

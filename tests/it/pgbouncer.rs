@@ -79,7 +79,7 @@ async fn operate(url: String, n: i64) -> Vec<String> {
     let table = if n % 2 == 0 { "dead_letter_jobs" } else { "jobs_dlq" };
     let class = format!("Own{n}");
     let (engine, budget) = (Arc::new(client(&url).await), Budget::new(LONG));
-    let adapters = built_in().unwrap();
+    let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget).await.unwrap();
     let found = detection.found.iter().find(|f| f.adapter == table).unwrap();
     let adapter = adapters.iter().find(|a| a.name == table).unwrap();

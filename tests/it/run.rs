@@ -46,7 +46,7 @@ pub async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> 
 }
 
 pub async fn desk_on(engine: Arc<Engine>, table: &str, destination: ReplayDestination) -> Desk {
-    let adapters = built_in().expect("adapters");
+    let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == table).expect("the layout");
     let adapter = adapters.iter().find(|a| a.name == table).expect("the adapter");

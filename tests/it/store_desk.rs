@@ -33,7 +33,7 @@ pub async fn engine(db: &TestDb) -> Arc<Engine> {
 }
 
 pub fn adapter(name: &str) -> Adapter {
-    built_in().expect("adapters").into_iter().find(|a| a.name == name).expect("an adapter of that name")
+    built_in().into_iter().find(|a| a.name == name).expect("an adapter of that name")
 }
 
 /// The layout's store, with the live table `jobs` as destination where the layout asks for one.
@@ -71,7 +71,7 @@ async fn store_with(db: &TestDb, layout: Layout, options: OpenOptions) -> SqlSto
 }
 
 async fn opened(engine: Arc<Engine>, layout: Layout, options: OpenOptions) -> SqlStore {
-    let adapters = built_in().expect("adapters");
+    let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == layout.table());
     let found = found.unwrap_or_else(|| panic!("{} not found: {detection:?}", layout.table()));

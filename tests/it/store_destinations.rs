@@ -170,12 +170,12 @@ async fn layouts_are_found_in_every_schema_and_a_stranger_of_the_same_name_is_to
     db.execute("create schema \"Odd Name\"; create table \"Odd Name\".dlq_events (id int, note text)").await;
     db.execute("alter table jobs set schema \"Odd Name\"; alter table jobs_dlq set schema \"Odd Name\"").await;
     let engine = engine(&db).await;
-    let adapters = dlq_tui::adapter::built_in().expect("adapters");
+    let adapters = dlq_tui::adapter::built_in();
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     assert_eq!(detection.found.len(), 1);
     assert_eq!(detection.found[0].label(), "Odd Name.jobs_dlq");
     let stranger = detection.rejected.iter().find(|r| r.adapter == "dlq_events").expect("the stranger");
-    assert_eq!(stranger.schema.as_deref(), Some("Odd Name"));
+    assert_eq!(stranger.schema, "Odd Name");
     assert!(stranger.reasons.iter().any(|r| r.sentence == "dlq_events has no column event_type"), "{stranger:?}");
     db.execute("insert into \"Odd Name\".jobs_dlq (payload, failed_at) values ('{}', now())").await;
     let store = store(&db, Layout::JobsDlq).await;

@@ -36,10 +36,10 @@ async fn every_layout_is_detected_and_its_adapter_holds_statement_by_statement()
     everywhere("detect", async |db: Arc<TestDb>, layout| {
         layout.install(&db).await;
         let engine = engine(&db).await;
-        let detection = detect(&engine, &built_in().expect("adapters"), &budget()).await.expect("a detection");
+        let detection = detect(&engine, &built_in(), &budget()).await.expect("a detection");
         let names: Vec<&str> = detection.found.iter().map(|f| f.adapter.as_str()).collect();
         assert_eq!(names, [layout.table()], "{detection:?}");
-        let adapters = built_in().expect("adapters");
+        let adapters = built_in();
         let others = adapters.iter().filter(|a| a.spec(db.engine.name()).is_some() && a.name != layout.table());
         assert_eq!(detection.rejected.len(), others.count());
         let adapter = adapter(layout.table());

@@ -32,7 +32,7 @@ pub fn reference() -> String {
         let _ = writeln!(out, "| `{{{name}}}` | {meaning} |");
     }
     out.push_str("\n## Built in\n\n| adapter | databases |\n|---|---|\n");
-    for adapter in built_in().unwrap_or_default() {
+    for adapter in built_in() {
         let databases: Vec<&str> = adapter.dialects().collect();
         let _ = writeln!(out, "| `{}` | {} |", adapter.name, databases.join(", "));
     }

@@ -71,10 +71,8 @@ fn adapters(surveyed: &Surveyed) -> Vec<Finding> {
             warnings => Finding { level: Level::Warn, advice: Some(warnings.join("; ")), ..finding },
         }
     });
-    let near = surveyed.detection.rejected.iter().filter(|rejected| rejected.schema.is_some());
-    let near = near.map(|rejected| {
-        let schema = rejected.schema.as_deref().unwrap_or_default();
-        let fact = format!("not in {}: {}", Clean::line(schema), rejected.why());
+    let near = surveyed.detection.rejected.iter().map(|rejected| {
+        let fact = format!("not in {}: {}", Clean::line(&rejected.schema), rejected.why());
         Finding::new(STORES, &rejected.adapter, Level::Ok, fact)
     });
     let mut all: Vec<Finding> = found.chain(near).collect();

@@ -9,7 +9,6 @@ use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
 use crate::adapter::{Adapter, Column, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
-use crate::domain::action::Action;
 use crate::store::{Budget, Result, StoreError};
 
 /// A layout that was found in a database.
@@ -51,13 +50,13 @@ impl Found {
     }
 }
 
-/// A table that has the name of a layout's but does not fit it, or a layout whose table is not there at all.
+/// A table that has the name of a layout's but does not fit it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejected {
     /// Name of the adapter.
     pub adapter: String,
-    /// The schema looked at; `None` when no schema has the table.
-    pub schema: Option<String>,
+    /// The schema looked at.
+    pub schema: String,
     /// Why.
     pub reasons: Vec<Misfit>,
 }
@@ -105,7 +104,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     let mut known = None;
     let statements = async {
         let adapters = adapters.await;
-        let mut names = names(&specs(adapters.as_ref(), dialect));
+        let mut names = names(adapters.as_ref());
         // Which schema is the store's own is not known yet, and makes no difference to the names.
         names.extend(destination.table_names(""));
         let statements = catalogue_statement(dialect, &names).into_iter().collect();
@@ -114,8 +113,8 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     };
     let (engine, mut results) = Engine::connect_reading(target, options, statements, budget).await?;
     let (adapters, names) = known.ok_or_else(|| StoreError::Layout("no adapter could be read".into()))?;
-    let specs = specs(adapters.as_ref(), dialect);
     let mut catalogue = catalogue(dialect, results.pop().unwrap_or_default())?;
+    let specs = specs(adapters.as_ref(), dialect, &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(&engine, &mut catalogue, &functions, budget).await?;
     let detection = matched(&specs, Seen { names, catalogue });
@@ -127,9 +126,9 @@ pub async fn survey<A: AsRef<[Adapter]>>(
 /// # Errors
 /// When the catalogue cannot be read.
 pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
-    let specs = specs(adapters, engine.dialect());
-    let names = names(&specs);
+    let names = names(adapters);
     let mut catalogue = read_catalogue(engine, &names, budget).await?;
+    let specs = specs(adapters, engine.dialect(), &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(engine, &mut catalogue, &functions, budget).await?;
     Ok(matched(&specs, Seen { names, catalogue }))
@@ -138,22 +137,20 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
 /// Adapters with their variants, in the order in which they are tried.
 type Specs<'a> = Vec<(&'a Adapter, &'a [Spec])>;
 
-fn specs(adapters: &[Adapter], dialect: Dialect) -> Specs<'_> {
-    adapters.iter().map(|a| (a, a.variants(dialect.word()))).filter(|(_, variants)| !variants.is_empty()).collect()
+/// Those that may have a layout here. The others are not even read.
+fn specs<'a>(adapters: &'a [Adapter], dialect: Dialect, catalogue: &Catalogue) -> Specs<'a> {
+    let is_there = |adapter: &&Adapter| {
+        let mut names = catalogue.iter().flat_map(|(_, tables)| tables.keys());
+        names.any(|name| adapter.tables().contains(name))
+    };
+    let spoken = adapters.iter().filter(is_there).map(|a| (a, a.variants(dialect.word())));
+    spoken.filter(|(_, variants)| !variants.is_empty()).collect()
 }
 
 /// The tables that tell the layouts apart.
-fn names(specs: &Specs<'_>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for spec in specs.iter().flat_map(|(_, variants)| variants.iter()) {
-        names.push(spec.table.clone());
-        names.extend(spec.detect.tables.keys().cloned());
-        let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
-        names.extend(verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref().clone()));
-    }
-    names.sort();
-    names.dedup();
-    names
+fn names(adapters: &[Adapter]) -> Vec<String> {
+    let names: BTreeSet<&String> = adapters.iter().flat_map(|a| a.tables().union(a.beside())).collect();
+    names.into_iter().cloned().collect()
 }
 
 /// The layouts that a catalogue holds.
@@ -179,18 +176,11 @@ fn matched(specs: &Specs<'_>, seen: Seen) -> Detection {
                     detection.found.push(found_as(adapter, (variant, spec), schema, tables, &seen));
                 }
                 (None, Some(reasons)) => {
-                    let schema = Some(schema.clone());
-                    detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema, reasons });
+                    let (adapter, schema) = (adapter.name.clone(), schema.clone());
+                    detection.rejected.push(Rejected { adapter, schema, reasons });
                 }
                 (None, None) => {}
             }
-        }
-    }
-    for (adapter, variants) in specs {
-        let there = |spec: &Spec| seen.catalogue.iter().any(|(_, tables)| tables.contains_key(&spec.table));
-        if let Some(spec) = variants.last().filter(|_| !variants.iter().any(there)) {
-            let reasons = fit(spec, |_| None);
-            detection.rejected.push(Rejected { adapter: adapter.name.clone(), schema: None, reasons });
         }
     }
     detection

@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn only_a_term_for_states_or_a_job_named_by_its_key_reaches_jobs_that_are_not_dead() {
-        let adapters = built_in().unwrap_or_default();
+        let adapters = built_in();
         let adapter = adapters.first().unwrap_or_else(|| panic!("no adapter"));
         let spec = adapter.spec("postgres").unwrap_or_else(|| panic!("no layout"));
         let layout = Layout::new(speech(Dialect::Postgres), adapter, spec, "public", &Table::default());

@@ -382,7 +382,7 @@ mod tests {
             let spec = adapter.spec("postgres").filter(|spec| spec.order.otherwise.is_some() && spec.join.is_none())?;
             Some((adapter.clone(), spec.clone()))
         };
-        let (adapter, spec) = built_in().unwrap_or_default().iter().find_map(ordered).unwrap_or_else(|| panic!("none"));
+        let (adapter, spec) = built_in().iter().find_map(ordered).unwrap_or_else(|| panic!("none"));
         let time = spec.order.time.column.as_ref().map_or(String::new(), |column| column.get_ref().clone());
         let limits = |index: &str, dead: bool| {
             let indexes = BTreeMap::from([("i".to_owned(), vec!["state".to_owned(), index.to_owned()])]);

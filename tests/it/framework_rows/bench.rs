@@ -62,7 +62,7 @@ pub fn literal(engine: Engine, value: &Value) -> String {
 }
 
 pub async fn detection(db: &TestDb) -> Detection {
-    detect(&*engine(db).await, &built_in().expect("adapters"), &budget()).await.expect("a detection")
+    detect(&*engine(db).await, &built_in(), &budget()).await.expect("a detection")
 }
 
 /// The store of an adapter, each of whose statements the database can explain; and the columns of indexes that are missing.

@@ -65,7 +65,7 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     let detection = detection(&db).await;
     let found: Vec<(&str, &str)> = detection.found.iter().map(|f| (f.adapter.as_str(), f.schema.as_str())).collect();
     assert_eq!(found, [("delayed_job", "shop")], "{detection:?}");
-    let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "delayed_job" && r.schema.as_deref() == Some("late");
+    let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "delayed_job" && r.schema == "late";
     let reasons = detection.rejected.iter().find(of).map(|r| format!("{:?}", r.reasons)).unwrap_or_default();
     assert!(reasons.contains("delayed_jobs has no column failed_at"), "{reasons}");
 }

@@ -59,7 +59,7 @@ async fn it_is_found_in_any_schema_with_its_version_and_not_by_its_name_alone() 
     let detection = detection(&db).await;
     let found: BTreeMap<&str, &str> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
     assert_eq!(found, BTreeMap::from([("jobs", "GoodJob"), ("older", "GoodJob 3")]));
-    let bare = detection.rejected.iter().find(|r| r.schema.as_deref() == Some("bare")).expect("a reason");
+    let bare = detection.rejected.iter().find(|r| r.schema == "bare").expect("a reason");
     assert_eq!(reasons(bare), ["there is no table good_job_executions beside it"]);
 }
 

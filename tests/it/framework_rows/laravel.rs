@@ -62,7 +62,7 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
     let mut found: Vec<(&str, &str)> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
     found.sort_unstable();
     assert_eq!(found, [("far", "Laravel's failed_jobs"), ("shop", "Laravel's failed_jobs and jobs")], "{detection:?}");
-    let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "laravel" && r.schema.as_deref() == Some("old");
+    let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "laravel" && r.schema == "old";
     let reasons = detection.rejected.iter().find(of).map(|r| format!("{:?}", r.reasons)).unwrap_or_default();
     assert!(reasons.contains("failed_jobs has no column uuid"), "{reasons}");
 }

@@ -56,7 +56,7 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
         detection.found.iter().map(|found| (found.schema.as_str(), found.title.as_str())).collect();
     assert_eq!(found, BTreeMap::from([("shop", "Oban"), ("snake", "Oban for Python")]), "{detection:?}");
     let reasons = |schema: &str| {
-        let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "oban" && r.schema.as_deref() == Some(schema);
+        let of = |r: &&dlq_tui::store::sql::Rejected| r.adapter == "oban" && r.schema == schema;
         let told = detection.rejected.iter().find(of).into_iter().flat_map(|r| &r.reasons);
         told.map(ToString::to_string).collect::<Vec<_>>().join("; ")
     };

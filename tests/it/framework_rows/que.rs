@@ -35,7 +35,7 @@ async fn it_is_found_in_any_schema_with_its_version_and_not_by_its_name_alone() 
     let detection = detection(&db).await;
     let found: BTreeMap<&str, &str> = detection.found.iter().map(|f| (f.schema.as_str(), f.title.as_str())).collect();
     assert_eq!(found, BTreeMap::from([("jobs", "Que"), ("older", "Que, before its schema 6")]));
-    let oldest = detection.rejected.iter().find(|r| r.schema.as_deref() == Some("oldest")).expect("a reason");
+    let oldest = detection.rejected.iter().find(|r| r.schema == "oldest").expect("a reason");
     assert!(reasons(oldest).contains(&"que_jobs has no column expired_at".to_owned()), "{oldest:?}");
     db.execute("drop schema jobs cascade").await;
     db.execute(

@@ -34,7 +34,7 @@ pub struct Shop {
 /// What every adapter that comes with the console finds in a database.
 pub async fn look(db: &TestDb) -> Detection {
     let engine = engine(db).await;
-    detect(&engine, &built_in().expect("adapters"), &budget()).await.expect("a detection")
+    detect(&engine, &built_in(), &budget()).await.expect("a detection")
 }
 
 impl Shop {
@@ -49,7 +49,7 @@ impl Shop {
 
     pub async fn on(db: TestDb, adapter: &str) -> Self {
         let engine = engine(&db).await;
-        let adapters = built_in().expect("adapters");
+        let adapters = built_in();
         let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
         let found = detection.found.iter().find(|f| f.adapter == adapter);
         let found = found.unwrap_or_else(|| panic!("{adapter} not found: {detection:?}"));

@@ -40,7 +40,7 @@ pub async fn tell_to(case: &Case, db: &TestDb, listener: Option<Listener>) {
     let target = Target::from_url(&db.url).expect("a target");
     let options = EngineOptions { max_connections: 1, listener, ..EngineOptions::default() };
     let engine = Arc::new(Engine::connect(&target, &options).await.expect("an engine"));
-    let adapters = built_in().expect("adapters");
+    let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == case.adapter).expect(case.name);
     let adapter = adapters.iter().find(|a| a.name == case.adapter).expect("an adapter");
@@ -84,7 +84,7 @@ pub async fn install_missing(case: &Case, db: &TestDb) -> bool {
 
 async fn missing(case: &Case, db: &TestDb) -> Vec<String> {
     let engine = crate::store_desk::engine(db).await;
-    let adapters = built_in().expect("adapters");
+    let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == case.adapter).expect(case.name);
     let adapter = adapters.iter().find(|a| a.name == case.adapter).expect("an adapter");
