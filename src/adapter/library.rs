@@ -4,106 +4,33 @@ use std::path::Path;
 
 use super::{Adapter, AdapterError};
 
-/// An adapter file that is compiled in, with what is known of it without reading it.
-pub(super) struct BuiltIn {
-    pub(super) name: &'static str,
-    /// See [`Adapter::tables`].
-    pub(super) tables: &'static [&'static str],
-    /// See [`Adapter::beside`].
-    pub(super) beside: &'static [&'static str],
-    pub(super) text: &'static str,
-}
-
 /// The adapter files that are compiled in.
-const BUILT_IN: [BuiltIn; 13] = [
-    BuiltIn {
-        name: "dead_letter_jobs",
-        tables: &["dead_letter_jobs"],
-        beside: &[],
-        text: include_str!("../../assets/adapters/dead_letter_jobs.toml"),
-    },
-    BuiltIn {
-        name: "dlq_events",
-        tables: &["dlq_events"],
-        beside: &[],
-        text: include_str!("../../assets/adapters/dlq_events.toml"),
-    },
-    BuiltIn {
-        name: "jobs_dlq",
-        tables: &["jobs_dlq"],
-        beside: &["jobs"],
-        text: include_str!("../../assets/adapters/jobs_dlq.toml"),
-    },
-    BuiltIn {
-        name: "oban",
-        tables: &["oban_jobs"],
-        beside: &[],
-        text: include_str!("../../assets/adapters/oban.toml"),
-    },
-    BuiltIn {
-        name: "river",
-        tables: &["river_job"],
-        beside: &[],
-        text: include_str!("../../assets/adapters/river.toml"),
-    },
-    BuiltIn {
-        name: "good_job",
-        tables: &["good_jobs"],
-        beside: &["good_job_executions", "good_job_processes"],
-        text: include_str!("../../assets/adapters/good_job.toml"),
-    },
-    BuiltIn {
-        name: "solid_queue",
-        tables: &["solid_queue_failed_executions"],
-        beside: &[
-            "solid_queue_blocked_executions",
-            "solid_queue_claimed_executions",
-            "solid_queue_jobs",
-            "solid_queue_ready_executions",
-            "solid_queue_recurring_executions",
-            "solid_queue_scheduled_executions",
-        ],
-        text: include_str!("../../assets/adapters/solid_queue.toml"),
-    },
-    BuiltIn { name: "que", tables: &["que_jobs"], beside: &[], text: include_str!("../../assets/adapters/que.toml") },
-    BuiltIn {
-        name: "graphile-worker",
-        tables: &["_private_jobs"],
-        beside: &["_private_job_queues", "_private_tasks"],
-        text: include_str!("../../assets/adapters/graphile-worker.toml"),
-    },
-    BuiltIn {
-        name: "pg-boss",
-        tables: &["job"],
-        beside: &["queue"],
-        text: include_str!("../../assets/adapters/pg-boss.toml"),
-    },
-    BuiltIn {
-        name: "procrastinate",
-        tables: &["procrastinate_jobs"],
-        beside: &["procrastinate_events"],
-        text: include_str!("../../assets/adapters/procrastinate.toml"),
-    },
-    BuiltIn {
-        name: "delayed_job",
-        tables: &["delayed_jobs"],
-        beside: &[],
-        text: include_str!("../../assets/adapters/delayed_job.toml"),
-    },
-    BuiltIn {
-        name: "laravel",
-        tables: &["failed_jobs"],
-        beside: &["jobs"],
-        text: include_str!("../../assets/adapters/laravel.toml"),
-    },
+const BUILT_IN: [&str; 13] = [
+    include_str!("../../assets/adapters/dead_letter_jobs.toml"),
+    include_str!("../../assets/adapters/dlq_events.toml"),
+    include_str!("../../assets/adapters/jobs_dlq.toml"),
+    include_str!("../../assets/adapters/oban.toml"),
+    include_str!("../../assets/adapters/river.toml"),
+    include_str!("../../assets/adapters/good_job.toml"),
+    include_str!("../../assets/adapters/solid_queue.toml"),
+    include_str!("../../assets/adapters/que.toml"),
+    include_str!("../../assets/adapters/graphile-worker.toml"),
+    include_str!("../../assets/adapters/pg-boss.toml"),
+    include_str!("../../assets/adapters/procrastinate.toml"),
+    include_str!("../../assets/adapters/delayed_job.toml"),
+    include_str!("../../assets/adapters/laravel.toml"),
 ];
+
+/// What can be told of them without reading them, a line each: the name, [`Adapter::tables`], and behind a bar
+/// [`Adapter::beside`]. A test holds it against the files, and renews it with `DLQ_TUI_UPDATE_ASSETS=1`.
+const INDEX: &str = include_str!("../../assets/adapters.index");
 
 /// The notations that an adapter file may name instead of writing its own; each begins with its `name`.
 pub(super) const NOTATIONS: [&str; 1] = [include_str!("../../assets/notations/activejob.toml")];
 
 /// The adapters that are compiled in.
 pub fn built_in() -> Vec<Adapter> {
-    BUILT_IN.iter().map(Adapter::compiled_in).collect()
+    BUILT_IN.into_iter().zip(INDEX.lines()).map(|(text, line)| Adapter::compiled_in(text, line)).collect()
 }
 
 /// All adapters at hand, and what is wrong with those that cannot be used.
@@ -175,16 +102,8 @@ mod tests {
 
     #[test]
     fn every_adapter_compiled_in_reads_and_speaks_for_all_databases_unless_it_names_some() {
-        for known in BUILT_IN {
-            let adapter = Adapter::parse(known.text, None).unwrap_or_else(|e| panic!("{}: {e}", known.name));
-            let names = |tables: &BTreeSet<String>| tables.iter().cloned().collect::<Vec<_>>();
-            let read = (adapter.name.as_str(), names(adapter.tables()), names(adapter.beside()));
-            let unread = Adapter::compiled_in(&known);
-            assert_eq!(
-                read,
-                (known.name, names(unread.tables()), names(unread.beside())),
-                "what is known of it unread"
-            );
+        for text in BUILT_IN {
+            let adapter = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
             let some = adapter.text.contains("\ndatabases = ");
             assert!(some || adapter.dialects().count() == 3, "{}", adapter.name);
             assert!(adapter.dialects().count() > 0, "{}", adapter.name);
@@ -192,15 +111,34 @@ mod tests {
     }
 
     #[test]
+    fn the_index_says_of_every_adapter_what_its_file_does() {
+        let joined = |tables: &BTreeSet<String>| tables.iter().cloned().collect::<Vec<_>>().join(" ");
+        let line = |text: &str| {
+            let adapter = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
+            let line = format!("{} {} | {}", adapter.name, joined(adapter.tables()), joined(adapter.beside()));
+            format!("{}\n", line.trim_end_matches(" | "))
+        };
+        let fresh: String = BUILT_IN.into_iter().map(line).collect();
+        if std::env::var_os("DLQ_TUI_UPDATE_ASSETS").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/adapters.index");
+            std::fs::write(path, &fresh).unwrap_or_else(|e| panic!("{e}"));
+        }
+        assert_eq!(INDEX, fresh, "run this test with DLQ_TUI_UPDATE_ASSETS=1 and commit assets/adapters.index");
+        for (unread, text) in built_in().into_iter().zip(BUILT_IN) {
+            let read = Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!((&unread.name, unread.tables(), unread.beside()), (&read.name, read.tables(), read.beside()));
+        }
+    }
+
+    #[test]
     fn a_notation_can_be_named_and_an_unknown_name_is_told_with_its_line() {
-        let named: Vec<_> =
-            BUILT_IN.into_iter().map(|known| known.text).filter(|text| text.contains("\nnotation = ")).collect();
+        let named: Vec<_> = BUILT_IN.into_iter().filter(|text| text.contains("\nnotation = ")).collect();
         assert!(!named.is_empty());
         for adapter in named.into_iter().map(|text| Adapter::parse(text, None).unwrap_or_else(|e| panic!("{e}"))) {
             let rules = adapter.spec("postgres").map_or(0, |s| s.notation.rules.len());
             assert!(rules > 5, "{}", adapter.name);
         }
-        let unknown = BUILT_IN[2].text.replacen("\"activejob\"", "\"activejobs\"", 1);
+        let unknown = BUILT_IN[2].replacen("\"activejob\"", "\"activejobs\"", 1);
         let fault = Adapter::parse(&unknown, None).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(fault.contains("line 7: there is no notation `activejobs`; known are activejob"), "{fault}");
     }
@@ -213,15 +151,14 @@ mod tests {
                 assert!(verbs.is_some_and(|v| v.archive.is_some() && v.purge.is_some()), "{} {dialect}", adapter.name);
             }
         }
-        let own =
-            BUILT_IN[2].text.replacen("[verbs.archive]\n", "[verbs.archive]\nsteps = [{ sql = \"SELECT 1\" }]\n", 1);
+        let own = BUILT_IN[2].replacen("[verbs.archive]\n", "[verbs.archive]\nsteps = [{ sql = \"SELECT 1\" }]\n", 1);
         let fault = Adapter::parse(&own, None).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(fault.contains("`verbs.archive` has no `steps`"), "{fault}");
     }
 
     #[test]
     fn a_variant_says_what_differs_and_is_tried_before_the_rest_of_its_file() {
-        let text = BUILT_IN[2].text.to_owned()
+        let text = BUILT_IN[2].to_owned()
             + "\n[[variants]]\ndatabases = [\"postgres\"]\ntitle = \"older\"\n\
                [variants.detect]\nfunctions = [\"retry\"]\n[variants.detect.columns]\nfailed_by = \"absent\"\n";
         let adapter = Adapter::parse(&text, None).unwrap_or_else(|e| panic!("{e}"));
@@ -238,7 +175,7 @@ mod tests {
     #[test]
     fn a_file_of_the_operators_wins_by_name_and_a_bad_one_names_its_line() {
         let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
-        let own = BUILT_IN[2].text.replacen("title = \"", "title = \"our own ", 1);
+        let own = BUILT_IN[2].replacen("title = \"", "title = \"our own ", 1);
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
         assert!(write("own.toml", &own).is_ok());
         assert!(write("bad.toml", "name = \"bad\"\ntitel = \"x\"\n").is_ok());

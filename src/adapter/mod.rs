@@ -22,7 +22,6 @@ use std::sync::OnceLock;
 pub use error::AdapterError;
 pub use fit::{Column, Family, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
 pub use guess::Sample;
-use library::BuiltIn;
 pub use library::{Library, built_in};
 pub use spec::{
     Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
@@ -59,11 +58,17 @@ impl Adapter {
 
     /// One that is compiled in. What it says for a database is read when it is first asked for: most are of layouts that a
     /// database does not have, and a start would wait for all of them.
-    fn compiled_in(known: &BuiltIn) -> Self {
-        let names = |tables: &[&str]| tables.iter().map(|&table| table.to_owned()).collect();
-        let (name, text) = (known.name.to_owned(), known.text.to_owned());
-        let (tables, beside) = (names(known.tables), names(known.beside));
-        Self { name, origin: None, text, tables, beside, specs: Default::default() }
+    fn compiled_in(text: &str, indexed: &str) -> Self {
+        let (own, beside) = indexed.split_once(" | ").unwrap_or((indexed, ""));
+        let mut own = own.split(' ').map(str::to_owned);
+        Self {
+            name: own.next().unwrap_or_default(),
+            origin: None,
+            text: text.to_owned(),
+            tables: own.collect(),
+            beside: beside.split_whitespace().map(str::to_owned).collect(),
+            specs: Default::default(),
+        }
     }
 
     /// The tables that its layouts have their dead jobs in, in any database.
