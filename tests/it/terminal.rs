@@ -4,6 +4,7 @@
 //! the press of a key without a trigger for them in the shipped program.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crossterm::event::KeyCode;
 use dlq_tui::domain::redact::Redactor;
@@ -18,6 +19,7 @@ use futures_util::future::BoxFuture;
 use ratatui::Frame;
 use ratatui::widgets::Paragraph;
 
+use crate::harness::process;
 use crate::pty::Pty;
 
 /// A source that is a fault.
@@ -188,6 +190,23 @@ fn signals_that_end_the_process_restore_the_terminal() {
         toy.signal(signal);
         assert_restored(&mut toy, "left in peace");
     }
+}
+
+#[test]
+fn a_terminal_that_goes_away_without_a_signal_ends_the_console() {
+    let toy = format!("echo $$ > pid; exec {} {}", own_binary(), ARGUMENTS.join(" "));
+    // A session of its own: no terminal sends it anything.
+    let command = format!("setsid --wait sh -c '{toy}'");
+    let outer = Pty::program("script", &["-q", "-c", &command, "/dev/null"]).start();
+    outer.wait_for_text("toy 80x24");
+    let pid = std::fs::read_to_string(outer.path("pid")).expect("the toy's process id");
+    outer.signal("KILL");
+    let pid = pid.trim().parse().expect("a number");
+    let limit = Instant::now() + Duration::from_secs(10);
+    while process::is_alive(pid) && Instant::now() < limit {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!process::is_alive(pid), "it goes on without a terminal");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures_util::StreamExt;
@@ -54,6 +55,9 @@ impl Input for Keyboard {
 
     fn resume(&mut self) {
         self.events = Some(EventStream::new());
+        // The end of the stream before left a wake-up behind. Found along with a key, it would hide the key until the next
+        // one comes: it is taken away before there is a screen that one could answer to.
+        let _ = crossterm::event::poll(Duration::ZERO);
     }
 }
 

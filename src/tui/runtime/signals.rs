@@ -1,15 +1,18 @@
 //! What the system asks of the process.
 
-use std::io;
+use std::io::{self, IsTerminal};
+use std::thread;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
 /// A signal, by what it means to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM, SIGHUP: the process is to end.
+    /// SIGTERM, SIGHUP, or a terminal that has hung up: the process is to end.
     Terminate,
     /// SIGINT, SIGQUIT: somebody interrupts from outside. In raw mode the keys do not send them, but while an editor has
     /// the terminal they do, and are meant for the editor.
@@ -48,8 +51,36 @@ impl Listener {
                 async move { while stream.recv().await.is_some() && heard.send(meaning).is_ok() {} },
             ));
         }
+        watch_terminal(heard)?;
         Ok((Self(tasks), signals))
     }
+}
+
+/// Notices a terminal that has hung up. The signal for that reaches only the session that the terminal controls, and a
+/// console in a container or behind another program may be in none; whoever reads such a terminal gets its end again and
+/// again.
+fn watch_terminal(heard: UnboundedSender<Signal>) -> io::Result<()> {
+    let terminal = io::stdin();
+    if !terminal.is_terminal() {
+        return Ok(());
+    }
+    // Of nothing that is asked for a hang-up is told all the same. The thread ends with the terminal or the process.
+    let wait = move || {
+        let mut asked = [PollFd::new(&terminal, PollFlags::empty())];
+        loop {
+            match poll(&mut asked, None) {
+                Err(Errno::INTR) => {}
+                Err(_) => return,
+                Ok(_) if asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => {
+                    // Nobody listens when the console has ended.
+                    let _ = heard.send(Signal::Terminate);
+                    return;
+                }
+                Ok(_) => {}
+            }
+        }
+    };
+    thread::Builder::new().name("hang-up".into()).spawn(wait).map(drop)
 }
 
 impl Drop for Listener {
