@@ -9,6 +9,7 @@ mod console;
 mod dependencies;
 mod doctor;
 mod engine;
+mod faults;
 mod fixtures;
 mod flights;
 mod framework_rows;

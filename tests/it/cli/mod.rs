@@ -44,7 +44,12 @@ impl User {
 
     /// A user whose environment names a database.
     pub fn of(db: &TestDb) -> Self {
-        Self { database_url: Some(db.url.clone()), ..Self::new() }
+        Self::with_url(&db.url)
+    }
+
+    /// A user whose environment names a database by another way.
+    pub fn with_url(url: &str) -> Self {
+        Self { database_url: Some(url.to_owned()), ..Self::new() }
     }
 
     pub fn home(&self) -> &Path {

@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 pub use database::{Engine, TestDb};
 pub use pgbouncer::Pooler;
 pub use server::Server;
-pub use wire::{Said, Wire};
+pub use wire::{Carries, Said, Wire};
 
 /// The user that the throwaway servers know.
 pub const USER: &str = "dlq";
@@ -90,6 +90,11 @@ pub fn postgres_programs() -> Option<std::path::PathBuf> {
 /// A MariaDB of the test's own, to be stopped, killed and paused; never one given by URL.
 pub fn private_mariadb() -> Option<Server> {
     private("mariadb", mariadb::start)
+}
+
+/// The same, which keeps what it has committed when it is killed. A PostgreSQL is asked to by us.
+pub fn careful_mariadb() -> Option<Server> {
+    private("mariadb", || mariadb::start_with(&["--innodb-flush-log-at-trx-commit=1"]))
 }
 
 /// A PgBouncer in transaction mode in front of a PostgreSQL database, with so many server connections.

@@ -5,6 +5,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn};
@@ -16,6 +17,42 @@ pub struct Wire {
     /// The database's URL by way of this wire.
     pub url: String,
     heard: Heard,
+    line: Arc<Line>,
+}
+
+/// How a wire carries what is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Carries {
+    /// All of it.
+    All,
+    /// Nothing, and nobody is told: as where packets are lost on the way. It comes later, should the wire carry again.
+    Nothing,
+    /// A few bytes at a time.
+    Drops,
+}
+
+/// What is common to all connections.
+#[derive(Debug, Default)]
+struct Line {
+    carries: AtomicU8,
+    open: Mutex<Vec<TcpStream>>,
+}
+
+impl Line {
+    fn carries(&self, how: Carries) -> bool {
+        self.carries.load(Ordering::Relaxed) == how as u8
+    }
+
+    fn wait_while_silent(&self) {
+        while self.carries(Carries::Nothing) {
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<TcpStream>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What was said on all connections, in the order of arrival.
@@ -52,14 +89,26 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let own = listener.local_addr().expect("an address");
         let heard = Heard::default();
-        let noted = Arc::clone(&heard);
+        let (noted, line) = (Arc::clone(&heard), Arc::<Line>::default());
+        let shared = Arc::clone(&line);
         spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(server) else { return };
-                join(client, server, (round_trip / 2, most), &noted);
+                shared.open().extend([client.try_clone(), server.try_clone()].into_iter().flatten());
+                join(client, server, (round_trip / 2, most), &noted, &shared);
             }
         });
-        Self { url: format!("{head}@{own}/{path}"), heard }
+        Self { url: format!("{head}@{own}/{path}"), heard, line }
+    }
+
+    /// Carries what is said in another way from here on.
+    pub fn carry(&self, how: Carries) {
+        self.line.carries.store(how as u8, Ordering::Relaxed);
+    }
+
+    /// Cuts all connections; new ones can be made.
+    pub fn cut(&self) {
+        self.line.open().drain(..).for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
     }
 
     /// What was said so far.
@@ -77,19 +126,24 @@ fn lock(heard: &Heard) -> MutexGuard<'_, Vec<Said>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn join(client: TcpStream, server: TcpStream, (delay, most): (Duration, usize), heard: &Heard) {
+fn join(client: TcpStream, server: TcpStream, (delay, most): (Duration, usize), heard: &Heard, line: &Arc<Line>) {
     for stream in [&client, &server] {
         stream.set_nodelay(true).expect("a socket");
     }
     let (to_client, to_server) = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
     let mut ear = Ear { rest: Vec::new(), parsed: None, greeted: false, heard: Arc::clone(heard) };
-    carry(client, to_server, delay, move |bytes| ear.hear(bytes) <= most);
-    carry(server, to_client, delay, |_| true);
+    carry(client, to_server, (delay, line), move |bytes| ear.hear(bytes) <= most);
+    carry(server, to_client, (delay, line), |_| true);
 }
 
 /// Carries bytes over, each piece as late as it came, for as long as that is allowed.
-fn carry(mut from: TcpStream, to: TcpStream, delay: Duration, mut allowed: impl FnMut(&[u8]) -> bool + Send + 'static) {
-    let pieces = write_late(to);
+fn carry(
+    mut from: TcpStream,
+    to: TcpStream,
+    (delay, line): (Duration, &Arc<Line>),
+    mut allowed: impl FnMut(&[u8]) -> bool + Send + 'static,
+) {
+    let pieces = write_late(to, Arc::clone(line));
     spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -104,15 +158,26 @@ fn carry(mut from: TcpStream, to: TcpStream, delay: Duration, mut allowed: impl 
     });
 }
 
-fn write_late(mut to: TcpStream) -> Sender<(Instant, Vec<u8>)> {
+fn write_late(mut to: TcpStream, line: Arc<Line>) -> Sender<(Instant, Vec<u8>)> {
     let (pieces, due) = channel::<(Instant, Vec<u8>)>();
     spawn(move || {
         for (at, piece) in due {
             sleep(at.saturating_duration_since(Instant::now()));
-            if to.write_all(&piece).is_err() {
-                return;
+            let mut rest = piece.as_slice();
+            while !rest.is_empty() {
+                line.wait_while_silent();
+                let is_dripping = line.carries(Carries::Drops);
+                let (now, later) = rest.split_at(if is_dripping { rest.len().min(64) } else { rest.len() });
+                if to.write_all(now).is_err() {
+                    return;
+                }
+                if is_dripping {
+                    sleep(Duration::from_millis(2));
+                }
+                rest = later;
             }
         }
+        line.wait_while_silent();
         let _ = to.shutdown(Shutdown::Write);
     });
     pieces

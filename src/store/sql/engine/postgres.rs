@@ -138,6 +138,11 @@ const FACTS: &str = "SELECT current_setting('server_version'), current_database(
                      pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on', \
                      round(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 
+/// What a transaction that writes asks for along the way. An application may rather lose its last commits in a crash of the
+/// server than wait for the disk; what a run has on record as done must be done.
+const DURABLE: &str = ", CASE WHEN current_setting('synchronous_commit') = 'off' \
+                       THEN set_config('synchronous_commit', 'local', true) END";
+
 /// The whole beginning of a transaction as one message of constants and numbers.
 ///
 /// Reads take one snapshot for all their statements. Plans must not depend on luck: compiling costs more than these
@@ -166,7 +171,8 @@ impl Link for PgLink {
     fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             self.open = true;
-            let sql = format!("{}; SELECT pg_backend_pid()", begin_sql(mode, limits));
+            let durable = if mode == Mode::Write { DURABLE } else { "" };
+            let sql = format!("{}; SELECT pg_backend_pid(){durable}", begin_sql(mode, limits));
             let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
             let pid = rows.and_then(|rows| rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0));
             self.backend = pid.map_err(store_error)?;
