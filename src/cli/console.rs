@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio::time::timeout;
 
 use super::args::ConsoleArgs;
 use super::exit::{Code, Fault};
@@ -15,6 +16,10 @@ use crate::ledger::Homes;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
+
+/// How long a source may take to answer before the console comes up without it, and waits there. At 150 ms a round trip one
+/// takes two thirds of a second.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
 
 /// Opens the console on the database that the command line names.
 ///
@@ -39,7 +44,8 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     let opener = Arc::new(Way::new(session, origin));
     // The source is waited for in any case.
     tokio::task::spawn_blocking(tui::warm_up);
-    opener.first_look().await?;
+    // An operator who sees nothing for long does not know whether anything happens: the console says it.
+    timeout(FIRST_LOOK, opener.first_look()).await.unwrap_or(Ok(()))?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
         record,

@@ -4,6 +4,7 @@
 mod bytes;
 mod demo;
 mod keys;
+mod lines;
 mod lost;
 mod nasty;
 mod replayers;
