@@ -116,7 +116,8 @@ async fn it_writes_nothing_and_says_the_same_where_it_could_not() {
         settle(&db).await;
         let user = User::of(&db);
         let rest = |out: &str| {
-            out.lines().filter(|l| !l.contains("latency") && !l.contains("writes")).collect::<Vec<_>>().join("\n")
+            let differs = |line: &&str| ["latency", "writes", "clock"].iter().any(|about| line.contains(about));
+            out.lines().filter(|line| !differs(line)).collect::<Vec<_>>().join("\n")
         };
         let free = user.run(&["doctor", "-o", "jsonl"]);
         let bound = user.run(&["--read-only", "doctor", "-o", "jsonl"]);
@@ -135,6 +136,24 @@ async fn a_source_that_cannot_be_reached_or_holds_nothing_of_ours_fails_with_the
     let nowhere = User::new().configured("[sources.gone]\nurl = \"postgres://127.0.0.1:1/gone\"\n");
     let ended = nowhere.run(&["doctor"]);
     assert!(ended.code == 1 && ended.out.contains("fail  reach") && ended.out.contains("refused"), "{}", ended.out);
+}
+
+#[tokio::test]
+async fn a_server_that_may_forget_what_it_committed_is_told_of_and_so_is_its_clock() {
+    for db in every_engine("doctor forgets").await {
+        Layout::DeadLetterJobs.seed(&db, 20).await;
+        let told = findings(&User::of(&db));
+        let fact = |about: &str| told.iter().find(|f| f["about"] == about).and_then(|f| f["fact"].as_str());
+        // Servers of tests keep nothing on disk.
+        let setting = match db.engine {
+            Engine::Postgres => Some("(fsync = off)"),
+            Engine::Mysql => Some("(innodb_flush_log_at_trx_commit = 0)"),
+            Engine::Sqlite => None,
+        };
+        assert_eq!(fact("durability").map(|fact| fact.ends_with(setting.unwrap_or("?"))), setting.map(|_| true));
+        assert_eq!(fact("clock").is_some(), db.engine != Engine::Sqlite);
+        assert!(fact("clock").is_none_or(|fact| fact.contains("this machine's")));
+    }
 }
 
 #[tokio::test]

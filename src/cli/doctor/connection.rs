@@ -14,6 +14,9 @@ pub const SECTION: &str = "connection";
 /// A console is felt to wait from here on.
 const SLOW: Duration = Duration::from_millis(150);
 
+/// Seconds that two clocks may be apart.
+const SKEW: f64 = 5.0;
+
 /// What is found of the connection, and of what the database holds.
 pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
     let engine = &surveyed.engine;
@@ -24,6 +27,8 @@ pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
         Err(error) => all.push(finding("latency", Level::Fail, error.to_string())),
         Ok(connection) => {
             all.push(latency(connection.latency));
+            all.extend(connection.ahead.map(clock));
+            all.extend(connection.forgets.as_deref().map(durability));
             if let Some(port) = connection.other_port {
                 let fact = format!("the server itself listens on port {port}: a pooler or a tunnel stands in between");
                 all.push(finding("pooler", Level::Ok, fact).advising(
@@ -45,6 +50,25 @@ fn latency(took: Duration) -> Finding {
         Level::Warn => finding.advising("each step of the console takes some of these: run it nearer to the database"),
         _ => finding,
     }
+}
+
+/// Ages and relative times go by the database's clock, and what is on record by this machine's.
+fn clock(ahead: i64) -> Finding {
+    // Far below 2^52 microseconds in any life of a machine: the conversion is exact.
+    let seconds = ahead as f64 / 1e6;
+    let side = if ahead < 0 { "behind" } else { "ahead of" };
+    let fact = format!("the server's is {:.1} s {side} this machine's", seconds.abs());
+    match seconds.abs() < SKEW {
+        true => Finding::new(SECTION, "clock", Level::Ok, fact),
+        false => Finding::new(SECTION, "clock", Level::Warn, fact)
+            .advising("times in the record of runs are this machine's, and all else the server's: set both by NTP"),
+    }
+}
+
+fn durability(setting: &str) -> Finding {
+    let fact = format!("a crash of the server may take back its last commits ({setting})");
+    Finding::new(SECTION, "durability", Level::Warn, fact)
+        .advising("what a run has on record as done may then be dead again: after a crash, look whether the jobs are")
 }
 
 fn role(engine: &Engine) -> Finding {

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use super::SqlStore;
 use super::dialect::Place;
 use super::dialect::vitals::vitals;
-use super::engine::{Engine, Statement};
+use super::engine::{Dialect, Engine, Statement};
 use super::row::Cells;
+use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result};
 
 /// Questions whose time is taken.
@@ -19,6 +20,11 @@ pub struct Connection {
     pub latency: Duration,
     /// The port that the server itself listens on, where that is another than the one that was called.
     pub other_port: Option<u64>,
+    /// The setting, `name = value`, by which the server may lose in a crash what it has committed.
+    pub forgets: Option<String>,
+    /// How far its clock is ahead of ours, in microseconds; behind where negative. With half the latency in it; `None` where
+    /// both are one.
+    pub ahead: Option<i64>,
 }
 
 /// What a table's housekeeping has come to.
@@ -48,14 +54,22 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
         engine.read(std::slice::from_ref(&one), budget).await?;
         latency = latency.min(began.elapsed());
     }
-    let mut own = None;
-    if let Some(sql) = vitals(engine.dialect()).own_port() {
+    let vitals = vitals(engine.dialect());
+    let ask = async |sql: Option<&str>| -> Result<Option<Cells>> {
+        let Some(sql) = sql else { return Ok(None) };
         let rows = engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
-        let row = rows.unwrap_or_default().pop();
-        own = row.map(|row| Cells::new(row).int()).transpose()?.flatten().and_then(|port| u64::try_from(port).ok());
-    }
+        Ok(rows.unwrap_or_default().pop().map(Cells::new))
+    };
+    let own = ask(vitals.own_port()).await?.map(|mut cells| cells.int()).transpose()?.flatten();
+    let own = own.and_then(|port| u64::try_from(port).ok());
+    let forgets = ask(vitals.forgets()).await?.map(|mut cells| cells.text()).transpose()?.flatten();
+    let (told, heard) = engine.clock();
+    let since = i64::try_from(heard.elapsed().as_micros()).unwrap_or(i64::MAX);
+    let ahead = told.0.saturating_add(since).saturating_sub(Timestamp::now().0);
+    let ahead = (engine.dialect() != Dialect::Sqlite).then_some(ahead);
     let called = engine.place().split('/').next().and_then(|server| server.rsplit_once(':')?.1.parse::<u64>().ok());
-    Ok(Connection { latency, other_port: own.filter(|own| called.is_some_and(|called| called != *own)) })
+    let other_port = own.filter(|own| called.is_some_and(|called| called != *own));
+    Ok(Connection { latency, other_port, forgets, ahead })
 }
 
 impl SqlStore {

@@ -59,6 +59,12 @@ pub(in crate::store::sql) trait Vitals: Sync {
         None
     }
 
+    /// The setting, as `name = value` in one row, by which the server may lose in a crash what it has committed; no row or NULL
+    /// where there is none. What we ask it otherwise for ourselves does not count.
+    fn forgets(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What has the database tidy up often enough for counts that an index answers alone.
     fn tidy(&self, _place: Place<'_>) -> Option<String> {
         None
@@ -73,6 +79,10 @@ pub(in crate::store::sql) trait Vitals: Sync {
 impl Vitals for Postgres {
     fn own_port(&self) -> Option<&'static str> {
         Some("SELECT inet_server_port()::bigint")
+    }
+
+    fn forgets(&self) -> Option<&'static str> {
+        Some("SELECT CASE WHEN current_setting('fsync') = 'off' THEN 'fsync = off' END")
     }
 
     fn extent(&self, place: Place<'_>) -> Statement {
@@ -191,6 +201,13 @@ fn named(sql: &mut Sql, place: Place<'_>) {
 }
 
 impl Vitals for Mysql {
+    fn forgets(&self) -> Option<&'static str> {
+        Some(
+            "SELECT IF(@@innodb_flush_log_at_trx_commit = 1, NULL, \
+             CONCAT('innodb_flush_log_at_trx_commit = ', @@innodb_flush_log_at_trx_commit))",
+        )
+    }
+
     fn own_port(&self) -> Option<&'static str> {
         Some("SELECT CAST(@@port AS SIGNED)")
     }
