@@ -15,7 +15,11 @@ pub(super) fn read(path: &Path, must_exist: bool, warnings: &mut Vec<String>) ->
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && !must_exist => return Ok(None),
         Err(e) => {
-            return Err(ConfigError::Unreadable { path: path.display().to_string(), reason: e.to_string() });
+            let reason = match e.kind() {
+                std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+                _ => e.to_string(),
+            };
+            return Err(ConfigError::Unreadable { path: path.display().to_string(), reason });
         }
     };
     let raw = parse(&path.display().to_string(), &text)?;

@@ -48,7 +48,7 @@ pub(in crate::ledger) struct File {
 impl File {
     /// Opens the file at `path`, and makes it and its folder (mode 0600 and 0700) where they are missing.
     pub(super) async fn open(path: &Path) -> Result<Self> {
-        let unusable = |reason: String| LedgerError::Unusable { place: path.display().to_string(), reason };
+        let unusable = |reason: String| unusable(path, reason);
         if !path.exists() {
             // Where this fails, what follows makes the file in its place or says why it cannot.
             drop(make_new(path).await);
@@ -136,10 +136,24 @@ impl File {
     /// The sentence for a failed statement: whether the file as a whole can no longer be used, or only this was refused.
     fn fault(&self, error: sqlx::Error) -> LedgerError {
         if unusable_code(&error) {
-            return LedgerError::Unusable { place: self.path.display().to_string(), reason: sentence(&error) };
+            return unusable(&self.path, sentence(&error));
         }
         LedgerError::Refused(sentence(&error))
     }
+}
+
+/// What SQLite says of a file that is damaged, or was never its own.
+const DAMAGES: [&str; 2] = ["database disk image is malformed", "file is not a database"];
+
+fn unusable(path: &Path, reason: String) -> LedgerError {
+    let reason = match DAMAGES.into_iter().find(|damage| reason.contains(damage)) {
+        Some(damage) => format!(
+            "{damage}; move it away, with what lies beside it under its name, and a new one is made (what runs kept for \
+             `undo` and `resume` stays in the old one)"
+        ),
+        None => reason,
+    };
+    LedgerError::Unusable { place: path.display().to_string(), reason }
 }
 
 /// An open writing transaction.

@@ -26,6 +26,34 @@ fn limited(user: &User, blocks: Blocks, args: &[&str]) -> Command {
 }
 
 #[tokio::test]
+async fn over_a_damaged_record_nothing_is_replayed_and_it_is_said_what_to_do() {
+    let db = harness::sqlite("damaged").await;
+    Layout::JobsDlq.seed(&db, 300).await;
+    let user = User::of(&db);
+    user.run(&["replay", "--all", "--limit", "10", "--yes"]).with(0);
+    let file = user.home().join("state/dlq-tui/ledger.sqlite3");
+    let whole = std::fs::read(&file).expect("the ledger");
+    let garbage: Vec<u8> = (0..whole.len()).map(|at| (at * 7_919 % 251) as u8).collect();
+    let pages = [&whole[..4_096], &garbage[4_096..]].concat();
+    for (told, bytes) in [("garbage", &garbage[..]), ("cut off", &whole[..5_000]), ("pages of garbage", &pages)] {
+        for beside in ["-wal", "-shm"] {
+            // What the log holds would mend some of it.
+            let _ = std::fs::remove_file(format!("{}{beside}", file.display()));
+        }
+        std::fs::write(&file, bytes).expect("a file");
+        for args in [&["replay", "--all", "--yes"][..], &["runs"], &["undo", "r-20260101-000000-abc"]] {
+            let ended = user.run(args);
+            assert!(ended.code == 1 && ended.err.contains("move it away"), "{told} {args:?}: {}", ended.err);
+        }
+        assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (10, 290), "{told}");
+        assert!(std::fs::read(&file).expect("the ledger") == bytes, "{told}: it is not left as it was");
+    }
+    std::fs::remove_file(&file).expect("it is moved away");
+    user.run(&["replay", "--all", "--yes"]).with(0);
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (300, 0));
+}
+
+#[tokio::test]
 async fn a_replay_whose_record_cannot_be_kept_touches_nothing() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("full_before").await;
