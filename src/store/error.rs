@@ -11,6 +11,9 @@ pub enum StoreError {
     /// The source cannot be reached or dropped the connection.
     #[error("cannot reach the database: {0}")]
     Unreachable(String),
+    /// No connection that is as protected as was asked for is to be had.
+    #[error("no trusted connection to the database: {0}")]
+    Unproven(String),
     /// A statement ran into its deadline.
     #[error("the database took longer than {0:?} to answer")]
     Timeout(std::time::Duration),
@@ -58,6 +61,7 @@ impl StoreError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unreachable(_) => "the database cannot be reached",
+            Self::Unproven(_) => "the database cannot be reached over a trusted connection",
             Self::Timeout(_) => "the database took too long to answer",
             Self::Cancelled => "cancelled",
             Self::Locked(_) => "rows or tables are locked by another session",
@@ -83,6 +87,7 @@ impl StoreError {
             Self::Full(_) => Some("make room on the database server, then resume the run"),
             Self::Denied(_) => Some("when the role may do that again and the database takes changes, resume the run"),
             Self::ShutOut { .. } => Some("when the login works again, resume the run"),
+            Self::Unproven(_) => Some("when the server's certificate is trusted again, resume the run"),
             _ => None,
         }
     }

@@ -41,6 +41,7 @@ mod store_search;
 mod store_story;
 mod store_witness;
 mod terminal;
+mod tls;
 mod undo;
 mod undo_shared;
 mod workers;

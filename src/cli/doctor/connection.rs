@@ -6,7 +6,9 @@ use super::record::{Finding, Level};
 use crate::cli::open::Surveyed;
 use crate::domain::text::Clean;
 use crate::store::Budget;
-use crate::store::sql::{connection, engine::Engine};
+use crate::store::sql::engine::Engine;
+use crate::store::sql::target::{Target, Transport};
+use crate::store::sql::{Connection, connection};
 
 /// The name of the section.
 pub const SECTION: &str = "connection";
@@ -29,6 +31,7 @@ pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
             all.push(latency(connection.latency));
             all.extend(connection.ahead.map(clock));
             all.extend(connection.forgets.as_deref().map(durability));
+            all.extend(transport(&surveyed.origin.target, &connection));
             if let Some(port) = connection.other_port {
                 let fact = format!("the server itself listens on port {port}: a pooler or a tunnel stands in between");
                 all.push(finding("pooler", Level::Ok, fact).advising(
@@ -69,6 +72,39 @@ fn durability(setting: &str) -> Finding {
     let fact = format!("a crash of the server may take back its last commits ({setting})");
     Finding::new(SECTION, "durability", Level::Warn, fact)
         .advising("what a run has on record as done may then be dead again: after a crash, look whether the jobs are")
+}
+
+/// How what goes over the wire is protected: what we asked for, and what came of it.
+fn transport(target: &Target, connection: &Connection) -> Option<Finding> {
+    let asked = target.transport();
+    if asked == Transport::Local {
+        return None;
+    }
+    let certain = !matches!(asked, Transport::Perhaps | Transport::Clear);
+    // Behind a pooler the server sees how the pooler comes, not how we do.
+    let seen = connection.encryption.as_ref().filter(|_| connection.other_port.is_none());
+    let encrypted = match seen {
+        Some(version) => format!("encrypted ({version})"),
+        None if certain => "encrypted".to_owned(),
+        None if asked == Transport::Perhaps && connection.other_port.is_some() => "perhaps encrypted".to_owned(),
+        None => "not encrypted".to_owned(),
+    };
+    let checked = match asked {
+        Transport::Verified => ": the server's certificate and its name are checked",
+        Transport::Issued => ": the server's certificate is checked, the name in it is not",
+        _ if encrypted.starts_with("not") => "",
+        _ => ": nobody checks who answers",
+    };
+    let away = if target.is_here() { "; it does not leave this machine" } else { "" };
+    let safe = target.is_here() || matches!(asked, Transport::Verified | Transport::Issued);
+    let level = if safe { Level::Ok } else { Level::Warn };
+    let finding = Finding::new(SECTION, "transport", level, format!("{encrypted}{checked}{away}"));
+    Some(match level {
+        Level::Ok => finding,
+        _ => finding.advising(
+            "sslmode=verify-full checks who answers; sslrootcert=FILE names the authority, where it is one of your own",
+        ),
+    })
 }
 
 fn role(engine: &Engine) -> Finding {

@@ -102,6 +102,7 @@ impl Source {
             },
             StoreError::Unreachable(_)
             | StoreError::ShutOut { .. }
+            | StoreError::Unproven(_)
             | StoreError::Timeout(_)
             | StoreError::Locked(_)
             | StoreError::Full(_) => LedgerError::Unusable { place: place(), reason: error.to_string() },

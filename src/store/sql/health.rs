@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::SqlStore;
 use super::dialect::Place;
 use super::dialect::vitals::vitals;
-use super::engine::{Dialect, Engine, Statement};
+use super::engine::{Dialect, Engine, Row, Statement, Value};
 use super::row::Cells;
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result};
@@ -25,6 +25,8 @@ pub struct Connection {
     /// How far its clock is ahead of ours, in microseconds; behind where negative. With half the latency in it; `None` where
     /// both are one.
     pub ahead: Option<i64>,
+    /// Which version of TLS the server sees; `None` where it sees none, or there is no server.
+    pub encryption: Option<String>,
 }
 
 /// What a table's housekeeping has come to.
@@ -55,21 +57,26 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
         latency = latency.min(began.elapsed());
     }
     let vitals = vitals(engine.dialect());
-    let ask = async |sql: Option<&str>| -> Result<Option<Cells>> {
+    let ask = async |sql: Option<&str>| -> Result<Option<Row>> {
         let Some(sql) = sql else { return Ok(None) };
         let rows = engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
-        Ok(rows.unwrap_or_default().pop().map(Cells::new))
+        Ok(rows.unwrap_or_default().pop())
     };
-    let own = ask(vitals.own_port()).await?.map(|mut cells| cells.int()).transpose()?.flatten();
+    // Some put the name of what was asked for before it.
+    let encryption = match ask(vitals.encryption()).await?.and_then(|mut row| row.0.pop()) {
+        Some(Value::Text(version)) if !version.is_empty() => Some(version),
+        _ => None,
+    };
+    let own = ask(vitals.own_port()).await?.map(|row| Cells::new(row).int()).transpose()?.flatten();
     let own = own.and_then(|port| u64::try_from(port).ok());
-    let forgets = ask(vitals.forgets()).await?.map(|mut cells| cells.text()).transpose()?.flatten();
+    let forgets = ask(vitals.forgets()).await?.map(|row| Cells::new(row).text()).transpose()?.flatten();
     let (told, heard) = engine.clock();
     let since = i64::try_from(heard.elapsed().as_micros()).unwrap_or(i64::MAX);
     let ahead = told.0.saturating_add(since).saturating_sub(Timestamp::now().0);
     let ahead = (engine.dialect() != Dialect::Sqlite).then_some(ahead);
     let called = engine.place().split('/').next().and_then(|server| server.rsplit_once(':')?.1.parse::<u64>().ok());
     let other_port = own.filter(|own| called.is_some_and(|called| called != *own));
-    Ok(Connection { latency, other_port, forgets, ahead })
+    Ok(Connection { latency, other_port, forgets, ahead, encryption })
 }
 
 impl SqlStore {

@@ -54,6 +54,19 @@ fn server_folder(name: &str) -> Result<(PathBuf, Account), String> {
     Ok((folder, Account(Some((uid, gid)))))
 }
 
+/// Gives a folder and the files in it to the account that servers run as.
+pub fn lend(folder: &Path) -> std::io::Result<()> {
+    let owner = folder.metadata()?.uid();
+    if owner != 0 {
+        return Ok(());
+    }
+    let (uid, gid) = nobody();
+    for entry in std::fs::read_dir(folder)? {
+        chown(entry?.path(), Some(uid), Some(gid))?;
+    }
+    chown(folder, Some(uid), Some(gid))
+}
+
 fn everyone_can_traverse(folder: &Path) -> bool {
     folder.ancestors().all(|one| one.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0))
 }

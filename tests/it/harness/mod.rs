@@ -70,6 +70,17 @@ pub fn private_postgres_with(settings: &[&str], kept: Option<&std::path::Path>) 
     postgres::start_with(settings, kept)
 }
 
+/// A PostgreSQL of the test's own with more settings; never one given by URL.
+pub fn guarded_postgres(settings: &[&str]) -> Option<Server> {
+    let start = || postgres::start_with(settings, None);
+    start_unless_skipped("postgres", start).map_err(|reason| skip("postgres", &reason)).ok()
+}
+
+/// Gives a folder and what lies in it to the account that servers run as, which may be another one than ours.
+pub fn lend_to_servers(folder: &std::path::Path) {
+    machine::lend(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+}
+
 /// A MariaDB of the caller's own with options that override those of tests.
 #[allow(dead_code, reason = "the bench measures on one that keeps its promises")]
 pub fn private_mariadb_with(settings: &[&str]) -> Result<Server, String> {
@@ -128,7 +139,7 @@ fn shared(name: &str, variable: &str, engine: Engine, start: Start) -> Result<Se
     }
 }
 
-fn start_unless_skipped(name: &str, start: Start) -> Result<Server, String> {
+fn start_unless_skipped(name: &str, start: impl FnOnce() -> Result<Server, String>) -> Result<Server, String> {
     if is_listed("DLQ_TEST_SKIP", name) { Err("DLQ_TEST_SKIP names it".to_owned()) } else { start() }
 }
 

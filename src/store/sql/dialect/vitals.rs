@@ -26,6 +26,11 @@ pub(in crate::store::sql) struct Width<'a> {
 
 /// What is asked of a database about itself, and how it keeps its indexes.
 pub(in crate::store::sql) trait Vitals: Sync {
+    /// Which version of TLS this session has, in one row, empty or NULL where it has none; `None` where nothing is sent.
+    fn encryption(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The port that the server itself listens on, in one row; `None` where there is none.
     fn own_port(&self) -> Option<&'static str> {
         None
@@ -77,6 +82,10 @@ pub(in crate::store::sql) trait Vitals: Sync {
 }
 
 impl Vitals for Postgres {
+    fn encryption(&self) -> Option<&'static str> {
+        Some("SELECT (SELECT version FROM pg_catalog.pg_stat_ssl WHERE ssl AND pid = pg_backend_pid())")
+    }
+
     fn own_port(&self) -> Option<&'static str> {
         Some("SELECT inet_server_port()::bigint")
     }
@@ -206,6 +215,10 @@ impl Vitals for Mysql {
             "SELECT IF(@@innodb_flush_log_at_trx_commit = 1, NULL, \
              CONCAT('innodb_flush_log_at_trx_commit = ', @@innodb_flush_log_at_trx_commit))",
         )
+    }
+
+    fn encryption(&self) -> Option<&'static str> {
+        Some("SHOW SESSION STATUS LIKE 'Ssl_version'")
     }
 
     fn own_port(&self) -> Option<&'static str> {

@@ -8,10 +8,21 @@ use sqlx::error::DatabaseError;
 use sqlx::mysql::MySqlDatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
+use super::tls;
 use crate::store::StoreError;
 
 /// A server's deadline, whose length only the caller of the driver knows.
 const SERVER_DEADLINE: StoreError = StoreError::Timeout(Duration::ZERO);
+
+/// Names what went wrong while a connection was being made: there a fault of TLS is no matter of waiting.
+pub(super) fn connecting(error: sqlx::Error) -> StoreError {
+    let reason = match &error {
+        sqlx::Error::Io(error) => tls::fault(&error.to_string()),
+        sqlx::Error::Tls(error) => Some(tls::sentence(&error.to_string())),
+        _ => None,
+    };
+    reason.map_or_else(|| store_error(error), StoreError::Unproven)
+}
 
 /// Names what went wrong in a connection.
 pub(super) fn store_error(error: sqlx::Error) -> StoreError {
@@ -68,7 +79,7 @@ fn postgres(message: String, code: Option<String>) -> StoreError {
             "a column or value has a type of the database's own (an enum?): the statement must cast it to text".into(),
         ),
         // Wrong password, unknown role or database: waiting does not help, so it is not `Unreachable`.
-        "28000" | "28P01" | "3D000" => StoreError::Refused { message, code },
+        "28000" | "28P01" | "3D000" => StoreError::Refused { message: tls::with_remedy(message), code },
         // Shut down, starting up, the database dropped (which the next login says), too many connections, too long or
         // too long idle in a transaction: the session is gone.
         "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "53300" | "25P03" | "25P04" => {

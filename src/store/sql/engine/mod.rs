@@ -18,6 +18,7 @@ mod postgres;
 mod rehearsal;
 mod sqlite;
 mod step;
+mod tls;
 mod tx;
 
 /// SQLite's values and rows, for a file that is not a source.

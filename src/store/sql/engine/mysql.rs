@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 
-use super::fault::store_error;
+use super::fault::{connecting, store_error};
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
@@ -35,7 +35,7 @@ impl Mysql {
     }
 
     async fn open(&self) -> Result<MyLink> {
-        let mut connection = self.options.connect().await.map_err(store_error)?;
+        let mut connection = self.options.connect().await.map_err(connecting)?;
         let (server, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
         Ok(MyLink { connection, server, facts })
     }

@@ -17,7 +17,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 use uuid::Uuid;
 
-use super::fault::store_error;
+use super::fault::{connecting, store_error};
 use super::inline::inlined;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
 use super::{Row, Statement, Value, bind, decode};
@@ -39,7 +39,7 @@ impl Postgres {
     }
 
     async fn open(&self) -> Result<PgLink> {
-        let connection = self.options.connect().await.map_err(store_error)?;
+        let connection = self.options.connect().await.map_err(connecting)?;
         Ok(PgLink { connection, read_only: self.read_only, open: false, backend: 0, tag: Uuid::new_v4() })
     }
 }

@@ -3,6 +3,8 @@
 //! For PostgreSQL the order is libpq's: what the URL says, then the service (`service=` or `PGSERVICE`), then the `PG*`
 //! variables, then `~/.pgpass` for the password. For MySQL it is the URL, then `MYSQL_PWD` for the password.
 
+mod files;
+mod passfile;
 mod server;
 mod service;
 mod url;
@@ -18,6 +20,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 
 use self::server::Server;
 use super::engine::Dialect;
+use crate::domain::secret::SecretString;
 use crate::store::{Result, StoreError};
 
 /// A database to connect to. Neither `Debug` nor `Display` shows its password.
@@ -33,15 +36,19 @@ enum Kind {
     Sqlite { file: PathBuf, create: bool },
 }
 
-/// How what goes over the wire is protected.
+/// How what goes over the wire is protected, as far as we ask for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// It does not leave the machine.
+    /// There is no wire: a file, or a Unix socket.
     Local,
-    /// Encrypted, and the server has proved who it is.
+    /// Encrypted, and the server has proved that it is the one of that name.
     Verified,
-    /// Perhaps encrypted; anybody in between could pose as the server.
+    /// Encrypted, and the server has a certificate of an authority that is trusted; for which name is not looked at.
+    Issued,
+    /// Encrypted; anybody in between could pose as the server.
     Unverified,
+    /// Encrypted where the server offers it; anybody in between could pose as the server.
+    Perhaps,
     /// Never encrypted.
     Clear,
 }
@@ -139,6 +146,38 @@ impl Target {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.password_in_url,
             Kind::Sqlite { .. } => false,
+        }
+    }
+
+    /// Whether it is on this machine, as far as its address says: a tunnel looks like that, too.
+    pub fn is_here(&self) -> bool {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.is_here(),
+            Kind::Sqlite { .. } => true,
+        }
+    }
+
+    /// Whether it could use a password, and neither its address nor the environment has one.
+    pub fn lacks_password(&self) -> bool {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.lacks_password(),
+            Kind::Sqlite { .. } => false,
+        }
+    }
+
+    /// The same with another password.
+    pub fn with_password(mut self, password: SecretString) -> Self {
+        if let Kind::Postgres(server) | Kind::Mysql(server) = &mut self.kind {
+            server.set_password(password);
+        }
+        self
+    }
+
+    /// What the operator should know of where its password is kept, as a sentence.
+    pub fn remark(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.remark.as_deref(),
+            Kind::Sqlite { .. } => None,
         }
     }
 

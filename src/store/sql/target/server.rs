@@ -6,8 +6,9 @@ use std::time::Duration;
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
+use super::files::Files;
 use super::url::{Parts, encode, port_number};
-use super::{Env, Transport, service};
+use super::{Env, Transport, passfile, service};
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::store::{Result, StoreError};
 
@@ -20,14 +21,6 @@ enum Tls {
     Require,
     VerifyCa,
     VerifyFull,
-}
-
-/// The files that TLS needs.
-#[derive(Clone, Debug, Default)]
-struct Files {
-    root_cert: Option<String>,
-    cert: Option<String>,
-    key: Option<String>,
 }
 
 /// A server's settings; what is `None` is left to the engine's default.
@@ -43,6 +36,8 @@ pub(super) struct Server {
     files: Files,
     pub connect_timeout: Option<Duration>,
     default_port: u16,
+    /// What the operator should know of where passwords are kept, as a sentence.
+    pub remark: Option<String>,
 }
 
 impl Server {
@@ -75,6 +70,20 @@ impl Server {
             }
         }
         server.apply(parts)?;
+        if server.files.root_cert.as_deref() == Some("system") {
+            // libpq's word for the authorities that the machine trusts, of whom anybody can have a certificate: so the name counts.
+            server.files.root_cert = None;
+            server.tls = Tls::VerifyFull;
+        } else {
+            server.files.or_usual(env);
+        }
+        if server.tls == Tls::Require && server.files.root_cert.is_some() {
+            // As libpq has it: an authority is named to be asked.
+            server.tls = Tls::VerifyCa;
+        }
+        if server.password.is_none() {
+            server.remark = passfile::remark(env);
+        }
         Ok(server)
     }
 
@@ -150,21 +159,46 @@ impl Server {
         }
     }
 
-    pub(super) fn transport(&self) -> Transport {
-        let local = match self.host.as_deref() {
+    /// Whether the server is on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        match self.host.as_deref() {
             None | Some("localhost") => true,
             Some(host) => host.starts_with('/') || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
-        };
-        match self.tls {
-            _ if local => Transport::Local,
-            Tls::Disable => Transport::Clear,
-            Tls::Prefer | Tls::Require => Transport::Unverified,
-            // The certificate is checked, the name in it is not.
-            Tls::VerifyCa | Tls::VerifyFull => Transport::Verified,
         }
     }
 
+    pub(super) fn transport(&self) -> Transport {
+        match self.tls {
+            _ if self.socket().is_some() => Transport::Local,
+            Tls::Disable => Transport::Clear,
+            Tls::Prefer => Transport::Perhaps,
+            Tls::Require => Transport::Unverified,
+            Tls::VerifyCa => Transport::Issued,
+            Tls::VerifyFull => Transport::Verified,
+        }
+    }
+
+    /// Whether neither the address nor the environment has a password.
+    pub(super) fn lacks_password(&self) -> bool {
+        self.password.is_none()
+    }
+
+    pub(super) fn set_password(&mut self, password: SecretString) {
+        self.password = Some(password);
+    }
+
+    /// Looks at the files that this way of encryption needs.
+    fn check_files(&self) -> Result<()> {
+        let root = match self.tls {
+            Tls::VerifyCa | Tls::VerifyFull => self.files.check_root(),
+            _ => Ok(()),
+        };
+        let own = if self.tls == Tls::Disable { Ok(()) } else { self.files.check_own() };
+        root.and(own).map_err(StoreError::Input)
+    }
+
     pub(super) fn postgres_options(&self) -> Result<PgConnectOptions> {
+        self.check_files()?;
         // The driver looks a password up in ~/.pgpass only while it reads a URL; so it is given one, without password.
         let mut url = "postgres://?".to_owned();
         let port = self.port.map(|port| port.to_string());
@@ -200,6 +234,7 @@ impl Server {
     }
 
     pub(super) fn mysql_options(&self) -> Result<MySqlConnectOptions> {
+        self.check_files()?;
         let mut options = MySqlConnectOptions::new().ssl_mode(match self.tls {
             Tls::Disable => MySqlSslMode::Disabled,
             Tls::Prefer => MySqlSslMode::Preferred,

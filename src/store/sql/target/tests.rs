@@ -52,13 +52,18 @@ fn a_wrong_url_is_a_sentence_without_the_password() {
 #[test]
 fn the_transport_tells_a_checked_server_from_an_unchecked_one() {
     let transport = |url| read(url).transport();
-    assert_eq!(transport("postgres:///shop"), Transport::Local);
-    assert_eq!(transport("postgres://127.0.0.1/shop?sslmode=disable"), Transport::Local);
-    assert_eq!(transport("postgres://db1/shop"), Transport::Unverified);
+    assert_eq!(transport("postgres:///shop?host=/run/pg"), Transport::Local);
+    assert_eq!(transport("sqlite:shop.db"), Transport::Local);
+    assert_eq!(transport("postgres://db1/shop"), Transport::Perhaps);
     assert_eq!(transport("postgres://db1/shop?sslmode=require"), Transport::Unverified);
+    assert_eq!(transport("postgres://db1/shop?sslmode=require&sslrootcert=ca.pem"), Transport::Issued);
     assert_eq!(transport("postgres://db1/shop?sslmode=disable"), Transport::Clear);
+    assert_eq!(transport("postgres://db1/shop?sslmode=verify-ca"), Transport::Issued);
     assert_eq!(transport("postgres://db1/shop?sslmode=verify-full"), Transport::Verified);
+    assert_eq!(transport("postgres://db1/shop?sslrootcert=system"), Transport::Verified);
     assert_eq!(transport("mysql://db1/shop?ssl-mode=VERIFY_IDENTITY"), Transport::Verified);
+    assert!(read("postgres://127.0.0.1/shop").is_here() && read("postgres:///shop").is_here());
+    assert!(!read("postgres://db1/shop").is_here());
 }
 
 #[test]
@@ -111,6 +116,23 @@ fn a_login_user_is_found_where_no_one_names_one() {
     let options = read("postgres://db1/shop").postgres_options().unwrap();
     assert!(std::env::var("PGUSER").is_ok() || options.get_username() == whoami::username().unwrap());
     assert_ne!(options.get_username(), "anonymous");
+}
+
+#[test]
+fn a_missing_file_is_named_with_its_setting_before_anything_is_tried() {
+    for (engine, scheme) in [("PostgreSQL", "postgres"), ("MySQL", "mysql")] {
+        let options = |settings: &str| {
+            let target = read(&format!("{scheme}://u@db1/shop?{settings}"));
+            if scheme == "mysql" { target.mysql_options().map(drop) } else { target.postgres_options().map(drop) }
+        };
+        let error = options("sslmode=verify-full&sslrootcert=/nonexistent/ca.pem").unwrap_err().to_string();
+        assert!(error.starts_with("sslrootcert: cannot read /nonexistent/ca.pem: No such file"), "{engine}: {error}");
+        let error = options("sslmode=require&sslkey=/nonexistent/key.pem").unwrap_err().to_string();
+        assert!(error.contains("sslcert must name"), "{engine}: {error}");
+        // What is not looked at need not be there.
+        assert!(options("sslmode=prefer&sslrootcert=/nonexistent/ca.pem").is_ok(), "{engine}");
+        assert!(options("sslmode=disable&sslcert=/nonexistent/crt.pem").is_ok(), "{engine}");
+    }
 }
 
 #[test]
