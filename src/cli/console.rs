@@ -94,7 +94,9 @@ impl Way {
     /// Looks before the console comes up, so that what cannot be mended by waiting is said in the shell. A source that
     /// is merely away is no reason to stay away: the console waits for it.
     async fn first_look(&self) -> Result<()> {
-        match self.survey().await {
+        // The only look for which somebody may be asked for a password: later the terminal is the console's.
+        let looked = open::survey(&self.session, self.origin.clone(), &Budget::new(self.statement)).await;
+        match looked.map(|surveyed| self.keep(surveyed)) {
             Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only().map(drop),
             Ok(_) => Ok(()),
             Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::retryable) => Ok(()),
@@ -107,10 +109,13 @@ impl Way {
             return Ok(surveyed);
         }
         let budget = Budget::new(self.statement);
-        let surveyed = open::survey(&self.session, self.origin.clone(), &budget).await?;
+        Ok(self.keep(open::survey_silently(&self.session, self.origin.clone(), &budget).await?))
+    }
+
+    fn keep(&self, surveyed: Surveyed) -> Arc<Surveyed> {
         let surveyed = Arc::new(surveyed);
         *self.lock() = Some(Arc::clone(&surveyed));
-        Ok(surveyed)
+        surveyed
     }
 
     fn known(&self) -> Option<Arc<Surveyed>> {

@@ -23,6 +23,7 @@ mod manual;
 mod metrics;
 mod open;
 mod operator;
+mod password;
 mod pieces;
 mod purge;
 mod receipt;

@@ -74,19 +74,39 @@ pub struct Surveyed {
     redactor: Arc<Redactor>,
 }
 
-/// Connects, and looks which layouts are there; the adapters are read meanwhile.
+/// Connects, and looks which layouts are there; the adapters are read meanwhile. Where the server wants a password that
+/// nobody has told us, somebody at the terminal is asked for it.
 ///
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
+    match survey_silently(session, origin.clone(), budget).await {
+        Err(error) => match origin.with_asked_password(&error).await? {
+            // What is wrong with the adapters was told.
+            Some(origin) => survey_by(session, reading(session, |_| {}), origin, budget).await,
+            None => Err(error),
+        },
+        surveyed => surveyed,
+    }
+}
+
+/// The same, and nobody is asked for anything: for a console that has the terminal.
+///
+/// # Errors
+/// As [`survey`].
+pub async fn survey_silently(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
+    survey_by(session, reading(session, tell_faults), origin, budget).await
+}
+
+/// The adapters, which are read on another thread from now on.
+fn reading(session: &Session, tell: impl FnOnce(&Library)) -> impl Future<Output = Library> {
     let folder = session.paths.adapters().to_owned();
     let reading = tokio::task::spawn_blocking(move || Library::load(Some(&folder)));
-    let library = async {
+    async {
         let library = reading.await.unwrap_or_default();
-        tell_faults(&library);
+        tell(&library);
         library
-    };
-    survey_by(session, library, origin, budget).await
+    }
 }
 
 /// The same, by these adapters.

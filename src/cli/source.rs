@@ -9,6 +9,7 @@ use super::exit::Fault;
 use crate::config::{Config, ConfigError, Paths, Source, mask_secrets};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
+use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, Reveal};
@@ -40,6 +41,14 @@ pub struct Session {
     pub keys: Keymap,
     /// What the server's list of sessions calls us: the program and its command.
     pub program: String,
+}
+
+/// Says once what is to be known of where passwords are kept.
+fn remark(target: &Target) {
+    static SAID: std::sync::Once = std::sync::Once::new();
+    if let Some(remark) = target.remark() {
+        SAID.call_once(|| super::out::say(&format!("dlq-tui: warning: {}", Clean::line(remark))));
+    }
 }
 
 fn keymap(config: &Config) -> Result<Keymap, ConfigError> {
@@ -135,6 +144,7 @@ impl Session {
     pub fn named(&self, source: &Source) -> Result<Origin> {
         let url = source.url()?;
         let target = Target::from_url(url.expose_secret()).with_context(|| format!("source `{}`", source.name))?;
+        remark(&target);
         Ok(Origin {
             name: source.name.clone(),
             target,
@@ -146,6 +156,7 @@ impl Session {
     }
 
     fn unnamed(&self, target: Target, reach: Vec<String>) -> Origin {
+        remark(&target);
         Origin {
             name: target.label(),
             target,
@@ -228,10 +239,39 @@ impl Origin {
     /// # Errors
     /// When the database cannot be reached or refuses us.
     pub async fn connect(&self, session: &Session, budget: &Budget) -> Result<Engine> {
+        match self.try_connect(session, budget).await {
+            Err(error) => match self.with_asked_password(&error).await? {
+                Some(origin) => origin.try_connect(session, budget).await,
+                None => Err(error),
+            },
+            connected => connected,
+        }
+    }
+
+    async fn try_connect(&self, session: &Session, budget: &Budget) -> Result<Engine> {
         let options = self.engine_options(session);
         tokio::select! {
             engine = Engine::connect(&self.target, &options) => Ok(engine?),
             () = budget.cancel.cancelled() => Err(StoreError::Cancelled.into()),
         }
+    }
+
+    /// The same with the password that somebody types, where the server wants one, none is known and somebody is there.
+    ///
+    /// # Errors
+    /// When the terminal cannot be used.
+    pub async fn with_asked_password(&self, error: &anyhow::Error) -> Result<Option<Origin>> {
+        let wanted = match error.downcast_ref::<StoreError>() {
+            Some(StoreError::Refused { code: Some(code), .. } | StoreError::ShutOut { code, .. }) => {
+                matches!(code.as_str(), "28P01" | "1045")
+            }
+            _ => false,
+        };
+        if !wanted || !self.target.lacks_password() || !super::out::somebody_is_there() {
+            return Ok(None);
+        }
+        let question = format!("password for {}:", Clean::line(&self.target.label()));
+        let typed = super::password::ask(&question).await?;
+        Ok(typed.map(|password| Origin { target: self.target.clone().with_password(password), ..self.clone() }))
     }
 }

@@ -18,6 +18,7 @@ mod harness;
 mod install;
 mod judged;
 mod kills;
+mod passwords;
 mod pgbouncer;
 mod plans;
 mod pty;

@@ -1,0 +1,57 @@
+//! A password typed at the terminal, which shows nothing of it.
+
+use std::io::{self, BufRead as _, Write as _};
+
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+
+use crate::domain::secret::SecretString;
+
+/// Asks on the terminal and reads one line without showing it; `None` at the end of input, or when the operator interrupts.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub async fn ask(question: &str) -> io::Result<Option<SecretString>> {
+    let mut err = io::stderr();
+    let hidden = Hidden::begin()?;
+    // What was typed before the question stood there is no answer to it, and was shown.
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    write!(err, "{question} ")?;
+    err.flush()?;
+    // Reading waits on a thread of its own: an interrupt is listened to by us, and would not end a read.
+    let reading = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        let n = io::stdin().lock().read_line(&mut line)?;
+        // Blanks may belong to it.
+        line.truncate(line.trim_end_matches(['\r', '\n']).len());
+        io::Result::Ok((n > 0).then(|| SecretString::from(line)))
+    });
+    let answer = tokio::select! {
+        answer = reading => answer.map_err(io::Error::other)?,
+        () = super::signal::stop_requested() => Ok(None),
+    };
+    drop(hidden);
+    // The end of the line that was typed was not shown either.
+    writeln!(err)?;
+    answer
+}
+
+/// A terminal that shows nothing of what is typed, until this is dropped.
+struct Hidden {
+    before: Termios,
+}
+
+impl Hidden {
+    fn begin() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(io::stdin(), OptionalActions::Now, &silent)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
