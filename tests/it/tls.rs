@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::cli::{Ended, User};
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
+use crate::pty::Pty;
 
 /// Of the role `ops`. Whatever prints it has leaked a secret.
 pub const SECRET: &str = "tr0ub4dor-and-3";
@@ -258,4 +259,27 @@ async fn the_authorities_of_the_machine_are_trusted_where_none_is_named() {
         command.env("SSL_CERT_FILE", server.file("ca.crt")).env("PGPASSWORD", SECRET);
         Ended::from(command.output().expect("it starts")).with(code);
     }
+}
+
+#[tokio::test]
+async fn a_console_does_not_wait_for_a_server_that_is_not_trusted() {
+    let Some(server) = Guarded::start().await else { return };
+    let url = server.url("ops", "localhost", "sslmode=verify-full");
+    let mut console = Pty::console(&["--url", &url]).size(160, 24).env("PGPASSWORD", SECRET).start();
+    console.wait_for_text("authority that is not trusted here");
+    assert!(!console.wait_for_exit().success());
+    console.assert_terminal_left_clean();
+}
+
+#[tokio::test]
+async fn a_server_that_shows_an_authoritys_certificate_as_its_own_is_told_to_have_one_issued() {
+    let Some(server) = Guarded::start().await else { return };
+    for (authoritys, servers) in [("ca.crt", "server/crt"), ("ca.key", "server/key")] {
+        std::fs::write(server.file(servers), std::fs::read(server.file(authoritys)).expect("a file")).expect("a file");
+    }
+    server.db.scalar("select pg_reload_conf()::text").await;
+    let url = server.url("ops", "localhost", &format!("sslmode=verify-ca&sslrootcert={}", server.file("ca.crt")));
+    harness::eventually("it is refused", || server.run(&["stats"], &url).code == 1);
+    let ended = server.run(&["stats"], &url);
+    assert!(ended.err.contains("CA:TRUE") && ended.err.contains("sslmode=require"), "{}", ended.err);
 }
