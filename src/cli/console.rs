@@ -44,8 +44,7 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     let opener = Arc::new(Way::new(session, origin));
     // The source is waited for in any case.
     tokio::task::spawn_blocking(tui::warm_up);
-    // An operator who sees nothing for long does not know whether anything happens: the console says it.
-    timeout(FIRST_LOOK, opener.first_look()).await.unwrap_or(Ok(()))?;
+    opener.first_look().await?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
         record,
@@ -94,8 +93,12 @@ impl Way {
     /// Looks before the console comes up, so that what cannot be mended by waiting is said in the shell. A source that
     /// is merely away is no reason to stay away: the console waits for it.
     async fn first_look(&self) -> Result<()> {
+        let budget = Budget::new(self.statement);
+        let looking = open::survey_silently(&self.session, self.origin.clone(), &budget);
+        // An operator who sees nothing for long does not know whether anything happens: the console says it.
+        let Ok(looked) = timeout(FIRST_LOOK, looking).await else { return Ok(()) };
         // The only look for which somebody may be asked for a password: later the terminal is the console's.
-        let looked = open::survey(&self.session, self.origin.clone(), &Budget::new(self.statement)).await;
+        let looked = open::or_asked(&self.session, &self.origin, looked, &budget).await;
         match looked.map(|surveyed| self.keep(surveyed)) {
             Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only().map(drop),
             Ok(_) => Ok(()),

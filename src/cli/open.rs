@@ -80,7 +80,21 @@ pub struct Surveyed {
 /// # Errors
 /// When the database cannot be reached or read.
 pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
-    match survey_silently(session, origin.clone(), budget).await {
+    let looked = survey_silently(session, origin.clone(), budget).await;
+    or_asked(session, &origin, looked, budget).await
+}
+
+/// What was found, or what is found with the password that somebody at the terminal was asked for.
+///
+/// # Errors
+/// As [`survey`].
+pub async fn or_asked(
+    session: &Session,
+    origin: &Origin,
+    looked: Result<Surveyed>,
+    budget: &Budget,
+) -> Result<Surveyed> {
+    match looked {
         Err(error) => match origin.with_asked_password(&error).await? {
             // What is wrong with the adapters was told.
             Some(origin) => survey_by(session, reading(session, |_| {}), origin, budget).await,

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::cli::{Ended, User};
 use crate::pty::Pty;
@@ -116,6 +117,8 @@ async fn a_password_that_nobody_told_is_asked_for_without_being_shown() {
 
     let mut console = Pty::console(&["--url", &url]).start();
     console.wait_for_text("password for ops@localhost");
+    // Longer than a source is waited for before the console comes up.
+    std::thread::sleep(Duration::from_millis(2_500));
     console.send(&format!("{SECRET}<Enter>"));
     console.wait_for_text("error class");
     let line = std::fs::read(format!("/proc/{}/cmdline", console.pid())).expect("its command line");
