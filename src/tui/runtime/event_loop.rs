@@ -185,6 +185,13 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
                 self.state.deadline.get_or_insert(Instant::now() + PARTING);
             }
             Signal::PauseRun(paused) => self.tell(Msg::PauseRun(paused)),
+            Signal::Resized => match self.screen.size() {
+                Ok((width, height)) => {
+                    self.tell(Msg::Resize { width, height });
+                    self.input.look_again();
+                }
+                Err(_) => self.hang_up(),
+            },
             Signal::Continue => {
                 let entered = self.screen.enter();
                 self.screen.repaint();
@@ -208,10 +215,13 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     /// Takes in all events that are there. Of several sizes only the last one counts.
     async fn take_events(&mut self, first: Option<io::Result<Event>>) {
         let (mut next, mut left) = (Some(first), GULP);
-        let mut size = None;
+        let (mut size, mut resized) = (None, false);
         while let Some(event) = next {
             match event {
-                Some(Ok(Event::Resize(width, height))) => size = Some(Msg::Resize { width, height }),
+                Some(Ok(Event::Resize(width, height))) => {
+                    size = Some(Msg::Resize { width, height });
+                    resized = true;
+                }
                 Some(Ok(event)) => {
                     size.take().into_iter().chain(input::message(event)).for_each(|msg| self.tell(msg));
                 }
@@ -221,6 +231,9 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
             next = if left == 0 || self.is_busy() { None } else { self.input.ready().await };
         }
         size.into_iter().for_each(|msg| self.tell(msg));
+        if resized {
+            self.input.look_again();
+        }
     }
 
     fn wake(&mut self) {

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures_util::StreamExt;
+use rustix::io::ioctl_fionread;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::tui::app::Msg;
 
@@ -21,6 +23,9 @@ pub trait Input {
 
     /// Begins to read it, at the start and after it was let go of; changes of size are noticed from here on.
     fn resume(&mut self);
+
+    /// Makes sure that what was typed at the moment of a change of size is noticed.
+    fn look_again(&mut self) {}
 
     /// An event that is there already: `None` at once when there is none.
     ///
@@ -58,6 +63,17 @@ impl Input for Keyboard {
         // The end of the stream before left a wake-up behind. Found along with a key, it would hide the key until the next
         // one comes: it is taken away before there is a screen that one could answer to.
         let _ = crossterm::event::poll(Duration::ZERO);
+    }
+
+    /// The event library is told once that something was typed, and forgets it where it is told of a new size along with it.
+    /// A terminal whose settings are set, to what they are, tells whoever waits for it again.
+    fn look_again(&mut self) {
+        let terminal = io::stdin();
+        if ioctl_fionread(&terminal).is_ok_and(|unread| unread > 0)
+            && let Ok(settings) = tcgetattr(&terminal)
+        {
+            let _ = tcsetattr(&terminal, OptionalActions::Now, &settings);
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Signal {
     Interrupt,
     /// SIGCONT: the process was stopped from outside and goes on; its terminal may have been used meanwhile.
     Continue,
+    /// SIGWINCH: the terminal has another size. The input tells of it too, but not when a key comes at the same moment.
+    Resized,
     /// SIGUSR1, SIGUSR2: the run that goes on is to pause after its batch, or to go on.
     PauseRun(bool),
 }
@@ -40,6 +42,7 @@ impl Listener {
             (SignalKind::interrupt(), Signal::Interrupt),
             (SignalKind::quit(), Signal::Interrupt),
             (continued(), Signal::Continue),
+            (SignalKind::window_change(), Signal::Resized),
             (SignalKind::user_defined1(), Signal::PauseRun(true)),
             (SignalKind::user_defined2(), Signal::PauseRun(false)),
         ];
