@@ -13,7 +13,6 @@ pub mod plan;
 pub mod progress;
 mod remarks;
 pub mod run;
-pub mod scan;
 pub mod undo;
 pub mod validate;
 
