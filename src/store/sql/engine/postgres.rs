@@ -20,26 +20,73 @@ use uuid::Uuid;
 use super::fault::{connecting, store_error};
 use super::inline::inlined;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use super::pool::no_answer;
 use super::{Row, Statement, Value, bind, decode};
 use crate::domain::time::Timestamp;
+use crate::store::sql::target::SessionAttrs;
 use crate::store::{Result, StoreError};
 
 /// A forgotten transaction (a suspended console) must not hold its locks or its snapshot for ever.
 const IDLE: Duration = Duration::from_secs(300);
 
+/// What a server is to be asked for, where that matters.
+const ROLE: &str = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
+
 pub(super) struct Postgres {
-    options: PgConnectOptions,
+    servers: Vec<PgConnectOptions>,
+    wanted: SessionAttrs,
+    /// How long each try to reach a server may take.
+    patience: Duration,
     read_only: bool,
 }
 
 impl Postgres {
-    pub(super) fn new(options: PgConnectOptions, application_name: &str, read_only: bool) -> Self {
-        let options = options.application_name(application_name).extra_float_digits(None).disable_statement_logging();
-        Self { options, read_only }
+    /// Opens connections to the first of the servers that answers and is as wanted; `patience` is for all of them.
+    pub(super) fn new(
+        (servers, wanted): (Vec<PgConnectOptions>, SessionAttrs),
+        application_name: &str,
+        patience: Duration,
+        read_only: bool,
+    ) -> Self {
+        let named = |server: PgConnectOptions| {
+            server.application_name(application_name).extra_float_digits(None).disable_statement_logging()
+        };
+        let servers: Vec<PgConnectOptions> = servers.into_iter().map(named).collect();
+        let tries = servers.len() * wanted.choices().len();
+        let patience = patience / u32::try_from(tries).unwrap_or(u32::MAX).max(1);
+        Self { servers, wanted, patience, read_only }
     }
 
     async fn open(&self) -> Result<PgLink> {
-        let connection = self.options.connect().await.map_err(connecting)?;
+        let mut faults = Vec::new();
+        for wanted in self.wanted.choices() {
+            faults.clear();
+            for server in &self.servers {
+                let opening = tokio::time::timeout(self.patience, self.open_one(server, *wanted));
+                match opening.await.unwrap_or_else(|_| Err(no_answer(self.patience))) {
+                    Err(StoreError::Unreachable(why)) => faults.push((server, why)),
+                    opened => return opened,
+                }
+            }
+        }
+        let [(_, why)] = faults.as_slice() else {
+            let told = |(server, why): &(&PgConnectOptions, String)| {
+                format!("{}:{}: {why}", server.get_host(), server.get_port())
+            };
+            return Err(StoreError::Unreachable(faults.iter().map(told).collect::<Vec<_>>().join("; ")));
+        };
+        Err(StoreError::Unreachable(why.clone()))
+    }
+
+    async fn open_one(&self, server: &PgConnectOptions, wanted: SessionAttrs) -> Result<PgLink> {
+        let mut connection = server.connect().await.map_err(connecting)?;
+        if wanted != SessionAttrs::Any {
+            let row = bind::command(ROLE).fetch_one(&mut connection).await.map_err(store_error)?;
+            let says = |column: usize| row.try_get::<bool, _>(column).map_err(store_error);
+            if let Some(objection) = wanted.objection(says(0)?, says(1)?) {
+                return Err(StoreError::Unreachable(objection.to_owned()));
+            }
+        }
         Ok(PgLink { connection, read_only: self.read_only, open: false, backend: 0, tag: Uuid::new_v4() })
     }
 }
@@ -66,7 +113,7 @@ impl PgLink {
     /// A script of these texts. Its first answer is the tag, which says that the server has begun with it.
     fn scripted(&self, limits: Limits, texts: &[String]) -> Script {
         // Near the beginning: the list of sessions shows a thousand bytes.
-        let begin = format!("{}; SELECT '{}'", begin_sql(Mode::Read, limits), self.tag.simple());
+        let begin = format!("{}; SELECT '{}'{AS_STORED}", begin_sql(Mode::Read, limits), self.tag.simple());
         Script::new(format!("{begin}; {}; COMMIT", texts.join("; ")), texts.len())
     }
 
@@ -130,6 +177,8 @@ fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
         },
         replica: is(is_replica),
         clock: Timestamp(*clock),
+        // The catalogue tells all.
+        grants: None,
     })
 }
 
@@ -142,6 +191,11 @@ const FACTS: &str = "SELECT current_setting('server_version'), current_database(
 /// server than wait for the disk; what a run has on record as done must be done.
 const DURABLE: &str = ", CASE WHEN current_setting('synchronous_commit') = 'off' \
                        THEN set_config('synchronous_commit', 'local', true) END";
+
+/// A database without an encoding holds bytes, and keeps them from a client that says that it wants UTF-8 unless all of a
+/// statement's are: one odd row would take every list and count with it. What is not UTF-8 is marked where rows are decoded.
+const AS_STORED: &str = ", CASE WHEN current_setting('server_encoding') = 'SQL_ASCII' \
+                         THEN set_config('client_encoding', 'SQL_ASCII', true) END";
 
 /// The whole beginning of a transaction as one message of constants and numbers.
 ///
@@ -172,7 +226,7 @@ impl Link for PgLink {
         Box::pin(async move {
             self.open = true;
             let durable = if mode == Mode::Write { DURABLE } else { "" };
-            let sql = format!("{}; SELECT pg_backend_pid(){durable}", begin_sql(mode, limits));
+            let sql = format!("{}; SELECT pg_backend_pid(){durable}{AS_STORED}", begin_sql(mode, limits));
             let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
             let pid = rows.and_then(|rows| rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0));
             self.backend = pid.map_err(store_error)?;

@@ -7,6 +7,7 @@ mod files;
 mod passfile;
 mod server;
 mod service;
+mod session;
 mod url;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
 use self::server::Server;
+pub use self::session::SessionAttrs;
 use super::engine::Dialect;
 use crate::domain::secret::SecretString;
 use crate::store::{Result, StoreError};
@@ -53,6 +55,9 @@ pub enum Transport {
     Clear,
 }
 
+/// The variables of which any names a database by itself; the first counts before the others.
+pub const NAMING: [&str; 5] = ["DATABASE_URL", "PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"];
+
 /// Reads a variable of the environment.
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -79,13 +84,15 @@ impl Target {
     }
 
     fn read_env(env: Env<'_>) -> Result<Option<Self>> {
-        if let Some(url) = env("DATABASE_URL") {
-            return Self::read_url(&url, env)
-                .map(Some)
-                .map_err(|error| StoreError::Input(format!("DATABASE_URL: {error}")));
+        let [url, parts @ ..] = NAMING;
+        if let Some(text) = env(url) {
+            return Self::read_url(&text, env).map(Some).map_err(|error| StoreError::Input(format!("{url}: {error}")));
         }
-        let says_something = ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| env(name).is_some());
-        if says_something { Self::read_url("postgres://", env).map(Some) } else { Ok(None) }
+        if parts.iter().any(|name| env(name).is_some()) {
+            Self::read_url("postgres://", env).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     fn read_url(text: &str, env: Env<'_>) -> Result<Self> {
@@ -122,6 +129,30 @@ impl Target {
         match &self.kind {
             Kind::Postgres(server) | Kind::Mysql(server) => server.label(),
             Kind::Sqlite { file, .. } => absolute(file).display().to_string(),
+        }
+    }
+
+    /// The user, where one is named.
+    pub fn user(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.user(),
+            Kind::Sqlite { .. } => None,
+        }
+    }
+
+    /// The hosts that are named, or the folders of Unix sockets.
+    pub fn hosts(&self) -> &[String] {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.hosts(),
+            Kind::Sqlite { .. } => &[],
+        }
+    }
+
+    /// The database, where one is named on a server.
+    pub fn database(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.database(),
+            Kind::Sqlite { .. } => None,
         }
     }
 
@@ -189,9 +220,10 @@ impl Target {
         }
     }
 
-    pub(super) fn postgres_options(&self) -> Result<PgConnectOptions> {
+    /// The servers in the order in which they are tried, and what the one has to be that we stay with.
+    pub(super) fn postgres_options(&self) -> Result<(Vec<PgConnectOptions>, SessionAttrs)> {
         match &self.kind {
-            Kind::Postgres(server) => server.postgres_options(),
+            Kind::Postgres(server) => Ok((server.postgres_options()?, server.wanted())),
             _ => Err(StoreError::Input("not a PostgreSQL database".into())),
         }
     }
@@ -242,7 +274,14 @@ fn why_read_only(file: &Path) -> Option<String> {
         Err(error) if error.kind() == std::io::ErrorKind::ReadOnlyFilesystem => {
             Some(format!("{} is on a read-only file system", file.display()))
         }
-        _ => None,
+        Err(_) => None,
+        // Beside it stand its journal, and its write-ahead log.
+        Ok(_) => {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let may_write = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK);
+            let why = may_write.err()?;
+            Some(format!("no permission to write the folder {}, where the journal stands: {why}", folder.display()))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use super::files::Files;
 use super::url::{Parts, encode, port_number};
-use super::{Env, Transport, passfile, service};
+use super::{Env, SessionAttrs, Transport, passfile, service};
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::store::{Result, StoreError};
 
@@ -29,8 +29,11 @@ pub(super) struct Server {
     user: Option<String>,
     password: Option<SecretString>,
     pub password_in_url: bool,
-    host: Option<String>,
-    port: Option<u16>,
+    /// Tried one after the other.
+    hosts: Vec<String>,
+    /// One for each host, or one for all; `None` is the usual one.
+    ports: Vec<Option<u16>>,
+    wanted: SessionAttrs,
     database: Option<String>,
     tls: Tls,
     files: Files,
@@ -56,6 +59,7 @@ impl Server {
             ("PGSSLCERT", "sslcert"),
             ("PGSSLKEY", "sslkey"),
             ("PGCONNECT_TIMEOUT", "connect_timeout"),
+            ("PGTARGETSESSIONATTRS", "target_session_attrs"),
         ];
         for (variable, key) in from_env {
             if let Some(value) = env(variable) {
@@ -70,6 +74,12 @@ impl Server {
             }
         }
         server.apply(parts)?;
+        if server.ports.len() > 1 && server.ports.len() != server.hosts.len() {
+            let (hosts, ports) = (server.hosts.len(), server.ports.len());
+            return Err(StoreError::Input(format!(
+                "{hosts} hosts and {ports} ports are named: name a port for each host, or one"
+            )));
+        }
         if server.files.root_cert.as_deref() == Some("system") {
             // libpq's word for the authorities that the machine trusts, of whom anybody can have a certificate: so the name counts.
             server.files.root_cert = None;
@@ -92,6 +102,9 @@ impl Server {
         let password = env("MYSQL_PWD").map(SecretString::from);
         let mut server = Self { default_port: 3306, password, ..Self::default() };
         server.apply(parts)?;
+        if server.hosts.len() > 1 || server.wanted != SessionAttrs::Any {
+            return Err(StoreError::Input("several hosts: name one (only PostgreSQL can be given more)".into()));
+        }
         Ok(server)
     }
 
@@ -99,8 +112,12 @@ impl Server {
         self.password_in_url = parts.password.is_some();
         self.user = parts.user.or(self.user.take());
         self.password = parts.password.or(self.password.take());
-        self.host = parts.host.or(self.host.take());
-        self.port = parts.port.or(self.port.take());
+        if !parts.hosts.is_empty() {
+            self.hosts = parts.hosts;
+        }
+        if !parts.ports.is_empty() {
+            self.ports = parts.ports;
+        }
         self.database = parts.path.or(self.database.take());
         for (key, value) in &parts.params {
             self.password_in_url |= key == "password";
@@ -116,9 +133,12 @@ impl Server {
     fn set(&mut self, key: &str, value: &str) -> std::result::Result<bool, String> {
         let text = || Some(value.to_owned());
         match key.replace('-', "_").as_str() {
-            "host" | "hostaddr" | "socket" if value.contains(',') => return Err("several hosts: name one".into()),
-            "host" | "hostaddr" | "socket" => self.host = text(),
-            "port" => self.port = Some(port_number(value)?),
+            "host" | "hostaddr" | "socket" => self.hosts = listed(value).map(str::to_owned).collect(),
+            "port" => {
+                self.ports =
+                    listed(value).map(|port| port_number(port).map(Some)).collect::<std::result::Result<_, _>>()?
+            }
+            "target_session_attrs" => self.wanted = SessionAttrs::read(value)?,
             "user" => self.user = text(),
             "password" => self.password = Some(SecretString::from(value)),
             "dbname" => self.database = text(),
@@ -136,9 +156,32 @@ impl Server {
         Ok(true)
     }
 
-    /// The directory or file of a Unix socket.
-    fn socket(&self) -> Option<&str> {
-        self.host.as_deref().filter(|host| host.starts_with('/'))
+    /// Each server's host, or directory or file of a Unix socket, and port.
+    fn addresses(&self) -> impl Iterator<Item = (Option<&str>, Option<u16>)> {
+        let port = |n: usize| self.ports.get(if self.ports.len() == 1 { 0 } else { n }).copied().flatten();
+        (0..self.hosts.len().max(1)).map(move |n| (self.hosts.get(n).map(String::as_str), port(n)))
+    }
+
+    /// Whether every way to it is a Unix socket.
+    fn is_socket(&self) -> bool {
+        self.addresses().all(|(host, _)| host.is_some_and(|host| host.starts_with('/')))
+    }
+
+    /// What the server is to be that we connect to.
+    pub(super) fn wanted(&self) -> SessionAttrs {
+        self.wanted
+    }
+
+    pub(super) fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    pub(super) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    pub(super) fn database(&self) -> Option<&str> {
+        self.database.as_deref()
     }
 
     pub(super) fn label(&self) -> String {
@@ -146,30 +189,33 @@ impl Server {
         format!("{user}{}", self.place())
     }
 
-    /// Host, port and database.
+    /// Hosts, ports and database.
     pub(super) fn place(&self) -> String {
         let database = self.database.as_deref().map(|name| format!("/{name}")).unwrap_or_default();
-        match &self.host {
-            Some(socket) if socket.starts_with('/') => format!("[{socket}]{database}"),
-            host => {
-                let host = host.as_deref().unwrap_or("localhost");
-                let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-                format!("{host}:{}{database}", self.port.unwrap_or(self.default_port))
-            }
-        }
+        let servers: Vec<String> = self
+            .addresses()
+            .map(|(host, port)| match host.unwrap_or("localhost") {
+                socket if socket.starts_with('/') => format!("[{socket}]"),
+                host => {
+                    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+                    format!("{host}:{}", port.unwrap_or(self.default_port))
+                }
+            })
+            .collect();
+        servers.join(",") + &database
     }
 
     /// Whether the server is on this machine.
     pub(super) fn is_here(&self) -> bool {
-        match self.host.as_deref() {
+        self.addresses().all(|(host, _)| match host {
             None | Some("localhost") => true,
             Some(host) => host.starts_with('/') || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
-        }
+        })
     }
 
     pub(super) fn transport(&self) -> Transport {
         match self.tls {
-            _ if self.socket().is_some() => Transport::Local,
+            _ if self.is_socket() => Transport::Local,
             Tls::Disable => Transport::Clear,
             Tls::Prefer => Transport::Perhaps,
             Tls::Require => Transport::Unverified,
@@ -197,12 +243,22 @@ impl Server {
         root.and(own).map_err(StoreError::Input)
     }
 
-    pub(super) fn postgres_options(&self) -> Result<PgConnectOptions> {
+    /// The options of each server, in the order in which they are tried.
+    pub(super) fn postgres_options(&self) -> Result<Vec<PgConnectOptions>> {
         self.check_files()?;
+        self.addresses().map(|(host, port)| self.postgres_at(host, port)).collect()
+    }
+
+    fn postgres_at(&self, host: Option<&str>, port: Option<u16>) -> Result<PgConnectOptions> {
         // The driver looks a password up in ~/.pgpass only while it reads a URL; so it is given one, without password.
         let mut url = "postgres://?".to_owned();
-        let port = self.port.map(|port| port.to_string());
-        let given = [("host", &self.host), ("port", &port), ("user", &self.user), ("dbname", &self.database)];
+        let port = port.map(|port| port.to_string());
+        let given = [
+            ("host", host),
+            ("port", port.as_deref()),
+            ("user", self.user.as_deref()),
+            ("dbname", self.database.as_deref()),
+        ];
         for (key, value) in given {
             if let Some(value) = value {
                 url.push_str(&format!("{key}={}&", encode(value)));
@@ -242,12 +298,13 @@ impl Server {
             Tls::VerifyCa => MySqlSslMode::VerifyCa,
             Tls::VerifyFull => MySqlSslMode::VerifyIdentity,
         });
-        options = match (self.socket(), &self.host) {
-            (Some(socket), _) => options.socket(socket),
-            (None, Some(host)) => options.host(host),
-            (None, None) => options,
+        let (host, port) = self.addresses().next().unwrap_or_default();
+        options = match host {
+            Some(socket) if socket.starts_with('/') => options.socket(socket),
+            Some(host) => options.host(host),
+            None => options,
         };
-        if let Some(port) = self.port {
+        if let Some(port) = port {
             options = options.port(port);
         }
         if let Some(user) = &self.user {
@@ -270,6 +327,10 @@ impl Server {
         }
         Ok(options)
     }
+}
+
+fn listed(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim)
 }
 
 fn tls(word: &str) -> std::result::Result<Tls, String> {

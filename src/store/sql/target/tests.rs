@@ -1,7 +1,14 @@
 use super::*;
 
+use sqlx::postgres::PgConnectOptions;
+
 fn read(url: &str) -> Target {
     Target::read_url(url, &|_| None).unwrap()
+}
+
+/// The options for each server of a PostgreSQL URL.
+fn servers(url: &str) -> Vec<PgConnectOptions> {
+    read(url).postgres_options().unwrap().0
 }
 
 #[test]
@@ -35,7 +42,10 @@ fn a_wrong_url_is_a_sentence_without_the_password() {
         "shop:hunter2@db1/shop",
         "postgres://shop:hunter2",
         "postgres://shop:hunter2@db1:port/shop",
-        "postgres://shop:hunter2@a,b/shop",
+        "postgres://shop:hunter2@a,/shop",
+        "postgres://shop:hunter2@a:1,b:2/shop?host=c,d,e",
+        "postgres://shop:hunter2@a,b/shop?target_session_attrs=master",
+        "mysql://shop:hunter2@a,b/shop",
         "postgres://shop:hunter2@db1/shop?sslmode=bogus",
         "postgres://shop:hunter2@db1/shop?passwort=hunter2",
         "mysql://shop:hunter2@db1/shop?connect_timeout=soon",
@@ -113,7 +123,7 @@ fn the_environment_alone_names_a_target_or_none() {
 #[test]
 fn a_login_user_is_found_where_no_one_names_one() {
     // The driver's own fallback would be the user "anonymous".
-    let options = read("postgres://db1/shop").postgres_options().unwrap();
+    let [options] = &servers("postgres://db1/shop")[..] else { panic!("one server") };
     assert!(std::env::var("PGUSER").is_ok() || options.get_username() == whoami::username().unwrap());
     assert_ne!(options.get_username(), "anonymous");
 }
@@ -137,14 +147,39 @@ fn a_missing_file_is_named_with_its_setting_before_anything_is_tried() {
 
 #[test]
 fn settings_reach_the_driver() {
-    let options = read("postgres://u:p@h:1234/d?sslmode=verify-ca").postgres_options().unwrap();
+    let [options] = &servers("postgres://u:p@h:1234/d?sslmode=verify-ca")[..] else { panic!("one server") };
     assert_eq!((options.get_host(), options.get_port()), ("h", 1234));
     assert_eq!((options.get_username(), options.get_database()), ("u", Some("d")));
     assert!(matches!(options.get_ssl_mode(), sqlx::postgres::PgSslMode::VerifyCa));
-    let options = read("postgres:///d?host=/run/pg").postgres_options().unwrap();
+    let [options] = &servers("postgres:///d?host=/run/pg")[..] else { panic!("one server") };
     assert_eq!(options.get_socket().map(|path| path.as_path()), Some(Path::new("/run/pg")));
     let options = read("mysql://u@h:1234/d").mysql_options().unwrap();
     assert_eq!((options.get_host(), options.get_port(), options.get_database()), ("h", 1234, Some("d")));
+}
+
+#[test]
+fn several_servers_are_tried_in_order_each_with_its_own_port() {
+    let places = |url| -> Vec<(String, u16)> {
+        servers(url).iter().map(|options| (options.get_host().to_owned(), options.get_port())).collect()
+    };
+    let both = |first, second| vec![("db1".to_owned(), first), ("db2".to_owned(), second)];
+    assert_eq!(places("postgres://u@db1:6001,db2:6002/d"), both(6001, 6002));
+    assert_eq!(places("postgres://u@db1:6001,db2/d"), both(6001, 5432));
+    assert_eq!(places("postgres://u@/d?host=db1,db2&port=6001"), both(6001, 6001));
+    let target = read("postgres://u@db1,db2:6002/d?target_session_attrs=primary");
+    assert_eq!((target.label(), target.is_here()), ("u@db1:5432,db2:6002/d".to_owned(), false));
+    assert_eq!(target.postgres_options().unwrap().1, SessionAttrs::Primary);
+    let env = |name: &str| match name {
+        "PGHOST" => Some("db1,db2".to_owned()),
+        "PGPORT" => Some("6001,6002".to_owned()),
+        "PGTARGETSESSIONATTRS" => Some("read-write".to_owned()),
+        _ => None,
+    };
+    let target = Target::read_env(&env).unwrap().unwrap();
+    assert_eq!(
+        (target.label(), target.postgres_options().unwrap().1),
+        ("db1:6001,db2:6002".to_owned(), SessionAttrs::ReadWrite)
+    );
 }
 
 #[test]

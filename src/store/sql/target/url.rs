@@ -9,8 +9,10 @@ use crate::domain::secret::SecretString;
 pub(super) struct Parts {
     pub user: Option<String>,
     pub password: Option<SecretString>,
-    pub host: Option<String>,
-    pub port: Option<u16>,
+    /// Empty where none is named.
+    pub hosts: Vec<String>,
+    /// As many as there are hosts; none where none is named.
+    pub ports: Vec<Option<u16>>,
     pub path: Option<String>,
     pub params: Vec<(String, String)>,
 }
@@ -33,17 +35,23 @@ pub(super) fn parse(rest: &str) -> Result<Parts, String> {
         parts.user = filled(decode(user)?);
         parts.password = password.map(decode).transpose()?.and_then(filled).map(SecretString::from);
     }
-    let (host, port) = host_and_port(authority)?;
-    parts.host = filled(decode(host)?);
-    parts.port = port.map(port_number).transpose()?;
+    for server in authority.split(',') {
+        let (host, port) = host_and_port(server)?;
+        parts.hosts.extend(filled(decode(host)?));
+        parts.ports.push(port.map(port_number).transpose()?);
+    }
+    let servers = parts.ports.len();
+    if servers > 1 && parts.hosts.len() != servers {
+        return Err("the URL names several servers, and one of them without a host".into());
+    }
+    if parts.ports.iter().all(Option::is_none) {
+        parts.ports.clear();
+    }
     parts.path = path.map(decode).transpose()?.and_then(filled);
     Ok(parts)
 }
 
 fn host_and_port(authority: &str) -> Result<(&str, Option<&str>), String> {
-    if authority.contains(',') {
-        return Err("the URL names several hosts: name one".into());
-    }
     let (host, port) = match authority.strip_prefix('[') {
         // An IPv6 address stands in brackets because it holds colons itself.
         Some(rest) => {
@@ -124,7 +132,7 @@ mod tests {
         let parts = parse("sh%40p:p%25w@db1:5433/my%20db?sslmode=verify-full&application_name=a%26b").unwrap();
         assert_eq!(parts.user.as_deref(), Some("sh@p"));
         assert_eq!(parts.password.unwrap().expose_secret(), "p%w");
-        assert_eq!((parts.host.as_deref(), parts.port), (Some("db1"), Some(5433)));
+        assert_eq!((parts.hosts, parts.ports), (vec!["db1".to_owned()], vec![Some(5433)]));
         assert_eq!(parts.path.as_deref(), Some("my db"));
         assert_eq!(parts.params[1], ("application_name".into(), "a&b".into()));
     }
@@ -133,20 +141,29 @@ mod tests {
     fn a_password_with_an_unescaped_at_sign_or_slash_is_still_read() {
         let parts = parse("shop:a@b/c@db1/shop").unwrap();
         assert_eq!(parts.password.unwrap().expose_secret(), "a@b/c");
-        assert_eq!(parts.host.as_deref(), Some("db1"));
+        assert_eq!(parts.hosts, ["db1"]);
     }
 
     #[test]
     fn every_part_may_be_missing() {
         let parts = parse("").unwrap();
-        assert!(parts.user.is_none() && parts.host.is_none() && parts.port.is_none() && parts.path.is_none());
-        assert_eq!(parse("[::1]:5/x").unwrap().host.as_deref(), Some("::1"));
+        assert!(parts.user.is_none() && parts.hosts.is_empty() && parts.ports.is_empty() && parts.path.is_none());
+        assert_eq!(parse("[::1]:5/x").unwrap().hosts, ["::1"]);
         assert_eq!(parse("/shop").unwrap().path.as_deref(), Some("shop"));
     }
 
     #[test]
+    fn several_servers_have_a_port_each_or_none() {
+        let read = |text| parse(text).map(|parts| (parts.hosts, parts.ports));
+        let both = || vec!["db1".to_owned(), "::1".to_owned()];
+        assert_eq!(read("db1,[::1]/x"), Ok((both(), Vec::new())));
+        assert_eq!(read("db1:6000,[::1]/x"), Ok((both(), vec![Some(6000), None])));
+        assert!(read("db1,/x").unwrap_err().contains("without a host"));
+    }
+
+    #[test]
     fn errors_are_sentences_that_repeat_nothing() {
-        for text in ["shop:hunter2", "h:99999/x", "a:b%zz@h/x", "h1,h2/x", "[::1/x", "u:hunter2%@h"] {
+        for text in ["shop:hunter2", "h:99999/x", "a:b%zz@h/x", "h1,:0/x", "[::1/x", "u:hunter2%@h"] {
             let error = parse(text).unwrap_err();
             assert!(!error.contains("hunter2") && !error.contains("zz"), "{error}");
         }
