@@ -112,8 +112,10 @@ fn mysql(message: String, number: u16) -> StoreError {
 
 fn sqlite(message: String, code: Option<String>) -> StoreError {
     // The low byte is the primary result code, the rest tells its kind.
-    let primary = code.as_deref().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
-    match primary {
+    let extended = code.as_deref().and_then(|code| code.parse::<u32>().ok());
+    match extended.map(|code| code & 0xff) {
+        // Moved away while it was open; another one may be in its place.
+        _ if extended == Some(1032) => StoreError::Unreachable(message),
         Some(5 | 6) => StoreError::Locked(message),
         Some(9) => SERVER_DEADLINE,
         Some(3 | 8) => StoreError::Denied(message),
@@ -186,6 +188,7 @@ mod tests {
             ("9", "timeout"),
             ("8", "denied"),
             ("13", "unreachable"),
+            ("1032", "unreachable"),
             ("2067", "refused"),
         ] {
             assert_eq!(kind(&sqlite("m".into(), Some(code.into()))), wanted, "{code}");

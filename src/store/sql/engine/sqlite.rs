@@ -3,7 +3,12 @@
 //! The journal mode stays as the file's owner set it. A read runs with `query_only` on, so that the database refuses
 //! writes; a write takes the write lock at its start (`BEGIN IMMEDIATE`), because a lock that is taken later can fail
 //! with "busy" at once, without waiting.
+//!
+//! A file can be put in the place of the one that is open (a backup that is restored, a deployment): SQLite would go on
+//! with the old one, which nobody sees any more. So each transaction looks whether the name still stands for the file.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -16,7 +21,7 @@ use super::fault::store_error;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
-use crate::store::Result;
+use crate::store::{Result, StoreError};
 
 /// Steps of SQLite's virtual machine between two looks at the stop flag and the clock: well under a millisecond.
 const STEPS: i32 = 4_000;
@@ -24,6 +29,19 @@ const STEPS: i32 = 4_000;
 pub(super) struct Sqlite {
     options: SqliteConnectOptions,
     read_only: Option<String>,
+    /// What was there once and is gone is not made anew.
+    was_there: AtomicBool,
+}
+
+/// Which file a name stands for: its device and its number there.
+type Inode = (u64, u64);
+
+fn inode(file: &Path) -> Option<Inode> {
+    std::fs::metadata(file).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+fn replaced() -> StoreError {
+    StoreError::Unreachable("the file that was open is not there any more, or another one is in its place".to_owned())
 }
 
 impl Sqlite {
@@ -31,18 +49,26 @@ impl Sqlite {
     pub(super) fn new(options: SqliteConnectOptions, lock: Duration, read_only: Option<String>) -> Self {
         let options =
             options.foreign_keys(true).busy_timeout(lock).read_only(read_only.is_some()).disable_statement_logging();
-        Self { options, read_only }
+        Self { options, read_only, was_there: AtomicBool::new(false) }
     }
 
     async fn open(&self) -> Result<LiteLink> {
-        let mut connection = self.options.connect().await.map_err(store_error)?;
+        let file = self.options.get_filename();
+        let before = inode(file);
+        let options = match self.was_there.load(Ordering::Relaxed) {
+            true => self.options.clone().create_if_missing(false),
+            false => self.options.clone(),
+        };
+        let mut connection = options.connect().await.map_err(store_error)?;
+        let inode = inode(file).filter(|now| before.is_none_or(|before| before == *now)).ok_or_else(replaced)?;
+        self.was_there.store(true, Ordering::Relaxed);
         let stop = Arc::new(Stop::new());
         let seen = Arc::clone(&stop);
         let mut handle = connection.lock_handle().await.map_err(store_error)?;
         handle.set_progress_handler(STEPS, move || seen.go_on());
         drop(handle);
-        let file = self.options.get_filename().display().to_string();
-        Ok(LiteLink { connection, stop, limit: Duration::MAX, file, read_only: self.read_only.clone() })
+        let (file, read_only) = (Arc::from(file), self.read_only.clone());
+        Ok(LiteLink { connection, stop, limit: Duration::MAX, file, inode, read_only })
     }
 }
 
@@ -89,8 +115,16 @@ struct LiteLink {
     connection: SqliteConnection,
     stop: Arc<Stop>,
     limit: Duration,
-    file: String,
+    file: Arc<Path>,
+    inode: Inode,
     read_only: Option<String>,
+}
+
+impl LiteLink {
+    /// Fails where the file is not the one that others see.
+    fn still_there(&self) -> Result<()> {
+        if inode(&self.file) == Some(self.inode) { Ok(()) } else { Err(replaced()) }
+    }
 }
 
 impl Link for LiteLink {
@@ -103,7 +137,8 @@ impl Link for LiteLink {
         };
         Box::pin(async move {
             bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
-            Ok(())
+            // Behind the wait for the write lock.
+            self.still_there()
         })
     }
 
@@ -117,12 +152,13 @@ impl Link for LiteLink {
             let version: String = row.try_get(0).map_err(store_error)?;
             let facts = Facts {
                 server: format!("SQLite {version}"),
-                database: self.file.clone(),
+                database: self.file.display().to_string(),
                 user: String::new(),
                 read_only: self.read_only.clone(),
                 replica: false,
                 // A file has no clock: its functions ask the machine's.
                 clock: Timestamp::now(),
+                grants: None,
             };
             Ok((facts, None))
         })
@@ -153,7 +189,8 @@ impl Link for LiteLink {
         };
         Box::pin(async move {
             bind::command(sql).execute(&mut self.connection).await.map_err(store_error)?;
-            Ok(())
+            // What was committed to a file that was replaced meanwhile may be nowhere.
+            if end == End::Commit { self.still_there() } else { Ok(()) }
         })
     }
 
