@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use chrono::Datelike;
 use dlq_tui::domain::filter::{Filter, Key, Pattern, Subject, Test};
 use dlq_tui::domain::fingerprint::Fingerprint;
 use dlq_tui::domain::job::{JobDetail, State};
@@ -183,6 +184,11 @@ async fn jobs(store: &dyn Store) -> Vec<Job> {
 }
 
 fn instant(text: &str) -> Option<Timestamp> {
+    if let Some(text) = text.strip_suffix(" BC") {
+        // The year before the first is the first of them.
+        let at = instant(text)?.calendar()?;
+        return Some(Timestamp(at.with_year(1 - at.year())?.timestamp_micros()));
+    }
     let plain = text.split(['+', 'Z']).next().unwrap_or_default().replace('T', " ");
     let at = chrono::NaiveDateTime::parse_from_str(&plain, "%Y-%m-%d %H:%M:%S%.f").ok()?;
     Some(Timestamp(at.and_utc().timestamp_micros()))

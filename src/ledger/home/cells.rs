@@ -16,7 +16,8 @@ impl Cells {
     pub(in crate::ledger) fn maybe_text(&mut self) -> Result<Option<String>> {
         Ok(match self.next()? {
             Value::Null => None,
-            Value::Text(text) | Value::Odd(text) => Some(text),
+            Value::Text(text) => Some(text),
+            Value::Odd(bytes) => Some(Value::shown(bytes)),
             Value::Int(n) => Some(n.to_string()),
         })
     }
@@ -31,7 +32,8 @@ impl Cells {
         match self.next()? {
             Value::Null => Ok(None),
             Value::Int(n) => Ok(Some(n)),
-            Value::Text(text) | Value::Odd(text) => text.parse().map(Some).map_err(|_| odd()),
+            Value::Text(text) => text.parse().map(Some).map_err(|_| odd()),
+            Value::Odd(_) => Err(odd()),
         }
     }
 

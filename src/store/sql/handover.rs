@@ -36,7 +36,7 @@ impl SqlStore {
         let Some(deliver) = &work.batch.deliver else {
             return Err(StoreError::Input("nobody delivers to the command".to_owned()).into());
         };
-        let mut tx = self.engine.begin(budget).await?;
+        let mut tx = self.begin(budget).await?;
         let held = match self.hold(&mut tx, work, ids).await {
             Ok(held) => held,
             Err(error) => return undo(tx, error.into()).await,
@@ -102,7 +102,7 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<()> {
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
-        let mut tx = self.engine.begin(budget).await?;
+        let mut tx = self.begin(budget).await?;
         for step in steps {
             if let Err(error) = tx.execute(&self.filled(work, step, rows, &ids)).await {
                 return undo(tx, error).await;

@@ -65,13 +65,14 @@ impl Keeping {
                 out.push(b',');
             }
             out.extend_from_slice(key.as_bytes());
-            let cell = cells.text()?;
+            let cell = cells.stored()?;
             if let Some(null) = &mut null {
-                null.push(if cell.is_none() { '1' } else { '0' });
+                null.push(if cell == Ok(None) { '1' } else { '0' });
             }
             match cell {
-                Some(cell) => write(&mut out, *form, &cell)?,
-                None => out.extend_from_slice(b"null"),
+                Ok(Some(cell)) => write(&mut out, *form, &cell)?,
+                Ok(None) => out.extend_from_slice(b"null"),
+                Err(bytes) => tagged(&mut out, "text", &hex(&bytes))?,
             }
         }
         if let Some(null) = null
@@ -106,14 +107,6 @@ fn member(name: &str) -> String {
 
 /// Writes a value down as it stands, without another copy of it.
 fn write(out: &mut Vec<u8>, form: Form, cell: &str) -> Result<()> {
-    let tagged = |out: &mut Vec<u8>, word: &str, text: &str| {
-        out.extend_from_slice(b"{\"");
-        out.extend_from_slice(word.as_bytes());
-        out.extend_from_slice(b"\":");
-        quote(out, text)?;
-        out.push(b'}');
-        Ok(())
-    };
     match form {
         Form::Text => quote(out, cell),
         Form::Hex => tagged(out, "bytes", cell),
@@ -144,8 +137,22 @@ fn write(out: &mut Vec<u8>, form: Form, cell: &str) -> Result<()> {
     }
 }
 
+/// Writes down what text cannot be, with the word that says what it is.
+fn tagged(out: &mut Vec<u8>, word: &str, text: &str) -> Result<()> {
+    out.extend_from_slice(b"{\"");
+    out.extend_from_slice(word.as_bytes());
+    out.extend_from_slice(b"\":");
+    quote(out, text)?;
+    out.push(b'}');
+    Ok(())
+}
+
 fn quote(out: &mut Vec<u8>, text: &str) -> Result<()> {
     serde_json::to_writer(out, text).map_err(|e| StoreError::Layout(e.to_string()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|n| char::from_digit(n.into(), 16)).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -249,6 +256,16 @@ mod tests {
         let other = Kept::parse(r#"{"n":9007199254740992}"#).expect("a row");
         assert!(!kept.stands_in(&other) && kept.stands_in(&Kept::parse(r#"{"new":1}"#).expect("a row")));
         assert!(Kept::parse("").is_none());
+    }
+
+    #[test]
+    fn text_that_is_no_utf8_is_kept_by_its_bytes_and_not_as_it_is_shown() {
+        let keeping = Keeping { columns: vec![(member("t"), String::new(), Form::Text)], ..Keeping::default() };
+        let row = |value| keeping.read(&mut Cells::new(Row(vec![value])), None).expect("a text");
+        let text = row(Cell::Odd(b"caf\xe9".to_vec()));
+        assert_eq!(text, r#"{"t":{"text":"636166e9"}}"#);
+        assert_eq!(Kept::parse(&text).expect("a row").value("t"), Some((Sort::OddText, "636166e9".into())));
+        assert_ne!(text, row(Cell::Text("caf⟨xE9⟩".into())));
     }
 
     #[test]

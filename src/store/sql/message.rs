@@ -148,7 +148,7 @@ mod tests {
         let render =
             |recipe: &Recipe, cell: Value| recipe.render(&mut Cells::new(Row(vec![cell])), &given).expect("cells");
         for recipe in [&whole, &edited] {
-            let why = render(recipe, Value::Odd("[\"caf⟨xE9⟩\"]".to_owned())).expect_err("no message");
+            let why = render(recipe, Value::Odd(b"[\"caf\xe9\"]".to_vec())).expect_err("no message");
             assert!(why.contains("is not UTF-8"), "{why}");
             let text = render(recipe, Value::Text("[\"caf⟨xE9⟩\"]".to_owned())).expect("a message");
             assert!(text.contains("⟨xE9⟩"), "{text}");

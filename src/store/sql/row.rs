@@ -37,7 +37,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
     let speech = layout.speech;
     let head = || message_head(layout).unwrap_or_else(|| "NULL".to_owned());
     let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
-    let whole = |wanted: bool, part: Part| if wanted { contract(layout, part) } else { "NULL".to_owned() };
+    let whole = |wanted: bool, part: Part| if wanted { whole(layout, part) } else { "NULL".to_owned() };
     let columns: [String; WIDTH] = [
         layout.key_text.clone(),
         speech.position(&order.raw, order.kind),
@@ -72,6 +72,11 @@ pub(super) fn message_head(layout: &Layout) -> Option<String> {
 /// A part as a contract column; NULL where the layout has none.
 pub(super) fn contract(layout: &Layout, part: Part) -> String {
     layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.contract(&e.raw, e.kind))
+}
+
+/// A heavy part as a contract column that keeps its bytes, also where they are no text.
+pub(super) fn whole(layout: &Layout, part: Part) -> String {
+    layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.whole_text(&e.raw, e.kind))
 }
 
 /// Reads the columns that [`select`] wrote.
@@ -129,18 +134,19 @@ impl Cells {
     pub(super) fn text(&mut self) -> Result<Option<String>> {
         Ok(match self.next()? {
             Value::Null => None,
-            Value::Text(text) | Value::Odd(text) => Some(text),
+            Value::Text(text) => Some(text),
+            Value::Odd(bytes) => Some(Value::shown(bytes)),
             Value::Int(n) => Some(n.to_string()),
         })
     }
 
-    /// Text exactly as it is stored; `Err` for text that cannot be had so, as its bytes are no UTF-8.
-    pub(super) fn stored(&mut self) -> Result<std::result::Result<Option<String>, ()>> {
+    /// Text exactly as it is stored; `Err` with its bytes where they are no UTF-8.
+    pub(super) fn stored(&mut self) -> Result<std::result::Result<Option<String>, Vec<u8>>> {
         Ok(match self.next()? {
             Value::Null => Ok(None),
             Value::Text(text) => Ok(Some(text)),
             Value::Int(n) => Ok(Some(n.to_string())),
-            Value::Odd(_) => Err(()),
+            Value::Odd(bytes) => Err(bytes),
         })
     }
 
@@ -153,7 +159,8 @@ impl Cells {
         Ok(match self.next()? {
             Value::Null => None,
             Value::Int(n) => Some(n),
-            Value::Text(text) | Value::Odd(text) => text.trim().parse().ok(),
+            Value::Text(text) => text.trim().parse().ok(),
+            Value::Odd(_) => None,
         })
     }
 

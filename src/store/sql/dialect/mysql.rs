@@ -1,10 +1,9 @@
 //! MySQL's and MariaDB's text. Collations there ignore case and trailing spaces: whatever must be exact is compared
 //! as bytes, beside a comparison that an index serves.
 
-use super::postgres::epoch;
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, fraction, like,
-    literal, order_by,
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, epoch, fraction,
+    like, literal, order_by,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -44,10 +43,16 @@ fn is_bytes(base: &str) -> bool {
 impl Mysql {
     fn compare(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp, op: &str) {
         match kind {
-            Kind::EpochS | Kind::EpochMs => sql.push(&format!("{raw} {op} ")).push_int(epoch(kind, at, true)),
+            Kind::EpochS | Kind::EpochMs => {
+                let (first, last) = epoch::ends(kind);
+                sql.push(&format!("{raw} BETWEEN {first} AND {last} AND {raw} {op} "));
+                sql.push_int(epoch::epoch(kind, at, true))
+            }
             _ => {
                 let place = sql.text(&literal(at, FIRST, LAST));
-                sql.push(&format!("{raw} {op} CAST({place} AS DATETIME(6))"))
+                // A date with a zero in it is compared as any other, and is none.
+                let instant = self.contract(raw, kind);
+                sql.push(&format!("{raw} {op} CAST({place} AS DATETIME(6)) AND {instant} IS NOT NULL"))
             }
         };
     }
@@ -70,8 +75,9 @@ impl Speech for Mysql {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CONVERT({raw} USING utf8mb4)"),
             Kind::Int => format!("CAST({raw} AS SIGNED)"),
-            Kind::EpochS => format!("CAST({raw} AS SIGNED) * 1000000"),
-            Kind::EpochMs => format!("CAST({raw} AS SIGNED) * 1000"),
+            Kind::EpochS | Kind::EpochMs => {
+                epoch::countable(raw, kind, &format!("CAST({raw} AS SIGNED) * {}", epoch::unit(kind)))
+            }
             Kind::Utc | Kind::Instant => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {raw})"),
         }
     }
@@ -79,7 +85,7 @@ impl Speech for Mysql {
     fn whole_text(&self, raw: &str, kind: Kind) -> String {
         match kind {
             // To convert bytes puts a question mark where they are no text.
-            Kind::Text | Kind::Json => {
+            Kind::Text | Kind::Json | Kind::Lines => {
                 format!("CASE WHEN CHARSET({raw}) = 'binary' THEN {raw} ELSE {} END", self.contract(raw, kind))
             }
             _ => self.contract(raw, kind),
@@ -111,10 +117,16 @@ impl Speech for Mysql {
     }
 
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
-        sql.push(&format!("({raw} IN (")).join(words, ", ", |sql, w| {
-            sql.push_text(w);
-        });
-        sql.push(&format!(") AND {} IN (", bytes(raw))).join(words, ", ", |sql, w| {
+        sql.push("(");
+        // Only for an index, which compares in the column's own character set: a word that has no place there, such as an
+        // emoji in latin1 or utf8mb3, would be an error and not a value that no row has.
+        if words.iter().all(|w| w.is_ascii()) {
+            sql.push(&format!("{raw} IN (")).join(words, ", ", |sql, w| {
+                sql.push_text(w);
+            });
+            sql.push(") AND ");
+        }
+        sql.push(&format!("{} IN (", bytes(raw))).join(words, ", ", |sql, w| {
             let place = sql.text(w);
             sql.push(&format!("CAST({place} AS BINARY)"));
         });
@@ -284,7 +296,7 @@ impl Speech for Mysql {
 
     fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {
         match (sort, base_type(data_type).as_str()) {
-            (Sort::Bytes, _) => sql.push("UNHEX(").push_text(text).push(")"),
+            (Sort::Bytes | Sort::OddText, _) => sql.push("UNHEX(").push_text(text).push(")"),
             (_, "bit") => sql.push("CAST(").push_text(text).push(" AS UNSIGNED)"),
             _ => sql.push_text(text),
         };
@@ -313,7 +325,10 @@ impl Speech for Mysql {
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
              CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, \
-             CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END \
+             CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END, \
+             CONCAT(CASE WHEN FIND_IN_SET('select', c.privileges) > 0 THEN '' ELSE 'r' END, \
+             CASE WHEN FIND_IN_SET('insert', c.privileges) > 0 THEN '' ELSE 'a' END, \
+             CASE WHEN FIND_IN_SET('update', c.privileges) > 0 THEN '' ELSE 'w' END) \
              FROM information_schema.columns AS c LEFT JOIN (SELECT i.table_name, i.column_name, \
              GROUP_CONCAT(CONCAT(i.seq_in_index, CASE WHEN i.index_name = 'PRIMARY' THEN 'p' \
              WHEN i.non_unique = 0 AND i.named = i.parts THEN 'u' ELSE '' END, ' ', i.index_name) SEPARATOR '\n') AS places \

@@ -3,8 +3,8 @@
 mod catalogue;
 
 use super::{
-    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, fraction, like,
-    literal, stored,
+    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction,
+    like, literal, stored,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -34,7 +34,7 @@ impl Postgres {
     fn instant(sql: &mut Sql, kind: Kind, at: Timestamp, round_up: bool) -> String {
         match kind {
             Kind::EpochS | Kind::EpochMs => {
-                let place = sql.bind(Bind::Int(Some(epoch(kind, at, round_up))));
+                let place = sql.bind(Bind::Int(Some(epoch::epoch(kind, at, round_up))));
                 format!("{place}::bigint")
             }
             Kind::Instant => format!("({} AT TIME ZONE 'UTC')", Self::utc(sql, at)),
@@ -58,23 +58,23 @@ impl Postgres {
     }
 }
 
-/// An instant in a column's unit; `round_up` gives the first whole unit that is not earlier.
-pub(super) fn epoch(kind: Kind, at: Timestamp, round_up: bool) -> i64 {
-    let unit = if kind == Kind::EpochMs { 1_000 } else { 1_000_000 };
-    at.0.div_euclid(unit) + i64::from(round_up && at.0.rem_euclid(unit) != 0)
-}
+/// What no instant reaches whose microseconds are to fit a whole number: the calendar here goes on for some years, and then
+/// there is infinity.
+const BEYOND: &str = "'294247-01-01'";
 
-/// Whether a time is an instant that fits a whole number of microseconds: the calendar here goes on for some years
-/// after the last of them, and then there is infinity.
+/// Whether a time is an instant.
 fn countable(raw: &str) -> String {
-    format!("{raw} > '-infinity' AND {raw} < '294247-01-01'")
+    format!("{raw} > '-infinity' AND {raw} < {BEYOND}")
 }
 
-/// What keeps infinite times, which are no instants, out of a comparison.
-fn finite(raw: &str, kind: Kind, bound: &str) -> String {
+/// The ends of what an instant can be.
+fn ends(kind: Kind) -> (String, String) {
     match kind {
-        Kind::Utc | Kind::Instant => format!(" AND {raw} {bound}"),
-        _ => String::new(),
+        Kind::Utc | Kind::Instant => ("> '-infinity'".to_owned(), format!("< {BEYOND}")),
+        kind => {
+            let (first, last) = epoch::ends(kind);
+            (format!(">= {first}"), format!("<= {last}"))
+        }
     }
 }
 
@@ -95,8 +95,9 @@ impl Speech for Postgres {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("({raw})::text"),
             Kind::Int => format!("({raw})::bigint"),
-            Kind::EpochS => format!("({raw})::bigint * 1000000"),
-            Kind::EpochMs => format!("({raw})::bigint * 1000"),
+            Kind::EpochS | Kind::EpochMs => {
+                epoch::countable(raw, kind, &format!("({raw})::bigint * {}", epoch::unit(kind)))
+            }
             // An infinite time has no number.
             Kind::Utc | Kind::Instant => {
                 format!("CASE WHEN {} THEN round(extract(epoch from {raw}) * 1000000)::bigint END", countable(raw))
@@ -118,23 +119,22 @@ impl Speech for Postgres {
 
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         let instant = Self::instant(sql, kind, at, true);
-        sql.push(&format!("{raw} >= {instant}{}", finite(raw, kind, "< 'infinity'")));
+        sql.push(&format!("{raw} >= {instant} AND {raw} {}", ends(kind).1));
     }
 
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         let instant = Self::instant(sql, kind, at, true);
-        sql.push(&format!("{raw} < {instant}{}", finite(raw, kind, "> '-infinity'")));
+        sql.push(&format!("{raw} < {instant} AND {raw} {}", ends(kind).0));
     }
 
     fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         // The first comparison decides nearly always.
         let instant = Self::instant(sql, kind, at, true);
-        let infinite = if kind.is_time() && !matches!(kind, Kind::EpochS | Kind::EpochMs) {
-            format!(" OR {raw} = 'infinity'")
-        } else {
-            String::new()
+        let beyond = match kind {
+            Kind::Utc | Kind::Instant => format!("{raw} >= {BEYOND}"),
+            kind => format!("{raw} > {}", epoch::ends(kind).1),
         };
-        sql.push(&format!("({raw} < {instant}{infinite} OR {raw} IS NULL)"));
+        sql.push(&format!("({raw} < {instant} OR {beyond} OR {raw} IS NULL)"));
     }
 
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
@@ -212,7 +212,9 @@ impl Speech for Postgres {
             Kind::Instant => format!("({raw} AT TIME ZONE 'UTC')"),
             kind => format!("(to_timestamp(({})/1000000.0) AT TIME ZONE 'UTC')", self.contract(raw, kind)),
         };
-        format!("to_char(date_trunc('hour', {utc}), 'YYYY-MM-DD\"T\"HH24')")
+        let hour = |era: &str| format!("to_char(date_trunc('hour', {utc}), 'YYYY-MM-DD\"T\"HH24{era}')");
+        // Without its era a year before the first would pass for the one after it.
+        format!("CASE WHEN {utc} >= '0001-01-01' THEN {} ELSE {} END", hour(""), hour(" BC"))
     }
 
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>, columns: BatchColumns) {
@@ -275,8 +277,15 @@ impl Speech for Postgres {
         (self.contract(&format!("t.{}", self.quote(&column.name)), Kind::Text), Form::Text)
     }
 
-    fn unkept(&self, sql: &mut Sql, _sort: Sort, text: &str, data_type: &str) {
-        sql.push("CAST(").push_text(text).push(&format!("::text AS {data_type})"));
+    fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {
+        match sort {
+            // Of a database without an encoding; any other refuses these bytes.
+            Sort::OddText => {
+                sql.push("CAST(convert_from(decode(").push_text(text);
+                sql.push(&format!("::text, 'hex'), 'SQL_ASCII') AS {data_type})"))
+            }
+            _ => sql.push("CAST(").push_text(text).push(&format!("::text AS {data_type})")),
+        };
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {

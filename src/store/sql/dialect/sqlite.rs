@@ -1,8 +1,9 @@
 //! SQLite's text. Times are text in UTC (`2026-11-20 03:12:09.123456`, with or without `T`, zone or fraction) or
 //! whole numbers.
 
-use super::postgres::epoch;
-use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, literal};
+use super::{
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, epoch, literal,
+};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -12,6 +13,9 @@ pub(super) struct Sqlite;
 
 /// Microseconds of an instant that is written as text. Whole seconds and the fraction are read apart, because the
 /// built-in functions round to milliseconds.
+///
+/// Those functions read more than dates: `now` would be another instant at each look, a time of day one of the year 2000,
+/// a number a Julian day, and the 30th of February a day in March. Only a date that they write as it stands is one.
 fn micros(raw: &str) -> String {
     let zone = format!(
         "CASE WHEN length({raw}) > 19 AND substr({raw}, -6, 1) IN ('+', '-') THEN substr({raw}, -6) ELSE '' END"
@@ -20,7 +24,8 @@ fn micros(raw: &str) -> String {
         "CASE WHEN substr({raw}, 20, 1) = '.' THEN CAST(substr(CAST(CAST('1' || substr({raw}, 21, 6) AS INTEGER) AS TEXT) \
          || '000000', 2, 6) AS INTEGER) ELSE 0 END"
     );
-    format!("(CAST(strftime('%s', substr({raw}, 1, 19) || {zone}) AS INTEGER) * 1000000 + {fraction})")
+    let instant = format!("(CAST(strftime('%s', substr({raw}, 1, 19) || {zone}) AS INTEGER) * 1000000 + {fraction})");
+    format!("CASE WHEN date(substr({raw}, 1, 10)) = substr({raw}, 1, 10) THEN {instant} END")
 }
 
 /// A real from whole numbers and powers of two, which are exact: SQLite's reading of decimals is not, at the ends of the
@@ -62,7 +67,10 @@ impl Sqlite {
         let op = if later { ">=" } else { "<" };
         match kind {
             Kind::EpochS | Kind::EpochMs => {
-                sql.push(&format!("{raw} {op} ")).push_int(epoch(kind, at, true));
+                // Text is greater than every number.
+                let (first, last) = epoch::ends(kind);
+                sql.push(&format!("{raw} BETWEEN {first} AND {last} AND {raw} {op} "));
+                sql.push_int(epoch::epoch(kind, at, true));
             }
             _ => {
                 // Zones move a written date by less than a day; the date alone sorts right with and without `T`.
@@ -93,8 +101,9 @@ impl Speech for Sqlite {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CAST({raw} AS TEXT)"),
             Kind::Int => format!("CAST({raw} AS INTEGER)"),
-            Kind::EpochS => format!("CAST({raw} AS INTEGER) * 1000000"),
-            Kind::EpochMs => format!("CAST({raw} AS INTEGER) * 1000"),
+            Kind::EpochS | Kind::EpochMs => {
+                epoch::countable(raw, kind, &format!("CAST({raw} AS INTEGER) * {}", epoch::unit(kind)))
+            }
             Kind::Utc | Kind::Instant => micros(raw),
         }
     }
@@ -262,7 +271,7 @@ impl Speech for Sqlite {
              AS e WHERE e.name IS NULL) THEN '' WHEN i.origin = 'pk' THEN 'p' ELSE 'u' END || ' ' || i.name AS place \
              FROM pragma_index_list(m.name) AS i, pragma_index_info(i.name) AS p WHERE p.name = c.name \
              UNION ALL SELECT '1p ' WHERE c.pk = 1 AND NOT EXISTS \
-             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, m.type = 'view' \
+             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, m.type = 'view', NULL \
              FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
              WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
         );

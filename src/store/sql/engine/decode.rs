@@ -11,16 +11,13 @@ use sqlx::{Column, Decode, Postgres, Row as _, TypeInfo, ValueRef};
 
 use super::fault::store_error;
 use super::{Row, Value};
-use crate::domain::text::Untrusted;
 use crate::store::{Result, StoreError};
 
 /// Bytes as text: a value may have been written by a program that knew nothing of UTF-8, and must still be shown.
-///
-/// A byte that is not UTF-8 stands as a mark, see [`Untrusted::from_bytes`].
 fn text(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::Text(text.to_owned()),
-        Err(_) => Value::Odd(Untrusted::from_bytes(bytes.to_vec()).exact().to_owned()),
+        Err(_) => Value::Odd(bytes.to_vec()),
     }
 }
 
@@ -193,7 +190,8 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf8_are_still_text() {
-        assert_eq!(text(b"caf\xe9"), Value::Odd("caf⟨xE9⟩".into()));
+        assert_eq!(text(b"caf\xe9"), Value::Odd(b"caf\xe9".to_vec()));
+        assert_eq!(Value::shown(b"caf\xe9".to_vec()), "caf⟨xE9⟩");
         // The mark itself is text as any other.
         assert_eq!(text("caf⟨xE9⟩".as_bytes()), Value::Text("caf⟨xE9⟩".into()));
     }

@@ -4,6 +4,7 @@ mod counts;
 mod keys;
 mod looks;
 mod pages;
+mod times;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,0 +1,56 @@
+//! Times that are none.
+
+use super::*;
+use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
+use crate::store::{Cursor, HistogramQuery, PageQuery, Sort, Store};
+
+/// What SQLite's own functions take for an instant, and what no program takes for one.
+const NONE: [&str; 12] = [
+    "now",
+    "09:00:00",
+    "2461000.5",
+    "1795000000",
+    "2026-02-30 10:00:00",
+    "2026-13-01 10:00:00",
+    "2026-11-18 25:00:00",
+    "12026-01-01 00:00:00",
+    "-0044-03-15 00:00:00",
+    "+1 day",
+    "not a date",
+    "",
+];
+
+#[tokio::test]
+async fn text_that_is_no_date_is_no_time_and_its_row_stands_in_the_list_all_the_same() {
+    let good = ["2026-11-18", "2026-11-18 09:14:02", "2026-11-18T09:14:02.5+02:00", "1969-12-31 23:59:59.999999"];
+    let row = |(n, at): (usize, &&str)| format!("({n}, '{at}', 0, 'A', 'boom')");
+    let rows: Vec<String> = good.iter().chain(&NONE).enumerate().map(row).collect();
+    let odd = Odd::new(&format!("SELECT * FROM (VALUES {})", rows.join(", "))).await;
+    let page = async |filter: &str| {
+        let filter = Filter::parse(filter).expect("a filter");
+        let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
+        let mut rows = odd.store.page(query, &budget()).await.expect("a page").entries;
+        rows.sort_by_key(|entry| entry.row.id.as_str().parse::<usize>().ok());
+        rows.into_iter().map(|entry| entry.row.at.map(|at| at.to_rfc3339())).collect::<Vec<_>>()
+    };
+    let all = page("").await;
+    let times: Vec<&str> = all.iter().flatten().map(String::as_str).collect();
+    assert_eq!(
+        times,
+        [
+            "2026-11-18T00:00:00.000000Z",
+            "2026-11-18T09:14:02.000000Z",
+            "2026-11-18T07:14:02.500000Z",
+            "1969-12-31T23:59:59.999999Z"
+        ]
+    );
+    assert_eq!(all.len(), good.len() + NONE.len());
+    assert!(all[..good.len()].iter().all(Option::is_some), "{all:?}");
+    assert_eq!(page("since:1960-01-01").await.len(), good.len());
+    assert_eq!(page("-since:1960-01-01").await.len(), NONE.len());
+    let query = HistogramQuery { facet: Facet::Hour, filter: Filter::all(), resume: None };
+    let counted = odd.store.histogram(query, &budget()).await.expect("a count").histogram;
+    let none = counted.bars.iter().find(|bar| bar.value.is_none()).expect("a bar of those without an hour");
+    assert_eq!((counted.total.n, none.count.n), (all.len() as u64, NONE.len() as u64));
+}
