@@ -67,7 +67,7 @@ pub(super) async fn read_before(
                     return Ok(Some((window, rows)));
                 }
             }
-            Err(StoreError::Timeout(_)) if blocks > LEAST_BLOCKS => {}
+            Err(StoreError::Timeout(_)) if blocks > 1 => {}
             Err(error) => return Err(error),
         }
         pace.back_off_blocks(blocks);

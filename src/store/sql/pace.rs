@@ -7,12 +7,17 @@ use std::time::Duration;
 
 /// What a window is meant to take.
 pub(super) const TARGET: Duration = Duration::from_millis(150);
-/// Rows of the first window, and the bounds of all.
+/// Rows of the first window, and the bounds of all; fewer only where even that many ran into the deadline, as a row may be
+/// tens of megabytes that what is listed of it is computed from.
 const FIRST: usize = 4_000;
-pub(super) const LEAST: usize = 200;
+const LEAST: usize = 200;
 const MOST: usize = 200_000;
 /// The most that is read where each row brings its heavy columns along.
 pub(super) const MOST_HEAVY: usize = 2_000;
+
+/// What part of a window is tried next that ran into its deadline: each try costs as much as that, and a window grows again
+/// by itself.
+const BACK_OFF: usize = 8;
 
 /// Questions of which something is remembered.
 const REMEMBERED: usize = 100;
@@ -82,12 +87,14 @@ impl Pace {
         // Truncation is fine: the figure is a guess.
         let next = (rows as f64 * share) as usize;
         let most = if self.gentle { LEAST } else { MOST };
-        self.rows.store(rung(next).clamp(LEAST, most), Ordering::Relaxed);
+        let least = if rows < LEAST { 1 } else { LEAST };
+        self.rows.store(rung(next).clamp(least, most), Ordering::Relaxed);
     }
 
-    /// Halves the window after a step that ran into its deadline.
-    pub(super) fn back_off(&self, rows: usize) {
-        self.rows.store((rows / 2).max(LEAST), Ordering::Relaxed);
+    /// Makes the window smaller after a step that ran into its deadline; `false` where it is the smallest there is.
+    pub(super) fn back_off(&self, rows: usize) -> bool {
+        self.rows.store((rows / BACK_OFF).max(1), Ordering::Relaxed);
+        rows > 1
     }
 
     /// Blocks of the next window.
@@ -100,12 +107,13 @@ impl Pace {
         let share = (TARGET.as_secs_f64() / took.as_secs_f64().max(0.001)).clamp(0.5, 2.0);
         let next = (blocks as f64 * share) as u64;
         let most = if self.gentle { LEAST_BLOCKS } else { MOST_BLOCKS };
-        self.blocks.store(next.clamp(LEAST_BLOCKS, most), Ordering::Relaxed);
+        let least = if blocks < LEAST_BLOCKS { 1 } else { LEAST_BLOCKS };
+        self.blocks.store(next.clamp(least, most), Ordering::Relaxed);
     }
 
-    /// Halves the window of blocks after a step that ran into its deadline.
+    /// Halves the window of blocks after a step that ran into its deadline, or had too many rows.
     pub(super) fn back_off_blocks(&self, blocks: u64) {
-        self.blocks.store((blocks / 2).max(LEAST_BLOCKS), Ordering::Relaxed);
+        self.blocks.store((blocks / 2).max(1), Ordering::Relaxed);
     }
 
     /// Whether the direct statement is known to take too long for a question.
@@ -126,6 +134,26 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_shrinks_to_a_single_row_where_it_must_and_grows_again() {
+        for gentle in [false, true] {
+            let pace = Pace::new(gentle);
+            let mut tried = vec![pace.window(MOST)];
+            while pace.back_off(pace.window(MOST)) {
+                tried.push(pace.window(MOST));
+            }
+            assert!(tried.ends_with(&[25, 3, 1]) || tried.ends_with(&[7, 1]), "{tried:?}");
+            pace.learn(1, Duration::from_secs(1));
+            assert_eq!(pace.window(MOST), 1);
+            for _ in 0..12 {
+                pace.learn(pace.window(MOST), Duration::from_millis(1));
+            }
+            assert!(pace.window(MOST) >= LEAST, "{}", pace.window(MOST));
+            pace.learn(LEAST, Duration::from_secs(1));
+            assert_eq!(pace.window(MOST), LEAST, "what is only slow is not read row by row");
+        }
+    }
 
     #[test]
     fn there_are_four_rungs_to_each_doubling_and_none_is_far() {

@@ -14,7 +14,7 @@ use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
-use super::pace::{LEAST, MOST_HEAVY, Pace, TARGET};
+use super::pace::{MOST_HEAVY, Pace, TARGET};
 use super::row::{Read, read, select};
 use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
@@ -210,7 +210,7 @@ impl Scan<'_> {
                     self.pace.learn(size, self.engine.worked(began));
                     return Ok((results.pop().unwrap_or_default(), size));
                 }
-                Err(StoreError::Timeout(_)) if size > LEAST => self.pace.back_off(size),
+                Err(StoreError::Timeout(_)) if self.pace.back_off(size) => {}
                 Err(error) => return Err(error),
             }
         }

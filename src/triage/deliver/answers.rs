@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::line::Line;
+use crate::domain::text::head;
 
 /// Bytes of a line beyond which it cannot be an answer. A command may send the whole job back with its answer.
 const LINE: usize = 64 << 20;
-/// Bytes of standard error that are kept.
+/// Bytes of standard error that are kept, and characters of the reason for a refusal: one is kept for each job.
 const TAIL: usize = 1_000;
 
 /// The answers to the jobs of a batch; the first for a job counts.
@@ -108,7 +109,7 @@ fn read(line: &[u8]) -> Option<Answer> {
 fn refusal(error: Option<Value>) -> String {
     match error {
         None | Some(Value::Null) => "refused without a reason".to_owned(),
-        Some(error) => text(error),
+        Some(error) => head(&text(error), TAIL).to_owned(),
     }
 }
 

@@ -37,6 +37,13 @@ async fn refusals_carry_the_reason_and_talk_is_no_answer() {
 }
 
 #[tokio::test]
+async fn a_reason_without_end_is_cut() {
+    let script = r#"printf '{"id":"0","ok":false,"error":"'; head -c 3000000 /dev/zero | tr '\0' e; echo '"}'"#;
+    let told = command(script, LONG).deliver(batch(1, "{}")).await;
+    assert_eq!(told[0].1, Err("e".repeat(1_000)));
+}
+
+#[tokio::test]
 async fn a_command_that_dies_leaves_the_rest_with_its_status_and_last_words() {
     let script = r#"echo '{"id":"0","ok":true}'; echo 'no route to redis' >&2; exit 3"#;
     let told = command(script, LONG).deliver(batch(2, "{}")).await;

@@ -105,3 +105,14 @@ pub enum RunError {
     #[error("{0}")]
     Disabled(String),
 }
+
+impl RunError {
+    /// What kind of fault it is, in words of our own alone.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            RunError::Ledger(error) => error.kind(),
+            RunError::OtherStore { .. } => "the run is for another store",
+            RunError::Disabled(_) => "the verb cannot be used on this store",
+        }
+    }
+}

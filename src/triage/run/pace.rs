@@ -8,10 +8,13 @@ use tokio::time::Instant;
 use super::effort::Effort;
 use crate::domain::time::Timestamp;
 
-/// Jobs of the first batch, before anything was measured.
-const FIRST: usize = 200;
 /// Jobs of the smallest batch: below it a transaction's own cost is nearly all there is, and says nothing of the jobs.
 const LEAST: usize = 20;
+/// Jobs of the second batch. The first is of the least: all that is kept of a batch is in memory at a time, and a row may be
+/// ten megabytes long, which shows in the time that it takes.
+const SECOND: usize = 200;
+/// What the first may take, most of which may be a transaction's own cost, so that the second is larger.
+const HEAVY: Duration = Duration::from_millis(500);
 /// What a batch should take: locks of the source's other writers wait no longer.
 const TARGET: Duration = Duration::from_millis(50);
 /// What it may take where a transaction of any size takes long: smaller ones would only be more of them.
@@ -25,6 +28,7 @@ pub(super) struct BatchSize {
     size: usize,
     max: usize,
     fixed: bool,
+    first: bool,
     effort: Effort,
 }
 
@@ -32,12 +36,12 @@ impl BatchSize {
     /// Adapts up to `max` jobs.
     pub(super) fn adaptive(max: usize) -> Self {
         let max = max.max(1);
-        Self { size: FIRST.min(max), max, fixed: false, effort: Effort::default() }
+        Self { size: LEAST.min(max), max, fixed: false, first: true, effort: Effort::default() }
     }
 
     /// Always `size` jobs: what a destination outside the database takes says nothing of the database.
     pub(super) fn fixed(size: usize) -> Self {
-        Self { size: size.max(1), max: size.max(1), fixed: true, effort: Effort::default() }
+        Self { size: size.max(1), max: size.max(1), fixed: true, first: false, effort: Effort::default() }
     }
 
     /// Jobs of the next batch.
@@ -52,6 +56,10 @@ impl BatchSize {
             return;
         }
         self.effort.add(jobs as f64, elapsed);
+        if std::mem::take(&mut self.first) && elapsed < HEAVY {
+            self.size = SECOND.min(self.max);
+            return;
+        }
         let now = self.size as f64;
         let next = best(self.effort).clamp(now / 2.0, now * 2.0);
         self.size = (next.round() as usize).clamp(LEAST.min(self.max), self.max);
@@ -211,9 +219,11 @@ mod tests {
     #[test]
     fn batches_grow_while_they_are_quick_and_shrink_when_they_are_slow() {
         let mut size = BatchSize::adaptive(1_000);
-        assert_eq!(size.get(), 200);
-        size.took(200, MS(5));
-        assert_eq!(size.get(), 400);
+        assert_eq!(size.get(), LEAST);
+        size.took(LEAST, MS(5));
+        assert_eq!(size.get(), SECOND);
+        size.took(SECOND, MS(5));
+        assert_eq!(size.get(), 2 * SECOND);
         for _ in 0..30 {
             size.took(size.get(), MS(4_000));
         }
@@ -223,6 +233,15 @@ mod tests {
         }
         assert_eq!(size.get(), 1_000);
         assert_eq!(BatchSize::adaptive(5).get(), 5);
+    }
+
+    #[test]
+    fn rows_of_megabytes_are_never_tried_in_hundreds() {
+        let mut size = BatchSize::adaptive(1_000);
+        for _ in 0..30 {
+            size.took(size.get(), MS(100 * size.get() as u64));
+            assert_eq!(size.get(), LEAST);
+        }
     }
 
     #[test]
@@ -260,7 +279,7 @@ mod tests {
     fn a_batch_that_was_not_full_says_nothing_of_the_size() {
         let mut size = BatchSize::adaptive(1_000);
         size.took(3, MS(1));
-        assert_eq!(size.get(), 200);
+        assert_eq!(size.get(), LEAST);
     }
 
     #[test]

@@ -162,17 +162,7 @@ async fn an_interrupt_ends_a_run_after_its_batch_and_resume_finishes_it() {
     let db = harness::sqlite("cli_interrupt").await;
     Layout::JobsDlq.seed(&db, 120_000).await;
     let user = User::of(&db);
-    let child = user
-        .command(&["replay", "--all", "--yes", "-o", "json"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while db.count("jobs").await == 0 {
-        assert!(std::time::Instant::now() < patience, "the run never began");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let child = user.replaying(&db, &[]).await;
     harness::process::signal(&[child.id()], "INT");
     let ended = super::Ended::from(child.wait_with_output().expect("it ends"));
     assert!(ended.with(3).contains("dlq-tui resume"), "{}", ended.err);
