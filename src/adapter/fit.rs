@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::rights::Right;
 use super::{Kind, Spec};
 
 /// A column as the database's catalogue has it.
@@ -36,6 +37,25 @@ pub struct Table {
     pub row_security: Option<RowSecurity>,
     /// Whether its rows stand in other tables, which are its parts.
     pub is_partitioned: bool,
+    /// What the role that looks may not do with it.
+    pub lacks: Lacks,
+}
+
+/// The rights that a role does not have on a table, or on a function; what is not known is not among them.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Lacks {
+    /// It may not so much as name what is in the schema.
+    pub schema: bool,
+    /// It may not make tables in the schema.
+    pub create: bool,
+    /// It may not delete rows.
+    pub delete: bool,
+    /// It may not call the function.
+    pub execute: bool,
+    /// The columns that it may not read, give a value in a new row, or change.
+    pub columns: BTreeMap<Right, BTreeSet<String>>,
+    /// The sequences that it may not count on, by the columns whose values come from them.
+    pub sequences: BTreeMap<String, String>,
 }
 
 /// Row-level security that is in force for a role: the database leaves rows out without an error.
@@ -48,6 +68,26 @@ pub struct RowSecurity {
 }
 
 impl Table {
+    /// Whether the role may not do this with these columns; with none at all, where they are not known.
+    pub fn lacks(&self, right: Right, columns: &BTreeSet<String>) -> bool {
+        let lacking = |right: Right| {
+            let without = self.lacks.columns.get(&right);
+            let has = |column: &str| !without.is_some_and(|without| without.contains(column));
+            match columns.is_empty() || right == Right::Lock {
+                true => !self.columns.is_empty() && !self.columns.iter().any(|column| has(&column.name)),
+                false => columns.iter().any(|column| !has(column)),
+            }
+        };
+        let denied = match right {
+            Right::Delete => self.lacks.delete,
+            Right::Execute => self.lacks.execute,
+            // By the sequence, and not by the table.
+            Right::Number => false,
+            _ => lacking(right),
+        };
+        self.lacks.schema || denied
+    }
+
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.name == name)

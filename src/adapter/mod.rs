@@ -11,6 +11,7 @@ mod fit;
 mod guess;
 mod library;
 mod parse;
+mod rights;
 mod spec;
 mod text;
 mod unwritten;
@@ -20,12 +21,13 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub use error::AdapterError;
-pub use fit::{Column, Family, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
+pub use fit::{Column, Family, Lacks, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
 pub use guess::Sample;
 pub use library::{Library, built_in};
+pub use rights::{Needs, Object, Right, Rights};
 pub use spec::{
-    Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Rows, Spec,
-    StateWords, Step, Undo, Verb, Verbs, Way,
+    Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Retention,
+    Rows, Spec, StateWords, Step, Undo, Verb, Verbs, Way,
 };
 pub use text::{PLACEHOLDERS, Piece, pieces};
 

@@ -13,7 +13,7 @@ use super::library::NOTATIONS;
 use super::spec::{Field, Keep, Kind, Message, Spec, Step, Undo, Verb};
 use super::text::{PLACEHOLDERS, unknown_hole};
 use super::unwritten::unwritten;
-use super::{Adapter, AdapterError, DIALECTS, Misfit};
+use super::{Adapter, AdapterError, DIALECTS, Misfit, Needs};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::domain::json::Document;
@@ -37,7 +37,9 @@ fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
     }
     let all = || specs.iter().filter_map(OnceLock::get).flatten();
     let tables: BTreeSet<String> = all().map(|spec| spec.table.clone()).collect();
-    let beside = all().flat_map(beside).filter(|table| !tables.contains(table)).collect();
+    let by_dialect = DIALECTS.into_iter().zip(&specs).filter_map(|(dialect, specs)| Some((dialect, specs.get()?)));
+    let beside = by_dialect.flat_map(|(dialect, specs)| specs.iter().flat_map(move |spec| beside(spec, dialect)));
+    let beside = beside.filter(|table| !tables.contains(table)).collect();
     Ok(Adapter { name, origin: origin.clone(), text: text.to_owned(), tables, beside, specs })
 }
 
@@ -105,11 +107,11 @@ impl<'i> File<'i> {
     }
 }
 
-/// The tables that tell a layout apart beside its own, or hold parts of its jobs.
-fn beside(spec: &Spec) -> impl Iterator<Item = String> {
+/// The tables that tell a layout apart beside its own, or hold parts of its jobs, or that its statements name.
+fn beside(spec: &Spec, dialect: &str) -> BTreeSet<String> {
     let verbs = Action::ALL.into_iter().filter_map(|action| spec.verbs.get(action));
     let along = verbs.flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
-    spec.detect.tables.keys().chain(along).cloned()
+    spec.detect.tables.keys().chain(along).cloned().chain(Needs::of(spec, dialect).tables()).collect()
 }
 
 /// Where a file asks for what a table lacks: in a database's own section, or for all. `main` is the dead-letter table.
@@ -335,6 +337,7 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
     holes(when)?;
     verb.trace.as_ref().map_or(Ok(()), holes)?;
     verb.lock.as_ref().map_or(Ok(()), holes)?;
+    verb.within.iter().try_for_each(holes)?;
     verb.refuse.iter().try_for_each(|refusal| holes(&refusal.when))?;
     if let Some(along) = verb.along.first().filter(|_| !verb.archive && verb.keep.is_nothing()) {
         let message = format!("`verbs.{action}.along` needs `archive = true` or `keep`: nothing is kept otherwise");

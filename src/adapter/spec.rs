@@ -3,6 +3,7 @@
 mod verb;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -11,6 +12,7 @@ use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::notation::Notation;
+use crate::domain::time::parse_span;
 
 pub use verb::{Along, Command, IntoTable, Keep, Live, Message, Refusal, Rows, Step, Undo, Verb, Verbs, Way};
 
@@ -53,9 +55,29 @@ pub struct Spec {
     /// A statement that tells where replayed jobs have got to: columns `id`, `fate`, `error_class`, over `{ids}`.
     #[serde(default)]
     pub outcome: Option<Spanned<String>>,
+    /// What becomes of dead jobs by themselves as they grow old.
+    #[serde(default)]
+    pub retention: Option<Retention>,
     /// How payloads are read by a human: a section, or the name of a notation that comes with the console.
     #[serde(default)]
     pub notation: Notation,
+}
+
+/// What the framework does with dead jobs that grow old.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retention {
+    /// Who deletes them and when, or that nobody does; a sentence.
+    pub note: String,
+    /// How long after their death they are deleted, unless the application says otherwise; absent where nothing deletes
+    /// them by itself.
+    #[serde(default, deserialize_with = "span")]
+    pub after: Option<Duration>,
+}
+
+fn span<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_span(&text).map(Some).map_err(serde::de::Error::custom)
 }
 
 /// An index that is wanted.

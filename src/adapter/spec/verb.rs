@@ -87,6 +87,10 @@ pub struct Verb {
     /// Rows of other tables that are kept along with each row.
     #[serde(default)]
     pub along: Vec<Along>,
+    /// What functions and triggers do in turn, as statements that are never run: they tell which rights those take, where they
+    /// run with the caller's.
+    #[serde(default)]
+    pub within: Vec<Spanned<String>>,
     /// How it is undone.
     #[serde(default)]
     pub undo: Option<Undo>,
