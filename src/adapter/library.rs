@@ -66,6 +66,15 @@ impl Library {
         self.adapters.iter().find(|a| a.name == name)
     }
 
+    /// Why what an adapter says of a table may not be what the operator wants said of it: a file that was left out names the
+    /// adapter or the table, or cannot be read at all.
+    pub fn doubt(&self, adapter: &str, table: &str) -> Option<String> {
+        let fault = self.faults.iter().find(|fault| may_mean(fault.file.as_deref(), &[adapter, table]))?;
+        Some(format!(
+            "an adapter file that cannot be used may be meant for this table; mend it or move it away ({fault})"
+        ))
+    }
+
     fn read_folder(&mut self, folder: &Path) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -88,6 +97,13 @@ impl Library {
             }
         }
     }
+}
+
+/// Whether a file has one of the words, as far as anybody can tell.
+fn may_mean(file: Option<&Path>, names: &[&str]) -> bool {
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    text.is_none_or(|text| text.split(|c| !is_part(c)).any(|word| names.contains(&word)))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> AdapterError {
@@ -140,7 +156,7 @@ mod tests {
         }
         let unknown = BUILT_IN[2].replacen("\"activejob\"", "\"activejobs\"", 1);
         let fault = Adapter::parse(&unknown, None).err().map(|e| e.to_string()).unwrap_or_default();
-        assert!(fault.contains("line 7: there is no notation `activejobs`; known are activejob"), "{fault}");
+        assert!(fault.contains("line 8: there is no notation `activejobs`; known are activejob"), "{fault}");
     }
 
     #[test]

@@ -265,13 +265,13 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
         write_misfits(&mut out, adapter, dialect, &place, &rejected.reasons)?;
         wrong += usize::from(name.is_some());
     }
-    let is_there = |adapter: &str| surveyed.detection.rejected.iter().any(|r| r.adapter == adapter);
-    if let Some(adapter) =
-        name.filter(|name| checked == 0 && !is_there(name)).map(|name| named(library, name)).transpose()?
-        && let Some(spec) = adapter.variants(dialect).last()
-    {
-        write_misfits(&mut out, adapter, dialect, "", &fit(spec, |_| None))?;
-        wrong += 1;
+    if let (Some(name), 0, 0) = (name, checked, wrong) {
+        // No schema has its table.
+        let adapter = named(library, name)?;
+        if let Some(spec) = adapter.variants(dialect).last() {
+            write_misfits(&mut out, adapter, dialect, "", &fit(spec, |_| None))?;
+            wrong += 1;
+        }
     }
     out::unless_gone(write(&out))?;
     if checked == 0 {

@@ -89,6 +89,53 @@ fn a_misspelt_key_of_the_config_stops_everything() {
     assert!(err.contains("config.toml, line 3: unknown key `prodution`; did you mean `production`?"), "{err}");
 }
 
+#[tokio::test]
+async fn a_config_that_cannot_be_read_whole_stops_everything() {
+    let db = harness::sqlite("half a config").await;
+    Layout::JobsDlq.seed(&db, 5).await;
+    let whole = "[thresholds]\nconfirm_count = 3\n[redact]\nnames = [\"iban\"]\n".as_bytes();
+    let cut = &whole[..whole.len() - 3];
+    for (told, bytes) in [("cut off", cut), ("no text", b"\xff\xfe[ui]\n"), ("zeros", &[0; 64])] {
+        let user = User::of(&db).configured("");
+        std::fs::write(user.home().join("config/dlq-tui/config.toml"), bytes).expect("a file");
+        for args in [&["list"][..], &["replay", "--all", "--yes"], &["runs"], &[]] {
+            let ended = user.run(args);
+            assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{told} {args:?}: {}", ended.err);
+            assert!(ended.err.contains("config.toml"), "{told} {args:?}: {}", ended.err);
+        }
+    }
+    assert_eq!(db.count("jobs_dlq").await, 5);
+}
+
+#[tokio::test]
+async fn what_a_broken_adapter_file_may_be_meant_for_is_looked_at_and_not_touched() {
+    let db = harness::sqlite("half an adapter").await;
+    Layout::JobsDlq.seed(&db, 5).await;
+    let folder = |user: &User| {
+        let folder = user.home().join("config/dlq-tui/adapters");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    };
+    let of_table = "name = \"ours\"\n[layout]\ntable = \"jobs_dlq\"\nkey = [".as_bytes();
+    for (told, bytes) in [("its table", of_table), ("its adapter", b"name = \"jobs_dlq\"\n["), ("no text", b"\xff\xfe")]
+    {
+        let user = User::of(&db);
+        std::fs::write(folder(&user).join("own.toml"), bytes).expect("a file");
+        let looked = user.run(&["list", "-o", "jsonl"]);
+        assert!(looked.with(0).contains("own.toml") && looked.out.lines().count() == 5, "{told}: {}", looked.out);
+        for verb in ["replay", "discard", "archive"] {
+            let ended = user.run(&[verb, "--all", "--yes"]);
+            assert!(ended.with(4).contains("mend it or move it away"), "{told}: {}", ended.err);
+        }
+        assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (0, 5), "{told}");
+    }
+    // One that speaks of something else is told of, and no hindrance.
+    let user = User::of(&db);
+    std::fs::write(folder(&user).join("own.toml"), "name = \"other\"\n[").expect("a file");
+    assert!(user.run(&["replay", "--all", "--yes"]).with(0).contains("own.toml"));
+    assert_eq!(db.count("jobs").await, 5);
+}
+
 #[test]
 fn keys_of_the_console_are_checked_with_their_line_and_printed_with_their_origin() {
     for (keys, says) in [
