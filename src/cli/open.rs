@@ -135,7 +135,12 @@ pub async fn survey_by(
 ) -> Result<Surveyed> {
     let destination = destination(origin.source.as_ref());
     let options = origin.engine_options(session);
-    let (engine, library, detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
+    let (engine, library, mut detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
+    for found in &mut detection.found {
+        if let Some(reason) = library.doubt(&found.adapter, &found.table) {
+            found.hold_back(reason);
+        }
+    }
     let engine = Arc::new(engine);
     let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
@@ -207,11 +212,8 @@ impl Surveyed {
         let Some(adapter) = self.library.get(&found.adapter) else {
             anyhow::bail!("the adapter {} is gone", found.adapter);
         };
-        let options = OpenOptions {
-            destination: destination(self.origin.source.as_ref()),
-            just_connected: self.is_fresh.swap(false, Ordering::Relaxed),
-            ..OpenOptions::default()
-        };
+        let options =
+            OpenOptions { just_connected: self.is_fresh.swap(false, Ordering::Relaxed), ..self.open_options() };
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
         Ok(Desk {
             operator: operator::current(self.engine.user()),
@@ -224,6 +226,11 @@ impl Surveyed {
 }
 
 impl Surveyed {
+    /// How the source's stores are opened, whatever was heard of the database meanwhile.
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() }
+    }
+
     /// Opens a layout over a connection of its own, of which nothing lasts.
     ///
     /// # Errors
@@ -238,7 +245,7 @@ impl Surveyed {
         let adapter = self.library.get(&found.adapter).ok_or_else(gone)?;
         let options = EngineOptions { rehearsal: true, ..self.origin.engine_options(session) };
         let engine = Arc::new(Engine::connect(&self.origin.target, &options).await?);
-        let options = OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() };
+        let options = self.open_options();
         Ok(Arc::new(sql::open(engine, adapter, found, &options, budget).await?))
     }
 }

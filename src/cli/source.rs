@@ -83,13 +83,28 @@ impl Session {
     /// # Errors
     /// As [`Config::load`].
     pub fn load(connect: Connect, command: &str) -> Result<Session> {
-        let paths = Paths::from_environment();
-        let config = Config::load(&paths)?;
-        for warning in &config.warnings {
+        let session = Self::read(connect, command)?;
+        for warning in &session.config.warnings {
             super::out::say(&format!("dlq-tui: warning: {warning}"));
         }
+        Ok(session)
+    }
+
+    /// The same, and nothing is said.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn read(connect: Connect, command: &str) -> Result<Session> {
+        let paths = Paths::from_environment();
+        let config = Config::load(&paths)?;
         let keys = keymap(&config)?;
         Ok(Session { config, paths, connect, keys, program: format!("dlq-tui {command}") })
+    }
+
+    /// As with a config that says nothing: for whoever looks what is wrong with the one that there is.
+    pub fn without_config(connect: Connect, command: &str) -> Session {
+        let (config, paths, keys) = (Config::default(), Paths::from_environment(), Keymap::default());
+        Session { config, paths, connect, keys, program: format!("dlq-tui {command}") }
     }
 
     /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, the config's default or only source.

@@ -2,12 +2,14 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::domain::text::Clean;
+use crate::domain::text::{Clean, head};
 
 /// Between two columns.
 const GAP: usize = 2;
 /// No column is cut below this.
 const LEAST: usize = 6;
+/// No column is wider than this, also where nothing limits the table: each row is as wide as the widest of its column.
+const MOST: usize = 400;
 /// With less room than this a text says too little: columns that matter less give way before.
 const USEFUL: usize = 10;
 
@@ -16,7 +18,7 @@ const USEFUL: usize = 10;
 pub enum Column {
     /// To the left, never cut: ids and times are useless in halves.
     Whole(&'static str),
-    /// To the left, cut when the table is too wide.
+    /// To the left, cut when the table is too wide, and where the text is very long.
     Text(&'static str),
     /// To the right, never cut.
     Number(&'static str),
@@ -51,7 +53,12 @@ impl Table {
 
     /// Adds a row; every cell goes through the sanitiser.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
-        self.rows.push(cells.into_iter().map(|cell| Clean::line(cell).into_owned()).collect());
+        let kept = |(cell, column): (&'a str, &Column)| match column {
+            // One character more than is shown, so that the cut shows too.
+            Column::Text(_) => Clean::line(head(cell, MOST + 1)).into_owned(),
+            Column::Whole(_) | Column::Number(_) => Clean::line(cell).into_owned(),
+        };
+        self.rows.push(cells.into_iter().zip(&self.columns).map(kept).collect());
     }
 
     /// Whether there are no rows.
@@ -75,7 +82,10 @@ impl Table {
         let mut line = String::new();
         for ((cell, column), width) in cells.iter().zip(&self.columns).zip(widths) {
             let Some(width) = width else { continue };
-            let cell = cell.truncate(*width, "…");
+            let cell = match column {
+                Column::Text(_) => cell.truncate(*width, "…"),
+                Column::Whole(_) | Column::Number(_) => cell.clone(),
+            };
             let padding = " ".repeat(width.saturating_sub(cell.width()));
             match column {
                 Column::Number(_) => line.extend([padding.as_str(), &cell]),
@@ -91,7 +101,7 @@ impl Table {
         let mut widths: Vec<usize> = self.columns.iter().map(|c| c.title().len()).collect();
         for row in &self.rows {
             for (widest, cell) in widths.iter_mut().zip(row) {
-                *widest = (*widest).max(cell.width());
+                *widest = (*widest).max(cell.width().min(MOST));
             }
         }
         let Some(width) = width else { return widths.into_iter().map(Some).collect() };
@@ -202,6 +212,22 @@ mod tests {
         assert_eq!(titles(37), "id died message");
         assert_eq!(titles(36), "id message");
         assert_eq!(titles(21), "id messa…");
+    }
+
+    #[test]
+    fn one_very_long_text_does_not_make_every_row_as_long() {
+        let mut table = Table::new([Column::Whole("id"), Column::Text("error"), Column::Number("n")]);
+        table.row(["1", &"é".repeat(1_000_000), "1"]);
+        table.row(["2", &"E".repeat(MOST), "2"]);
+        table.row([&"9".repeat(MOST * 2), "short", "3"]);
+        let mut out = Vec::new();
+        table.print(&mut out, None).expect("a vector");
+        let text = String::from_utf8(out).expect("text");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].contains(&format!("{}…  ", "é".repeat(MOST - 1))), "{}", lines[1]);
+        assert!(lines[2].contains(&"E".repeat(MOST)), "{}", lines[2]);
+        assert!(lines[3].starts_with(&"9".repeat(MOST * 2)), "an id is never cut: {}", lines[3]);
+        assert!(lines[..3].iter().all(|line| line.chars().count() < 3 * MOST), "{text}");
     }
 
     #[test]

@@ -59,12 +59,15 @@ pub struct StoreInfo {
 impl StoreInfo {
     /// Whether `action` can be used here.
     pub fn availability(&self, action: Action) -> Availability {
-        if let Some(reason) = &self.read_only {
-            return Availability::Disabled(reason.clone());
-        }
-        match self.actions.iter().find(|(a, _)| *a == action) {
-            Some((_, availability)) => availability.clone(),
-            None => Availability::Disabled(format!("this layout has no {action}")),
+        let own = self.actions.iter().find(|(a, _)| *a == action).map(|(_, availability)| availability);
+        let is_ready = |(_, availability): &(Action, Availability)| matches!(availability, Availability::Ready { .. });
+        match (&self.read_only, own) {
+            // Where it is for want of rights, none is ready, and each says which right it wants.
+            (Some(reason), own) if own.is_none() || self.actions.iter().any(is_ready) => {
+                Availability::Disabled(reason.clone())
+            }
+            (_, Some(availability)) => availability.clone(),
+            (_, None) => Availability::Disabled(format!("this layout has no {action}")),
         }
     }
 }

@@ -35,7 +35,7 @@ fn times(layout: Layout) -> (&'static str, Option<&'static str>) {
 }
 
 /// Makes every job die, and be changed for the last time, so many days ago.
-async fn aged(db: &TestDb, layout: Layout, days: u32) {
+pub async fn aged(db: &TestDb, layout: Layout, days: u32) {
     let (died, touched) = times(layout);
     let at = days_ago(db, days);
     let touched = touched.map(|touched| format!(", {touched} = {at}")).unwrap_or_default();
@@ -325,7 +325,7 @@ async fn a_role_that_may_not_create_tables_is_told_what_to_run_and_nothing_is_to
     let user = User::new().configured(&format!("[sources.shop]\nurl = \"{url}\"\n"));
     let ended = user.run(&["archive", "--all", "--yes"]);
     let said = ended.with(4);
-    assert!(said.contains("jobs_dlq_archive could not be created") && said.contains("permission denied"), "{said}");
+    assert!(said.contains(&format!("GRANT CREATE ON SCHEMA public TO {role}")), "{said}");
     assert_eq!(db.count("jobs_dlq").await, 5);
 }
 

@@ -12,10 +12,10 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator, Part, RunId, RunState, Tally};
-use dlq_tui::store::Budget;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
+use dlq_tui::store::{Budget, Store};
 use dlq_tui::triage::Desk;
 use dlq_tui::triage::deliver::CommandDestination;
 use dlq_tui::triage::freeze::{Ask, freeze};
@@ -53,6 +53,11 @@ pub async fn desk_on(engine: Arc<Engine>, table: &str, destination: ReplayDestin
     let store = open(engine, adapter, found, &OpenOptions { destination, ..OpenOptions::default() }, &budget())
         .await
         .expect("a store");
+    desk_of(store)
+}
+
+/// The desk at which the tests stand, with that store on it.
+pub fn desk_of(store: impl Store + 'static) -> Desk {
     Desk {
         store: Arc::new(store),
         source: "test".into(),

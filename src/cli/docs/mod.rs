@@ -2,6 +2,7 @@
 
 mod adapters;
 mod capture;
+mod rights;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -35,6 +36,9 @@ pub fn reference(what: Reference) -> String {
         }
         Reference::Capture => {
             format!("{GENERATED} capture` prints this file. -->\n\n{}", capture::reference())
+        }
+        Reference::Rights => {
+            format!("{GENERATED} rights` prints this file. -->\n\n{}", rights::reference())
         }
     }
 }

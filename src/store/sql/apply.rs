@@ -128,7 +128,7 @@ impl SqlStore {
 
     /// All within the database: lock, steps while the rows are archived, commit.
     async fn move_rows(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        let mut tx = self.engine.begin(budget).await?;
+        let mut tx = self.begin(budget).await?;
         let held = self.hold(&mut tx, work, ids).await;
         let held = match held {
             Ok(held) => held,

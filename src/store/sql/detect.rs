@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::dialect::{IndexPlace, Unique, speech};
+use super::dialect::{IndexPlace, Place, Unique, privileges, speech};
 use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
-use crate::adapter::{Adapter, Column, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
+use super::twin::twin_name;
+use crate::adapter::{Adapter, Column, Lacks, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
 use crate::store::{Budget, Result, StoreError};
 
 /// A layout that was found in a database.
@@ -34,13 +35,23 @@ pub struct Found {
 }
 
 impl Found {
+    /// The dead-letter table as it was seen: its columns and indexes.
+    pub fn shape(&self) -> &Table {
+        &self.columns
+    }
+
+    /// Lets nothing be written to it, for this reason, unless another one is known.
+    pub fn hold_back(&mut self, reason: String) {
+        self.unsafe_to_write.get_or_insert(reason);
+    }
+
     /// The tables that were seen in its schema.
     pub(super) fn neighbours(&self) -> Option<&BTreeMap<String, Table>> {
         self.seen.catalogue.iter().find(|(schema, _)| *schema == self.schema).map(|(_, tables)| tables)
     }
 
     /// What the adapter says of this layout; `None` when it does not speak for this database.
-    pub(super) fn spec<'a>(&self, adapter: &'a Adapter, dialect: &str) -> Option<&'a Spec> {
+    pub fn spec<'a>(&self, adapter: &'a Adapter, dialect: &str) -> Option<&'a Spec> {
         adapter.variants(dialect).get(self.variant)
     }
 
@@ -104,7 +115,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     let mut known = None;
     let statements = async {
         let adapters = adapters.await;
-        let mut names = names(adapters.as_ref());
+        let mut names = names(adapters.as_ref(), dialect);
         // Which schema is the store's own is not known yet, and makes no difference to the names.
         names.extend(destination.table_names(""));
         let statements = catalogue_statement(dialect, &names).into_iter().collect();
@@ -113,7 +124,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     };
     let (engine, mut results) = Engine::connect_reading(target, options, statements, budget).await?;
     let (adapters, names) = known.ok_or_else(|| StoreError::Layout("no adapter could be read".into()))?;
-    let mut catalogue = catalogue(dialect, results.pop().unwrap_or_default())?;
+    let mut catalogue = catalogue(&engine, results.pop().unwrap_or_default())?;
     let specs = specs(adapters.as_ref(), dialect, &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(&engine, &mut catalogue, &functions, budget).await?;
@@ -126,7 +137,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
 /// # Errors
 /// When the catalogue cannot be read.
 pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> Result<Detection> {
-    let names = names(adapters);
+    let names = names(adapters, engine.dialect());
     let mut catalogue = read_catalogue(engine, &names, budget).await?;
     let specs = specs(adapters, engine.dialect(), &catalogue);
     let functions = functions(&specs, &catalogue);
@@ -147,10 +158,12 @@ fn specs<'a>(adapters: &'a [Adapter], dialect: Dialect, catalogue: &Catalogue) -
     spoken.filter(|(_, variants)| !variants.is_empty()).collect()
 }
 
-/// The tables that tell the layouts apart.
-fn names(adapters: &[Adapter]) -> Vec<String> {
-    let names: BTreeSet<&String> = adapters.iter().flat_map(|a| a.tables().union(a.beside())).collect();
-    names.into_iter().cloned().collect()
+/// The tables that tell the layouts apart, and those that their jobs are archived in.
+fn names(adapters: &[Adapter], dialect: Dialect) -> Vec<String> {
+    let limit = speech(dialect).longest_name();
+    let twins = adapters.iter().flat_map(Adapter::tables).map(|table| twin_name(table, limit));
+    let names = adapters.iter().flat_map(|a| a.tables().union(a.beside())).cloned();
+    names.chain(twins).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// The layouts that a catalogue holds.
@@ -231,9 +244,7 @@ fn functions(specs: &Specs<'_>, catalogue: &Catalogue) -> Vec<String> {
 /// The named tables of every schema that the role sees.
 pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], budget: &Budget) -> Result<Catalogue> {
     match catalogue_statement(engine.dialect(), names) {
-        Some(statement) => {
-            catalogue(engine.dialect(), engine.read(&[statement], budget).await?.pop().unwrap_or_default())
-        }
+        Some(statement) => catalogue(engine, engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         None => Ok(Vec::new()),
     }
 }
@@ -266,7 +277,8 @@ async fn complete(engine: &Engine, catalogue: &mut Catalogue, names: &[String], 
     for row in functions {
         let mut cells = Cells::new(row);
         let (schema, name) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
-        tables_of(catalogue, schema).insert(function(&name), Table::default());
+        let lacks = Lacks { execute: cells.int()? == Some(0), ..Lacks::default() };
+        tables_of(catalogue, schema).insert(function(&name), Table { lacks, ..Table::default() });
     }
     Ok(())
 }
@@ -305,8 +317,8 @@ fn tables_of(catalogue: &mut Catalogue, schema: String) -> &mut BTreeMap<String,
     &mut catalogue[at].1
 }
 
-fn catalogue(dialect: Dialect, rows: Vec<Row>) -> Result<Catalogue> {
-    let speech = speech(dialect);
+fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<Catalogue> {
+    let speech = speech(engine.dialect());
     let mut catalogue: Catalogue = Vec::new();
     for row in rows {
         let mut cells = Cells::new(row);
@@ -316,10 +328,18 @@ fn catalogue(dialect: Dialect, rows: Vec<Row>) -> Result<Catalogue> {
         let table = tables_of(&mut catalogue, schema).entry(table).or_default();
         table.without_transactions = cells.text()?;
         index(table, &column.name, speech.places(cells.text()?.as_deref().unwrap_or_default()));
-        table.columns.push(column);
         table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
         table.is_partitioned = cells.int()? == Some(1);
         table.is_view = cells.int()? == Some(1);
+        privileges::add(table, &column.name, cells.text()?.as_deref().unwrap_or_default());
+        table.columns.push(column);
+    }
+    if let Some(grants) = engine.grants() {
+        for (schema, tables) in &mut catalogue {
+            for (name, table) in tables {
+                privileges::add_by_grants(table, grants, Place { schema, table: name });
+            }
+        }
     }
     catalogue.sort_by(|(a, _), (b, _)| {
         let comes_first = |schema: &str| speech.schema_first() == Some(schema);

@@ -74,8 +74,9 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
     let since = i64::try_from(heard.elapsed().as_micros()).unwrap_or(i64::MAX);
     let ahead = told.0.saturating_add(since).saturating_sub(Timestamp::now().0);
     let ahead = (engine.dialect() != Dialect::Sqlite).then_some(ahead);
-    let called = engine.place().split('/').next().and_then(|server| server.rsplit_once(':')?.1.parse::<u64>().ok());
-    let other_port = own.filter(|own| called.is_some_and(|called| called != *own));
+    let servers = engine.place().split('/').next().unwrap_or_default().split(',');
+    let called: Vec<u64> = servers.filter_map(|server| server.rsplit_once(':')?.1.parse().ok()).collect();
+    let other_port = own.filter(|own| !called.is_empty() && !called.contains(own));
     Ok(Connection { latency, other_port, forgets, ahead, encryption })
 }
 

@@ -20,12 +20,14 @@
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `unique` | whether two rows can have the same key |
+//! | `rights` | which verbs the role may not use, and what would give it the right |
 //! | `check` | an adapter's statements against a live database |
-//! | `advice`, `health` | which indexes serve and what the missing ones would cost; how connection and table are doing |
+//! | `advice`, `health`, `bloat` | which indexes serve and what the missing ones would cost; how connection and table are doing; room that is not used |
 
 mod advice;
 mod along;
 mod apply;
+mod bloat;
 mod blocks;
 mod build;
 mod check;
@@ -49,6 +51,7 @@ mod reads;
 mod recall;
 mod record;
 mod restore;
+mod rights;
 mod row;
 mod sample;
 mod sampled;
@@ -77,12 +80,14 @@ use std::time::Instant;
 use futures_util::future::BoxFuture;
 
 pub use advice::{Extent, MissingIndex, Served, Service};
+pub use bloat::{Bloat, Oldest};
 pub use check::{Finding, check, missing_indexes, untold_key};
 pub use count::CountState;
 pub(super) use detect::read_catalogue;
 pub use detect::{Detection, Found, Rejected, detect, survey};
 pub use health::{Connection, Housekeeping, connection};
 pub use open::{OpenOptions, ReplayDestination, open};
+pub use rights::{Grant, Site, numbered, required};
 pub use sample::sample;
 pub use watch::Mark;
 
@@ -90,14 +95,15 @@ use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
     PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Watermark,
 };
-use crate::adapter::Column;
+use crate::adapter::{Column, Retention};
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
+use crate::domain::log;
 use crate::domain::time::Timestamp;
-use engine::Engine;
+use engine::{Engine, Tx};
 use layout::Layout;
 use open::Destination;
 use pace::Pace;
@@ -116,6 +122,8 @@ pub struct SqlStore {
     layout: Layout,
     destination: Destination,
     info: StoreInfo,
+    /// What the role lacks to see everything (`None`), and for the verbs that it may not use.
+    lacks: Vec<(Option<Action>, Vec<Grant>)>,
     pace: Pace,
     /// Whether the database says that no two rows have the same key.
     unique: bool,
@@ -130,6 +138,19 @@ pub struct SqlStore {
 }
 
 impl SqlStore {
+    /// What the role is known to lack: to see everything (`None`), and for each verb.
+    pub fn lacks(&self) -> &[(Option<Action>, Vec<Grant>)] {
+        &self.lacks
+    }
+
+    /// Begins a transaction that writes; none where the role may do nothing.
+    async fn begin(&self, budget: &Budget) -> Result<Tx<'_>> {
+        match &self.info.read_only {
+            Some(reason) => Err(StoreError::Denied(reason.clone())),
+            None => self.engine.begin(budget).await,
+        }
+    }
+
     /// The database's clock, by ours since we last heard it.
     fn server_now(&self) -> Timestamp {
         let (at, heard) = *self.clock.lock().unwrap_or_else(|p| p.into_inner());
@@ -164,9 +185,28 @@ impl SqlStore {
         Ok(Identity { own, place: self.engine.place().to_owned() })
     }
 
+    /// What becomes of its dead jobs by themselves as they grow old, as far as the adapter knows.
+    pub fn retention(&self) -> Option<&Retention> {
+        self.layout.spec.retention.as_ref()
+    }
+
     fn set_clock(&self, at: Timestamp) {
         *self.clock.lock().unwrap_or_else(|p| p.into_inner()) = (at, Instant::now());
     }
+}
+
+/// A call to the store, of which the log is told: its name, how many rows came of it, and how long it took.
+fn told<'a, T: 'a>(
+    call: &'static str,
+    work: impl Future<Output = Result<T>> + Send + 'a,
+    rows: impl FnOnce(&T) -> usize + Send + 'a,
+) -> BoxFuture<'a, Result<T>> {
+    Box::pin(async move {
+        let began = Instant::now();
+        let answer = work.await;
+        log::call(call, answer.as_ref().map(rows).map_err(StoreError::kind), began.elapsed());
+        answer
+    })
 }
 
 impl Store for SqlStore {
@@ -183,19 +223,19 @@ impl Store for SqlStore {
     }
 
     fn estimate<'a>(&'a self, facet: Facet, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Histogram>>> {
-        Box::pin(self.read_statistics(facet, budget))
+        told("estimate", self.read_statistics(facet, budget), |found| found.as_ref().map_or(0, |h| h.bars.len()))
     }
 
     fn histogram<'a>(&'a self, query: HistogramQuery, budget: &'a Budget) -> BoxFuture<'a, Result<HistogramStep>> {
-        Box::pin(self.count(query, budget))
+        told("histogram", self.count(query, budget), |step| step.histogram.bars.len())
     }
 
     fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        Box::pin(self.count_states(budget))
+        told("totals", self.count_states(budget), Vec::len)
     }
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        Box::pin(self.read_page(query, budget))
+        told("page", self.read_page(query, budget), |page| page.entries.len())
     }
 
     fn glance<'a>(
@@ -204,19 +244,19 @@ impl Store for SqlStore {
         query: PageQuery,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
-        Box::pin(self.read_glance(facet, query, budget))
+        told("glance", self.read_glance(facet, query, budget), |(_, page)| page.entries.len())
     }
 
     fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        Box::pin(self.search_page(query, budget))
+        told("search", self.search_page(query, budget), |page| page.entries.len())
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
-        Box::pin(self.read_rows(ids, budget))
+        told("rows", self.read_rows(ids, budget), Vec::len)
     }
 
     fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
-        Box::pin(self.read_details(ids, budget))
+        told("details", self.read_details(ids, budget), Vec::len)
     }
 
     fn changes<'a>(
@@ -226,7 +266,7 @@ impl Store for SqlStore {
         filter: &'a Filter,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Changes>> {
-        Box::pin(self.look_again(since, facet, filter, budget))
+        told("changes", self.look_again(since, facet, filter, budget), |changes| changes.cells.len())
     }
 
     fn freeze<'a>(
@@ -235,23 +275,28 @@ impl Store for SqlStore {
         cursor: Cursor,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>> {
-        Box::pin(self.freeze_step(filter, cursor, budget))
+        told("freeze", self.freeze_step(filter, cursor, budget), |step| step.jobs.len())
     }
 
     fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {
-        Box::pin(self.missing_twin(action, budget))
+        told("preparation", self.missing_twin(action, budget), |missing| usize::from(missing.is_some()))
     }
 
     fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
-        Box::pin(self.make_twin(action, budget))
+        told("prepare", self.make_twin(action, budget), |()| 0)
     }
 
     fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        Box::pin(self.in_twin(run, ids, budget))
+        told("kept", self.in_twin(run, ids, budget), Vec::len)
     }
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
-        Box::pin(self.apply_batch(batch, budget))
+        Box::pin(async move {
+            let began = Instant::now();
+            let applied = self.apply_batch(batch, budget).await;
+            log::call("apply", Ok(applied.outcomes.len()), began.elapsed());
+            applied
+        })
     }
 
     fn unfit<'a>(
@@ -260,15 +305,15 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
-        Box::pin(self.refused(action, ids, budget))
+        told("unfit", self.refused(action, ids, budget), Vec::len)
     }
 
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {
-        Box::pin(self.look_at_batch(batch, budget))
+        told("look", self.look_at_batch(batch, budget), Vec::len)
     }
 
     fn as_kept<'a>(&'a self, kept: &'a [(JobId, String)], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        Box::pin(self.read_as_kept(kept, budget))
+        told("as_kept", self.read_as_kept(kept, budget), Vec::len)
     }
 
     fn traced<'a>(
@@ -278,11 +323,11 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Option<Vec<JobId>>>> {
-        Box::pin(self.read_traces(action, run, ids, budget))
+        told("traced", self.read_traces(action, run, ids, budget), |found| found.as_ref().map_or(0, Vec::len))
     }
 
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>> {
-        Box::pin(self.read_ending(transaction, budget))
+        told("ending", self.read_ending(transaction, budget), |_| 1)
     }
 
     fn outcome_of<'a>(
@@ -291,7 +336,7 @@ impl Store for SqlStore {
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
-        Box::pin(self.read_outcome(ids, kept, budget))
+        told("outcome", self.read_outcome(ids, kept, budget), Vec::len)
     }
 
     fn outcome_needs_kept(&self) -> bool {

@@ -13,6 +13,7 @@ use super::layout::Layout;
 use super::message::Recipe;
 use super::offers::{abreast, defers, offers};
 use super::pace::Pace;
+use super::rights::{Grant, Role};
 use super::undoable::undoable;
 use super::unique::{Doubt, doubt};
 use super::watch::{Axis, Look};
@@ -106,6 +107,9 @@ pub async fn open(
         }
     }
     let destination = check_destination(&engine, &layout, &options.destination, &found.seen, budget).await?;
+    if let Some(reason) = Role::new(&engine, spec, found, &destination).blind(found) {
+        return Err(StoreError::Denied(reason));
+    }
     let axis = Axis::of(&layout, true).ok_or_else(unspoken)?;
     let clock = match options.just_connected {
         true => engine.clock(),
@@ -115,11 +119,13 @@ pub async fn open(
         }
     };
     let doubt = doubt(&layout, &found.columns);
-    let info = describe(&engine, &layout, found, &destination, doubt.as_ref());
+    let mut info = describe(&engine, &layout, found, &destination, doubt.as_ref());
+    let lacks = hold_back(&mut info, &Role::new(&engine, spec, found, &destination), found, &destination);
     Ok(SqlStore {
         engine,
         destination,
         info,
+        lacks,
         pace: Pace::new(options.gentle),
         unique: doubt.is_none(),
         along: along::columns(spec, found),
@@ -178,6 +184,33 @@ fn describe(
         replica: engine.is_replica(),
         warnings: found.warnings.clone(),
     }
+}
+
+/// Disables the actions that the role may not do, and all writing where none is left. A database that takes no changes at all
+/// has said so.
+fn hold_back(
+    info: &mut StoreInfo,
+    role: &Role<'_>,
+    found: &Found,
+    destination: &Destination,
+) -> Vec<(Option<Action>, Vec<Grant>)> {
+    let mut lacks = vec![(None, role.lacks_to_look(found))];
+    let is_open = info.read_only.is_none();
+    for (action, availability) in &mut info.actions {
+        let missing = role.lacks(found, destination, *action);
+        if let (Availability::Ready { .. }, Some(reason)) = (&*availability, role.refusal(&missing)) {
+            lacks.push((Some(*action), missing));
+            if is_open {
+                *availability = Availability::Disabled(reason);
+            }
+        }
+    }
+    let is_left = info.actions.iter().any(|(_, availability)| matches!(availability, Availability::Ready { .. }));
+    if is_open && lacks.len() > 1 && !is_left {
+        info.read_only = Some(format!("the role {} may do nothing here but look", info.user));
+    }
+    lacks.retain(|(_, missing)| !missing.is_empty());
+    lacks
 }
 
 /// Whether what is put back has a new id.

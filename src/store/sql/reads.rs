@@ -11,7 +11,7 @@ use super::judge::{Extras, Judge};
 use super::kept::Kept;
 use super::layout::{Expr, Layout, Part};
 use super::restore::row_of;
-use super::row::{Cells, Read, WIDTH, contract, read, select};
+use super::row::{Cells, Read, WIDTH, contract, read, select, whole};
 use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
@@ -125,10 +125,13 @@ impl SqlStore {
         let mut sql = Sql::new(layout.speech);
         sql.push("SELECT ");
         select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
-        let backtrace = contract(layout, Part::Backtrace);
+        let backtrace = whole(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
         for name in &others {
-            sql.push(&format!(", {}", layout.speech.contract(&format!("t.{}", layout.speech.quote(name)), Kind::Text)));
+            sql.push(&format!(
+                ", {}",
+                layout.speech.whole_text(&format!("t.{}", layout.speech.quote(name)), Kind::Text)
+            ));
         }
         for expr in layout.more.values() {
             sql.push(&format!(", {}", layout.speech.contract(&expr.raw, expr.kind)));

@@ -35,7 +35,7 @@ pub(super) struct Found {
 
 impl SqlStore {
     pub(super) async fn recall(&self, work: &Work<'_>, way: &Undo, ids: &[String], budget: &Budget) -> Attempt {
-        let mut tx = self.engine.begin(budget).await?;
+        let mut tx = self.begin(budget).await?;
         let found = self.find_live(&mut Asker::Tx(&mut tx), work, way, ids).await;
         let Found { rows, settled } = match found {
             Ok(found) => found,

@@ -55,7 +55,7 @@ impl Slots {
 impl SqlStore {
     /// One transaction: those whose key is free are inserted with all that was kept.
     pub(super) async fn restore(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        let mut tx = self.engine.begin(budget).await?;
+        let mut tx = self.begin(budget).await?;
         let places = self.look_at_places(&mut Asker::Tx(&mut tx), work, ids).await;
         let places = match places {
             Ok(places) => places,

@@ -53,7 +53,7 @@ impl SqlStore {
 
     pub(super) async fn make_twin(&self, action: Action, budget: &Budget) -> Result<()> {
         let Some(missing) = self.missing_twin(action, budget).await? else { return Ok(()) };
-        let mut tx = self.engine.begin(budget).await?;
+        let mut tx = self.begin(budget).await?;
         let made = match tx.execute(&Statement { sql: missing.ddl, binds: Vec::new() }).await {
             Ok(_) => tx.commit().await,
             Err(error) => {
@@ -221,7 +221,7 @@ fn cures(speech: &dyn Speech, twin: &str, pair: &Pair) -> Vec<(String, Option<St
 }
 
 /// The name of a table's twin; one that would be too long is cut, and told apart from others by a hash.
-fn twin_name(table: &str, limit: NameLimit) -> String {
+pub(super) fn twin_name(table: &str, limit: NameLimit) -> String {
     let room = match limit {
         NameLimit::Bytes(most) if table.len() + SUFFIX.len() > most => most,
         NameLimit::Characters(most) if table.chars().count() + SUFFIX.len() > most => most,

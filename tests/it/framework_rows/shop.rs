@@ -9,7 +9,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobDetail, JobId};
 use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, Operator, RunId, Tally};
+use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::{Detection, OpenOptions, check, detect, missing_indexes, open};
 use dlq_tui::store::{Batch, Store};
 use dlq_tui::triage::Desk;
@@ -17,7 +17,7 @@ use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 
 use crate::harness::{self, TestDb};
-use crate::run::go;
+use crate::run::{desk_of, go};
 use crate::store_desk::{apply, batch, budget, engine};
 
 /// A framework's database, its desk and the operator's ledger.
@@ -60,13 +60,7 @@ impl Shop {
         let missing = missing_indexes(&engine, spoken, found).into_iter().map(|(_, ddl)| ddl).collect();
         let store =
             open(Arc::clone(&engine), spoken, found, &OpenOptions::default(), &budget()).await.expect("a store");
-        let desk = Desk {
-            store: Arc::new(store),
-            source: "test".into(),
-            production: false,
-            operator: Operator::default(),
-            redactor: Arc::default(),
-        };
+        let desk = desk_of(store);
         let folder = tempfile::tempdir().expect("a folder");
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
         Self { db, desk, title: found.title.clone(), missing, ledger, _folder: folder }

@@ -344,6 +344,11 @@ impl Case {
         self.analyze(db).await;
     }
 
+    /// Makes the tables, with no rows but those of the fixtures.
+    pub async fn make(&self, db: &TestDb) {
+        (self.tables)(db).await;
+    }
+
     /// Has the database look at what its tables hold.
     pub async fn analyze(&self, db: &TestDb) {
         match db.engine {

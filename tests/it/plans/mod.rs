@@ -6,7 +6,7 @@
 //! `exceptions` what a layout's own tables have no index for.
 
 mod exceptions;
-mod layouts;
+pub mod layouts;
 mod mariadb;
 mod postgres;
 mod sqlite;

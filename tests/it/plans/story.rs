@@ -8,7 +8,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Ledger, Operator};
+use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions, Listener, Statement};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, missing_indexes, open};
@@ -20,7 +20,7 @@ use dlq_tui::triage::plan::Scope;
 
 use super::layouts::Case;
 use crate::harness::TestDb;
-use crate::run::go;
+use crate::run::{desk_of, go};
 use crate::store_desk::budget;
 
 /// What leads the statement that begins a phase; its name follows.
@@ -50,13 +50,7 @@ pub async fn tell_to(case: &Case, db: &TestDb, listener: Option<Listener>) {
     };
     let options = OpenOptions { destination, ..OpenOptions::default() };
     let store = open(Arc::clone(&engine), adapter, found, &options, &budget()).await.expect("a store");
-    let desk = Desk {
-        store: Arc::new(store),
-        source: "test".into(),
-        production: false,
-        operator: Operator::default(),
-        redactor: Arc::default(),
-    };
+    let desk = desk_of(store);
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
     let teller = Teller { name: case.name, engine: &engine, desk: &desk, ledger: &ledger };

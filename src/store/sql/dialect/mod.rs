@@ -3,9 +3,12 @@
 //! `raw` is always an SQL expression over the dead-letter table, known as `t`: a quoted column or what an adapter
 //! states. Comparisons are made on the raw expression, so that the indexes that are there serve.
 
+pub(super) mod bloat;
+mod epoch;
 mod mysql;
 mod places;
 mod postgres;
+pub(super) mod privileges;
 mod sqlite;
 mod stored;
 pub(super) mod vitals;
@@ -289,8 +292,8 @@ pub(super) trait Speech: Sync {
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
     /// that has no transactions; the column's places in indexes, for [`Speech::places`]; the role, where row-level security
-    /// keeps rows of the table from it; whether the table is partitioned (0 or 1); and whether it is a view, or stands
-    /// elsewhere (0 or 1). The columns of a table in order of position.
+    /// keeps rows of the table from it; whether the table is partitioned (0 or 1); whether it is a view, or stands elsewhere
+    /// (0 or 1); and what the role may not do, as [`privileges`] reads it. The columns of a table in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
     /// The places of a column in indexes, as the catalogue tells them: here lines of place (from 1), `p` for the primary key
@@ -309,7 +312,7 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// The functions of these names: `schema, name`.
+    /// The functions of these names: `schema, name`, and whether the role may call it (0 or 1).
     fn functions(&self, _names: &[String]) -> Option<Statement> {
         None
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use super::grants::Grants;
 use super::{Row, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::Result;
@@ -141,4 +142,6 @@ pub(super) struct Facts {
     pub replica: bool,
     /// The server's clock.
     pub clock: Timestamp,
+    /// What we were granted, where the server lists that.
+    pub grants: Option<Grants>,
 }

@@ -8,6 +8,7 @@ mod attempt;
 mod bind;
 mod decode;
 mod fault;
+mod grants;
 mod heard;
 mod inline;
 mod link;
@@ -34,6 +35,7 @@ use std::time::{Duration, Instant};
 
 use attempt::{Attempt, Reused, lost, shut_out, unbegun};
 use futures_util::future::BoxFuture;
+pub(super) use grants::Grants;
 use heard::Heard;
 pub use heard::Listener;
 use link::{Answer, Connector, Facts, Limits, Link, Mode};
@@ -43,6 +45,8 @@ use step::{step, steps};
 pub use tx::Tx;
 
 use super::target::Target;
+use crate::domain::log;
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result, StoreError};
 
@@ -107,10 +111,17 @@ pub enum Value {
     Null,
     /// Text.
     Text(String),
-    /// Text that is stored otherwise: its bytes are no UTF-8, and those that are not are carried over as `domain::text` says.
-    Odd(String),
+    /// Text whose bytes are no UTF-8, as they are stored; [`Value::shown`] marks those that are not.
+    Odd(Vec<u8>),
     /// A whole number.
     Int(i64),
+}
+
+impl Value {
+    /// Odd bytes as text, in which each one that is not UTF-8 stands as a mark, see [`Untrusted::from_bytes`].
+    pub fn shown(bytes: Vec<u8>) -> String {
+        Untrusted::from_bytes(bytes).exact().to_owned()
+    }
 }
 
 /// A row of contract columns.
@@ -177,10 +188,12 @@ impl Engine {
         limits: Option<Limits>,
         statements: impl Future<Output = Vec<Statement>>,
     ) -> Result<Reached> {
+        let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
         let connector: Box<dyn Connector> = match target.dialect() {
             Dialect::Postgres => Box::new(postgres::Postgres::new(
                 target.postgres_options()?,
                 &options.application_name,
+                connect_timeout,
                 options.read_only,
             )),
             Dialect::Mysql => Box::new(mysql::Mysql::new(target.mysql_options()?, options.read_only)),
@@ -197,8 +210,7 @@ impl Engine {
             Some(listener) => Box::new(Heard(connector, listener.clone())),
             None => connector,
         };
-        let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
-        let pool = Arc::new(Pool::new(connector, size, connect_timeout));
+        let pool = Arc::new(Pool::new(connector, target.dialect().word(), size, connect_timeout));
         let (link, facts, statements, answer) = pool
             .bounded(async {
                 let (link, statements) = tokio::join!(pool.connector().connect(), statements);
@@ -239,6 +251,11 @@ impl Engine {
         &self.facts.user
     }
 
+    /// What we were granted, where the server lists that and the catalogue does not tell.
+    pub(super) fn grants(&self) -> Option<&Grants> {
+        self.facts.grants.as_ref()
+    }
+
     /// The server's clock when we connected, and when that was by our own.
     pub(super) fn clock(&self) -> (Timestamp, Instant) {
         (self.facts.clock, self.connected)
@@ -267,6 +284,15 @@ impl Engine {
     /// As [`StoreError`] says; on cancel or deadline the statement is stopped on the server too, as it is when the
     /// future is dropped.
     pub async fn read(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
+        let began = Instant::now();
+        let read = self.read_again(statements, budget).await;
+        let rows = read.as_ref().map(|results| results.iter().map(Vec::len).sum()).map_err(StoreError::kind);
+        log::read(statements.len(), rows, began.elapsed());
+        read
+    }
+
+    /// The same, begun again where the connection had died since, or a replica stopped it.
+    async fn read_again(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
         let mut left = if self.is_replica() { CONFLICTS } else { 0 };
         let mut again = true;
         loop {
@@ -334,6 +360,7 @@ impl Engine {
     fn is_stale<T>(&self, attempt: &Attempt<T>) -> bool {
         let stale = matches!(attempt, Err((StoreError::Unreachable(_) | StoreError::ShutOut { .. }, Reused(true))));
         if stale {
+            log::reconnecting(self.pool.database());
             self.pool.clear();
         }
         stale

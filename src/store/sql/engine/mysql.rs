@@ -9,11 +9,13 @@
 //! Reads run at REPEATABLE READ, one snapshot for all their statements. A server with `binlog_format=STATEMENT`
 //! refuses writes at READ COMMITTED; it says so itself.
 
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 
 use super::fault::{connecting, store_error};
+use super::grants::Grants;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
@@ -56,20 +58,29 @@ struct Server {
     packet: u64,
 }
 
-/// What the server says of itself.
+/// What the server says of itself, and of what we may do.
+const FACTS: &str = "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
+     CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR), \
+     CAST(@@max_allowed_packet AS UNSIGNED), \
+     TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)); SHOW GRANTS";
+
+/// Sets the session up and asks what the server is: one message, as each would be a way there and back.
 async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(Server, Facts)> {
-    bind::command(MODE).execute(&mut *connection).await?;
-    if read_only {
-        bind::command("SET SESSION TRANSACTION READ ONLY").execute(&mut *connection).await?;
+    let closed = if read_only { "; SET SESSION TRANSACTION READ ONLY" } else { "" };
+    let mut pieces = bind::command(AssertSqlSafe(format!("{MODE}{closed}; {FACTS}"))).fetch_many(connection);
+    let (mut told, mut grants) = (None, Vec::new());
+    let mut lists_grants = true;
+    while let Some(piece) = pieces.next().await {
+        match (piece, &told) {
+            (Ok(Either::Left(_)), _) => {}
+            (Ok(Either::Right(row)), None) => told = Some(row),
+            (Ok(Either::Right(row)), Some(_)) => grants.push(row.try_get_unchecked::<String, _>(0)?),
+            (Err(error), None) => return Err(error),
+            // Not everything that speaks the protocol lists them.
+            (Err(_), Some(_)) => lists_grants = false,
+        }
     }
-    let row = sqlx::query(
-        "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
-         CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR), \
-         CAST(@@max_allowed_packet AS UNSIGNED), \
-         TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
-    )
-    .fetch_one(&mut *connection)
-    .await?;
+    let row = told.ok_or(sqlx::Error::RowNotFound)?;
     let version: String = row.try_get_unchecked(1)?;
     let (maria, server) = product(&version);
     let server_read_only: String = row.try_get_unchecked(4)?;
@@ -85,6 +96,7 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
         // A server that follows another is not told from one that somebody has closed for writing.
         replica: false,
         clock: Timestamp(row.try_get_unchecked(6)?),
+        grants: lists_grants.then(|| Grants::parse(&grants)),
     };
     Ok((Server { id: row.try_get_unchecked(0)?, maria, packet: row.try_get_unchecked(5)? }, facts))
 }

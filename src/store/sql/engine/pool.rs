@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::link::{Connector, End, Interrupt, Link, Mode};
+use crate::domain::log;
 use crate::store::{Result, StoreError};
 
 /// How long a connection may take to close its transaction before it is given up.
@@ -28,6 +29,8 @@ const INTERRUPT: Duration = Duration::from_secs(3);
 /// The connections of one engine.
 pub(super) struct Pool {
     connector: Box<dyn Connector>,
+    /// Its word, for the log.
+    database: &'static str,
     connect_timeout: Duration,
     size: usize,
     permits: Arc<Semaphore>,
@@ -38,9 +41,15 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Box<dyn Connector>, size: usize, connect_timeout: Duration) -> Self {
+    pub(super) fn new(
+        connector: Box<dyn Connector>,
+        database: &'static str,
+        size: usize,
+        connect_timeout: Duration,
+    ) -> Self {
         Self {
             connector,
+            database,
             connect_timeout,
             size: size.max(1),
             permits: Arc::new(Semaphore::new(size.max(1))),
@@ -160,9 +169,17 @@ impl Pool {
 
     /// Awaits what opens a connection, for as long as connecting may take.
     pub(super) async fn bounded<T>(&self, connecting: impl Future<Output = Result<T>>) -> Result<T> {
-        tokio::time::timeout(self.connect_timeout, connecting)
+        let began = Instant::now();
+        let connected = tokio::time::timeout(self.connect_timeout, connecting)
             .await
-            .unwrap_or_else(|_| Err(no_answer(self.connect_timeout)))
+            .unwrap_or_else(|_| Err(no_answer(self.connect_timeout)));
+        log::connected(self.database, connected.as_ref().err().map(StoreError::kind), began.elapsed());
+        connected
+    }
+
+    /// The database's word.
+    pub(super) fn database(&self) -> &'static str {
+        self.database
     }
 
     fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Link>>> {

@@ -9,6 +9,19 @@ use crate::store::sql::engine::{Bind, Statement};
 const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
 
+/// What the role may not do, as [`super::super::privileges`] reads it. Who owns the table as good as anybody, and may make others
+/// beside it, is asked no more. A sequence that a column only borrows is left to the database.
+const LACKS: &str = "CASE WHEN pg_has_role(c.relowner, 'USAGE') AND has_schema_privilege(n.oid, 'CREATE') THEN NULL ELSE concat(\
+     CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 's' END, \
+     CASE WHEN NOT has_schema_privilege(n.oid, 'CREATE') THEN 'c' END, \
+     CASE WHEN NOT has_column_privilege(c.oid, a.attnum, 'SELECT') THEN 'r' END, \
+     CASE WHEN NOT has_column_privilege(c.oid, a.attnum, 'INSERT') THEN 'a' END, \
+     CASE WHEN NOT has_column_privilege(c.oid, a.attnum, 'UPDATE') THEN 'wl' END, \
+     CASE WHEN NOT has_table_privilege(c.oid, 'DELETE') THEN 'd' END, \
+     CASE WHEN a.atthasdef AND has_schema_privilege(n.oid, 'USAGE') THEN \
+     CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence(c.oid::regclass::text, a.attname), 'USAGE, UPDATE') \
+     THEN ' ' || pg_get_serial_sequence(c.oid::regclass::text, a.attname) END END) END";
+
 /// The tables of these names, as [`super::super::Speech::catalogue`] asks for them.
 pub(super) fn tables(tables: &[String]) -> Statement {
     let mut sql = Sql::new(&Postgres);
@@ -24,7 +37,7 @@ pub(super) fn tables(tables: &[String]) -> Statement {
          AND i.indexprs IS NULL, i.indisprimary, i.indnkeyatts, i.indkey), chr(10)) \
          FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND a.attnum = ANY(i.indkey)), \
          CASE WHEN c.relrowsecurity AND row_security_active(c.oid) THEN current_user END, \
-         CASE WHEN c.relkind = 'p' THEN 1 ELSE 0 END, CASE WHEN c.relkind IN ('v', 'f') THEN 1 ELSE 0 END \
+         CASE WHEN c.relkind = 'p' THEN 1 ELSE 0 END, CASE WHEN c.relkind IN ('v', 'f') THEN 1 ELSE 0 END, {LACKS} \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
          WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY({place}::name[]) \
@@ -66,13 +79,13 @@ pub(super) fn policies(tables: &[String]) -> Statement {
     sql.done()
 }
 
-/// The functions of these names.
+/// The functions of these names, with whether the role may call one of each.
 pub(super) fn functions(names: &[String]) -> Statement {
     let mut sql = Sql::new(&Postgres);
     let place = sql.bind(Bind::Texts(names.iter().cloned().map(Some).collect()));
     sql.push(&format!(
-        "SELECT DISTINCT n.nspname::text, p.proname::text FROM pg_catalog.pg_proc p \
-         JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = ANY({place}::name[])"
+        "SELECT n.nspname::text, p.proname::text, bool_or(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_catalog.pg_proc p \
+         JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = ANY({place}::name[]) GROUP BY 1, 2"
     ));
     sql.done()
 }

@@ -1,0 +1,49 @@
+//! docs/rights.md: what stands beside this file, with the grants that the adapters' statements take.
+
+use std::fmt::Write as _;
+
+use crate::adapter::{Spec, Way, built_in};
+use crate::domain::action::Action;
+use crate::store::sql::engine::Dialect;
+use crate::store::sql::{Grant, Site, numbered, required};
+
+const TEXT: &str = include_str!("rights.md");
+
+pub fn reference() -> String {
+    let mut out = TEXT.to_owned();
+    for adapter in built_in() {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "\n### `{}`\n", adapter.name);
+        for (dialect, schema, role) in [(Dialect::Postgres, "public", "ops"), (Dialect::Mysql, "shop", "ops@%")] {
+            // The first is what the newest of its versions have.
+            if let Some(spec) = adapter.variants(dialect.word()).first() {
+                let _ = write!(out, "\n```sql\n{}```\n", grants(dialect, spec, schema, role));
+            }
+        }
+    }
+    out
+}
+
+fn grants(dialect: Dialect, spec: &Spec, schema: &str, role: &str) -> String {
+    let to_table = spec.verbs.replay.as_ref().is_some_and(|verb| verb.steps.is_empty() && verb.into_table.is_some());
+    let way = if to_table { Way::Table } else { Way::Own };
+    let site = Site { spec, schema, way, has_archive: false };
+    let live = format!("{schema}.jobs");
+    let lines = |grants: &[Grant]| {
+        grants.iter().map(|grant| format!("{};\n", grant.sql.replace("the live table", &live))).collect::<String>()
+    };
+    let actions = Action::ALL.map(Some);
+    let look = required(dialect, site, &[None], role);
+    let act: Vec<Grant> =
+        required(dialect, site, &actions, role).into_iter().filter(|grant| !look.contains(grant)).collect();
+    let name = if dialect == Dialect::Postgres { "PostgreSQL" } else { "MySQL and MariaDB" };
+    let mut out = format!("-- {name}, to look\n{}-- and to act\n{}", lines(&look), lines(&act));
+    if dialect == Dialect::Postgres {
+        for table in numbered(dialect, site, &actions) {
+            let table = table.replace("the live table", &live);
+            let _ =
+                writeln!(out, "-- where its ids are no identity: GRANT USAGE ON SEQUENCE {table}_id_seq TO {role};");
+        }
+    }
+    out
+}
