@@ -11,6 +11,7 @@ pub mod histogram;
 pub mod job;
 pub mod json;
 pub mod lineage;
+pub mod log;
 pub mod notation;
 pub mod options;
 pub mod pacing;

@@ -47,6 +47,11 @@ impl Timestamp {
         self.render("%Y-%m-%dT%H:%M:%S%.6fZ")
     }
 
+    /// RFC 3339 with milliseconds, for the log.
+    pub fn to_millisecond(self) -> String {
+        self.render("%Y-%m-%dT%H:%M:%S%.3fZ")
+    }
+
     fn render(self, format: &str) -> String {
         match self.calendar() {
             Some(at) => at.format(format).to_string(),

@@ -84,11 +84,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    pub(crate) fn new(n: u64) -> Arc<Self> {
-        Self::of(n, |_| {})
-    }
-
-    /// As [`Fake::new`], of what else is known of the store.
+    /// A store of `n` jobs, and what else is known of the store.
     pub(crate) fn of(n: u64, change: impl FnOnce(&mut StoreInfo)) -> Arc<Self> {
         let ready = || Availability::Ready { notes: vec!["Counters start again.".into()] };
         let mut info = StoreInfo {

@@ -9,7 +9,9 @@ use super::control::Wish;
 use super::engine::Engine;
 use super::halt::Halt;
 use super::pace::Meter;
+use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
+use crate::domain::log;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Begun, LedgerError, Next, Results, RunState, Settled, Tally};
 use crate::triage::progress::RunProgress;
@@ -56,6 +58,8 @@ impl Engine<'_> {
             let results = Results { settled, is_all: settled.len() == ids.len() };
             let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, Timestamp::now());
             begun = self.kept(true, entry).await?;
+            let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
+            log::batch(&self.run.id.0, no.0, ids.len(), done);
             let mut told = self.books.told();
             for Settled { outcome: (_, result), .. } in settled {
                 told.tally.settle(result);

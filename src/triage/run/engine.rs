@@ -16,6 +16,7 @@ use super::pace::Spread;
 use super::{Receipt, RunError, RunOptions, ready};
 use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::job::JobId;
+use crate::domain::log;
 use crate::domain::time::Timestamp;
 use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Next, Part, Run, RunId, RunState, Settled, Tally};
 use crate::store::{Archive, Budget, Record, Standing};
@@ -43,6 +44,9 @@ pub async fn execute(
     let ledger = &ledger.of(run).await?;
     let hold = ledger.hold(run).await?;
     let receipt = execute_held(desk, ledger, run, options, control, progress).await;
+    if let Err(error) = &receipt {
+        log::run_broke(&run.0, error.kind());
+    }
     hold.release().await;
     receipt
 }
@@ -63,6 +67,7 @@ async fn execute_held(
     let prepared = ready::prepare(desk, &record, &options).await;
     ledger.start(run, Timestamp::now()).await?;
     let tally = ledger.tally(run).await?;
+    log::run_began(&run.0, record.intent.action.word(), tally.planned);
     let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
     engine.validator = validator;
     let worked = match prepared {
@@ -76,6 +81,8 @@ async fn execute_held(
         Err(Halt::Broken(error)) => return Err(error.into()),
     };
     let run = ledger.end(run, Timestamp::now()).await?;
+    let left = run.tally.not_started + run.tally.in_doubt;
+    log::run_ended(&run.id.0, run.state.word(), run.tally.done, left, began.elapsed());
     {
         let mut told = engine.books.told();
         told.state = run.state;
