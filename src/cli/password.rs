@@ -2,8 +2,9 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
-use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, QueueSelector, tcflush};
 
+use super::modes::Without;
 use crate::domain::secret::SecretString;
 
 /// Asks on the terminal and reads one line without showing it; `None` at the end of input, or when the operator interrupts.
@@ -12,7 +13,7 @@ use crate::domain::secret::SecretString;
 /// When the terminal cannot be used.
 pub async fn ask(question: &str) -> io::Result<Option<SecretString>> {
     let mut err = io::stderr();
-    let hidden = Hidden::begin()?;
+    let hidden = Without::modes(LocalModes::ECHO)?;
     // What was typed before the question stood there is no answer to it, and was shown.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     write!(err, "{question} ")?;
@@ -33,25 +34,4 @@ pub async fn ask(question: &str) -> io::Result<Option<SecretString>> {
     // The end of the line that was typed was not shown either.
     writeln!(err)?;
     answer
-}
-
-/// A terminal that shows nothing of what is typed, until this is dropped.
-struct Hidden {
-    before: Termios,
-}
-
-impl Hidden {
-    fn begin() -> io::Result<Self> {
-        let before = tcgetattr(io::stdin())?;
-        let mut silent = before.clone();
-        silent.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Now, &silent)?;
-        Ok(Self { before })
-    }
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
-    }
 }

@@ -74,6 +74,22 @@ pub enum LedgerError {
     },
 }
 
+impl LedgerError {
+    /// What kind of fault it is, in words of our own alone: what it quotes may be anybody's.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unusable { .. } => "the ledger cannot be used",
+            Self::Refused(_) => "the ledger refused a statement",
+            Self::NoSuchRun(_) => "there is no such run",
+            Self::WrongState { .. } => "the run's state does not allow it",
+            Self::NoRight { .. } => "the role lacks a right on the ledger",
+            Self::Version { .. } => "the ledger is of another version",
+            Self::Held(_) | Self::HeldBy { .. } => "the run is executed by another process",
+            Self::TakenOver(_) => "the run was taken over by another client",
+        }
+    }
+}
+
 /// What a store is told when the ledger cannot keep what has to be on record before it takes effect: what may pass is
 /// waited for.
 impl From<LedgerError> for StoreError {

@@ -1,5 +1,8 @@
 //! `doctor`: what it says is so, and what it advises helps.
 
+mod bundle;
+mod sections;
+
 use std::sync::{Arc, Mutex};
 
 use dlq_tui::adapter::built_in;

@@ -26,7 +26,7 @@ pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
     let whose = if engine.user().is_empty() { String::new() } else { format!(" as {}", engine.user()) };
     let mut all = vec![finding("server", Level::Ok, format!("{}: {}{whose}", engine.server(), engine.database()))];
     match connection(engine, budget).await {
-        Err(error) => all.push(finding("latency", Level::Fail, error.to_string())),
+        Err(error) => all.push(Finding::failed(SECTION, "latency", &error)),
         Ok(connection) => {
             all.push(latency(connection.latency));
             all.extend(connection.ahead.map(clock));

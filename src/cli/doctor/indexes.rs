@@ -1,12 +1,8 @@
 //! The indexes: what they serve of lists, counts and filters, and what the missing ones would cost and bring.
 
-use std::sync::Arc;
-
 use super::record::{Finding, Level, bytes, roughly};
-use crate::cli::open::Surveyed;
 use crate::domain::histogram::grouped;
-use crate::domain::text::Clean;
-use crate::store::sql::{self, Extent, Found, Housekeeping, MissingIndex, OpenOptions, Served, Service, SqlStore};
+use crate::store::sql::{Extent, Found, Housekeeping, MissingIndex, Served, Service, SqlStore};
 use crate::store::{Budget, Result};
 
 /// Rows up to which a table is read from end to end in no time.
@@ -20,24 +16,17 @@ const UNTIDY: u64 = 200_000;
 /// The share of pages that it wants to be tidied.
 const TIDY: f64 = 0.9;
 
-/// What is found of the indexes of each store.
-pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
-    let mut all = Vec::new();
-    for found in surveyed.matching() {
-        let section = format!("indexes of {}", Clean::line(&found.label()));
-        match of_store(surveyed, found, &section, budget).await {
-            Ok(findings) => all.extend(findings),
-            Err(error) => all.push(Finding::new(&section, "rows", Level::Fail, error.to_string())),
-        }
-    }
-    all
-}
-
-async fn of_store(surveyed: &Surveyed, found: &Found, section: &str, budget: &Budget) -> Result<Vec<Finding>> {
-    let Some(adapter) = surveyed.library.get(&found.adapter) else { return Ok(Vec::new()) };
-    let engine = Arc::clone(&surveyed.engine);
-    let store: SqlStore = sql::open(engine, adapter, found, &OpenOptions::default(), budget).await?;
-    let extent = store.extent(budget).await?;
+/// What is found of the indexes of a store.
+///
+/// # Errors
+/// When the database cannot be read.
+pub async fn findings(
+    section: &str,
+    store: &SqlStore,
+    found: &Found,
+    extent: Extent,
+    budget: &Budget,
+) -> Result<Vec<Finding>> {
     let housekeeping = store.housekeeping(budget).await?;
     let mut all = vec![size(section, extent, &housekeeping)];
     all.extend(store.served(found, extent, budget).await?.into_iter().map(|served| index(section, extent, served)));

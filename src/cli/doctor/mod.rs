@@ -1,40 +1,127 @@
 //! `dlq-tui doctor`: what is well with a source and what is not, and what to do about it. It reads, and never writes.
 //!
-//! `record` is what is found and how it is printed; each section is a file of its own that returns findings.
+//! `record` is what is found and how it is printed; each section is a file of its own that returns findings, and comes
+//! whatever became of the others. `bundle` makes one document of it that can be shown to others.
 
+mod bloat;
+mod bundle;
 mod connection;
 mod indexes;
+mod ledger;
+mod origins;
+mod pseudonyms;
+mod query;
 mod record;
+mod retention;
+mod rights;
+mod stores;
+mod terminal;
 
 use anyhow::Result;
 
-use super::args::DoctorArgs;
+use super::args::{Cli, DoctorArgs};
 use super::exit::Code;
-use super::open::survey;
+use super::open::{Surveyed, survey};
 use super::out;
 use super::source::Session;
+use crate::adapter::Library;
 use crate::config::mask_secrets;
+use crate::domain::text::Clean;
+use crate::store::{Budget, StoreError};
 use record::{Finding, Level};
 
 /// Looks at the source from every side, and prints what is found.
 ///
 /// # Errors
-/// When nothing says which database, or the answer cannot be printed. Whatever is wrong with the source is a finding.
-pub async fn run(session: &Session, args: &DoctorArgs) -> Result<Code> {
-    let origin = session.origin()?;
-    let name = origin.name.clone();
-    let budget = session.budget(&origin);
-    let findings = match survey(session, origin, &budget).await {
-        Ok(surveyed) => {
-            let mut findings = connection::findings(&surveyed, &budget).await;
-            findings.extend(indexes::findings(&surveyed, &budget).await);
-            findings
-        }
-        Err(error) => {
-            vec![Finding::new(connection::SECTION, "reach", Level::Fail, mask_secrets(&format!("{error:#}")))]
-        }
+/// When the answer cannot be printed. Whatever is wrong with source, config, ledger or terminal is a finding.
+pub async fn run(cli: &Cli, args: &DoctorArgs, word: &str) -> Result<Code> {
+    let (session, broken) = match Session::read(cli.connect.clone(), word) {
+        Ok(session) => (session, None),
+        Err(error) => (Session::without_config(cli.connect.clone(), word), Some(error)),
     };
-    let failed = findings.iter().any(|finding| finding.level == Level::Fail);
-    out::unless_gone(record::print(&name, &findings, args.output.output))?;
+    let looked = Looked::at(&session, broken.as_ref()).await;
+    let failed = looked.findings.iter().any(|finding| finding.level == Level::Fail);
+    if let Some(asked) = &args.bundle {
+        bundle::write(&session, &looked, cli.log_file.as_deref(), asked.as_deref(), args.output.output).await?;
+    }
+    out::unless_gone(record::print(&looked.name, &looked.findings, args.output.output))?;
     Ok(if failed { Code::Failed } else { Code::Done })
+}
+
+/// Everything that was looked at.
+struct Looked {
+    /// The source's name, or its address without a secret.
+    name: String,
+    findings: Vec<Finding>,
+    surveyed: Option<Surveyed>,
+    /// The adapters, where no survey has them.
+    library: Option<Library>,
+    is_config_broken: bool,
+}
+
+impl Looked {
+    async fn at(session: &Session, broken: Option<&anyhow::Error>) -> Self {
+        let mut findings = Vec::new();
+        let (mut name, mut surveyed, mut budget) =
+            (String::new(), None, Budget::new(session.config.timeouts.statement));
+        match session.origin() {
+            Err(error) => findings.push(unnamed(&error, broken.is_some())),
+            Ok(origin) => {
+                name.clone_from(&origin.name);
+                budget = session.budget(&origin);
+                match survey(session, origin, &budget).await {
+                    Ok(reached) => {
+                        findings.extend(of_source(&reached, &budget).await);
+                        surveyed = Some(reached);
+                    }
+                    Err(error) => findings.push(unreached(&error)),
+                }
+            }
+        }
+        let engine = surveyed.as_ref().map(|surveyed| &surveyed.engine);
+        findings.extend(ledger::findings(&session.paths.ledger(), engine, &budget).await);
+        let ui = &session.config.ui;
+        findings.extend(terminal::here(ui.theme.map_or("auto", |theme| theme.word()), ui.ascii));
+        let library = surveyed.is_none().then(|| Library::load(Some(session.paths.adapters())));
+        let mut looked = Self { name, findings, surveyed, library, is_config_broken: broken.is_some() };
+        let origins = origins::findings(session, broken, looked.library());
+        looked.findings.extend(origins);
+        looked
+    }
+
+    fn library(&self) -> &Library {
+        static NONE: Library = Library { adapters: Vec::new(), faults: Vec::new() };
+        self.surveyed.as_ref().map(|surveyed| &surveyed.library).or(self.library.as_ref()).unwrap_or(&NONE)
+    }
+}
+
+/// What is found of a source that can be reached.
+async fn of_source(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
+    let mut findings = connection::findings(surveyed, budget).await;
+    findings.extend(stores::findings(surveyed, budget).await);
+    findings
+}
+
+/// Why nothing says which database.
+fn unnamed(error: &anyhow::Error, is_broken: bool) -> Finding {
+    let told = mask_secrets(&format!("{error:#}"));
+    let fact = told.lines().next().unwrap_or_default().trim_end_matches(". Any of these opens one:");
+    let finding = Finding::new(connection::SECTION, "database", Level::Fail, Clean::line(fact).to_string())
+        .publicly("nothing names a database, or what does is wrong");
+    match is_broken {
+        true => finding.advising("nothing of the config is used before it is mended (below); --url or DATABASE_URL names one meanwhile"),
+        false => finding.advising(
+            "name one with --url postgres://user@host/database, DATABASE_URL, PGHOST and PGDATABASE, or as [sources.NAME] \
+             in the config; `dlq-tui demo` works without any",
+        ),
+    }
+}
+
+fn unreached(error: &anyhow::Error) -> Finding {
+    let fact = mask_secrets(&format!("{error:#}"));
+    // A server's words may hold names that nobody told us.
+    let kind = error.downcast_ref::<StoreError>().map_or("it cannot be reached", StoreError::kind);
+    Finding::new(connection::SECTION, "reach", Level::Fail, Clean::line(&fact).to_string())
+        .publicly(kind)
+        .advising("try the same with psql, mysql or sqlite3 from this machine: host, port, user, password, firewall")
 }

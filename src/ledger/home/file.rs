@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl File {
             // Where this fails, what follows makes the file in its place or says why it cannot.
             drop(make_new(path).await);
         }
-        make_private(path).map_err(|e| unusable(e.to_string()))?;
+        make_private(path).map_err(|e| unusable(unwritable(path, &e)))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(false)
@@ -70,6 +70,20 @@ impl File {
             .await
             .map_err(|e| unusable(sentence(&e)))?;
         migrate(&pool).await.map_err(unusable)?;
+        Ok(Self { pool, path: path.into(), written: Arc::default() })
+    }
+
+    /// Opens the file that lies at `path` for reading only, as it is: nothing is made, and nothing brought up to date.
+    pub(super) async fn peek(path: &Path) -> Result<Self> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(false)
+            .read_only(true)
+            // Whoever reads beside a log makes an index of it. Without a log nobody writes, and the file is all there is.
+            .immutable(!log_of(path).exists())
+            .busy_timeout(BUSY);
+        let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(BUSY).connect_with(options).await;
+        let pool = pool.map_err(|e| unusable(path, sentence(&e)))?;
         Ok(Self { pool, path: path.into(), written: Arc::default() })
     }
 
@@ -142,15 +156,31 @@ impl File {
     }
 }
 
+/// What to do with a file that is damaged.
+pub const WHEN_DAMAGED: &str = "move it away, with what lies beside it under its name, and a new one is made (what runs kept for \
+    `undo` and `resume` stays in the old one)";
+
 /// What SQLite says of a file that is damaged, or was never its own.
 const DAMAGES: [&str; 2] = ["database disk image is malformed", "file is not a database"];
 
+/// Why the file cannot be made or opened, with what to do where that is known.
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    let folder = path.parent().unwrap_or(Path::new(".")).display();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::AlreadyExists => format!(
+            "{error}; whatever is done is put on record first, so {folder} must be a folder that you can write to \
+             (XDG_STATE_HOME names another place)"
+        ),
+        _ => error.to_string(),
+    }
+}
+
 fn unusable(path: &Path, reason: String) -> LedgerError {
     let reason = match DAMAGES.into_iter().find(|damage| reason.contains(damage)) {
-        Some(damage) => format!(
-            "{damage}; move it away, with what lies beside it under its name, and a new one is made (what runs kept for \
-             `undo` and `resume` stays in the old one)"
-        ),
+        Some(damage) => format!("{damage}; {WHEN_DAMAGED}"),
         None => reason,
     };
     LedgerError::Unusable { place: path.display().to_string(), reason }
@@ -212,6 +242,13 @@ async fn make_new(path: &Path) -> std::result::Result<(), Box<dyn std::error::Er
     file.persist_noclobber(path)?;
     std::fs::File::open(folder)?.sync_all()?;
     Ok(())
+}
+
+/// The log of a file, where SQLite keeps what was not brought home yet.
+pub(in crate::ledger) fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
 }
 
 /// Makes the folder that a file is to be in, private to the operator.

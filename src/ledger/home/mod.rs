@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 pub(super) use cells::Cells;
 use file::File;
+pub use file::WHEN_DAMAGED;
+pub(super) use file::log_of;
 #[cfg(test)]
 pub(super) use file::make_earlier;
 pub(super) use source::{Source, Token};
@@ -30,6 +32,11 @@ impl Home {
     /// The file at `path`, made and brought up to date where that is needed.
     pub(super) async fn file(path: &Path) -> Result<Self> {
         File::open(path).await.map(Self::File)
+    }
+
+    /// The file at `path` as it lies there, for reading only.
+    pub(super) async fn peek(path: &Path) -> Result<Self> {
+        File::peek(path).await.map(Self::File)
     }
 
     /// The record in a source, which is known to be there.

@@ -6,7 +6,7 @@ mod glyphs;
 mod palette;
 
 pub use glyphs::Glyphs;
-pub use palette::{Depth, Look, Shade};
+pub use palette::{Depth, Look, Shade, locale, speaks_utf8};
 
 /// What a piece of the screen is. Views name roles, never colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -174,12 +174,20 @@ fn is_light(var: &impl Fn(&str) -> Option<String>) -> bool {
     var("COLORFGBG").and_then(|v| v.rsplit(';').next()?.parse::<u8>().ok()).is_some_and(|n| n == 7 || n == 15)
 }
 
-/// The first of these that is set decides, as in every C program.
 fn is_utf8(var: &impl Fn(&str) -> Option<String>) -> bool {
-    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var).is_none_or(|v| {
-        let v = v.to_ascii_lowercase();
-        v.contains("utf-8") || v.contains("utf8")
-    })
+    locale(var).is_none_or(|(_, value)| speaks_utf8(&value))
+}
+
+/// The variable that says in which letters programs write, and what it says: the first of these that is set decides, as in
+/// every C program.
+pub fn locale(var: impl Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| Some((name, var(name)?)))
+}
+
+/// Whether a locale's letters are those of UTF-8.
+pub fn speaks_utf8(locale: &str) -> bool {
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 #[cfg(test)]

@@ -1,0 +1,43 @@
+//! The rights: what the role may do with each store, and what would let it do the rest.
+
+use super::record::{Finding, Level};
+use crate::domain::action::Action;
+use crate::store::sql::{Grant, SqlStore};
+use crate::store::{Availability, Store};
+
+/// What is found of the rights on a store.
+pub fn findings(store: &SqlStore, section: &str) -> Vec<Finding> {
+    let lacks = |action: Option<Action>| {
+        let known = store.lacks().iter().find(|(of, _)| *of == action);
+        known.map_or(&[][..], |(_, missing)| missing.as_slice())
+    };
+    let mut all = vec![match lacks(None) {
+        [] => Finding::new(section, "look", Level::Ok, "every table that is looked at can be read"),
+        missing => lacking(section, "look", missing),
+    }];
+    for action in Action::ALL {
+        let about = match action {
+            Action::Recall => format!("undo of {}", Action::Replay),
+            Action::Restore => format!("undo of {}", Action::Discard),
+            action => action.to_string(),
+        };
+        // That the database takes no changes at all is a finding of its own.
+        let own = store.info().actions.iter().find(|(of, _)| *of == action).map(|(_, availability)| availability);
+        match (lacks(Some(action)), own) {
+            ([], Some(Availability::Ready { .. })) => {
+                all.push(Finding::new(section, &about, Level::Ok, "no right is known to be missing"));
+            }
+            // It is not the role's fault.
+            ([], _) => {}
+            (missing, _) => all.push(lacking(section, &about, missing)),
+        }
+    }
+    all
+}
+
+fn lacking(section: &str, about: &str, missing: &[Grant]) -> Finding {
+    let joined = |part: fn(&Grant) -> &str, by: &str| missing.iter().map(part).collect::<Vec<_>>().join(by);
+    let fact = format!("the role may not {}", joined(|grant| &grant.act, ", nor "));
+    let ddl = format!("{};", joined(|grant| &grant.sql, "; "));
+    Finding::new(section, about, Level::Warn, fact).advising("whoever owns the tables can let it").by(ddl)
+}

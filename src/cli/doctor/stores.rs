@@ -1,0 +1,57 @@
+//! The stores of a source: the rights on them, their indexes, their bloat and their retention, each in a section of its own.
+
+use std::sync::Arc;
+
+use super::record::Finding;
+use super::{bloat, indexes, retention, rights};
+use crate::cli::open::Surveyed;
+use crate::domain::text::Clean;
+use crate::store::sql::{self, Found, SqlStore};
+use crate::store::{Budget, Result, StoreError};
+
+/// What is found of each store, the rights on all of them first. What fails of one keeps nothing back of the others.
+pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for found in surveyed.matching() {
+        let label = found.label();
+        let label = Clean::line(&label);
+        let (on, of) = (format!("rights on {label}"), format!("indexes of {label}"));
+        match open(surveyed, found, budget).await {
+            Ok(Some(store)) => {
+                first.extend(rights::findings(&store, &on));
+                rest.extend(of_store(&store, found, &label, budget).await);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                first.push(Finding::failed(&on, "look", &error));
+                rest.push(Finding::failed(&of, "rows", &error));
+            }
+        }
+    }
+    first.extend(rest);
+    first
+}
+
+async fn open(surveyed: &Surveyed, found: &Found, budget: &Budget) -> Result<Option<SqlStore>> {
+    let Some(adapter) = surveyed.library.get(&found.adapter) else { return Ok(None) };
+    let (engine, options) = (Arc::clone(&surveyed.engine), surveyed.open_options());
+    sql::open(engine, adapter, found, &options, budget).await.map(Some)
+}
+
+async fn of_store(store: &SqlStore, found: &Found, label: &str, budget: &Budget) -> Vec<Finding> {
+    let (section, upkeep) = (format!("indexes of {label}"), format!("upkeep of {label}"));
+    let failed = |section: &str, about: &str, error: StoreError| vec![Finding::failed(section, about, &error)];
+    let extent = match store.extent(budget).await {
+        Ok(extent) => extent,
+        Err(error) => return failed(&section, "rows", error),
+    };
+    let served = indexes::findings(&section, store, found, extent, budget).await;
+    let mut all = served.unwrap_or_else(|error| failed(&section, "rows", error));
+    all.extend(match store.bloat(budget).await {
+        Ok(found) => bloat::findings(&upkeep, &found),
+        Err(error) => failed(&upkeep, "bloat", error),
+    });
+    let kept = retention::look(&upkeep, store, extent.rows, budget).await;
+    all.extend(kept.unwrap_or_else(|error| failed(&upkeep, "retention", error)));
+    all
+}
