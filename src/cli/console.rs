@@ -9,12 +9,14 @@ use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::args::ConsoleArgs;
+use super::execute::way_on;
 use super::exit::{Code, Fault};
 use super::open::{self, Surveyed};
 use super::source::{Origin, Session};
 use crate::ledger::Homes;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
+use crate::tui::runtime::ConsoleError;
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
 
 /// How long a source may take to answer before the console comes up without it, and waits there. At 150 ms a round trip one
@@ -56,8 +58,13 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     };
     let ended = tui::run(launch).await;
     opener.close().await;
-    ended?;
-    Ok(Code::Done)
+    match ended {
+        Err(ConsoleError::RunStopped(run)) => {
+            Err(Fault::partly(format!("stopped; go on with `{}`", way_on(&run, &opener.reach()))).into())
+        }
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(Code::Done),
+    }
 }
 
 fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings {

@@ -57,12 +57,12 @@ pub async fn confirmed(
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
     let Some(receipt) = receipt else {
-        out::say(&format!("left in the middle of a batch; go on with `{}`", way_on(opened, run)));
+        out::say(&format!("left in the middle of a batch; go on with `{}`", way_on(run, &opened.reach)));
         return Ok(Code::Partly);
     };
     let receipt = receipt.inspect_err(|error| {
         if matches!(error, RunError::Ledger(LedgerError::Unusable { .. })) {
-            out::say(&format!("once the ledger can be written, go on with `{}`", way_on(opened, run)));
+            out::say(&format!("once the ledger can be written, go on with `{}`", way_on(run, &opened.reach)));
         }
     })?;
     match print(opened, &receipt, format) {
@@ -94,10 +94,10 @@ async fn heed(mut pauses: watch::Receiver<bool>, control: RunControl) {
     }
 }
 
-/// The command line that goes on with a run.
-fn way_on(opened: &Opened, run: &RunId) -> String {
+/// The command line that goes on with a run, with the options by which its source is reached.
+pub fn way_on(run: &RunId, reach: &[String]) -> String {
     let words = ["dlq-tui", "resume", &run.0];
-    shell_words::join(words.into_iter().chain(opened.reach.iter().map(String::as_str)))
+    shell_words::join(words.into_iter().chain(reach.iter().map(String::as_str)))
 }
 
 /// `dlq-tui resume RUN`: goes on with a run that was stopped or cut off.
@@ -152,7 +152,7 @@ fn print(opened: &Opened, receipt: &Receipt, format: Format) -> std::io::Result<
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(receipt))),
     }
     .and_then(|()| out.flush());
-    let resume = way_on(opened, &receipt.run.id);
+    let resume = way_on(&receipt.run.id, &opened.reach);
     if let Some(why) = &receipt.halted {
         out::say(&format!("stopped: {why}; go on with `{resume}`"));
     } else if receipt.run.state == RunState::Stopped {

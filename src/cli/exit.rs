@@ -49,6 +49,11 @@ impl Fault {
         Fault { code: Code::Usage, message: message.into() }
     }
 
+    /// Some of it is done, and the rest can be gone on with.
+    pub fn partly(message: impl Into<String>) -> Fault {
+        Fault { code: Code::Partly, message: message.into() }
+    }
+
     /// Nothing was written, for a reason that the operator can do something about.
     pub fn refused(message: impl Into<String>) -> Fault {
         Fault { code: Code::Refused, message: message.into() }

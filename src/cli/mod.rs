@@ -19,8 +19,10 @@ mod export;
 mod init;
 mod jobs;
 mod list;
+mod logfile;
 mod manual;
 mod metrics;
+mod modes;
 mod open;
 mod operator;
 mod password;
@@ -39,11 +41,13 @@ mod walk;
 mod watch;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::domain::action::Action;
+use crate::domain::log;
 use args::{Cli, Command};
 use exit::{Code, Fault, end};
 use source::Session;
@@ -53,6 +57,12 @@ pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let word = matches.subcommand_name().unwrap_or("console").to_owned();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let log_file = match cli.log_file.as_deref().map(logfile::Log::start).transpose() {
+        Ok(log_file) => log_file,
+        Err(error) => return end(Err(error)).into(),
+    };
+    let began = Instant::now();
+    log::began(env!("CARGO_PKG_VERSION"), &word);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => return end(Err(e).context("cannot start")).into(),
@@ -60,14 +70,16 @@ pub fn main() -> ExitCode {
     let code = end(runtime.block_on(run(cli, &word)));
     // What still runs has been told to stop, or is a database that does not answer: neither is waited for.
     runtime.shutdown_background();
+    log::ended(code as u8, began.elapsed());
+    drop(log_file);
     code.into()
 }
 
 async fn run(cli: Cli, word: &str) -> Result<Code> {
-    let Some(command) = cli.command else {
+    let Some(command) = &cli.command else {
         return console::run(Session::load(cli.connect, word)?, &cli.console).await;
     };
-    match &command {
+    match command {
         Command::Docs(args) => return docs::run(args),
         Command::Completions(args) => return manual::completions(args),
         Command::Man(args) => return manual::pages(args),
@@ -76,10 +88,12 @@ async fn run(cli: Cli, word: &str) -> Result<Code> {
     if cli.console.filter.is_some() {
         return Err(Fault::usage("write -f behind the command: before it, it is the console's").into());
     }
-    let session = Session::load(cli.connect, word)?;
-    match &command {
+    if let Command::Doctor(args) = command {
+        return doctor::run(&cli, args, word).await;
+    }
+    let session = Session::load(cli.connect.clone(), word)?;
+    match command {
         Command::Demo(args) => demo::run(session, args).await,
-        Command::Doctor(args) => doctor::run(&session, args).await,
         Command::Sources(args) => sources::run(&session, args).await,
         Command::Stats(args) => stats::run(&open::open(&session).await?, args).await,
         Command::List(args) => list::run(&open::open(&session).await?, args).await,
@@ -100,7 +114,7 @@ async fn run(cli: Cli, word: &str) -> Result<Code> {
         Command::Watch(args) => watch::run(&open::open(&session).await?, args).await,
         Command::Metrics(args) => metrics::run(open::open(&session).await?, args).await,
         Command::Config(args) => config::run(&session, args),
-        // Those that need no config are done above.
-        Command::Docs(_) | Command::Completions(_) | Command::Man(_) => Ok(Code::Done),
+        // Those that need no config, or none that is right, are done above.
+        Command::Docs(_) | Command::Completions(_) | Command::Man(_) | Command::Doctor(_) => Ok(Code::Done),
     }
 }

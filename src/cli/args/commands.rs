@@ -59,6 +59,10 @@ pub struct DoctorArgs {
     /// The form of the answer.
     #[command(flatten)]
     pub output: OutputArg,
+    /// Writes what is found into a new file for a bug report, without names, addresses and secrets; dlq-tui-doctor-DATE.txt, or
+    /// .json with -o json, where none is named.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub bundle: Option<Option<PathBuf>>,
 }
 
 /// `stats`.
@@ -330,6 +334,8 @@ pub enum Reference {
     Adapters,
     /// docs/capture.md.
     Capture,
+    /// docs/rights.md.
+    Rights,
 }
 
 #[cfg(test)]

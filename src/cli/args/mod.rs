@@ -4,6 +4,8 @@ mod acts;
 mod commands;
 mod words;
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use acts::*;
@@ -21,6 +23,9 @@ pub struct Cli {
     /// How the console starts.
     #[command(flatten)]
     pub console: ConsoleArgs,
+    /// Appends what happens, and how long it takes, to a file, as a JSON document a line; never what jobs hold.
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Log")]
+    pub log_file: Option<PathBuf>,
     /// What to do; the console without one.
     #[command(subcommand)]
     pub command: Option<Command>,

@@ -9,6 +9,7 @@ use std::thread;
 use tokio::sync::mpsc;
 
 use super::places;
+use crate::domain::log;
 use crate::domain::time::Timestamp;
 
 /// A panic that was caught, and where its report lies.
@@ -47,6 +48,7 @@ impl Collector {
         let keep = Arc::clone(&last);
         panic::set_hook(Box::new(move |info| {
             let report = write_report(info);
+            log::panicked();
             *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
             // Nobody listens when it is the loop itself that panics.
             let _ = notices.send(report);

@@ -15,6 +15,7 @@ use super::Program;
 use super::input::{self, Input};
 use super::signals::Signal;
 use super::world::{Errand, Fact, World};
+use crate::domain::log;
 use crate::domain::time::Timestamp;
 use crate::tui::app::{Effect, Msg};
 
@@ -115,6 +116,8 @@ struct State {
     dirty: bool,
     /// A frame is on its way to the terminal.
     in_flight: bool,
+    /// Since when it is.
+    drawn: Option<Instant>,
     /// Until when the frames that were drawn have used the time up.
     used: Option<Instant>,
     /// When the model wants to be woken.
@@ -169,6 +172,11 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
         self.input.resume();
         let effects = self.program.start((self.clock)());
         self.carry_out(effects);
+        self.measure();
+    }
+
+    /// Tells how large the screen is.
+    fn measure(&mut self) {
         match self.screen.size() {
             Ok((width, height)) => self.tell(Msg::Resize { width, height }),
             Err(_) => self.hang_up(),
@@ -185,13 +193,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
                 self.state.deadline.get_or_insert(Instant::now() + PARTING);
             }
             Signal::PauseRun(paused) => self.tell(Msg::PauseRun(paused)),
-            Signal::Resized => match self.screen.size() {
-                Ok((width, height)) => {
-                    self.tell(Msg::Resize { width, height });
-                    self.input.look_again();
-                }
-                Err(_) => self.hang_up(),
-            },
+            Signal::Resized => self.measure(),
             Signal::Continue => {
                 let entered = self.screen.enter();
                 self.screen.repaint();
@@ -280,6 +282,9 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     fn look_for_arrival(&mut self) {
         if self.state.in_flight && self.screen.is_ready() {
             self.state.in_flight = false;
+            if let Some(drawn) = self.state.drawn.take() {
+                log::frame("terminal", drawn.elapsed());
+            }
             self.program.shown((self.clock)());
         }
     }
@@ -296,12 +301,15 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     }
 
     fn draw(&mut self) {
+        let began = Instant::now();
         if self.screen.draw(&mut self.program, (self.clock)()).is_err() {
             self.hang_up();
         }
         self.state.dirty = false;
         self.state.in_flight = true;
         let now = Instant::now();
+        log::frame("draw", now - began);
+        self.state.drawn = Some(now);
         self.state.used = Some(self.state.used.map_or(now, |used| used.max(now)) + FRAME);
     }
 

@@ -32,16 +32,17 @@ use console::Console;
 use crash::{Collector, Report};
 use event_loop::{Ended, EventLoop, Wires};
 use input::Keyboard;
-use outside::Outside;
+use outside::{Farewell, Outside};
 use session::Session;
 use signals::Listener;
 use world::Fact;
 
 use crate::domain::time::Timestamp;
+use crate::ledger::RunId;
 use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
 
-pub use guard::fitness_here;
+pub use guard::{fitness, fitness_here};
 
 /// Model and view, as the loop sees them.
 pub trait Program {
@@ -73,6 +74,9 @@ pub enum ConsoleError {
     /// The console ended while a run was in a batch: it can be resumed.
     #[error("the run did not finish its batch in time; `dlq-tui runs` shows it and `dlq-tui resume` goes on with it")]
     RunLeft,
+    /// The console ended, and with it a run between two batches.
+    #[error("{} was stopped", .0.0)]
+    RunStopped(RunId),
 }
 
 /// Runs the console until the operator leaves it. The terminal is restored in every case but a kill.
@@ -98,10 +102,13 @@ pub async fn run<P: Program>(launch: &Launch, program: P) -> Result<(), ConsoleE
     let EventLoop { screen, input, mut world, .. } = looping;
     drop(input);
     drop(screen);
-    let recorded = world.farewell().await;
+    let left = world.farewell().await;
     match ended {
-        Ok(Ended::Quit | Ended::HungUp) if recorded => Ok(()),
-        Ok(_) => Err(ConsoleError::RunLeft),
+        Ok(Ended::Quit | Ended::HungUp) => match left {
+            Farewell::Done => Ok(()),
+            Farewell::Stopped(run) => Err(ConsoleError::RunStopped(run)),
+            Farewell::Cut => Err(ConsoleError::RunLeft),
+        },
         Err(_) => Err(ConsoleError::Fault(
             collector.last().map_or_else(|| "a fault in dlq-tui".to_owned(), |report| report.sentence()),
         )),

@@ -14,9 +14,10 @@ use super::session::{Going, Session, failure};
 use super::slots::{Slots, Start};
 use super::world::{Errand, Fact, World};
 use super::{clipboard, errand};
+use crate::ledger::{RunId, RunState};
 use crate::store::{Budget, StoreError};
 use crate::triage::run::RunControl;
-use crate::tui::app::{Effect, Msg, Request, Slot};
+use crate::tui::app::{Effect, Msg, Reply, Request, Slot};
 
 /// What a cancelled request gets to end by itself before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -31,8 +32,19 @@ pub struct Outside {
     facts: UnboundedSender<Fact>,
     /// The switch on the latest run.
     control: RunControl,
-    /// The latest act: the one thing that is waited for at the end.
-    act: Option<JoinHandle<()>>,
+    /// The latest act: the one thing that is waited for at the end. It says which run it left unfinished.
+    act: Option<JoinHandle<Option<RunId>>>,
+}
+
+/// What the end of the console leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// Nothing that is to be gone on with.
+    Done,
+    /// A run that was stopped between two batches.
+    Stopped(RunId),
+    /// A run in the middle of a batch, of which nobody knows yet what became.
+    Cut,
 }
 
 impl Outside {
@@ -41,12 +53,13 @@ impl Outside {
         Self { session, slots: Slots::default(), facts, control: RunControl::new(), act: None }
     }
 
-    /// Lets a run that is under way record its batch; says whether it did.
-    pub async fn farewell(&mut self) -> bool {
+    /// Lets a run that is under way record its batch, and says what is left of the last one.
+    pub async fn farewell(&mut self) -> Farewell {
         self.control.stop();
-        match self.act.take() {
-            Some(act) => timeout(FAREWELL, act).await.is_ok(),
-            None => true,
+        let Some(act) = self.act.take() else { return Farewell::Done };
+        match timeout(FAREWELL, act).await {
+            Ok(left) => left.ok().flatten().map_or(Farewell::Done, Farewell::Stopped),
+            Err(_) => Farewell::Cut,
         }
     }
 
@@ -72,8 +85,10 @@ impl Outside {
                     () = given_up(&going.budget.cancel) => failure(asked, StoreError::Cancelled),
                 }
             };
+            let left = unfinished(&reply);
             // Nobody listens when the console has ended.
             let _ = going.facts.send(Fact::Answer { id, slot, reply });
+            left
         });
         if slot == Slot::Act {
             self.act = Some(task);
@@ -89,6 +104,16 @@ impl Outside {
                 let _ = facts.send(fact);
             }
         });
+    }
+}
+
+/// The run that ended before all of its jobs had their turn.
+fn unfinished(reply: &Reply) -> Option<RunId> {
+    match reply {
+        Reply::Executed(result) => {
+            result.as_ref().as_ref().ok().filter(|run| run.state == RunState::Stopped).map(|run| run.id.clone())
+        }
+        _ => None,
     }
 }
 
@@ -218,6 +243,6 @@ mod tests {
             panic!("not answered");
         };
         assert!(opened.expect_err("a fault").to_string().contains("fault"));
-        assert!(outside.farewell().await);
+        assert_eq!(outside.farewell().await, Farewell::Done);
     }
 }

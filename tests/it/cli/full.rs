@@ -54,6 +54,23 @@ async fn over_a_damaged_record_nothing_is_replayed_and_it_is_said_what_to_do() {
 }
 
 #[tokio::test]
+async fn where_no_record_can_be_made_everything_can_be_looked_at_and_nothing_is_touched() {
+    let db = harness::sqlite("no place").await;
+    Layout::JobsDlq.seed(&db, 20).await;
+    let user = User::of(&db);
+    // Whoever is root may write to any folder, and to no file as if it were one.
+    std::fs::create_dir_all(user.home().join("state")).expect("a folder");
+    std::fs::write(user.home().join("state/dlq-tui"), "").expect("a file");
+    user.run(&["list"]).with(0);
+    user.run(&["stats"]).with(0);
+    for verb in ["replay", "archive", "discard"] {
+        let ended = user.run(&[verb, "--all", "--yes"]);
+        assert!(ended.with(1).contains("XDG_STATE_HOME"), "{verb}: {}", ended.err);
+    }
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (0, 20));
+}
+
+#[tokio::test]
 async fn a_replay_whose_record_cannot_be_kept_touches_nothing() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("full_before").await;

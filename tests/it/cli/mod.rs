@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod drafts;
 mod full;
+mod logs;
 mod monitors;
 mod output;
 mod reads;
@@ -18,7 +19,8 @@ mod signals;
 mod validate;
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -91,6 +93,19 @@ impl User {
 
     pub fn run(&self, args: &[&str]) -> Ended {
         Ended::from(self.command(args).output().expect("the binary starts"))
+    }
+
+    /// A replay of all jobs that has begun to commit, with its receipt as JSON on its standard output.
+    pub async fn replaying(&self, db: &TestDb, more: &[&str]) -> Child {
+        let mut command = self.command(&["replay", "--all", "--yes", "-o", "json"]);
+        let command = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the binary starts");
+        let began = Instant::now();
+        while db.count("jobs").await == 0 {
+            assert!(began.elapsed() < Duration::from_secs(60), "the run never began");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        child
     }
 
     /// What a command prints as JSON; it must end well.

@@ -3,9 +3,11 @@
 use std::io::Read;
 use std::process::Stdio;
 
+use serde::de::IgnoredAny;
+
 use super::User;
 use crate::fixtures::Layout;
-use crate::harness;
+use crate::harness::{self, Engine};
 
 #[tokio::test]
 async fn what_is_in_a_database_is_told_layout_by_layout() {
@@ -204,4 +206,79 @@ async fn a_filter_may_begin_with_a_negated_term_but_never_swallows_an_option() {
     let listed = user.json(&["list", "-f", "-error:NoSuchError", "--limit", "0", "-o", "json"]);
     assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(40));
     assert!(user.run(&["discard", "-f", "--yes"]).with(2).contains("looks like an option"));
+}
+
+#[tokio::test]
+async fn arguments_leave_as_the_database_holds_them_character_for_character() {
+    for db in harness::every_engine("cli_exact").await {
+        Layout::JobsDlq.nasty_day(&db).await;
+        let payload = if db.engine == Engine::Postgres { "payload::text" } else { "payload" };
+        // What is masked is not exact.
+        let among = format!("from jobs_dlq where {payload} not like '%correct-horse%' order by jobs_dlq.id");
+        let ids = db.column(&format!("select cast(id as char(20)) {among}")).await;
+        let stored = db.column(&format!("select {payload} {among}")).await;
+        let user = User::of(&db);
+        let exported = user.run(&["export", "-o", "jsonl"]);
+        exported.with(0);
+        let dead = Layout::JobsDlq.count_dead(&db).await;
+        assert_eq!(exported.out.lines().count() as u64, dead, "{:?}: a line each", db.engine);
+        let mut texts = 0;
+        for (id, stored) in ids.iter().zip(&stored) {
+            // Levels without end are JSON as well, which not every reader takes.
+            let is_json = stored.starts_with("[[[[") || serde_json::from_str::<IgnoredAny>(stored).is_ok();
+            let text = || serde_json::to_string(stored).expect("a text");
+            let wanted = format!("\"arguments\":{},\"backtrace\":", if is_json { stored.clone() } else { text() });
+            let start = format!("{{\"version\":1,\"id\":\"{}\",", id.trim());
+            let line = exported.out.lines().find(|line| line.starts_with(&start)).expect("the job's line");
+            assert!(line.contains(&wanted), "{:?} {id}: {stored:.200}\n{line:.400}", db.engine);
+            texts += usize::from(!is_json);
+        }
+        assert_eq!(texts > 0, db.engine != Engine::Postgres, "{:?}: {texts} that are no JSON", db.engine);
+        let longest = ids.iter().zip(&stored).max_by_key(|(_, stored)| stored.len()).expect("a row");
+        let shown = user.run(&["show", longest.0.trim(), "-o", "jsonl"]);
+        assert!(shown.out.contains(&format!("\"arguments\":{},", longest.1)), "{:?}", db.engine);
+    }
+}
+
+#[tokio::test]
+async fn a_number_beyond_every_calendar_is_no_time_and_takes_no_other_row_with_it() {
+    for (kind, good) in [("epoch_s", 1_795_000_000_i64), ("epoch_ms", 1_795_000_000_000)] {
+        for db in harness::every_engine(&format!("cli_{kind}")).await {
+            db.execute(&format!(
+                "create table ticks (id int primary key, at bigint, e varchar(9)); \
+                 insert into ticks values (1, {good}, 'good'), (2, {max}, 'beyond'), (3, {min}, 'beyond'), (4, null, 'none'), \
+                 (5, -1, 'early')",
+                max = i64::MAX,
+                min = i64::MIN,
+            ))
+            .await;
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            let adapter = "name = \"ticks\"\ntitle = \"ticks\"\ntable = \"ticks\"\nkey = { column = \"id\", kind = \"int\" }\n\
+                [detect.columns]\nat = \"int\"\n[order]\ntime = { column = \"at\", kind = \"KIND\" }\n\
+                [fields]\nat = { column = \"at\", kind = \"KIND\" }\nerror_class = { column = \"e\", kind = \"text\" }\n\
+                [states]\ndead = [\"dead\"]\n";
+            std::fs::write(file.path(), adapter.replace("KIND", kind)).expect("written");
+            let user = User::of(&db).with_adapter(file.path());
+            let listed = |filter: &str| {
+                let told = user.json(&["list", "-f", filter, "--limit", "0", "-o", "json"]);
+                let mut jobs: Vec<(String, bool)> = told["jobs"]
+                    .as_array()
+                    .expect("jobs")
+                    .iter()
+                    .map(|job| (job["id"].as_str().expect("an id").to_owned(), job["at"].is_string()))
+                    .collect();
+                jobs.sort();
+                jobs.into_iter()
+                    .map(|(id, has_time)| format!("{id}{}", if has_time { "t" } else { "" }))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(listed(""), ["1t", "2", "3", "4", "5t"], "{kind} on {:?}", db.engine);
+            assert_eq!(listed("since:2026-11-01"), ["1t"], "{kind} on {:?}", db.engine);
+            assert_eq!(listed("until:2026-11-01"), ["5t"], "{kind} on {:?}", db.engine);
+            for facet in ["hour", "error"] {
+                let counted = user.json(&["stats", "--by", facet, "-o", "json"]);
+                assert_eq!(counted["total"]["n"], 5, "{kind} on {:?}", db.engine);
+            }
+        }
+    }
 }

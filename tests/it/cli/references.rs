@@ -44,7 +44,7 @@ async fn the_worked_example_of_the_adapters_reference_works_as_it_is_written() {
 #[test]
 fn the_generated_references_are_up_to_date() {
     let user = User::new();
-    for name in ["commands", "filter", "adapters", "keys", "capture"] {
+    for name in ["commands", "filter", "adapters", "keys", "capture", "rights"] {
         let printed = user.run(&["docs", name]);
         printed.with(0);
         let path = format!("{}/docs/{name}.md", env!("CARGO_MANIFEST_DIR"));

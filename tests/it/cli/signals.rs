@@ -1,7 +1,7 @@
 //! A run without a console: paused, continued and interrupted by signals, and its line on a terminal.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::User;
@@ -13,18 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A replay of everything that goes slowly enough to be caught.
 async fn started(user: &User, db: &TestDb) -> (Child, impl Iterator<Item = String>) {
-    let mut child = user
-        .command(&["replay", "--all", "--yes", "--batch", "10", "--rate", "400/s", "-o", "json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
+    let mut child = user.replaying(db, &["--batch", "10", "--rate", "400/s"]).await;
     let said = BufReader::new(child.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    let began = Instant::now();
-    while db.count("jobs").await == 0 {
-        assert!(began.elapsed() < PATIENCE, "the run never began");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
     (child, said)
 }
 
@@ -66,6 +56,30 @@ async fn a_paused_run_can_be_stopped() {
     let receipt: serde_json::Value = serde_json::from_str(&ended.out).expect("a receipt");
     assert_eq!((receipt["state"].as_str(), receipt["in_doubt"].as_u64()), (Some("stopped"), Some(0)));
     assert_eq!(receipt["done"].as_u64(), Some(db.count("jobs").await));
+}
+
+#[tokio::test]
+async fn a_run_that_is_to_outlive_its_terminal_does_and_any_other_stops_between_two_batches() {
+    for (outlives, code) in [(true, 0), (false, 3)] {
+        let db = harness::sqlite("cli hang-up").await;
+        Layout::JobsDlq.seed(&db, 600).await;
+        let user = User::of(&db);
+        let plain = user.command(&["replay", "--all", "--yes", "--batch", "10", "--rate", "300/s"]);
+        let mut command = Command::new("sh");
+        // As nohup does it.
+        let trap = if outlives { "trap '' HUP; " } else { "" };
+        command.arg("-c").arg(format!("{trap}exec \"$0\" \"$@\"")).arg(plain.get_program()).args(plain.get_args());
+        command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+        let began = Instant::now();
+        while db.count("jobs").await == 0 {
+            assert!(began.elapsed() < PATIENCE, "the run never began");
+        }
+        harness::process::signal(&[child.id()], "HUP");
+        super::Ended::from(child.wait_with_output().expect("it ends")).with(code);
+        assert_eq!(db.count("jobs").await == 600, outlives);
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod lines;
 mod lost;
 mod nasty;
 mod replayers;
+mod signals;
 mod terminal;
 
 use crate::harness::TestDb;
