@@ -607,6 +607,15 @@ fn esc_never_quits() {
 }
 
 #[test]
+fn a_word_that_takes_nothing_is_not_obeyed_with_something_behind_it() {
+    let mut console = Console::with_jobs(5);
+    console.keys(":").text("quit 10").keys("Enter");
+    assert!(console.other.is_empty(), "it left");
+    console.keys(":").text("quit ").keys("Enter");
+    assert!(matches!(console.other.as_slice(), [Effect::Quit]));
+}
+
+#[test]
 fn a_faulty_filter_is_not_put_in_force_and_points_at_its_column() {
     let mut console = Console::with_jobs(5);
     console.keys("/").text("attempts:many").keys("Enter");

@@ -20,19 +20,15 @@ async fn on_a_line_that_fails_the_keyboard_works_the_data_stays_and_its_return_i
     let wire = Wire::to(&db.url, Duration::ZERO);
     let mut pty = Pty::console(&[]).env("DATABASE_URL", &wire.url).size(140, 45).start();
     pty.wait("bars and jobs, live", |screen| has_bars(screen) && has_jobs(screen) && is_live(screen));
-    for fault in ["silent", "cut", "dripping"] {
-        match fault {
-            "silent" => wire.carry(Carries::Nothing),
-            "dripping" => wire.carry(Carries::Drops),
-            _ => wire.cut(),
-        }
+    for fault in [Carries::Nothing, Carries::Anew, Carries::Drops] {
+        wire.carry(fault);
         for key in ["j", "k"] {
             let before = text_under_cursor(&pty);
             pty.send(key);
             let moved = |screen: &Screen<'_>| super::row_under_cursor(screen).is_some_and(|row| row != before);
-            assert!(pty.wait_a_moment(moved), "{fault}: {key} is not answered\n{}", pty.text());
+            assert!(pty.wait_a_moment(moved), "{fault:?}: {key} is not answered\n{}", pty.text());
         }
-        if fault == "silent" {
+        if fault == Carries::Nothing {
             pty.wait("that nothing comes, and how old the data is", |screen| !is_live(screen) && has_jobs(screen));
         }
         wire.carry(Carries::All);

@@ -24,9 +24,13 @@ use super::effect::Settings;
 use super::layout::Areas;
 use super::msg::Opened;
 use crate::domain::facet::Facet;
+use crate::domain::text::head;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Place as Home, Run};
 use crate::tui::keys::{Command, Place};
+
+/// Characters of a text that are looked through to draw a line of it, far more than one shows.
+const SHOWN: usize = 4_000;
 
 /// The pane that keys go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -190,8 +194,16 @@ impl Model {
         self.runner.held.iter_mut().for_each(|held| held.shown(now));
     }
 
-    /// A text with what looks like a secret masked: a filter that a bar was narrowed to says its value.
+    /// As much of a text as a line can show, with what looks like a secret masked: a filter that a bar was narrowed to says
+    /// its value. It is asked for with every frame, and a text may be megabytes long.
     pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let start = head(text, SHOWN);
+        let shown = self.settings.redactor.prose(start);
+        if start.len() == text.len() { shown } else { Cow::Owned(format!("{shown}…")) }
+    }
+
+    /// The whole of a text with what looks like a secret masked.
+    pub fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.settings.redactor.prose(text)
     }
 

@@ -295,7 +295,7 @@ fn under_cursor(model: &Model) -> Option<String> {
         (Focus::Detail, Some(document)) => Some(document.copy(model.detail.tab)),
         (Focus::Histogram, _) => {
             let value = model.histogram.current()?.value.as_ref()?;
-            Some(model.shown(value.exact()).into_owned())
+            Some(model.masked(value.exact()).into_owned())
         }
         _ => model.list.current().map(|e| e.row.id.as_str().to_owned()),
     }

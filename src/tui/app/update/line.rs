@@ -19,6 +19,8 @@ use crate::tui::app::model::{Candidate, Fault, Line, Model, Overlay, Purpose};
 
 /// Candidates that are offered at once.
 const OFFERED: usize = 50;
+/// Bytes of the longest value that is offered: all are looked through with every key, and a longer one is no help on a line.
+const LONGEST: usize = 4_000;
 
 /// Opens a line to type in.
 pub fn open(model: &mut Model, purpose: Purpose) -> Vec<Effect> {
@@ -224,7 +226,7 @@ fn filter_candidates(
             let real = values.filter(|v| key.facet() == Some(v.facet)).map_or(&[][..], |v| &v.bars).iter();
             let needle = prefix.to_lowercase();
             let real = real.filter_map(|bar| {
-                let value = bar.value.as_ref()?;
+                let value = bar.value.as_ref().filter(|value| value.exact().len() <= LONGEST)?;
                 let shown = redactor.prose(value.exact());
                 if !shown.to_lowercase().contains(&needle) {
                     return None;

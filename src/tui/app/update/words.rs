@@ -212,6 +212,9 @@ pub fn run(model: &mut Model, text: &str, now: Timestamp) -> Vec<Effect> {
         _ => None,
     });
     let outcome = match found {
+        Some(word) if word.arguments.is_empty() && !rest.trim().is_empty() => {
+            Err(format!("`{}` takes nothing behind it", word.word))
+        }
         Some(word) => (word.run)(model, rest.trim(), now),
         None => {
             let help = model.key(Command::Help);
