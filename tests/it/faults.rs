@@ -1,9 +1,13 @@
 //! Faults of servers and of the way to them while a run goes on: whatever breaks, each job is replayed once.
 
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use sqlx::mysql::MySqlConnection;
+use sqlx::postgres::PgConnection;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Connection, Executor};
 
 use crate::cli::{Ended, User};
 use crate::fixtures::Layout;
@@ -25,7 +29,14 @@ enum Fault {
     Terminated,
     /// An administrator stops every statement, again and again.
     Cancelled,
+    /// Others take every place for sessions, also ours.
+    Crowded,
+    /// Whoever has no statement to run is shown the door at once, and no statement may take long, unless it asks for more.
+    Impatient,
 }
+
+const FAULTS: &[Fault] =
+    &[Fault::Killed, Fault::Terminated, Fault::Cancelled, Fault::Crowded, Fault::Impatient, Fault::Paused];
 
 impl Fault {
     async fn happen(self, server: &Server, db: &TestDb) {
@@ -41,6 +52,43 @@ impl Fault {
             }
             Fault::Terminated => self.each_session(db, 3).await,
             Fault::Cancelled => self.each_session(db, 20).await,
+            Fault::Crowded => {
+                // In another database, so that they are told from ours.
+                let other = server.database("crowd").await;
+                match db.engine {
+                    Engine::Postgres => crowd_out::<PgConnection>(&other, db).await,
+                    _ => crowd_out::<MySqlConnection>(&other, db).await,
+                }
+            }
+            Fault::Impatient => {
+                let other = server.database("calm").await;
+                let (settings, back): (&[&str], _) = match db.engine {
+                    Engine::Postgres => (
+                        &[
+                            "statement_timeout = 50",
+                            "idle_in_transaction_session_timeout = 5",
+                            "idle_session_timeout = 5",
+                        ],
+                        format!("alter database {} reset all", db.name()),
+                    ),
+                    _ => (
+                        &["max_statement_time = 0.05", "idle_transaction_timeout = 1", "wait_timeout = 1"],
+                        ["max_statement_time", "idle_transaction_timeout", "wait_timeout"]
+                            .map(|name| format!("set global {name} = default"))
+                            .join("; "),
+                    ),
+                };
+                let to = match db.engine {
+                    Engine::Postgres => format!("alter database {} set", db.name()),
+                    _ => "set global".to_owned(),
+                };
+                let all: Vec<String> = settings.iter().map(|setting| format!("{to} {setting}")).collect();
+                other.execute(&all.join("; ")).await;
+                // Only who comes anew has them.
+                Fault::Terminated.each_session(db, 1).await;
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                other.execute(&back).await;
+            }
         }
     }
 
@@ -67,20 +115,36 @@ impl Fault {
     }
 }
 
-/// A replay of all jobs that has begun to commit.
-async fn begun(user: &User, db: &TestDb) -> Child {
-    let child = user
-        .command(&["replay", "--all", "--yes", "-o", "json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let limit = Instant::now() + PATIENCE;
-    while db.count("jobs").await == 0 {
-        assert!(Instant::now() < limit, "the run never began");
-        tokio::time::sleep(Duration::from_millis(2)).await;
+/// Takes all places of a server until none of the sessions in `db` is left, and keeps them for a while.
+async fn crowd_out<C>(other: &TestDb, db: &TestDb)
+where
+    C: Connection,
+    for<'c> &'c mut C: Executor<'c, Database = C::Database>,
+{
+    let name = db.name();
+    let (ours, end) = match db.engine {
+        Engine::Postgres => {
+            let ours = format!("select pid from pg_stat_activity where datname = '{name}'");
+            (ours.clone(), format!("select pg_terminate_backend(pid) from ({ours}) as ours"))
+        }
+        _ => {
+            let ours = format!("select id from information_schema.processlist where db = '{name}'");
+            (ours.clone(), format!("begin not atomic for one in ({ours}) do kill connection one.id; end for; end"))
+        }
+    };
+    let mut crowd: Vec<C> = vec![C::connect(&other.url).await.expect("a place")];
+    for _ in 0..200 {
+        while let Ok(one) = C::connect(&other.url).await {
+            crowd.push(one);
+        }
+        let one = crowd.first_mut().expect("somebody");
+        if one.fetch_all(AssertSqlSafe(ours.clone())).await.expect("the sessions").is_empty() {
+            return tokio::time::sleep(Duration::from_secs(3)).await;
+        }
+        // Whoever has left since is not there to be ended.
+        let _ = one.execute(AssertSqlSafe(end.clone())).await;
     }
-    child
+    panic!("they always find a place");
 }
 
 /// The end of a process, which must come by itself.
@@ -126,7 +190,7 @@ async fn survives(server: &Server, faults: &[Fault]) {
         Layout::JobsDlq.seed(&db, JOBS).await;
         db.execute("delete from jobs").await;
         let user = User::of(&db);
-        let run = begun(&user, &db).await;
+        let run = user.replaying(&db, &[]).await;
         fault.happen(server, &db).await;
         let told = format!("{:?} {fault:?}", db.engine);
         is_replayed_once(&user, &db, ended(run), &told).await;
@@ -137,32 +201,95 @@ async fn survives(server: &Server, faults: &[Fault]) {
 async fn a_run_on_postgres_loses_nothing_whatever_happens_to_the_server() {
     // It would lose its last commits with the kill; we ask it not to.
     let Some(server) = harness::private_postgres() else { return };
-    survives(&server, &[Fault::Killed, Fault::Terminated, Fault::Cancelled, Fault::Paused]).await;
+    survives(&server, FAULTS).await;
 }
 
 #[tokio::test]
 async fn a_run_on_mariadb_loses_nothing_whatever_happens_to_the_server() {
     let Some(server) = harness::careful_mariadb() else { return };
-    survives(&server, &[Fault::Killed, Fault::Terminated, Fault::Cancelled, Fault::Paused]).await;
+    survives(&server, FAULTS).await;
 }
 
 #[tokio::test]
 async fn a_run_over_a_line_that_falls_silent_drips_or_is_cut_loses_nothing() {
     let Some(server) = harness::postgres() else { return };
-    for told in ["silent", "dripping", "cut"] {
-        let db = server.database(&format!("line {told}")).await;
+    for fault in [Carries::Nothing, Carries::Drops, Carries::Anew] {
+        let db = server.database(&format!("line {fault:?}")).await;
         Layout::JobsDlq.seed(&db, JOBS).await;
         db.execute("delete from jobs").await;
         let wire = Wire::to(&db.url, Duration::ZERO);
         let user = User::with_url(&wire.url);
-        let run = begun(&user, &db).await;
-        match told {
-            "silent" => wire.carry(Carries::Nothing),
-            "dripping" => wire.carry(Carries::Drops),
-            _ => wire.cut(),
-        }
+        let run = user.replaying(&db, &[]).await;
+        wire.carry(fault);
         tokio::time::sleep(Duration::from_secs(4)).await;
         wire.carry(Carries::All);
-        is_replayed_once(&user, &db, ended(run), told).await;
+        is_replayed_once(&user, &db, ended(run), &format!("{fault:?}")).await;
     }
+}
+
+/// A primary whose commits are on its standby before they are told, and that standby.
+async fn pair() -> Option<(Server, Server)> {
+    let primary = harness::guarded_postgres(&["synchronous_commit=on"])?;
+    let standby = harness::standby_of(&primary, &["synchronous_commit=on"]);
+    let standby = standby.map_err(|why| harness::skip("postgres", &why)).ok()?;
+    let db = primary.database("settings").await;
+    db.execute("alter system set synchronous_standby_names = '*'").await;
+    db.execute("select pg_reload_conf()").await;
+    let synced = "select count(*)::text from pg_stat_replication where sync_state = 'sync'";
+    let began = Instant::now();
+    while db.scalar(synced).await != "1" {
+        assert!(began.elapsed() < PATIENCE, "the standby does not follow");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Some((primary, standby))
+}
+
+#[tokio::test]
+async fn a_run_goes_on_with_the_standby_that_takes_over_and_loses_nothing() {
+    let Some((primary, standby)) = pair().await else { return };
+    let db = primary.database("failover").await;
+    Layout::JobsDlq.seed(&db, JOBS).await;
+    db.execute("delete from jobs").await;
+    let heir = standby.follow(&db);
+    let host = |db: &TestDb| db.url.split(['@', '/']).nth(3).expect("a host").to_owned();
+    // The standby first: it is passed over for as long as it is one.
+    let both = db.url.replacen(&host(&db), &format!("{},{}", host(&heir), host(&db)), 1);
+    let user = User::with_url(&format!("{both}?target_session_attrs=primary"));
+    let run = user.replaying(&db, &[]).await;
+    primary.kill();
+    heir.execute("select pg_promote()").await;
+    is_replayed_once(&user, &heir, ended(run), "failover").await;
+}
+
+#[tokio::test]
+async fn a_run_on_sqlite_loses_nothing_while_others_write_and_when_the_file_is_replaced() {
+    for is_replaced in [false, true] {
+        let db = harness::sqlite("faults").await;
+        Layout::JobsDlq.seed(&db, JOBS).await;
+        db.execute("delete from jobs").await;
+        let user = User::of(&db);
+        let run = user.replaying(&db, &[]).await;
+        let mut other = SqliteConnection::connect(&db.url).await.expect("the file");
+        other.execute("begin immediate").await.expect("a turn");
+        assert!(db.count("jobs_dlq").await > 0, "it was done before anybody else had a turn");
+        if is_replaced {
+            replace(&db).await;
+        } else {
+            // For longer than a statement waits.
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        }
+        other.execute("rollback").await.expect("an end");
+        is_replayed_once(&user, &db, ended(run), if is_replaced { "replaced" } else { "busy" }).await;
+    }
+}
+
+/// Puts a copy of an SQLite file in its place, as one who restores a backup does.
+pub async fn replace(db: &TestDb) {
+    let file = db.file().expect("a file");
+    let copy = file.with_extension("copy");
+    db.execute(&format!("vacuum into '{}'", copy.display())).await;
+    for beside in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{beside}", file.display()));
+    }
+    std::fs::rename(copy, file).expect("a file in place of another");
 }

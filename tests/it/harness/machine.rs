@@ -54,6 +54,14 @@ fn server_folder(name: &str) -> Result<(PathBuf, Account), String> {
     Ok((folder, Account(Some((uid, gid)))))
 }
 
+/// A command that runs as an ordinary user, with nothing of our environment but the path.
+pub fn ordinary(program: &Path, home: &Path) -> std::io::Result<Command> {
+    // A folder that was lent to the servers is nobody's where we are root.
+    let (uid, gid) = nobody();
+    let account = if home.metadata()?.uid() == uid { Account(Some((uid, gid))) } else { Account(None) };
+    Ok(account.command(program, home))
+}
+
 /// Gives a folder and the files in it to the account that servers run as.
 pub fn lend(folder: &Path) -> std::io::Result<()> {
     let owner = folder.metadata()?.uid();

@@ -76,6 +76,11 @@ pub fn guarded_postgres(settings: &[&str]) -> Option<Server> {
     start_unless_skipped("postgres", start).map_err(|reason| skip("postgres", &reason)).ok()
 }
 
+/// A command that runs as the account to which a folder was lent, its home.
+pub fn ordinary(program: &std::path::Path, home: &std::path::Path) -> std::process::Command {
+    machine::ordinary(program, home).unwrap_or_else(|e| panic!("{}: {e}", home.display()))
+}
+
 /// Gives a folder and what lies in it to the account that servers run as, which may be another one than ours.
 pub fn lend_to_servers(folder: &std::path::Path) {
     machine::lend(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));

@@ -30,6 +30,8 @@ pub enum Carries {
     Nothing,
     /// A few bytes at a time.
     Drops,
+    /// All of it, once the connections that were open are cut.
+    Anew,
 }
 
 /// What is common to all connections.
@@ -104,11 +106,9 @@ impl Wire {
     /// Carries what is said in another way from here on.
     pub fn carry(&self, how: Carries) {
         self.line.carries.store(how as u8, Ordering::Relaxed);
-    }
-
-    /// Cuts all connections; new ones can be made.
-    pub fn cut(&self) {
-        self.line.open().drain(..).for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
+        if how == Carries::Anew {
+            self.line.open().drain(..).for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
+        }
     }
 
     /// What was said so far.
