@@ -4,7 +4,6 @@
 //! the press of a key without a trigger for them in the shipped program.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crossterm::event::KeyCode;
 use dlq_tui::domain::redact::Redactor;
@@ -19,7 +18,7 @@ use futures_util::future::BoxFuture;
 use ratatui::Frame;
 use ratatui::widgets::Paragraph;
 
-use crate::harness::process;
+use crate::harness::{eventually, process};
 use crate::pty::Pty;
 
 /// A source that is a fault.
@@ -202,11 +201,7 @@ fn a_terminal_that_goes_away_without_a_signal_ends_the_console() {
     let pid = std::fs::read_to_string(outer.path("pid")).expect("the toy's process id");
     outer.signal("KILL");
     let pid = pid.trim().parse().expect("a number");
-    let limit = Instant::now() + Duration::from_secs(10);
-    while process::is_alive(pid) && Instant::now() < limit {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(!process::is_alive(pid), "it goes on without a terminal");
+    eventually("that it ends without a terminal", || !process::is_alive(pid));
 }
 
 #[test]
