@@ -11,18 +11,14 @@ use dlq_tui::triage::plan::{Confirm, Plan, Scope};
 use dlq_tui::triage::run::{RunControl, execute};
 
 use crate::cli::User;
-use crate::fixtures::Layout;
+use crate::fixtures::{Layout, sql};
 use crate::harness::{self, Engine, TestDb, every_engine};
 use crate::kills::kill_at_work;
 use crate::run::{budget, desk, go, options, progress, resume_to_the_end, start};
 
 /// The instant so many days ago, as the layouts' columns of time take it.
 fn days_ago(db: &TestDb, days: u32) -> String {
-    match db.engine {
-        Engine::Postgres => format!("(now() at time zone 'utc' - interval '{days} days')"),
-        Engine::Mysql => format!("(utc_timestamp(6) - interval {days} day)"),
-        Engine::Sqlite => format!("strftime('%Y-%m-%d %H:%M:%f000', 'now', '-{days} days')"),
-    }
+    sql::ago(db.engine, days * 86_400)
 }
 
 /// Where a layout keeps when a job died and was last changed.

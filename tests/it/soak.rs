@@ -11,7 +11,7 @@ use dlq_tui::store::sql::engine::{Dialect, Engine, Statement, Tx};
 use dlq_tui::store::{HistogramQuery, Resume, Store, Watermark};
 use dlq_tui::triage::live::LiveCounts;
 
-use crate::fixtures::Layout;
+use crate::fixtures::{Layout, sql};
 use crate::harness::{self, TestDb};
 use crate::store_desk::*;
 
@@ -140,6 +140,11 @@ async fn looks_alone_count_every_death_however_late_it_is_committed() {
 async fn a_recount_in_windows_amid_deaths_flips_and_deletes_leads_to_what_the_database_says() {
     for db in harness::every_engine("soak").await {
         Layout::DlqEvents.seed(&db, 3_000).await;
+        // What a count takes for recent, and looks do not read again.
+        for group in 0..10 {
+            let at = sql::ago(db.engine, 15 + 8 * group);
+            db.execute(&format!("update dlq_events set created_at = {at} where id % 12 = {group}")).await;
+        }
         let mut watch = Watch::begin(&db).await;
         let others = engine(&db).await;
         let mut late = Late::new(&others);

@@ -6,7 +6,7 @@
 //! unless the database tells that no row of the table was changed or removed.
 //!
 //! A full count may take its time while looks go on ([`Purse`] says how much). What it says of older rows then replaces
-//! what was known of them, all at once; of the recent past the looks know better.
+//! what was known of them, all at once; of what looks have read again since it began, the looks know better.
 
 mod growth;
 mod news;
@@ -51,6 +51,9 @@ pub struct LiveCounts {
     drift: HashMap<Value, Drift>,
     /// Whether a look found that something may have changed since the full count.
     changed: bool,
+    /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
+    /// of the looks after any instant the first one reached back the farthest.
+    looked: Vec<(Timestamp, i64)>,
     /// What is known of rows that looks do not read.
     older: Older,
     as_of: Timestamp,
@@ -96,26 +99,33 @@ impl LiveCounts {
         news.learn(&base);
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
-        let older = Older::Unknown;
-        Self { base, recent, drift: HashMap::new(), changed: false, older, as_of, arrivals, news }
+        let (older, looked) = (Older::Unknown, Vec::new());
+        Self { base, recent, drift: HashMap::new(), changed: false, looked, older, as_of, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
-        let later = recent_from.filter(|_| base.progress.is_none() && self.changed && self.as_of > base.as_of);
+        self.looked.retain(|(at, _)| *at > base.as_of);
+        let is_done = base.progress.is_none();
+        let later = recent_from.zip(self.looked.first()).filter(|_| is_done).map(|(from, (_, looked))| (from, *looked));
         self.news.learn(&base);
         self.find_late(&base);
         self.base = base;
         self.older = Older::Unknown;
-        let counted = by_bucket(recent);
-        let Some(from) = later else {
-            self.as_of = self.base.as_of;
+        let mut counted = by_bucket(recent);
+        let Some((from, looked)) = later else {
+            self.as_of = if is_done { self.as_of.max(self.base.as_of) } else { self.base.as_of };
             self.recent = counted;
             self.drift.clear();
             self.changed = false;
             return false;
         };
-        self.recent = self.recent.split_off(&from);
-        let (was, is) = (by_value(&counted), by_value(&self.recent));
+        let was = by_value(&counted);
+        // What no look has read since the count did, the count knows better: rows may have changed behind the looks.
+        let known = self.recent.split_off(&looked.max(from));
+        counted.split_off(&looked);
+        counted.extend(known);
+        self.recent = counted;
+        let is = by_value(&self.recent);
         for drift in self.drift.values_mut() {
             (drift.seen, drift.ours) = (0, 0);
         }
@@ -147,6 +157,8 @@ impl LiveCounts {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return };
         self.changed = true;
+        self.looked.retain(|(_, earlier)| *earlier < from);
+        self.looked.push((at, from));
         let was = by_value(&self.recent.split_off(&from));
         let mut is: HashMap<Value, u64> = HashMap::new();
         for cell in cells {

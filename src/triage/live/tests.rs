@@ -235,6 +235,47 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Rows change behind the looks as well, until a count begins that takes its time; then within their reach.
+    #[test]
+    fn a_slow_count_leaves_the_table_and_nothing_else_in_the_counts(
+        before in prop::collection::vec(prop::collection::vec((0usize..200, 0i64..90, 0usize..3, any::<bool>()), 0..6), 1..12),
+        meanwhile in prop::collection::vec(prop::collection::vec((0i64..30, 0usize..3, any::<bool>()), 0..4), 0..6),
+    ) {
+        let values = ["A", "B", "C"];
+        let mut table = Table((0..20).map(|at| (at * 5, values[at as usize % 3])).collect());
+        let (mut live, mut now) = (table.live(40, 100), 100);
+        for changes in before {
+            now += 7;
+            for (row, ago, v, remove) in changes {
+                match remove && !table.0.is_empty() {
+                    true => { table.0.swap_remove(row % table.0.len()); }
+                    false => table.0.push((now - ago, values[v])),
+                }
+            }
+            table.look(&mut live, now - 30, now);
+        }
+        let (counted, recent, from) = (table.count(now), table.cells(now - 60), (now - 60).div_euclid(10));
+        for changes in meanwhile {
+            now += 7;
+            for (ago, v, remove) in changes {
+                match table.0.iter().rposition(|(at, _)| *at >= now - 20).filter(|_| remove) {
+                    Some(row) => { table.0.swap_remove(row); }
+                    None => table.0.push((now - ago.min(20), values[v])),
+                }
+            }
+            table.look(&mut live, now - 30, now);
+        }
+        live.count_again(counted, &recent, Some(from));
+        let told = live.histogram();
+        prop_assert_eq!(told.total.n, table.0.len() as u64);
+        for value in values {
+            let there = table.0.iter().filter(|(_, v)| *v == value).count() as u64;
+            prop_assert_eq!(n(&live, value), there);
+        }
+    }
+}
+
 /// A table that was counted at 100, was looked at, and is counted again by a count that began at 200 and took its time.
 fn recounted_late(table: &mut Table, live: &mut LiveCounts, change: impl FnOnce(&mut Table)) -> bool {
     table.0.push((150, "A"));
@@ -266,6 +307,23 @@ fn an_old_row_that_is_gone_before_a_slow_count_is_gone_after_it() {
     table.0.remove(1);
     assert!(recounted_late(&mut table, &mut live, |_| {}));
     assert_eq!((n(&live, "A"), n(&live, "C"), live.histogram().total.n), (4, 0, 5));
+}
+
+#[test]
+fn a_recent_row_that_changed_behind_the_looks_before_a_slow_count_is_counted_as_it_is() {
+    let mut table = Table(vec![(5, "A"), (96, "A")]);
+    let mut live = table.live(70, 100);
+    table.0.extend([(110, "C"), (112, "D"), (113, "D")]);
+    table.look(&mut live, 90, 120);
+    table.0.retain(|(at, _)| *at != 110 && *at != 113);
+    table.look(&mut live, 140, 160);
+    let (counted, recent) = (table.count(200), table.cells(80));
+    table.0.push((230, "A"));
+    table.look(&mut live, 200, 240);
+    assert!(live.count_again(counted, &recent, Some(8)));
+    assert_eq!((n(&live, "A"), n(&live, "C"), n(&live, "D"), live.histogram().total.n), (3, 0, 1, 4));
+    table.look(&mut live, 200, 241);
+    assert_eq!(live.histogram().total.n, 4);
 }
 
 #[test]
