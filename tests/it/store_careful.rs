@@ -6,6 +6,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 
+use crate::cli::User;
 use crate::fixtures::Layout;
 use crate::harness;
 use crate::store_desk::*;
@@ -33,6 +34,22 @@ async fn a_payload_that_does_not_fit_is_refused_on_a_server_that_would_cut_it_of
         assert_eq!(results.values().filter(|r| **r == JobResult::Done).count(), 4, "{mode}: {results:?}");
         assert_eq!((db.count("jobs").await, db.scalar("select payload from jobs_dlq").await), (4, long));
     }
+}
+
+#[tokio::test]
+async fn what_a_server_sets_for_its_sessions_leaves_no_job_out() {
+    // Its own, as with the mode.
+    let Some(server) = harness::private_mariadb() else { return };
+    let db = server.database("globals").await;
+    Layout::JobsDlq.seed(&db, 50).await;
+    db.execute("set global sql_select_limit = 3, sql_safe_updates = 1, completion_type = 1").await;
+    let user = User::of(&db);
+    let replayed = user.json(&["replay", "--all", "--yes", "-o", "json"]);
+    assert_eq!(replayed["done"].as_u64(), Some(50), "{replayed}");
+    let undone = user.json(&["undo", replayed["run"].as_str().expect("a run"), "--yes", "-o", "json"]);
+    assert_eq!(undone["done"].as_u64(), Some(50), "{undone}");
+    db.execute("set global sql_select_limit = default, sql_safe_updates = 0, completion_type = 0").await;
+    assert_eq!((db.count("jobs_dlq").await, db.count("jobs").await), (50, 0));
 }
 
 #[tokio::test]

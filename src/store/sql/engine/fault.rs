@@ -99,7 +99,9 @@ fn mysql(message: String, number: u16) -> StoreError {
         // Lock wait, deadlock, NOWAIT.
         1205 | 1213 | 3572 => StoreError::Locked(message),
         // No right to the database, the command, the column; read-only server or transaction.
-        1044 | 1142 | 1143 | 1227 | 1290 | 1370 | 1792 | 1836 => StoreError::Denied(message),
+        1044 | 1142 | 1143 | 1227 | 1370 | 1792 | 1836 => StoreError::Denied(message),
+        // Some option of the server stands in the way: this one closes it for writing.
+        1290 if message.contains("read-only") || message.contains("read_only") => StoreError::Denied(message),
         // The disk, the table or its space is full; a storage engine says so with the system's own number.
         1021 | 1026 | 1114 => StoreError::Full(message),
         1030 if message.contains("28") => StoreError::Full(message),
@@ -180,6 +182,10 @@ mod tests {
             (4031, "unreachable"),
         ] {
             assert_eq!(kind(&mysql("m".into(), number)), wanted, "{number}");
+        }
+        for (option, wanted) in [("--read-only", "denied"), ("--max-session-mem-used", "refused")] {
+            let message = format!("The MariaDB server is running with the {option} option");
+            assert_eq!(kind(&mysql(message, 1290)), wanted, "{option}");
         }
         // 517 is one of the kinds of 5, "busy"; 2067 one of 19, "constraint".
         for (code, wanted) in [
