@@ -180,6 +180,9 @@ pub struct Batch {
     pub ids: Vec<JobId>,
     /// How they stood when they were chosen.
     pub standing: Standing,
+    /// The latest death among the jobs that were chosen. A row whose job died later is another one under the same id, or has
+    /// died again: it is skipped as changed. `None` is any.
+    pub died_by: Option<Timestamp>,
     /// Identity of the run, kept with the rows where the layout has a place for it.
     pub run: String,
     /// What was asked for with the run, its pace aside.

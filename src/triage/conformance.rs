@@ -268,6 +268,7 @@ async fn act(
         action,
         ids: ids.to_vec(),
         standing: Standing::default(),
+        died_by: None,
         run: RUN.to_owned(),
         options: Options::default(),
         run_after: None,

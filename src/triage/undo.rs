@@ -8,6 +8,7 @@ use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::options::{KEPT_UNASKED, Options};
+use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState};
 use crate::store::{Batch, Budget, Frozen, Standing, StoreInfo, Undoing};
 
@@ -104,6 +105,14 @@ fn is_hopeless(action: Action, standing: &Standing) -> bool {
     matches!(action, Action::Ignore | Action::Recall) && standing.state == Some(State::Retrying)
 }
 
+/// The latest death among the jobs of a run. `None` where it tells nothing: what is undone stands as the run left it.
+///
+/// # Errors
+/// When the record cannot be read.
+pub(super) async fn died_by(ledger: &Ledger, run: &RunId, options: &Options) -> Result<Option<Timestamp>, LedgerError> {
+    if options.undoes.is_some() { Ok(None) } else { ledger.latest_death(run).await }
+}
+
 /// What the undo of a run has to go on for these jobs.
 ///
 /// # Errors
@@ -141,6 +150,7 @@ pub async fn outlook(
     let ledger = &ledger.of(run).await?;
     let intent = ledger.run(run).await?.intent;
     let undone = intent.options.undoes.clone().map(RunId);
+    let died_by = died_by(ledger, run, &intent.options).await?;
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut after = 0;
     loop {
@@ -162,6 +172,7 @@ pub async fn outlook(
                 action: intent.action,
                 ids,
                 standing,
+                died_by,
                 run: run.0.clone(),
                 run_after: None,
                 options: intent.options.clone(),

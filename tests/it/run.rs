@@ -24,7 +24,7 @@ use dlq_tui::triage::progress::RunProgress;
 use dlq_tui::triage::run::{Receipt, RunControl, RunOptions, execute, resume};
 use tokio::sync::watch;
 
-use crate::fixtures::Layout;
+use crate::fixtures::{Layout, sql};
 use crate::harness::{Engine as Database, TestDb, every_engine};
 use crate::kills::{BATCH, kill_at_work};
 
@@ -266,6 +266,26 @@ async fn a_job_that_somebody_else_has_put_back_since_it_was_frozen_is_left_alone
         // Those that are stuck can still be put back, when that is what was frozen.
         let run = plan(&desk, &ledger, "native:PROCESSING", Action::Replay).await.run;
         assert_eq!(go(&desk, &ledger, &run).await.run.tally.done, 10, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_died_after_the_plan_is_left_alone_under_whatever_id_it_stands() {
+    for action in [Action::Replay, Action::Discard, Action::Archive, Action::Purge] {
+        for db in every_engine("reused ids").await {
+            let (old, new) = (sql::ago(db.engine, 60), sql::ago(db.engine, 0));
+            Layout::JobsDlq.seed(&db, 40).await;
+            db.execute(&format!("update jobs_dlq set failed_at = {old}")).await;
+            let folder = tempfile::tempdir().expect("a folder");
+            let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+            let desk = desk(&db.url, "jobs_dlq").await;
+            let plan = plan(&desk, &ledger, "", action).await;
+            // A table that is emptied counts from one again; and a job may die again where it stands.
+            db.execute(&format!("update jobs_dlq set failed_at = {new} where id > 25")).await;
+            let tally = go(&desk, &ledger, &plan.run).await.run.tally;
+            let left = db.count("jobs_dlq").await;
+            assert_eq!((tally.done, tally.skipped_total(), left), (25, 15, 15), "{action} on {:?}", db.engine);
+        }
     }
 }
 

@@ -133,6 +133,7 @@ pub fn batch(action: Action, ids: impl IntoIterator<Item = JobId>) -> Batch {
         action,
         ids: ids.into_iter().collect(),
         standing: Standing::default(),
+        died_by: None,
         run: "run-1".to_owned(),
         options: Options::default(),
         run_after: None,

@@ -284,6 +284,10 @@ impl SqlStore {
             sql.push(" AND ");
             judge.untouched(sql, at);
         }
+        if let Some(at) = work.batch.died_by {
+            sql.push(" AND ");
+            judge.died_by(sql, at);
+        }
     }
 
     pub(super) async fn run_steps(

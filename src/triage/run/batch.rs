@@ -168,6 +168,7 @@ impl Engine<'_> {
             action: self.run.intent.action,
             ids: ids.to_vec(),
             standing: part.standing.clone(),
+            died_by: self.died_by,
             run: self.run.id.0.clone(),
             options: self.run.intent.options.clone(),
             run_after: self.instants(ids),

@@ -137,6 +137,8 @@ pub(super) struct Engine<'a> {
     pub(super) books: Books,
     /// Whether a batch may be begun while the one before is under way.
     pub(super) abreast: bool,
+    /// The latest death among the jobs of the run; `None` where that says nothing.
+    pub(super) died_by: Option<Timestamp>,
     /// How the jobs are spread, where each can be told when it may run.
     pub(super) spread: Option<Spread>,
     /// When the jobs of the present batch may run; `None` is at once.
@@ -179,6 +181,7 @@ impl<'a> Engine<'a> {
             progress,
             books: Books::new(tally),
             abreast: desk.store.info().abreast && run.intent.options.pacing.spread().is_none(),
+            died_by: None,
             spread: None,
             due: None,
             dues: HashMap::new(),
@@ -194,6 +197,7 @@ impl<'a> Engine<'a> {
             tally.planned - tally.not_started - tally.in_doubt
         };
         self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
+        self.died_by = self.kept(false, || undo::died_by(self.ledger, &self.run.id, &self.run.intent.options)).await?;
         self.settle_doubts().await?;
         self.erase_again().await?;
         self.pass().await?;
