@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
+use dlq_tui::ledger::Ledger;
 use dlq_tui::store::{Budget, Store};
 
 use crate::cli::User;
@@ -11,6 +13,7 @@ use crate::engine::{LONG, connect, sql, text, until_running};
 use crate::fixtures::Layout;
 use crate::harness::{self, Server, TestDb};
 use crate::pty::Pty;
+use crate::run;
 use crate::store_desk::{budget, store};
 
 /// A primary with a database and the same on its replica, which waits for nobody that reads.
@@ -120,4 +123,30 @@ async fn a_server_that_takes_no_writes_is_only_looked_at() {
     db.execute("set global read_only = 0").await;
     user.run(&["replay", "--all", "--yes"]).with(0);
     assert_eq!(user.json(&["stats", "-o", "json"])["total"]["n"].as_u64(), Some(0));
+}
+
+/// Ends all sessions but our own, so that new ones learn what is set.
+const LEAVE: &str = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() \
+                     and pid <> pg_backend_pid()";
+
+#[tokio::test]
+async fn a_database_that_is_closed_for_writing_meanwhile_is_written_to_no_more() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("closed meanwhile").await;
+    Layout::JobsDlq.seed(&db, 50).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
+    let desk = run::desk(&db.url, "jobs_dlq").await;
+    let plan = run::plan(&desk, &ledger, "", Action::Replay).await;
+    db.execute(&format!("alter database {} set default_transaction_read_only = on", db.name())).await;
+    db.execute(LEAVE).await;
+    let receipt = run::go(&desk, &ledger, &plan.run).await;
+    let halted = receipt.halted.as_deref().unwrap_or_default();
+    assert!(halted.contains("default_transaction_read_only is on"), "{receipt:?}");
+    let open = format!("begin read write; alter database {} reset default_transaction_read_only; commit", db.name());
+    db.execute(&open).await;
+    assert_eq!((receipt.run.tally.done, db.count("jobs_dlq").await), (0, 50));
+    db.execute(LEAVE).await;
+    run::resume_to_the_end(&desk, &ledger, &plan.run).await;
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (50, 0));
 }

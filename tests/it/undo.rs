@@ -593,3 +593,32 @@ async fn what_it_costs_to_keep_ten_thousand_wide_rows() {
         println!("{:?}: {} rows kept in {:?}", db.engine, receipt.run.tally.done, before.elapsed());
     }
 }
+
+#[tokio::test]
+async fn what_is_set_for_a_role_changes_no_value_on_its_way_through_the_ledger() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("undo settings").await;
+    Layout::JobsDlq.seed(&db, 20).await;
+    db.execute("alter table jobs_dlq add f float8, add r real[], add words text[], add x xml").await;
+    db.execute(
+        "set xmloption = content; \
+         update jobs_dlq set f = 0.1 + 0.2, r = array[1e-7 / 3], words = array['a', null, 'NULL'], x = '<a/>b<c/>'",
+    )
+    .await;
+    let before = content(&db, "jobs_dlq").await;
+    for setting in
+        ["extra_float_digits = -15", "array_nulls = off", "xmloption = document", "intervalstyle = sql_standard"]
+    {
+        db.execute(&format!("alter database {} set {setting}", db.name())).await;
+    }
+    let bench = Bench::new(&db, Layout::JobsDlq).await;
+    for action in [Action::Discard, Action::Replay] {
+        let (run, tally) = bench.act("", action).await;
+        assert_eq!((tally.done, db.count("jobs_dlq").await), (20, 0), "{action}");
+        assert_eq!(bench.undo(&run).await.1.done, 20, "{action}");
+        for name in ["extra_float_digits", "array_nulls", "xmloption"] {
+            db.execute(&format!("alter database {} reset {name}", db.name())).await;
+        }
+        assert_eq!(content(&db, "jobs_dlq").await, before, "{action}");
+    }
+}

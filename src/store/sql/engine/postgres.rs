@@ -172,7 +172,7 @@ fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
         read_only: match (opened_read_only, is(is_replica), is(is_read_only)) {
             (true, ..) => Some("opened read-only".into()),
             (_, true, _) => Some("the server is a replica".into()),
-            (.., true) => Some("default_transaction_read_only is on".into()),
+            (.., true) => Some(format!("{CLOSED_BY} is on")),
             _ => None,
         },
         replica: is(is_replica),
@@ -187,6 +187,10 @@ const FACTS: &str = "SELECT current_setting('server_version'), current_database(
                      pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on', \
                      round(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 
+/// What closes a database, or a role, for writing by a word that each transaction may overrule: ours do not.
+const CLOSED_BY: &str = "default_transaction_read_only";
+const CLOSED: &str = "current_setting('default_transaction_read_only') = 'on'";
+
 /// What a transaction that writes asks for along the way. An application may rather lose its last commits in a crash of the
 /// server than wait for the disk; what a run has on record as done must be done.
 const DURABLE: &str = ", CASE WHEN current_setting('synchronous_commit') = 'off' \
@@ -200,16 +204,19 @@ const AS_STORED: &str = ", CASE WHEN current_setting('server_encoding') = 'SQL_A
 /// The whole beginning of a transaction as one message of constants and numbers.
 ///
 /// Reads take one snapshot for all their statements. Plans must not depend on luck: compiling costs more than these
-/// statements do, and parallel workers would be taken from the application.
+/// statements do, and parallel workers would be taken from the application. Numbers are told to their last digit, and what was
+/// kept is read as it was written, whatever is set for the role.
 fn begin_sql(mode: Mode, limits: Limits) -> String {
-    let mode = match mode {
+    let access = match mode {
         Mode::Read => "ISOLATION LEVEL REPEATABLE READ READ ONLY",
         Mode::Write => "ISOLATION LEVEL READ COMMITTED READ WRITE",
     };
+    let takes = if mode == Mode::Write { "; SET LOCAL array_nulls = on; SET LOCAL xmloption = content" } else { "" };
     format!(
-        "BEGIN {mode}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
+        "BEGIN {access}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
          SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL jit = off; \
-         SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL plan_cache_mode = force_custom_plan",
+         SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL plan_cache_mode = force_custom_plan; \
+         SET LOCAL extra_float_digits = 1{takes}",
         millis(limits.statement),
         millis(limits.lock),
         millis(IDLE),
@@ -226,11 +233,18 @@ impl Link for PgLink {
         Box::pin(async move {
             self.open = true;
             let durable = if mode == Mode::Write { DURABLE } else { "" };
-            let sql = format!("{}; SELECT pg_backend_pid(){durable}{AS_STORED}", begin_sql(mode, limits));
+            let sql = format!("{}; SELECT pg_backend_pid(), {CLOSED}{durable}{AS_STORED}", begin_sql(mode, limits));
             let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
-            let pid = rows.and_then(|rows| rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0));
-            self.backend = pid.map_err(store_error)?;
-            Ok(())
+            let told = rows.and_then(|rows| {
+                let row = rows.last().ok_or(sqlx::Error::RowNotFound)?;
+                Ok((row.try_get(0)?, row.try_get(1)?))
+            });
+            let (backend, is_closed): (i32, bool) = told.map_err(store_error)?;
+            self.backend = backend;
+            match (mode, is_closed) {
+                (Mode::Write, true) => Err(StoreError::Denied(format!("{CLOSED_BY} is on"))),
+                _ => Ok(()),
+            }
         })
     }
 
