@@ -31,7 +31,7 @@ pub struct Table {
     pub unique: BTreeMap<String, Vec<String>>,
     /// Whether it is a view, or stands elsewhere: then it has no indexes of its own.
     pub is_view: bool,
-    /// Its storage engine, where that has no transactions.
+    /// Its storage engine, where that has no transactions; `VIEW` where the server does not tell.
     pub without_transactions: Option<String>,
     /// What keeps rows from the role that looks, where something does: such a table looks emptier than it is.
     pub row_security: Option<RowSecurity>,

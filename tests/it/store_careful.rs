@@ -70,12 +70,48 @@ async fn nothing_is_written_to_tables_without_transactions() {
             assert!(applied.broke.is_some() && applied.outcomes.is_empty());
         }
     }
+    let db = server.database("myisam_behind").await;
+    Layout::JobsDlq.seed(&db, 5).await;
+    db.execute("alter table jobs engine = MyISAM; rename table jobs to queue; create view jobs as select * from queue")
+        .await;
+    let behind = store(&db, Layout::JobsDlq).await;
+    let Availability::Disabled(why) = behind.info().availability(Action::Replay) else { panic!("a view hides it") };
+    assert!(why.contains("jobs is a view"), "{why}");
+    let db = server.database("myisam_archive").await;
+    Layout::JobsDlq.seed(&db, 5).await;
+    let behind = store(&db, Layout::JobsDlq).await;
+    behind.prepare(Action::Archive, &budget()).await.expect("an archive");
+    assert_eq!(behind.preparation(Action::Archive, &budget()).await.expect("an answer"), None);
+    db.execute("alter table jobs_dlq_archive engine = MyISAM").await;
+    let refused = behind.preparation(Action::Archive, &budget()).await.expect_err("no transactions there");
+    assert!(refused.to_string().contains("jobs_dlq_archive is a MyISAM table"), "{refused}");
     let db = server.database("myisam_target").await;
     Layout::DeadLetterJobs.seed(&db, 5).await;
     db.execute("alter table jobs engine = MyISAM").await;
     let to_table = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Table("jobs".to_owned())).await;
     assert!(matches!(to_table.info().availability(Action::Replay), Availability::Disabled(_)));
     assert!(matches!(to_table.info().availability(Action::Ignore), Availability::Ready { .. }));
+}
+
+#[tokio::test]
+async fn a_key_of_any_length_is_the_key_of_its_own_row() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("long keys").await;
+    Layout::DeadLetterJobs.seed(&db, 3).await;
+    db.execute("alter table dead_letter_jobs modify id varchar(400) character set ascii not null").await;
+    let short = "1".repeat(255);
+    let long = format!("{short}B");
+    for id in [&short, &long] {
+        let which = "status = 'failed' and length(id) < 200 order by id limit 1";
+        db.execute(&format!("update dead_letter_jobs set id = '{id}' where {which}")).await;
+    }
+    let to = ReplayDestination::Table("jobs".to_owned());
+    let store = store_to(&db, Layout::DeadLetterJobs, to).await;
+    let results = apply(&store, batch(Action::Replay, [JobId::new(long.as_str())])).await;
+    assert!(results.values().all(|result| *result == JobResult::Done), "{results:?}");
+    let states =
+        db.column("select concat(length(id), ' ', status) from dead_letter_jobs where length(id) > 200 order by 1");
+    assert_eq!(states.await, ["255 failed", "256 resolved"]);
 }
 
 /// Instants at which clocks on the wall jump, and one that no summer time knows.

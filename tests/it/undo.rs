@@ -622,3 +622,32 @@ async fn what_is_set_for_a_role_changes_no_value_on_its_way_through_the_ledger()
         assert_eq!(content(&db, "jobs_dlq").await, before, "{action}");
     }
 }
+
+#[tokio::test]
+async fn text_of_any_character_set_and_a_key_of_nought_come_back_as_they_were() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("undo charsets").await;
+    Layout::JobsDlq.seed(&db, 3).await;
+    // Each with what comes back from UTF-8 as something else.
+    let odd = [
+        ("cp932", "879A"),
+        ("ascii", "636166C3A9"),
+        ("ucs2", "D800"),
+        ("gbk", "A2A1"),
+        ("hebrew", "C0"),
+        ("big5", "A1C3"),
+    ];
+    for (charset, value) in odd {
+        db.execute(&format!("alter table jobs_dlq add c_{charset} text character set {charset}")).await;
+        db.execute(&format!("set sql_mode = ''; update jobs_dlq set c_{charset} = x'{value}'")).await;
+    }
+    db.execute("set sql_mode = 'NO_AUTO_VALUE_ON_ZERO'; update jobs_dlq set id = 0 where id = 1").await;
+    let before = content(&db, "jobs_dlq").await;
+    let bench = Bench::new(&db, Layout::JobsDlq).await;
+    for action in [Action::Discard, Action::Replay] {
+        let (run, tally) = bench.act("", action).await;
+        assert_eq!((tally.done, db.count("jobs_dlq").await), (3, 0), "{action}");
+        assert_eq!(bench.undo(&run).await.1.done, 3, "{action}");
+        assert_eq!(content(&db, "jobs_dlq").await, before, "{action}");
+    }
+}

@@ -227,6 +227,12 @@ fn found_as(
 /// Why a table cannot be written to: neither could two statements take effect together, nor a row be held.
 pub(super) fn without_transactions(name: &str, table: &Table) -> Option<String> {
     let engine = table.without_transactions.as_ref()?;
+    if engine == "VIEW" {
+        return Some(format!(
+            "{name} is a view, and the server does not tell whether the tables behind it have transactions; without them a job \
+             could be lost between two statements"
+        ));
+    }
     Some(format!(
         "{name} is a {engine} table, which has no transactions: a job could be lost between two statements, or be taken \
          by two at once; ALTER TABLE {name} ENGINE = InnoDB makes it safe"

@@ -7,6 +7,7 @@
 use super::SqlStore;
 use super::apply::Filled;
 use super::build::Sql;
+use super::detect::{read_catalogue, without_transactions};
 use super::dialect::{BatchRow, NameLimit, Speech};
 use super::engine::{Row, Statement, Tx};
 use super::row::Cells;
@@ -48,7 +49,14 @@ impl SqlStore {
             let creates = format!("{}.{}", self.layout.schema, self.twin_name());
             return Ok(Some(Preparation { creates, ddl: self.twin_ddl(&pair.table)? }));
         }
-        self.check_twin(&pair).map(|()| None)
+        self.check_twin(&pair)?;
+        let name = self.twin_name();
+        let catalogue = read_catalogue(&self.engine, std::slice::from_ref(&name), budget).await?;
+        let here = catalogue.iter().find(|(schema, _)| *schema == self.layout.schema);
+        match here.and_then(|(_, tables)| without_transactions(&name, tables.get(&name)?)) {
+            Some(reason) => Err(StoreError::Input(reason)),
+            None => Ok(None),
+        }
     }
 
     pub(super) async fn make_twin(&self, action: Action, budget: &Budget) -> Result<()> {

@@ -13,6 +13,12 @@ use crate::store::sql::pace::rung;
 
 pub(super) struct Mysql;
 
+/// Characters that a key has nearly always, at the most: so long it may be in any index.
+const SHORT: usize = 255;
+/// Character sets from which text goes to UTF-8 and back again as it was, byte for byte; most others have characters that
+/// come back as another one, or none.
+const EXACT: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
+
 const FIRST: &str = "0001-01-01 00:00:00";
 const LAST: &str = "9999-12-31 23:59:59.999999";
 
@@ -38,6 +44,13 @@ fn base_type(data_type: &str) -> String {
 fn is_bytes(base: &str) -> bool {
     let shapes = ["point", "linestring", "polygon", "geometry", "geometrycollection", "geomcollection"];
     base.ends_with("blob") || base.ends_with("binary") || shapes.iter().any(|s| base.trim_start_matches("multi") == *s)
+}
+
+/// Whether text of a column can change on its way to UTF-8 and back.
+fn is_inexact(column: &Column, base: &str) -> bool {
+    let charset = column.collation.as_deref().and_then(|collation| collation.split('_').next());
+    let is_text = base.ends_with("char") || base.ends_with("text");
+    is_text && charset.is_some_and(|charset| !EXACT.contains(&charset))
 }
 
 impl Mysql {
@@ -217,14 +230,20 @@ impl Speech for Mysql {
 
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns) {
         let place = sql.text(&batch_json(rows, columns));
+        // What is longer than its column here is cut without a word, and would be another row's key.
+        let words = |of: fn(&BatchRow) -> &str| {
+            let longest = rows.iter().map(|row| of(row).chars().count()).max();
+            format!("VARCHAR({})", longest.unwrap_or(0).max(SHORT))
+        };
+        let keys = words(|row| &row.id);
         let (of, id) = match (kind, collation) {
-            (Kind::Int, _) => ("BIGINT", "j.id".to_owned()),
+            (Kind::Int, _) => ("BIGINT".to_owned(), "j.id".to_owned()),
             // The join compares in the column's own collation, so that its index serves.
             (_, Some(collation)) => {
                 let charset = collation.split('_').next().unwrap_or("utf8mb4");
-                ("VARCHAR(255)", format!("CONVERT(j.id USING {charset}) COLLATE {collation}"))
+                (keys, format!("CONVERT(j.id USING {charset}) COLLATE {collation}"))
             }
-            _ => ("VARCHAR(255)", "j.id".to_owned()),
+            _ => (keys, "j.id".to_owned()),
         };
         let mut shown = format!("{id} AS id");
         let mut read = format!("id {of} PATH '$[0]'");
@@ -238,7 +257,7 @@ impl Speech for Mysql {
         }
         if columns.scope {
             shown += ", j.scope";
-            read += ", scope VARCHAR(255) PATH '$[6]'";
+            read += &format!(", scope {} PATH '$[6]'", words(|row| &row.scope));
         }
         if columns.run_after {
             shown += ", CAST(j.run_after AS DATETIME(6)) AS run_after";
@@ -250,7 +269,11 @@ impl Speech for Mysql {
         }
         if let Some(kind) = columns.live {
             shown += ", j.live";
-            read += if kind == Kind::Int { ", live BIGINT PATH '$[5]'" } else { ", live VARCHAR(255) PATH '$[5]'" };
+            let of = match kind {
+                Kind::Int => "BIGINT".to_owned(),
+                _ => words(|row| row.live.as_deref().unwrap_or_default()),
+            };
+            read += &format!(", live {of} PATH '$[5]'");
         }
         sql.push(&format!("(SELECT {shown} FROM JSON_TABLE({place}, '$[*]' COLUMNS ({read})) AS j) AS b"));
     }
@@ -280,7 +303,7 @@ impl Speech for Mysql {
     fn kept(&self, column: &Column) -> (String, Form) {
         let value = format!("t.{}", self.quote(&column.name));
         match base_type(&column.data_type).as_str() {
-            base if is_bytes(base) => (format!("HEX({value})"), Form::Hex),
+            base if is_bytes(base) || is_inexact(column, base) => (format!("HEX({value})"), Form::Hex),
             "bit" => (format!("CONVERT(CAST({value} AS UNSIGNED) USING utf8mb4)"), Form::Text),
             // A FLOAT by itself is written with six digits.
             "float" | "double" | "real" => (format!("CONVERT({value} + 0e0 USING utf8mb4)"), Form::Text),
@@ -324,7 +347,8 @@ impl Speech for Mysql {
         let mut sql = Sql::new(&Mysql);
         sql.push(
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
-             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, e.engine, s.places, NULL, NULL, \
+             CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, \
+             CASE WHEN k.table_type LIKE '%VIEW' THEN 'VIEW' ELSE e.engine END, s.places, NULL, NULL, \
              CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END, \
              CONCAT(CASE WHEN FIND_IN_SET('select', c.privileges) > 0 THEN '' ELSE 'r' END, \
              CASE WHEN FIND_IN_SET('insert', c.privileges) > 0 THEN '' ELSE 'a' END, \

@@ -21,9 +21,9 @@ use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::{Result, StoreError};
 
-/// How the server reads our statements and takes our values; that it gives all rows, and changes them however they are named;
+/// How the server reads our statements and takes our values (a key of 0 is one, and not the next number); that it gives all rows, and changes them however they are named;
 /// and that a transaction's end is its end, and not the next one's beginning. What is not said here is the server's own choice.
-const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
+const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', \
      sql_select_limit = 18446744073709551615, sql_safe_updates = 0, completion_type = 0";
 /// Room in a packet for what stands around the values.
 const PACKET_HEAD: u64 = 4_096;
