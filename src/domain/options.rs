@@ -119,7 +119,9 @@ impl fmt::Display for Options {
         if let Some(queue) = &self.to_queue {
             wishes.push(format!("to the queue {}", Clean::line(queue)));
         }
-        wishes.extend(self.attempts.map(|attempts| match attempts {
+        // Those of what is undone are no wish.
+        let attempts = self.attempts.filter(|_| self.undoes.is_none());
+        wishes.extend(attempts.map(|attempts| match attempts {
             Attempts::Reset => "attempts reset".to_owned(),
             Attempts::Once => "one more try".to_owned(),
         }));

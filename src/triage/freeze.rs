@@ -121,6 +121,10 @@ pub async fn freeze(
         if matches!(ask.scope, Scope::Undo(..)) {
             undo::check(desk, &earlier, ask.action)?;
             ask.options.undoes = Some(run.0.clone());
+            if ask.action == Action::Recall {
+                // A job that is untouched has the attempts that its replay gave it.
+                ask.options.attempts = earlier.intent.options.attempts;
+            }
         }
         if let Some(reason) = earlier.strays(database.as_ref()) {
             return Err(PlanError::Disabled(reason));

@@ -1,8 +1,9 @@
 //! Undoing runs on real databases: rows come back byte for byte, and what a worker has taken stays with it.
 
 use dlq_tui::domain::action::Action;
+use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::options::{Attempts, Options};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
@@ -649,5 +650,40 @@ async fn text_of_any_character_set_and_a_key_of_nought_come_back_as_they_were() 
         assert_eq!((tally.done, db.count("jobs_dlq").await), (3, 0), "{action}");
         assert_eq!(bench.undo(&run).await.1.done, 3, "{action}");
         assert_eq!(content(&db, "jobs_dlq").await, before, "{action}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_ran_once_since_its_replay_is_not_taken_back_and_one_more_try_is() {
+    // What a worker leaves that ran a job and puts it back for another try, two attempts before it dies.
+    let layouts = [
+        (Layout::JobsDlq, "update jobs_dlq set attempts = 2", "update jobs set attempts = attempts + 1"),
+        (
+            Layout::DlqEvents,
+            "update dlq_events set retry_count = 1",
+            "update dlq_events set retry_count = retry_count + 1",
+        ),
+    ];
+    for (layout, before, ran) in layouts {
+        for (attempts, runs, undone) in [(None, true, false), (None, false, true), (Some(Attempts::Once), false, true)]
+        {
+            for db in every_engine("undo ran").await {
+                layout.seed(&db, 30).await;
+                db.execute(before).await;
+                let dead = layout.count_dead(&db).await;
+                let bench = Bench::new(&db, layout).await;
+                let scope = Scope::Filter(Filter::parse("state:dead").expect("a filter"));
+                let options = Options { attempts, ..Options::default() };
+                let ask = Ask { options, ..Ask::new(scope, Action::Replay, Timestamp::now()) };
+                let plan = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan");
+                assert_eq!(go(&bench.desk, &bench.ledger, &plan.run).await.run.tally.done, dead);
+                if runs {
+                    db.execute(ran).await;
+                }
+                let tally = bench.undo(&plan.run).await.1;
+                let wanted = if undone { dead } else { 0 };
+                assert_eq!(tally.done, wanted, "{layout:?} on {:?}, {attempts:?}, ran: {runs}", db.engine);
+            }
+        }
     }
 }
