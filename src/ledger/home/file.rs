@@ -170,6 +170,8 @@ fn unwritable(path: &Path, error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
         | io::ErrorKind::NotADirectory
+        // The folder was made just now, where one can be.
+        | io::ErrorKind::NotFound
         | io::ErrorKind::AlreadyExists => format!(
             "{error}; whatever is done is put on record first, so {folder} must be a folder that you can write to \
              (XDG_STATE_HOME names another place)"
