@@ -4,6 +4,7 @@
 //! character on the screen, cut a wide character in half, or drop the end of a text without an ellipsis.
 
 mod canvas;
+mod cells;
 mod detail;
 mod empty;
 mod filter_bar;
@@ -42,6 +43,7 @@ pub fn draw(model: &Model, look: &Look, frame: &mut Frame<'_>, now: Timestamp) -
     footer::draw(&mut canvas, areas.footer, model);
     overlay::draw(&mut canvas, &areas, model, now);
     let (caret, deepest) = (canvas.caret, canvas.deepest);
+    cells::apart(frame.buffer_mut());
     caret.into_iter().for_each(|caret| frame.set_cursor_position(caret));
     deepest
 }
