@@ -37,6 +37,8 @@ pub struct Table {
     pub row_security: Option<RowSecurity>,
     /// Whether its rows stand in other tables, which are its parts.
     pub is_partitioned: bool,
+    /// The tables that inherit from it and are no parts of it, where there may be any.
+    pub heirs: Option<Vec<String>>,
     /// What the role that looks may not do with it.
     pub lacks: Lacks,
 }

@@ -42,6 +42,7 @@ mod store_odd;
 mod store_pages;
 mod store_search;
 mod store_story;
+mod store_whole;
 mod store_witness;
 mod terminal;
 mod tls;

@@ -197,6 +197,14 @@ impl Keep {
             Keep::Columns(columns) => columns.is_empty(),
         }
     }
+
+    /// Whether a column is kept.
+    pub fn holds(&self, column: &str) -> bool {
+        match self {
+            Keep::Whole(whole) => *whole,
+            Keep::Columns(columns) => columns.iter().any(|name| name == column),
+        }
+    }
 }
 
 impl Default for Keep {

@@ -187,6 +187,9 @@ impl SqlStore {
             self.lock_too(tx, work, lock, &mut held).await?;
         }
         self.keep_along(tx, work, &mut held).await?;
+        if !held.archive.is_empty() {
+            self.check_kept(tx, work.batch.action).await?;
+        }
         if !missing.is_empty() {
             held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &missing).await?);
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::dialect::ties::ties;
 use super::dialect::{IndexPlace, Place, Unique, privileges, speech};
 use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::open::ReplayDestination;
@@ -255,29 +256,41 @@ pub(in crate::store) async fn read_catalogue(engine: &Engine, names: &[String], 
     }
 }
 
-/// Adds what is asked for only where there may be any of it: functions, and the policies of tables with row-level security.
+/// Adds what is asked for only where there may be any of it: functions, the policies of tables with row-level security, and
+/// tables that inherit.
 async fn complete(engine: &Engine, catalogue: &mut Catalogue, names: &[String], budget: &Budget) -> Result<()> {
     let speech = speech(engine.dialect());
-    let tables = catalogue.iter().flat_map(|(_, tables)| tables);
-    let veiled: Vec<String> =
-        tables.filter(|(_, table)| table.row_security.is_some()).map(|(name, _)| name.clone()).collect();
+    let named = |is: &dyn Fn(&Table) -> bool| -> Vec<String> {
+        let tables = catalogue.iter().flat_map(|(_, tables)| tables);
+        tables.filter(|(_, table)| is(table)).map(|(name, _)| name.clone()).collect()
+    };
+    let (veiled, parents) = (named(&|table| table.row_security.is_some()), named(&|table| table.heirs.is_some()));
     let asked = |names: &[String], statement: &dyn Fn(&[String]) -> Option<Statement>| {
         (!names.is_empty()).then(|| statement(names)).flatten()
     };
     let policies = asked(&veiled, &|names| speech.policies(names));
     let functions = asked(names, &|names| speech.functions(names));
-    let is_asked = [policies.is_some(), functions.is_some()];
-    let statements: Vec<Statement> = policies.into_iter().chain(functions).collect();
+    let heirs = asked(&parents, &|names| ties(engine.dialect()).heirs(names));
+    let is_asked = [policies.is_some(), functions.is_some(), heirs.is_some()];
+    let statements: Vec<Statement> = policies.into_iter().chain(functions).chain(heirs).collect();
     if statements.is_empty() {
         return Ok(());
     }
     let mut results = engine.read(&statements, budget).await?.into_iter();
-    let [policies, functions] = is_asked.map(|asked| if asked { results.next() } else { None }.unwrap_or_default());
+    let [policies, functions, heirs] =
+        is_asked.map(|asked| if asked { results.next() } else { None }.unwrap_or_default());
     for row in policies {
         let mut cells = Cells::new(row);
         let (schema, table) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
         if let Some(security) = tables_of(catalogue, schema).get_mut(&table).and_then(|t| t.row_security.as_mut()) {
             security.shows_some = true;
+        }
+    }
+    for row in heirs {
+        let mut cells = Cells::new(row);
+        let (schema, table) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
+        if let Some(heirs) = tables_of(catalogue, schema).get_mut(&table).and_then(|t| t.heirs.as_mut()) {
+            heirs.extend(cells.text()?);
         }
     }
     for row in functions {
@@ -335,7 +348,9 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<Catalogue> {
         table.without_transactions = cells.text()?;
         index(table, &column.name, speech.places(cells.text()?.as_deref().unwrap_or_default()));
         table.row_security = cells.text()?.map(|role| RowSecurity { role, shows_some: false });
-        table.is_partitioned = cells.int()? == Some(1);
+        let kind = cells.int()?;
+        table.is_partitioned = kind == Some(1);
+        table.heirs = (kind == Some(2)).then(Vec::new);
         table.is_view = cells.int()? == Some(1);
         privileges::add(table, &column.name, cells.text()?.as_deref().unwrap_or_default());
         table.columns.push(column);

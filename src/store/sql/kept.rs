@@ -33,10 +33,7 @@ pub(super) struct Keeping {
 impl Keeping {
     /// What an adapter says is to be kept; columns that the table does not have are none.
     pub(super) fn of(speech: &dyn Speech, columns: &[Column], keep: &Keep) -> Self {
-        let wanted = |column: &&Column| match keep {
-            Keep::Whole(whole) => *whole,
-            Keep::Columns(names) => names.contains(&column.name),
-        };
+        let wanted = |column: &&Column| keep.holds(&column.name);
         let read = |column: &Column| {
             let (expr, form) = speech.kept(column);
             (member(&column.name), expr, form)

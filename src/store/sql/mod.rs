@@ -18,6 +18,7 @@
 //! | `record` | what is kept of the rows of a batch, and the record that it is done |
 //! | `foresee` | what a batch would come to, and why rows are left alone |
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
+//! | `whole` | whether what is kept of rows is all of them |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `unique` | whether two rows can have the same key |
 //! | `rights` | which verbs the role may not use, and what would give it the right |
@@ -67,6 +68,7 @@ mod undoable;
 mod unique;
 mod walk;
 mod watch;
+mod whole;
 mod window;
 mod witness;
 mod work;

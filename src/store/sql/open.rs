@@ -17,6 +17,7 @@ use super::rights::{Grant, Role};
 use super::undoable::undoable;
 use super::unique::{Doubt, doubt};
 use super::watch::{Axis, Look};
+use super::whole::partial;
 use crate::adapter::{Adapter, Table, Verb, Way, destination_misfits};
 use crate::domain::action::Action;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
@@ -61,7 +62,7 @@ pub struct OpenOptions {
 pub(super) enum Destination {
     None,
     /// The live table, quoted, with its schema; and its columns.
-    Table(String, Table),
+    Table(String, Box<Table>),
     Command,
     /// One that was configured and cannot be used, with the reason.
     Unusable(String),
@@ -144,8 +145,11 @@ fn describe(
     doubt: Option<&Doubt>,
 ) -> StoreInfo {
     let verbs = &layout.spec.verbs;
-    let available = |action: Action, verb: &Verb| match &found.unsafe_to_write {
-        Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason.clone()),
+    let word = engine.dialect().word();
+    let held_back =
+        |action| found.unsafe_to_write.clone().or_else(|| partial(word, layout, found, destination.kind(), action));
+    let available = |action: Action, verb: &Verb| match held_back(action) {
+        Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason),
         // Where it goes is ours to make.
         None if action == Action::Archive && verb.disabled.is_none() => {
             Availability::Ready { notes: verb.notes.clone() }
@@ -275,7 +279,9 @@ async fn check_destination(
     };
     Ok(match found {
         None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),
-        Some((schema, table, found, reasons)) if reasons.is_empty() => Destination::Table(quoted(schema, table), found),
+        Some((schema, table, found, reasons)) if reasons.is_empty() => {
+            Destination::Table(quoted(schema, table), Box::new(found))
+        }
         Some((schema, table, _, reasons)) => {
             Destination::Unusable(format!("replay.table names {schema}.{table}: {}", reasons.join("; ")))
         }

@@ -163,7 +163,7 @@ impl<'a> Role<'a> {
         for (object, right, columns) in rights.iter() {
             let table = match (object, destination) {
                 (Object::Own, _) => Some(&found.columns),
-                (Object::Target, Destination::Table(_, table)) => Some(table),
+                (Object::Target, Destination::Table(_, table)) => Some(table.as_ref()),
                 (Object::Target, _) => None,
                 (Object::Beside(name), _) => neighbour(name),
                 (Object::Function(name), _) => neighbour(&function(name)),

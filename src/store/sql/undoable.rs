@@ -58,7 +58,7 @@ fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Avai
     }
     let Some(live) = &undo.live else { return Availability::Ready { notes: undo.notes.clone() } };
     let (name, table) = match destination {
-        Destination::Table(name, table) => (name.clone(), Some(table)),
+        Destination::Table(name, table) => (name.clone(), Some(table.as_ref())),
         _ => {
             let name = expand(live.table.get_ref(), &Fill::of(layout, None)).sql;
             let quoted =

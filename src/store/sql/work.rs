@@ -7,7 +7,8 @@ use super::kept::Keeping;
 use super::message::Recipe;
 use super::open::Destination;
 use super::steps::own_instants;
-use crate::adapter::{Along, Command, Keep, Live, Refusal, Step, Undo, Verb};
+use super::whole::keep_of;
+use crate::adapter::{Along, Command, Live, Refusal, Step, Undo, Verb};
 use crate::domain::action::Action;
 use crate::store::{Availability, Batch, Result, StoreError};
 
@@ -85,7 +86,6 @@ impl SqlStore {
         }
         let verb = self.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
         let way = self.way(batch.action, verb)?;
-        let keep = if verb.archive { &Keep::Whole(true) } else { &verb.keep };
         let kept = batch.archive.as_ref().is_some_and(|archive| archive.wants_rows());
         let own_instant = |step: &Step| own_instants(step.sql.get_ref());
         Ok(Work {
@@ -95,7 +95,7 @@ impl SqlStore {
             lock: verb.lock.as_ref().map(|l| l.get_ref().as_str()),
             recipe: verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?,
             keeping: match kept {
-                true => Keeping::of(self.layout.speech, &self.layout.columns, keep),
+                true => Keeping::of(self.layout.speech, &self.layout.columns, keep_of(verb)),
                 false => Keeping::default(),
             },
             along: &verb.along,

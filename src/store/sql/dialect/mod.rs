@@ -11,6 +11,7 @@ mod postgres;
 pub(super) mod privileges;
 mod sqlite;
 mod stored;
+pub(super) mod ties;
 pub(super) mod vitals;
 mod window;
 
@@ -292,7 +293,7 @@ pub(super) trait Speech: Sync {
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
     /// that has no transactions; the column's places in indexes, for [`Speech::places`]; the role, where row-level security
-    /// keeps rows of the table from it; whether the table is partitioned (0 or 1); whether it is a view, or stands elsewhere
+    /// keeps rows of the table from it; whether the table is partitioned (1) or others may inherit from it (2); whether it is a view, or stands elsewhere
     /// (0 or 1); and what the role may not do, as [`privileges`] reads it. The columns of a table in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
@@ -317,8 +318,7 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// Columns of tables of one schema: `table, column, definition`, with everything that tells what a value may be;
-    /// in order of position.
+    /// Columns of tables of one schema, in order: `table, column, definition`, with all that tells what a value may be.
     fn definitions(&self, schema: &str, tables: &[String]) -> Statement;
 
     /// Makes a column of a table what `definition` says; `None` where a column stays what it is.

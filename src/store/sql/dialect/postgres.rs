@@ -1,6 +1,6 @@
 //! PostgreSQL's text.
 
-mod catalogue;
+pub(super) mod catalogue;
 
 use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction,

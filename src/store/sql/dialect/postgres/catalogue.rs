@@ -22,6 +22,11 @@ const LACKS: &str = "CASE WHEN pg_has_role(c.relowner, 'USAGE') AND has_schema_p
      CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence(c.oid::regclass::text, a.attname), 'USAGE, UPDATE') \
      THEN ' ' || pg_get_serial_sequence(c.oid::regclass::text, a.attname) END END) END";
 
+/// The type of a column as we know it by.
+pub(in crate::store::sql::dialect) fn data_type() -> String {
+    format!("format_type(a.atttypid, CASE WHEN a.atttypid IN ({TIMESTAMP}, {TIMESTAMPTZ}) THEN a.atttypmod END)")
+}
+
 /// The tables of these names, as [`super::super::Speech::catalogue`] asks for them.
 pub(super) fn tables(tables: &[String]) -> Statement {
     let mut sql = Sql::new(&Postgres);
@@ -30,18 +35,18 @@ pub(super) fn tables(tables: &[String]) -> Statement {
     // type and operator that is named in it: there are as few as will do. The array is of names for the same reason,
     // and policies and functions are asked for where there may be any.
     sql.push(&format!(
-        "SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, \
-         CASE WHEN a.atttypid IN ({TIMESTAMP}, {TIMESTAMPTZ}) THEN a.atttypmod END), \
+        "SELECT n.nspname, c.relname, a.attname, {}, \
          CASE WHEN a.attnotnull THEN 0 ELSE 1 END, NULL::text, NULL::text, \
          (SELECT string_agg(concat_ws(' ', a.attnum, i.indexrelid, i.indisunique AND i.indpred IS NULL \
          AND i.indexprs IS NULL, i.indisprimary, i.indnkeyatts, i.indkey), chr(10)) \
          FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND a.attnum = ANY(i.indkey)), \
          CASE WHEN c.relrowsecurity AND row_security_active(c.oid) THEN current_user END, \
-         CASE WHEN c.relkind = 'p' THEN 1 ELSE 0 END, CASE WHEN c.relkind IN ('v', 'f') THEN 1 ELSE 0 END, {LACKS} \
+         CASE WHEN c.relkind = 'p' THEN 1 WHEN c.relhassubclass THEN 2 ELSE 0 END, CASE WHEN c.relkind IN ('v', 'f') THEN 1 ELSE 0 END, {LACKS} \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
          WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY({place}::name[]) \
-         AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_' ORDER BY a.attnum"
+         AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_' ORDER BY a.attnum",
+        data_type()
     ));
     sql.done()
 }
