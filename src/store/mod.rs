@@ -133,6 +133,20 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
+    /// What the database does by itself as an action takes its rows, in sentences: rows of other tables that go along.
+    ///
+    /// # Errors
+    /// Also [`StoreError::Input`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
+    /// the store was opened; the sentence says what to do.
+    fn consequences<'a>(
+        &'a self,
+        _action: Action,
+        _keeps: bool,
+        _budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<String>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// Those of these jobs that a run moved into the archive beside their table.
     fn kept<'a>(&'a self, _run: &'a str, _ids: &'a [JobId], _budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         Box::pin(async { Ok(Vec::new()) })

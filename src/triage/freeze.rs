@@ -141,6 +141,13 @@ pub async fn freeze(
         Err(StoreError::Input(reason)) => return Err(PlanError::Disabled(reason)),
         Err(error) => return Err(error.into()),
     };
+    // However many jobs there will be, some rows may be kept.
+    let keeps = ask.options.keeps(ask.action, 1);
+    let consequences = match desk.store.consequences(ask.action, keeps, budget).await {
+        Ok(consequences) => consequences,
+        Err(StoreError::Input(reason)) => return Err(PlanError::Disabled(reason)),
+        Err(error) => return Err(error.into()),
+    };
     // One reading of the clock for the filter and for the guard that holds each job against the same age.
     let clock = desk.store.clock();
     ask.options = std::mem::take(&mut ask.options).resolve(clock);
@@ -171,7 +178,8 @@ pub async fn freeze(
     match planned {
         Ok(plan) => {
             notes.extend(plan.notes);
-            Ok(Plan { filter: filter.map(|_| resolved), notes, creates, ..plan })
+            let warnings = consequences.into_iter().chain(plan.warnings).collect();
+            Ok(Plan { filter: filter.map(|_| resolved), notes, warnings, creates, ..plan })
         }
         Err(error) => {
             // What went wrong is the error that the operator must see, and not that the plan could not be dismissed.

@@ -248,6 +248,15 @@ impl<S: Store> Store for Judged<S> {
         self.store.prepare(action, budget)
     }
 
+    fn consequences<'a>(
+        &'a self,
+        action: Action,
+        keeps: bool,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<String>>> {
+        self.store.consequences(action, keeps, budget)
+    }
+
     fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
         self.store.kept(run, ids, budget)
     }

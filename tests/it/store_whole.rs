@@ -1,4 +1,4 @@
-//! Rows that would come back without a part of them: nothing of it happens without a word.
+//! Rows that would come back without a part of them, or take others along: nothing of it happens without a word.
 
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
@@ -11,7 +11,7 @@ use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 
 use crate::fixtures::Layout;
-use crate::harness::{self, TestDb, every_engine};
+use crate::harness::{self, Engine, TestDb, every_engine};
 use crate::run::{budget, desk, go, plan, resume_to_the_end};
 use crate::store_desk::{exhaust, store};
 use crate::undo::content;
@@ -27,6 +27,10 @@ async fn ledger() -> (tempfile::TempDir, Ledger) {
 async fn ask(desk: &Desk, ledger: &Ledger, scope: Scope, action: Action, options: Options) -> Result<Plan, PlanError> {
     let ask = Ask { options, ..Ask::new(scope, action, Timestamp::now()) };
     freeze(desk, ledger, ask, &budget(), |_| {}).await
+}
+
+fn all() -> Scope {
+    Scope::Filter(Filter::parse("state:dead").expect("a filter"))
 }
 
 /// Undoes a run to the end.
@@ -56,12 +60,40 @@ async fn a_column_that_came_after_the_store_was_opened_stops_a_run_which_a_new_p
             let why = receipt.halted.as_deref().unwrap_or_default();
             assert!(why.contains("(sla)") && why.contains("start it again"), "{told}: {receipt:?}");
             assert_eq!((receipt.run.tally.done, content(&db, "jobs_dlq").await == before), (0, true), "{told}");
+            let refused = ask(&old, &ledger, all(), action, Options::default()).await;
+            assert!(matches!(&refused, Err(PlanError::Disabled(why)) if why.contains("(sla)")), "{told}: {refused:?}");
             let new = desk(&db.url, "jobs_dlq").await;
             resume_to_the_end(&new, &ledger, &run).await;
             assert_eq!(db.count("jobs_dlq").await, 0, "{told}");
             assert_eq!(undo(&new, &ledger, &run).await, u64::from(ROWS), "{told}");
             assert_eq!(content(&db, "jobs_dlq").await, before, "{told}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_column_that_went_stops_a_run_and_one_that_is_not_kept_stops_none() {
+    for db in every_engine("went_late").await {
+        let told = format!("{:?}", db.engine);
+        Layout::DlqEvents.seed(&db, ROWS).await;
+        let (_folder, ledger) = ledger().await;
+        db.execute("alter table dlq_events add column old varchar(40)").await;
+        let old = desk(&db.url, "dlq_events").await;
+        gain_a_column(&db, "dlq_events").await;
+        // Of a row that stays, what is written over is kept, and nothing else.
+        let some = Ask { limit: Some(3), ..Ask::new(all(), Action::Replay, Timestamp::now()) };
+        let run = freeze(&old, &ledger, some, &budget(), |_| {}).await.expect("a plan").run;
+        let replayed = go(&old, &ledger, &run).await;
+        assert_eq!((replayed.is_complete(), replayed.run.tally.done), (true, 3), "{told}: {replayed:?}");
+        // What is erased is not kept at all.
+        let options = Options { no_archive: true, ..Options::default() };
+        let erase = Ask { limit: Some(3), options, ..Ask::new(all(), Action::Discard, Timestamp::now()) };
+        let erased = freeze(&old, &ledger, erase, &budget(), |_| {}).await.expect("a plan").run;
+        let erased = go(&old, &ledger, &erased).await;
+        assert_eq!((erased.is_complete(), erased.run.tally.done), (true, 3), "{told}: {erased:?}");
+        db.execute("alter table dlq_events drop column sla; alter table dlq_events drop column old").await;
+        let refused = ask(&old, &ledger, all(), Action::Discard, Options::default()).await;
+        assert!(matches!(&refused, Err(PlanError::Disabled(why)) if why.contains("(old)")), "{told}: {refused:?}");
     }
 }
 
@@ -131,5 +163,118 @@ async fn through_a_view_no_row_is_deleted_and_looking_and_acting_in_place_are_po
             }
             assert_eq!(shown(&store).await as u64, db.count(table).await, "{:?}", db.engine);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_plan_names_the_rows_of_other_tables_that_the_database_takes_along() {
+    for db in every_engine("followers").await {
+        Layout::JobsDlq.seed(&db, ROWS).await;
+        let schema = match db.engine {
+            Engine::Postgres => "public".to_owned(),
+            Engine::Mysql => db.scalar("select database()").await,
+            Engine::Sqlite => "main".to_owned(),
+        };
+        db.execute(
+            "create table notes (id bigint primary key, job bigint, foreign key (job) references jobs_dlq (id) on delete cascade);
+             create table files (id bigint primary key, note bigint, foreign key (note) references notes (id) on delete cascade);
+             create table tags (id bigint primary key, job bigint, foreign key (job) references jobs_dlq (id) on delete set null);
+             create table strict (id bigint primary key, job bigint, foreign key (job) references jobs_dlq (id));
+             insert into notes values (1, 1); insert into files values (1, 1); insert into tags values (1, 1)",
+        )
+        .await;
+        let (_folder, ledger) = ledger().await;
+        let desk = desk(&db.url, "jobs_dlq").await;
+        let warned = async |action, options| {
+            let plan = ask(&desk, &ledger, all(), action, options).await.expect("a plan");
+            plan.warnings.into_iter().filter(|told| told.contains("ON DELETE")).collect::<Vec<String>>()
+        };
+        let gone = format!(
+            "rows of {schema}.files (by way of {schema}.notes), {schema}.notes that refer to these jobs are \
+             deleted along with them by the database (ON DELETE CASCADE)"
+        );
+        let left = format!(
+            "rows of {schema}.tags that refer to these jobs are made by the database to refer to nothing \
+             (ON DELETE SET NULL)"
+        );
+        let undone = [
+            format!("{gone}, and an undo does not bring them back"),
+            format!("{left}, and an undo does not change them back"),
+        ];
+        let told = format!("{:?}", db.engine);
+        assert_eq!(warned(Action::Discard, Options::default()).await, undone, "{told}");
+        assert_eq!(warned(Action::Replay, Options::default()).await, undone, "{told}");
+        let erase = Options { no_archive: true, ..Options::default() };
+        assert_eq!(warned(Action::Discard, erase).await, [gone.clone(), left.clone()], "{told}");
+        assert_eq!(warned(Action::Purge, Options::default()).await, [gone.clone(), left.clone()], "{told}");
+        let archived = warned(Action::Archive, Options::default()).await;
+        assert_eq!(
+            archived,
+            [format!("{gone}, and are not archived"), format!("{left}, and are not archived")],
+            "{told}"
+        );
+        let run = plan(&desk, &ledger, "", Action::Discard).await.run;
+        go(&desk, &ledger, &run).await;
+        assert_eq!((db.count("files").await, db.count("tags where job is null").await), (0, 1), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn of_verbs_whose_rows_stay_no_such_thing_is_told() {
+    for db in every_engine("no_followers").await {
+        Layout::DeadLetterJobs.seed(&db, ROWS).await;
+        let own = match db.engine {
+            Engine::Postgres => "uuid",
+            Engine::Mysql => "char(36) character set ascii",
+            Engine::Sqlite => "varchar(36)",
+        };
+        db.execute(&format!(
+            "create table notes (id bigint primary key, job {own}, foreign key (job) references dead_letter_jobs (id) on delete cascade)"
+        ))
+        .await;
+        let (_folder, ledger) = ledger().await;
+        let desk = desk(&db.url, "dead_letter_jobs").await;
+        for (action, warned) in [(Action::Replay, 0), (Action::Ignore, 0), (Action::Discard, 1)] {
+            let plan = ask(&desk, &ledger, all(), action, Options::default()).await.expect("a plan");
+            let told = plan.warnings.iter().filter(|told| told.contains("ON DELETE")).count();
+            assert_eq!(told, warned, "{action} on {:?}: {:?}", db.engine, plan.warnings);
+        }
+    }
+}
+
+#[tokio::test]
+async fn rows_that_an_adapter_keeps_along_or_knows_of_are_not_warned_of_and_those_of_others_are() {
+    for db in every_engine("along").await {
+        crate::framework_rows::solid_queue::seed_into(&db).await;
+        let (_folder, ledger) = ledger().await;
+        let desk = desk(&db.url, "solid_queue").await;
+        let warned = async || {
+            let plan = ask(&desk, &ledger, all(), Action::Discard, Options::default()).await.expect("a plan");
+            plan.warnings.into_iter().filter(|told| told.contains("ON DELETE")).collect::<Vec<String>>()
+        };
+        assert_eq!(warned().await, Vec::<String>::new(), "{:?}", db.engine);
+        db.execute(
+            "create table notes (id bigint primary key, job bigint, foreign key (job) references solid_queue_jobs (id) on delete cascade)",
+        )
+        .await;
+        let told = warned().await;
+        assert!(matches!(&told[..], [one] if one.contains(".notes that refer")), "{:?}: {told:?}", db.engine);
+        // What is kept along is to be whole too.
+        db.execute("alter table solid_queue_jobs add column sla varchar(40)").await;
+        let refused = ask(&desk, &ledger, all(), Action::Discard, Options::default()).await;
+        assert!(matches!(&refused, Err(PlanError::Disabled(why)) if why.contains("(sla)")), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn jobs_that_go_because_they_refer_to_others_are_warned_of() {
+    for db in every_engine("self").await {
+        Layout::JobsDlq.seed(&db, ROWS).await;
+        db.execute("alter table jobs_dlq add column parent bigint references jobs_dlq (id) on delete cascade").await;
+        let (_folder, ledger) = ledger().await;
+        let desk = desk(&db.url, "jobs_dlq").await;
+        let plan = ask(&desk, &ledger, all(), Action::Discard, Options::default()).await.expect("a plan");
+        let told = |warning: &String| warning.contains(".jobs_dlq that refer to these jobs are deleted along");
+        assert!(plan.warnings.iter().any(told), "{:?}: {:?}", db.engine, plan.warnings);
     }
 }

@@ -18,7 +18,7 @@
 //! | `record` | what is kept of the rows of a batch, and the record that it is done |
 //! | `foresee` | what a batch would come to, and why rows are left alone |
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
-//! | `whole` | whether what is kept of rows is all of them |
+//! | `whole`, `cascade` | whether what is kept of rows is all of them, and which other rows the database takes along |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `unique` | whether two rows can have the same key |
 //! | `rights` | which verbs the role may not use, and what would give it the right |
@@ -31,6 +31,7 @@ mod apply;
 mod bloat;
 mod blocks;
 mod build;
+mod cascade;
 mod check;
 mod count;
 mod detect;
@@ -286,6 +287,15 @@ impl Store for SqlStore {
 
     fn prepare<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<()>> {
         told("prepare", self.make_twin(action, budget), |()| 0)
+    }
+
+    fn consequences<'a>(
+        &'a self,
+        action: Action,
+        keeps: bool,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<String>>> {
+        told("consequences", self.look_for_consequences(action, keeps, budget), Vec::len)
     }
 
     fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {

@@ -1,4 +1,5 @@
-//! What databases say of how tables hang together: what their columns are now, and whose rows are reached through them.
+//! What databases say of how tables hang together: what their columns are now, whose rows are reached through them, and
+//! whose rows go when theirs do.
 
 use super::super::build::Sql;
 use super::super::engine::{Bind, Dialect, Statement};
@@ -23,6 +24,10 @@ pub(in crate::store::sql) trait Ties: Sync {
     fn heirs(&self, _tables: &[String]) -> Option<Statement> {
         None
     }
+
+    /// Foreign keys by which the database deletes or changes rows as those go that they refer to: `schema, table` of these
+    /// rows, `schema, table` of what they refer to, and what happens, as an ON DELETE has it.
+    fn followers(&self) -> Statement;
 }
 
 impl Ties for Postgres {
@@ -52,6 +57,19 @@ impl Ties for Postgres {
         ));
         Some(sql.done())
     }
+
+    fn followers(&self) -> Statement {
+        // A key of a partitioned table stands there for each of its parts too, and names the one that it is made of; one that
+        // refers to a part refers to rows of the whole.
+        let sql = "SELECT n.nspname::text, c.relname::text, m.nspname::text, p.relname::text, \
+             CASE k.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' ELSE 'SET DEFAULT' END \
+             FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid \
+             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_class p ON p.oid = COALESCE(pg_partition_root(k.confrelid)::oid, k.confrelid) \
+             JOIN pg_catalog.pg_namespace m ON m.oid = p.relnamespace \
+             WHERE k.contype = 'f' AND k.confdeltype IN ('c', 'n', 'd') AND k.conparentid = 0 ORDER BY 1, 2";
+        Statement { sql: sql.to_owned(), binds: Vec::new() }
+    }
 }
 
 impl Ties for Mysql {
@@ -67,6 +85,14 @@ impl Ties for Mysql {
         sql.push(")");
         sql.done()
     }
+
+    fn followers(&self) -> Statement {
+        // Of this schema: the server opens every table of those that are asked for.
+        let sql = "SELECT r.constraint_schema, r.table_name, r.unique_constraint_schema, r.referenced_table_name, r.delete_rule \
+             FROM information_schema.referential_constraints AS r WHERE r.constraint_schema = DATABASE() \
+             AND r.delete_rule IN ('CASCADE', 'SET NULL', 'SET DEFAULT') ORDER BY 1, 2";
+        Statement { sql: sql.to_owned(), binds: Vec::new() }
+    }
 }
 
 impl Ties for Sqlite {
@@ -79,5 +105,13 @@ impl Ties for Sqlite {
         let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
         sql.push(&format!("{place}))"));
         sql.done()
+    }
+
+    fn followers(&self) -> Statement {
+        let sql = "SELECT 'main', m.name, 'main', p.name, upper(k.on_delete) \
+             FROM main.sqlite_master AS m, pragma_foreign_key_list(m.name) AS k \
+             JOIN main.sqlite_master AS p ON p.type = 'table' AND p.name = k.\"table\" COLLATE NOCASE \
+             WHERE m.type = 'table' AND k.seq = 0 AND upper(k.on_delete) IN ('CASCADE', 'SET NULL', 'SET DEFAULT') ORDER BY 2";
+        Statement { sql: sql.to_owned(), binds: Vec::new() }
     }
 }
