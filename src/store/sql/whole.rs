@@ -88,23 +88,24 @@ fn changed<'a>(keep: &Keep, then: &'a [Column], now: &'a [(String, String)]) -> 
 
 /// Why a verb cannot be used: what it would delete and keep is less than what is there.
 pub(super) fn partial(word: &str, layout: &Layout, found: &Found, way: Way, action: Action) -> Option<String> {
-    let needs = Needs::of(&layout.spec, word);
     let verb = layout.spec.verbs.get(action)?;
-    let mut rights = needs.act(action, way)?;
-    rights.extend(needs.perhaps(action, way));
-    let moves =
-        rights.iter().any(|(on, right, _)| *on == Object::Own && matches!(right, Right::Delete | Right::Insert));
     let beside = |name: &str| found.neighbours().and_then(|tables| tables.get(name));
     let put_back = verb.along.iter().filter(|along| !along.stays).map(|along| along.table.get_ref().as_str());
-    let moved = put_back.filter_map(|name| Some((name, beside(name)?)));
-    let own = moves.then_some((found.table.as_str(), &found.columns));
-    let mut tables = own.into_iter().chain(moved);
+    let moved: Vec<(&str, &Table)> = put_back.filter_map(|name| Some((name, beside(name)?))).collect();
+    let own = (found.table.as_str(), &found.columns);
     let heirs = |(name, table): (&str, &Table)| {
         table.heirs.as_ref().filter(|heirs| !heirs.is_empty()).map(|heirs| inherited(name, heirs))
     };
-    heirs((&found.table, &found.columns)).or_else(|| {
-        tables.find_map(|(name, table)| if table.is_view { Some(seen_through(name)) } else { heirs((name, table)) })
-    })
+    let whole =
+        |(name, table): (&str, &Table)| if table.is_view { Some(seen_through(name)) } else { heirs((name, table)) };
+    // Statements are taken apart where it matters only: a console opens with this.
+    let moves = || {
+        let needs = Needs::of(&layout.spec, word);
+        let mut rights = needs.act(action, way).unwrap_or_default();
+        rights.extend(needs.perhaps(action, way));
+        rights.iter().any(|(on, right, _)| *on == Object::Own && matches!(right, Right::Delete | Right::Insert))
+    };
+    heirs(own).or_else(|| whole(own).filter(|_| moves())).or_else(|| moved.into_iter().find_map(whole))
 }
 
 /// Why nothing is done with a table that others inherit from.
