@@ -44,6 +44,7 @@ pub async fn confirmed(
         signal::stop_requested().await;
     });
     let pauses = tokio::spawn(heed(opened.pauses.clone(), control.clone()));
+    let last = told.clone();
     let report = tokio::spawn(bar::report(told));
     let receipt = tokio::select! {
         biased;
@@ -61,8 +62,13 @@ pub async fn confirmed(
         return Ok(Code::Partly);
     };
     let receipt = receipt.inspect_err(|error| {
-        if matches!(error, RunError::Ledger(LedgerError::Unusable { .. })) {
-            out::say(&format!("once the ledger can be written, go on with `{}`", way_on(run, &opened.reach)));
+        let way_on = way_on(run, &opened.reach);
+        match error {
+            RunError::Ledger(LedgerError::Unusable { .. }) => {
+                out::say(&format!("once the ledger can be written, go on with `{way_on}`"));
+            }
+            RunError::Ledger(LedgerError::Moved { .. }) => out::say(&lost(&last.borrow().tally, &way_on)),
+            _ => {}
         }
     })?;
     match print(opened, &receipt, format) {
@@ -75,6 +81,15 @@ pub async fn confirmed(
         }
         _ => Ok(code(&receipt)),
     }
+}
+
+/// How far a run got whose record was moved away: whatever was written there may be gone.
+fn lost(Tally { planned, done, in_doubt, .. }: &Tally, way_on: &str) -> String {
+    let [done, in_doubt, planned] = [done, in_doubt, planned].map(|n| grouped(*n));
+    format!(
+        "of {planned} jobs {done} were done and {in_doubt} are in doubt; if the ledger was only moved, move it back with what \
+         lies beside it and go on with `{way_on}`; if it is gone, look at the jobs and plan anew what is left"
+    )
 }
 
 /// Pauses a run and lets it go on, as signals say.

@@ -18,6 +18,15 @@ pub enum LedgerError {
         /// What the system says.
         reason: String,
     },
+    /// The file that is open is not the one that its path leads to: what is written to it may be lost with it.
+    #[error(
+        "the ledger at {place} was moved away, or another file is in its place, or its log (-wal) was removed: nothing \
+         is kept on record there any more, so nothing further is touched"
+    )]
+    Moved {
+        /// Path of the file.
+        place: String,
+    },
     /// A statement failed.
     #[error("the ledger refused: {0}")]
     Refused(String),
@@ -79,6 +88,7 @@ impl LedgerError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unusable { .. } => "the ledger cannot be used",
+            Self::Moved { .. } => "the ledger was moved away or replaced",
             Self::Refused(_) => "the ledger refused a statement",
             Self::NoSuchRun(_) => "there is no such run",
             Self::WrongState { .. } => "the run's state does not allow it",

@@ -42,8 +42,9 @@ struct Known {
 }
 
 impl Known {
+    /// A file that was moved away is not: what is asked for next goes where the path leads now.
     fn is_fresh(&self) -> bool {
-        self.ledger.is_shared() || self.at.elapsed() < NOTHING
+        (self.ledger.is_shared() || self.at.elapsed() < NOTHING) && self.ledger.is_there()
     }
 }
 
@@ -77,7 +78,7 @@ impl Homes {
         if let Some(known) = known.as_ref().filter(|known| known.is_fresh()) {
             return Ok(known.ledger.clone());
         }
-        let before = known.take().map(|known| known.ledger);
+        let before = known.take().map(|known| known.ledger).filter(|ledger| !ledger.is_shared() && ledger.is_there());
         let ledger = self.look(before).await?;
         *known = Some(Known { ledger: ledger.clone(), at: Instant::now() });
         Ok(ledger)

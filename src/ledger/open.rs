@@ -79,6 +79,11 @@ impl Ledger {
         self.home.path()
     }
 
+    /// Whether the files are still where they were opened.
+    pub(super) fn is_there(&self) -> bool {
+        self.home.is_there() && self.beside.as_ref().is_none_or(Home::is_there)
+    }
+
     /// Closes the record once running calls have ended.
     pub async fn close(&self) {
         self.home.close().await;

@@ -381,6 +381,22 @@ async fn what_cannot_be_used_is_named_with_its_path() {
 }
 
 #[tokio::test]
+async fn a_file_that_was_away_is_not_believed_to_be_back_until_it_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, away) = (folder.path().join("ledger.sqlite3"), folder.path().join("away"));
+    let homes = Homes::new(path.clone(), None);
+    let ledger = homes.ledger().await.unwrap();
+    let run = planned(&ledger, 2).await;
+    std::fs::rename(&path, &away).unwrap();
+    let gone = |fault| assert!(matches!(fault, LedgerError::Moved { .. }), "{fault}");
+    gone(ledger.start(&run, T).await.unwrap_err());
+    gone(ledger.tally(&run).await.unwrap_err());
+    std::fs::rename(&away, &path).unwrap();
+    gone(ledger.start(&run, T).await.unwrap_err());
+    homes.ledger().await.unwrap().start(&run, T).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_full_disk_is_told_and_leaves_what_was_written_before() {
     let (_folder, ledger) = open().await;
     let run = planned(&ledger, 2_000).await;

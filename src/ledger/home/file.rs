@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,10 +15,12 @@ use sqlx::sqlite::{
 };
 use sqlx::{Connection, SqlSafeStr, Sqlite, Transaction};
 
+use super::place::{Place, log_of};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::schema;
 use crate::store::StoreError;
-use crate::store::sql::engine::{Row, Statement, lite};
+use crate::store::sql::engine::lite::{self, Inode};
+use crate::store::sql::engine::{Row, Statement};
 
 /// How long a statement waits for another process that is writing.
 const BUSY: Duration = Duration::from_secs(10);
@@ -40,7 +42,7 @@ const MIGRATION_TRIES: u32 = 10;
 #[derive(Clone, Debug)]
 pub(in crate::ledger) struct File {
     pub(in crate::ledger) pool: SqlitePool,
-    path: Arc<Path>,
+    place: Arc<Place>,
     /// Rows written since the log was brought home.
     written: Arc<AtomicU64>,
 }
@@ -54,6 +56,7 @@ impl File {
             drop(make_new(path).await);
         }
         make_private(path).map_err(|e| unusable(unwritable(path, &e)))?;
+        let inode = Inode::at(path);
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(false)
@@ -70,7 +73,9 @@ impl File {
             .await
             .map_err(|e| unusable(sentence(&e)))?;
         migrate(&pool).await.map_err(unusable)?;
-        Ok(Self { pool, path: path.into(), written: Arc::default() })
+        let place = Place::of(path, inode);
+        place.still_there()?;
+        Ok(Self { pool, place, written: Arc::default() })
     }
 
     /// Opens the file that lies at `path` for reading only, as it is: nothing is made, and nothing brought up to date.
@@ -84,12 +89,17 @@ impl File {
             .busy_timeout(BUSY);
         let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(BUSY).connect_with(options).await;
         let pool = pool.map_err(|e| unusable(path, sentence(&e)))?;
-        Ok(Self { pool, path: path.into(), written: Arc::default() })
+        Ok(Self { pool, place: Place::of(path, Inode::at(path)), written: Arc::default() })
     }
 
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.place.path()
+    }
+
+    /// Whether its path still leads to it.
+    pub(super) fn is_there(&self) -> bool {
+        self.place.is_there()
     }
 
     /// Closes it once running calls have ended.
@@ -111,6 +121,7 @@ impl File {
     }
 
     pub(super) async fn read(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+        self.place.still_there()?;
         if let [statement] = statements {
             let rows = lite::bind(statement).fetch_all(&self.pool).await.map_err(|e| self.fault(e))?;
             return Ok(vec![decode(&rows)?]);
@@ -126,7 +137,10 @@ impl File {
 
     /// The write lock is taken at once: one that is taken later can fail without waiting.
     pub(super) async fn begin(&self) -> Result<Tx<'_>> {
+        self.place.still_there()?;
         let tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        // Behind the wait for the write lock.
+        self.place.still_whole()?;
         Ok(Tx { file: self, tx, written: 0 })
     }
 
@@ -150,7 +164,7 @@ impl File {
     /// The sentence for a failed statement: whether the file as a whole can no longer be used, or only this was refused.
     fn fault(&self, error: sqlx::Error) -> LedgerError {
         if unusable_code(&error) {
-            return unusable(&self.path, sentence(&error));
+            return unusable(self.place.path(), sentence(&error));
         }
         LedgerError::Refused(sentence(&error))
     }
@@ -209,6 +223,8 @@ impl Tx<'_> {
 
     pub(super) async fn commit(self) -> Result<()> {
         self.tx.commit().await.map_err(|e| self.file.fault(e))?;
+        // What was committed to a file that was moved away meanwhile is lost with it.
+        self.file.place.still_there()?;
         self.file.wrote(self.written);
         Ok(())
     }
@@ -244,13 +260,6 @@ async fn make_new(path: &Path) -> std::result::Result<(), Box<dyn std::error::Er
     file.persist_noclobber(path)?;
     std::fs::File::open(folder)?.sync_all()?;
     Ok(())
-}
-
-/// The log of a file, where SQLite keeps what was not brought home yet.
-pub(in crate::ledger) fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    log.into()
 }
 
 /// Makes the folder that a file is to be in, private to the operator.

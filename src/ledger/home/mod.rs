@@ -2,6 +2,7 @@
 
 mod cells;
 mod file;
+mod place;
 mod source;
 
 use std::path::Path;
@@ -10,9 +11,9 @@ use std::sync::Arc;
 pub(super) use cells::Cells;
 use file::File;
 pub use file::WHEN_DAMAGED;
-pub(super) use file::log_of;
 #[cfg(test)]
 pub(super) use file::make_earlier;
+pub(super) use place::log_of;
 pub(super) use source::{Source, Token};
 
 use super::error::{LedgerError, Result};
@@ -57,6 +58,14 @@ impl Home {
         match self {
             Home::File(file) => Some(file.path()),
             Home::Source(_) => None,
+        }
+    }
+
+    /// Whether a file is still where it was opened; a source looks for itself.
+    pub(super) fn is_there(&self) -> bool {
+        match self {
+            Home::File(file) => file.is_there(),
+            Home::Source(_) => true,
         }
     }
 

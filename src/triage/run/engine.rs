@@ -78,7 +78,11 @@ async fn execute_held(
         Ok(()) => (None, false),
         Err(Halt::Because(reason)) => (Some(reason), false),
         Err(Halt::Denied(reason)) => (Some(reason), true),
-        Err(Halt::Broken(error)) => return Err(error.into()),
+        Err(Halt::Broken(error)) => {
+            // How far it got is on record no more, perhaps.
+            engine.tell(None);
+            return Err(error.into());
+        }
     };
     let run = ledger.end(run, Timestamp::now()).await?;
     let left = run.tally.not_started + run.tally.in_doubt;

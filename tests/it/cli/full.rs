@@ -121,3 +121,24 @@ async fn a_record_that_is_full_in_the_middle_of_a_run_halts_it_and_loses_nothing
     assert_eq!((run["done"].as_u64(), run["state"].as_str()), (Some(3_000), Some("finished")), "{run}");
     assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (3_000, 0));
 }
+
+#[tokio::test]
+async fn a_record_that_is_removed_in_the_middle_of_a_run_halts_it_and_says_how_far_it_got() {
+    let db = harness::sqlite("removed").await;
+    Layout::JobsDlq.seed(&db, 500).await;
+    let user = User::of(&db);
+    let args = ["discard", "--all", "--yes", "--batch", "20", "--rate", "80/s"];
+    let mut child = user.command(&args).stderr(Stdio::piped()).spawn().expect("it starts");
+    while db.count("jobs_dlq").await == 500 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    std::fs::remove_dir_all(user.home().join("state/dlq-tui")).expect("it is removed");
+    let said = std::io::read_to_string(child.stderr.take().expect("a pipe")).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{said}");
+    let left = db.count("jobs_dlq").await;
+    // The batch that was under way, and none behind it.
+    assert!((400..500).contains(&left), "{left} left: {said}");
+    for part in ["was moved away", "nothing further is touched", "20 are in doubt", "of 500 jobs"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}

@@ -11,6 +11,7 @@ mod fault;
 mod grants;
 mod heard;
 mod inline;
+mod inode;
 mod link;
 mod mysql;
 mod options;
@@ -26,6 +27,7 @@ mod tx;
 pub(crate) mod lite {
     pub(crate) use super::bind::{sqlite as bind, sqlite_all as bind_all};
     pub(crate) use super::decode::sqlite as decode;
+    pub(crate) use super::inode::Inode;
 }
 
 use std::future::ready;

@@ -7,7 +7,6 @@
 //! A file can be put in the place of the one that is open (a backup that is restored, a deployment): SQLite would go on
 //! with the old one, which nobody sees any more. So each transaction looks whether the name still stands for the file.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,6 +17,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row as _};
 
 use super::fault::store_error;
+use super::inode::Inode;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
@@ -31,13 +31,6 @@ pub(super) struct Sqlite {
     read_only: Option<String>,
     /// What was there once and is gone is not made anew.
     was_there: AtomicBool,
-}
-
-/// Which file a name stands for: its device and its number there.
-type Inode = (u64, u64);
-
-fn inode(file: &Path) -> Option<Inode> {
-    std::fs::metadata(file).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
 fn replaced() -> StoreError {
@@ -54,13 +47,13 @@ impl Sqlite {
 
     async fn open(&self) -> Result<LiteLink> {
         let file = self.options.get_filename();
-        let before = inode(file);
+        let before = Inode::at(file);
         let options = match self.was_there.load(Ordering::Relaxed) {
             true => self.options.clone().create_if_missing(false),
             false => self.options.clone(),
         };
         let mut connection = options.connect().await.map_err(store_error)?;
-        let inode = inode(file).filter(|now| before.is_none_or(|before| before == *now)).ok_or_else(replaced)?;
+        let inode = Inode::at(file).filter(|now| before.is_none_or(|before| before == *now)).ok_or_else(replaced)?;
         self.was_there.store(true, Ordering::Relaxed);
         let stop = Arc::new(Stop::new());
         let seen = Arc::clone(&stop);
@@ -123,7 +116,7 @@ struct LiteLink {
 impl LiteLink {
     /// Fails where the file is not the one that others see.
     fn still_there(&self) -> Result<()> {
-        if inode(&self.file) == Some(self.inode) { Ok(()) } else { Err(replaced()) }
+        if Inode::at(&self.file) == Some(self.inode) { Ok(()) } else { Err(replaced()) }
     }
 }
 

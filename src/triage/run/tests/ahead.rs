@@ -1,5 +1,6 @@
 //! Batches that are worked on while the record of the one before is still being written.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use super::*;
@@ -187,5 +188,32 @@ struct Taker;
 impl Deliver for Taker {
     fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
         Box::pin(async move { batch.into_iter().map(|message| (message.id, Ok(()))).collect() })
+    }
+}
+
+#[tokio::test]
+async fn a_record_that_is_taken_away_ends_the_run_before_anything_further_is_touched() {
+    for told in ["removed", "replaced", "its log removed"] {
+        let bench = Bench::new(25).await;
+        let run = bench.all(Action::Replay).await;
+        let file = bench.ledger.path().unwrap().to_owned();
+        let beside = |end: &str| PathBuf::from(format!("{}{end}", file.display()));
+        let (log, moved) = (beside("-wal"), beside(".old"));
+        let take = async move {
+            match told {
+                "removed" => std::fs::remove_file(&file).unwrap(),
+                "replaced" => {
+                    std::fs::rename(&file, &moved).unwrap();
+                    std::fs::copy(&moved, &file).unwrap();
+                }
+                _ => std::fs::remove_file(&log).unwrap(),
+            }
+        };
+        bench.fake.with(|data| data.then = Some(Box::pin(take)));
+        let desk = bench.fake.desk();
+        let broken = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress).await;
+        assert!(matches!(&broken, Err(RunError::Ledger(LedgerError::Moved { .. }))), "{told}: {broken:?}");
+        assert_eq!(bench.live(), (15..25).collect::<Vec<_>>(), "{told}: one batch took effect, and no other");
+        assert_eq!(bench.progress.borrow().tally.in_doubt, 10, "{told}");
     }
 }
