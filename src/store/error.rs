@@ -40,6 +40,15 @@ pub enum StoreError {
         /// SQLSTATE or the engine's own code.
         code: Option<String>,
     },
+    /// The database refuses a statement whatever rows it is for: a table or a column is not there or is of another type,
+    /// or the file is damaged. No job is at fault, and none can be done until that is mended.
+    #[error("the database refused: {message} ({code})")]
+    Unfit {
+        /// The server's message, without its internals.
+        message: String,
+        /// SQLSTATE or the engine's own code.
+        code: String,
+    },
     /// No connection or transaction is to be had: the login is refused, or the database is not there any more.
     #[error("the database does not let us in: {message} ({code})")]
     ShutOut {
@@ -68,7 +77,7 @@ impl StoreError {
             Self::Unrecorded(_) => "the ledger cannot keep what must be on record",
             Self::Full(_) => "the database has no room",
             Self::Denied(_) => "the database role lacks a right",
-            Self::Refused { .. } => "the database refused a statement",
+            Self::Refused { .. } | Self::Unfit { .. } => "the database refused a statement",
             Self::ShutOut { .. } => "the database lets nobody in with this login",
             Self::Layout(_) => "the table does not fit its adapter",
             Self::Input(_) => "the store cannot be read as it was asked for",
@@ -86,6 +95,7 @@ impl StoreError {
             Self::Unrecorded(_) => Some("make room where the ledger is, then resume the run"),
             Self::Full(_) => Some("make room on the database server, then resume the run"),
             Self::Denied(_) => Some("when the role may do that again and the database takes changes, resume the run"),
+            Self::Unfit { .. } => Some("when the tables are whole and as the adapter says again, resume the run"),
             Self::ShutOut { .. } => Some("when the login works again, resume the run"),
             Self::Unproven(_) => Some("when the server's certificate is trusted again, resume the run"),
             _ => None,

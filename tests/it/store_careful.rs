@@ -4,11 +4,11 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::store::{Availability, Cursor, Sort, Store};
+use dlq_tui::store::{Availability, Cursor, Sort, Store, StoreError};
 
 use crate::cli::User;
 use crate::fixtures::Layout;
-use crate::harness;
+use crate::harness::{self, Engine};
 use crate::store_desk::*;
 
 async fn ids(store: &dyn Store) -> Vec<JobId> {
@@ -220,4 +220,61 @@ async fn a_database_that_shuts_us_out_ends_the_batch_and_is_no_fault_of_its_jobs
         assert!(applied.broke.is_none() && applied.outcomes.len() == 30, "{applied:?}");
         assert_eq!(db.count("jobs").await, 40);
     }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_table_is_the_fault_of_no_job_and_stops_the_batch() {
+    let told = ["renamed", "without a column", "of another type"];
+    for (nth, told) in told.into_iter().enumerate() {
+        for db in harness::every_engine(&format!("unfit_{nth}")).await {
+            if told == "of another type" && db.engine != Engine::Postgres {
+                // The others take what can be made to fit.
+                continue;
+            }
+            Layout::JobsDlq.seed(&db, 5).await;
+            let store = store(&db, Layout::JobsDlq).await;
+            let all = ids(&store).await;
+            db.execute(match told {
+                "renamed" => "alter table jobs rename to elsewhere",
+                "without a column" => "alter table jobs rename column payload to else_where",
+                _ => "alter table jobs alter column payload type bytea using null",
+            })
+            .await;
+            let applied = store.apply(batch(Action::Replay, all), &budget()).await;
+            let name = format!("{told} on {}", db.engine.name());
+            assert_eq!(applied.outcomes, [], "{name}");
+            let error = applied.broke.unwrap_or_else(|| panic!("{name}: it did not stop")).error;
+            assert!(matches!(error, StoreError::Unfit { .. }), "{name}: {error}");
+            assert!(!error.retryable() && error.remedy().is_some(), "{name}: {error}");
+            assert_eq!(db.count("jobs_dlq").await, 5, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_a_policy_refuses_fails_by_itself() {
+    let Some(server) = harness::postgres() else { return };
+    let mut db = server.database("policy").await;
+    Layout::JobsDlq.seed(&db, 5).await;
+    let role = format!("held_{}", db.name());
+    let first = db.scalar("select min(id)::text from jobs_dlq").await;
+    db.execute(&format!(
+        "create role {role} login; grant all on all tables in schema public to {role}; \
+         grant all on all sequences in schema public to {role}; \
+         update jobs_dlq set payload = '{{\"class\":\"Barred\"}}' where id::text = '{first}'; \
+         alter table jobs enable row level security; \
+         create policy p on jobs using (true) with check (payload::text not like '%Barred%')"
+    ))
+    .await;
+    let owner = db.url.clone();
+    let (_, place) = owner.rsplit_once('@').expect("a user");
+    db.url = format!("postgres://{role}:{}@{place}", harness::PASSWORD);
+    let store = store(&db, Layout::JobsDlq).await;
+    let results = apply(&store, batch(Action::Replay, ids(&store).await)).await;
+    let failed: Vec<_> = results.iter().filter(|(_, result)| **result != JobResult::Done).collect();
+    assert_eq!((results.len(), failed.len()), (5, 1), "{results:?}");
+    let (id, why) = failed[0];
+    assert!(id.as_str() == first && matches!(why, JobResult::Failed(_)), "{results:?}");
+    db.url = owner;
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (4, 1));
 }

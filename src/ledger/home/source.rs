@@ -106,7 +106,7 @@ impl Source {
             | StoreError::Timeout(_)
             | StoreError::Locked(_)
             | StoreError::Full(_) => LedgerError::Unusable { place: place(), reason: error.to_string() },
-            StoreError::Refused { message, .. } => LedgerError::Refused(message),
+            StoreError::Refused { message, .. } | StoreError::Unfit { message, .. } => LedgerError::Refused(message),
             other => LedgerError::Refused(other.to_string()),
         }
     }

@@ -84,7 +84,9 @@ impl SqlStore {
         let rows = match self.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // Not every role may ask for it.
-            Err(StoreError::Denied(_) | StoreError::Refused { .. }) => return Ok(Oldest::Hidden),
+            Err(StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Unfit { .. }) => {
+                return Ok(Oldest::Hidden);
+            }
             Err(error) => return Err(error),
         };
         let Some(row) = rows.into_iter().next() else { return Ok(Oldest::None) };

@@ -181,7 +181,12 @@ impl SqlStore {
                     row.map(|row| row::Cells::new(row).text()).transpose()?.flatten()
                 }
                 // Not every role may ask for it, and not everything that speaks the protocol knows it.
-                Err(StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Layout(_)) => None,
+                Err(
+                    StoreError::Denied(_)
+                    | StoreError::Refused { .. }
+                    | StoreError::Unfit { .. }
+                    | StoreError::Layout(_),
+                ) => None,
                 Err(error) => return Err(error),
             },
         };

@@ -89,8 +89,8 @@ impl SqlStore {
         let Some(statement) = self.layout.speech.ending(transaction) else { return Ok(Ending::Unknown) };
         let rows = match self.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
-            // A transaction that this server has not come to yet: it was restored from a copy.
-            Err(StoreError::Refused { .. }) => return Ok(Ending::Unknown),
+            // A transaction that this server has not come to yet: it was restored from a copy. Or it does not know the function.
+            Err(StoreError::Refused { .. } | StoreError::Unfit { .. }) => return Ok(Ending::Unknown),
             Err(error) => return Err(error),
         };
         let word = rows.into_iter().next().map(|row| Cells::new(row).text()).transpose()?.flatten();

@@ -138,7 +138,7 @@ async fn a_record_that_is_removed_in_the_middle_of_a_run_halts_it_and_says_how_f
     let left = db.count("jobs_dlq").await;
     // The batch that was under way, and none behind it.
     assert!((400..500).contains(&left), "{left} left: {said}");
-    for part in ["was moved away", "nothing further is touched", "20 are in doubt", "of 500 jobs"] {
+    for part in ["was moved away", "nothing further is touched", "in doubt", "of 500 jobs"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }

@@ -21,7 +21,9 @@ pub(super) struct Reused(pub(super) bool);
 /// What a refusal means that came before there was a transaction: it is no fault of what was to be done in it.
 pub(super) fn shut_out(error: StoreError) -> StoreError {
     match error {
-        StoreError::Refused { message, code: Some(code) } => StoreError::ShutOut { message, code },
+        StoreError::Refused { message, code: Some(code) } | StoreError::Unfit { message, code } => {
+            StoreError::ShutOut { message, code }
+        }
         // Stopped from another session, which happens to a BEGIN as to anything else.
         StoreError::Refused { message, code: None } => StoreError::Unreachable(message),
         other => other,

@@ -14,6 +14,12 @@ use crate::store::StoreError;
 /// A server's deadline, whose length only the caller of the driver knows.
 const SERVER_DEADLINE: StoreError = StoreError::Timeout(Duration::ZERO);
 
+/// Where PostgreSQL looks whether a row may be as it is to be: a row-level security policy.
+const ROW_CHECK: &str = "ExecWithCheckOptions";
+
+/// What SQLite says of a statement that names what is not there.
+const MISSING: [&str; 4] = ["no such table", "no such column", "has no column named", "no such function"];
+
 /// Names what went wrong while a connection was being made: there a fault of TLS is no matter of waiting.
 pub(super) fn connecting(error: sqlx::Error) -> StoreError {
     let reason = match &error {
@@ -59,8 +65,9 @@ fn io(error: &std::io::Error) -> String {
 fn database(error: &dyn DatabaseError) -> StoreError {
     let code = error.code().map(|code| code.into_owned());
     let message = error.message().to_owned();
-    if error.try_downcast_ref::<PgDatabaseError>().is_some() {
-        postgres(message, code)
+    if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+        // The server's own name for where it happened: its words may be in any language.
+        postgres(message, code, error.routine() == Some(ROW_CHECK))
     } else if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
         mysql(message, error.number())
     } else {
@@ -68,9 +75,13 @@ fn database(error: &dyn DatabaseError) -> StoreError {
     }
 }
 
-fn postgres(message: String, code: Option<String>) -> StoreError {
+fn postgres(message: String, code: Option<String>, is_of_row: bool) -> StoreError {
     let class = code.as_deref().unwrap_or_default();
     match class {
+        // A policy that does not let this row be as it would be: others may.
+        "42501" if is_of_row => StoreError::Refused { message, code },
+        // A schema, table, column or function that is not there, or is of another type.
+        "3F000" | "42P01" | "42703" | "42804" | "42883" => StoreError::Unfit { message, code: class.to_owned() },
         "57014" => SERVER_DEADLINE,
         "55P03" | "40001" | "40P01" => StoreError::Locked(message),
         "42501" | "25006" => StoreError::Denied(message),
@@ -108,6 +119,8 @@ fn mysql(message: String, number: u16) -> StoreError {
         // Too many connections (of all, of a user, of what a user is allowed), a node that is not part of its cluster, shutting
         // down, killed, idle for too long.
         1040 | 1047 | 1053 | 1203 | 1226 | 1927 | 3168 | 4031 => StoreError::Unreachable(message),
+        // A table or a column that is not there, no database that is in use; a table that is damaged.
+        1046 | 1054 | 1146 | 1194 | 1195 => StoreError::Unfit { message, code: number.to_string() },
         _ => StoreError::Refused { message, code: Some(number.to_string()) },
     }
 }
@@ -123,6 +136,12 @@ fn sqlite(message: String, code: Option<String>) -> StoreError {
         Some(3 | 8) => StoreError::Denied(message),
         // Out of memory, of disk, of the file's trust: such errors end the transaction by themselves.
         Some(7 | 10 | 13 | 14) => StoreError::Unreachable(message),
+        // Damaged, or no database at all.
+        Some(primary @ (11 | 26)) => StoreError::Unfit { message, code: primary.to_string() },
+        // Whatever is wrong with a statement has this one code.
+        Some(1) if MISSING.into_iter().any(|what| message.contains(what)) => {
+            StoreError::Unfit { message, code: "1".into() }
+        }
         _ => StoreError::Refused { message, code },
     }
 }
@@ -139,6 +158,7 @@ mod tests {
             StoreError::Denied(_) => "denied",
             StoreError::Full(_) => "full",
             StoreError::Refused { .. } => "refused",
+            StoreError::Unfit { .. } => "unfit",
             StoreError::Layout(_) => "layout",
             _ => "other",
         }
@@ -162,9 +182,13 @@ mod tests {
             ("08006", "unreachable"),
             ("26000", "layout"),
             ("23505", "refused"),
+            ("42P01", "unfit"),
+            ("42703", "unfit"),
+            ("42883", "unfit"),
         ] {
-            assert_eq!(kind(&postgres("m".into(), Some(code.into()))), wanted, "{code}");
+            assert_eq!(kind(&postgres("m".into(), Some(code.into()), false)), wanted, "{code}");
         }
+        assert_eq!(kind(&postgres("m".into(), Some("42501".into()), true)), "refused");
         for (number, wanted) in [
             (1317, "timeout"),
             (1969, "timeout"),
@@ -180,6 +204,9 @@ mod tests {
             (1047, "unreachable"),
             (1226, "unreachable"),
             (4031, "unreachable"),
+            (1054, "unfit"),
+            (1146, "unfit"),
+            (1049, "refused"),
         ] {
             assert_eq!(kind(&mysql("m".into(), number)), wanted, "{number}");
         }
@@ -196,8 +223,14 @@ mod tests {
             ("13", "unreachable"),
             ("1032", "unreachable"),
             ("2067", "refused"),
+            ("1", "refused"),
+            ("11", "unfit"),
+            ("26", "unfit"),
         ] {
             assert_eq!(kind(&sqlite("m".into(), Some(code.into()))), wanted, "{code}");
+        }
+        for (message, wanted) in [("no such table: main.jobs", "unfit"), ("JSON path error near 'x'", "refused")] {
+            assert_eq!(kind(&sqlite(message.into(), Some("1".into()))), wanted, "{message}");
         }
     }
 }
