@@ -21,7 +21,7 @@ use crate::domain::share::Share;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
-use crate::ledger::{Homes, Ledger, known};
+use crate::ledger::{Homes, Ledger, Whose, known};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, Store, StoreError};
@@ -327,7 +327,10 @@ impl Opened {
     pub async fn replayed(&self, detail: &JobDetail) -> Option<u64> {
         let ledger = self.homes.ledger().await.ok()?;
         let known = [known(detail)];
-        let counts = ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &known).await.ok()?;
+        let database = self.desk.store.identity(&self.budget).await.ok()?;
+        let (source, store) = (&self.desk.source, self.desk.store_name());
+        let counts = ledger.replayed_counts(Whose { source, store: &store, database: database.as_ref() }, &known);
+        let counts = counts.await.ok()?;
         Some(counts.get(&detail.row.id).copied().unwrap_or(0))
     }
 
@@ -346,7 +349,8 @@ impl Opened {
             Err(_) => return Ok(None),
         }
         let known = guard::known(&*self.desk.store, ids, &self.budget).await?;
-        Ok(ledger.replayed_counts(source, &store, &known).await.ok())
+        let database = self.desk.store.identity(&self.budget).await?;
+        Ok(ledger.replayed_counts(Whose { source, store: &store, database: database.as_ref() }, &known).await.ok())
     }
 
     /// Reads a filter and resolves its times; without a text every dead job passes.

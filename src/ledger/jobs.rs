@@ -118,6 +118,21 @@ impl Ledger {
     pub(super) fn of_source(&self, column: &str, name: &str) -> String {
         if self.is_shared() { "1 = 1".to_owned() } else { format!("{column} = {name}") }
     }
+
+    /// Whether a run is of a source and of the database `here` (see [`Whose::here`]): a source may lead to another one than
+    /// it did, and the ids of its jobs say nothing there. As [`Identity::is`] has it, and where either is not known it is
+    /// taken to be the same.
+    ///
+    /// [`Identity::is`]: crate::store::Identity::is
+    pub(super) fn of_database(&self, run: &str, source: &str, here: &str) -> String {
+        if self.is_shared() {
+            return "1 = 1".to_owned();
+        }
+        let kept = |member: &str| format!("json_extract({run}options, '$.database.{member}')");
+        let now = |member: &str| format!("json_extract({here}, '$.{member}')");
+        let same = |member: &str| format!("{} = {}", kept(member), now(member));
+        format!("{run}source = {source} AND coalesce({}, {}, 1)", same("own"), same("place"))
+    }
 }
 
 /// Which jobs of a run belong to a part of it.

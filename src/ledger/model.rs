@@ -243,6 +243,29 @@ pub enum Part {
     Remainder,
 }
 
+/// The store whose runs are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Whose<'a> {
+    /// Name of its source.
+    pub source: &'a str,
+    /// Adapter and table.
+    pub store: &'a str,
+    /// The database that the source leads to; runs that are known to be of another one are left out. `None` is not known.
+    pub database: Option<&'a Identity>,
+}
+
+impl<'a> Whose<'a> {
+    /// A store, in whatever database its source led to.
+    pub fn named(source: &'a str, store: &'a str) -> Self {
+        Self { source, store, database: None }
+    }
+
+    /// The database as a value: its members as one JSON object.
+    pub(super) fn here(&self) -> Option<String> {
+        self.database.and_then(|here| serde_json::to_string(here).ok())
+    }
+}
+
 /// A job of a run as the record has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunJob {

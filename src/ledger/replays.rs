@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::error::Result;
-use super::home::{Cells, rows, text};
-use super::model::RunId;
+use super::home::{Cells, maybe, rows, text};
+use super::model::{RunId, Whose};
 use super::open::Ledger;
 use super::runs::options;
 use crate::domain::job::{JobDetail, JobId};
@@ -46,13 +46,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub async fn replayed_counts(&self, source: &str, store: &str, jobs: &[Known]) -> Result<HashMap<JobId, u64>> {
+    pub async fn replayed_counts(&self, whose: Whose<'_>, jobs: &[Known]) -> Result<HashMap<JobId, u64>> {
         let mut counts = HashMap::new();
         let here = Self::alone(self.home.clone());
         for (home, other) in [(Some(here.clone()), self.other()), (self.other(), Some(here))] {
             let Some(home) = home else { continue };
             // What either record knows of a job counts the replays of both before it.
-            for (id, n) in home.replayed_counts_here(other.as_ref(), source, store, jobs).await? {
+            for (id, n) in home.replayed_counts_here(other.as_ref(), whose, jobs).await? {
                 let known = counts.entry(id).or_default();
                 *known = n.max(*known);
             }
@@ -63,10 +63,10 @@ impl Ledger {
     async fn replayed_counts_here(
         &self,
         other: Option<&Ledger>,
-        source: &str,
-        store: &str,
+        whose: Whose<'_>,
         jobs: &[Known],
     ) -> Result<HashMap<JobId, u64>> {
+        let Whose { source, store, .. } = whose;
         let asked: Vec<(&str, Option<&str>)> =
             jobs.iter().map(|(id, lineage)| (id.as_str(), lineage.as_deref())).collect();
         let past = |column: &str, asked: &str| {
@@ -83,9 +83,9 @@ impl Ledger {
              {{join}} {{runs}} AS r ON r.seq = found.run WHERE r.action = 'replay' AND {} AND r.store = ?2",
             past("lineage", "c1"),
             past("successor", "c1"),
-            self.of_source("r.source", "?1")
+            self.of_database("r.", "?1", "?4")
         );
-        let mut binds = vec![text(source), text(store), rows(&asked)?];
+        let mut binds = vec![text(source), text(store), rows(&asked)?, maybe(whose.here())];
         let recalls = self.recalls_here(source, store).await?;
         if !recalls.is_empty() {
             binds.push(rows(&recalls)?);

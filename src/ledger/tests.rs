@@ -277,7 +277,7 @@ async fn the_record_knows_what_was_done_to_a_job_and_how_often_it_was_replayed()
     assert!(ledger.history("other", store, &(JobId::new("1"), None)).await.unwrap().is_empty());
 
     let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
-    let counts = ledger.replayed_counts("main", store, &known).await.unwrap();
+    let counts = ledger.replayed_counts(Whose::named("main", store), &known).await.unwrap();
     assert_eq!((counts.get(&known[0].0), counts.get(&known[2].0)), (Some(&1), None), "none of these runs counted");
 }
 
@@ -302,12 +302,12 @@ async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
     ledger.finish_batch(&run, batch, &all(&ids, &JobResult::Done), T).await.unwrap();
     let asked = [("7", "a"), ("8", "a2"), ("9", "b"), ("10", "c"), ("0", "x")];
     let asked = asked.map(|(id, lineage)| (JobId::new(id), Some(lineage.to_owned())));
-    let counts = ledger.replayed_counts("main", "events public.events", &asked).await.unwrap();
+    let counts = ledger.replayed_counts(Whose::named("main", "events public.events"), &asked).await.unwrap();
     let counts = asked.map(|(id, _)| counts.get(&id).copied());
     assert_eq!(counts, [Some(1), Some(1), Some(3), None, Some(1)]);
     let again = (JobId::new("8"), Some("a2".to_owned()));
     assert_eq!(ledger.history("main", "events public.events", &again).await.unwrap().len(), 1);
-    assert!(ledger.replayed_counts("other", "events public.events", &[]).await.unwrap().is_empty());
+    assert!(ledger.replayed_counts(Whose::named("other", "events public.events"), &[]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -328,7 +328,7 @@ async fn a_replay_that_was_taken_back_is_not_counted() {
     let told = [(ids[0].clone(), JobResult::Done), (ids[1].clone(), JobResult::Skipped(SkipReason::Taken))];
     ledger.finish_batch(&back, batch, &told.map(Settled::from), T).await.unwrap();
     let known: Vec<Known> = ["0", "1", "2"].map(|id| (JobId::new(id), None)).into();
-    let counts = ledger.replayed_counts("main", store, &known).await.unwrap();
+    let counts = ledger.replayed_counts(Whose::named("main", store), &known).await.unwrap();
     let counts: Vec<_> = known.iter().map(|(id, _)| counts.get(id).copied()).collect();
     assert_eq!(counts, [None, Some(1), Some(1)], "only the first was taken back");
 }
@@ -505,7 +505,8 @@ async fn what_an_earlier_version_wrote_down_of_replays_is_known() {
     let ledger = Ledger::open(&path).await.unwrap();
     let asked = [("7", None), ("70", Some("seven")), ("90", Some("nine")), ("6", Some("none"))];
     let asked = asked.map(|(id, lineage)| (JobId::new(id), lineage.map(str::to_owned)));
-    let mut counts: Vec<_> = ledger.replayed_counts("main", "s", &asked).await.unwrap().into_iter().collect();
+    let mut counts: Vec<_> =
+        ledger.replayed_counts(Whose::named("main", "s"), &asked).await.unwrap().into_iter().collect();
     counts.sort();
     assert_eq!(counts, [("7", 1), ("70", 1), ("90", 1)].map(|(id, n)| (JobId::new(id), n)));
 }

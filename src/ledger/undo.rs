@@ -1,8 +1,8 @@
 //! What undoing a run, and erasing what it kept, needs of the record.
 
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, limit, text, texts};
-use super::model::RunId;
+use super::home::{Cells, int, limit, maybe, text, texts};
+use super::model::{RunId, Whose};
 use super::open::Ledger;
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
@@ -52,11 +52,11 @@ impl Ledger {
         rows.await?.into_iter().map(standing).collect()
     }
 
-    /// How many rows other runs of a store kept of the jobs of a run, in whatever record.
+    /// How many rows other runs of a store kept under the ids of the jobs of a run, in whatever record.
     ///
     /// # Errors
     /// When a record cannot be read.
-    pub async fn kept_elsewhere(&self, source: &str, store: &str, run: &RunId) -> Result<u64> {
+    pub async fn kept_elsewhere(&self, whose: Whose<'_>, run: &RunId) -> Result<u64> {
         let (mut kept, mut after) = (0, 0);
         loop {
             let jobs = self.standings(run, after, LOOK).await?;
@@ -66,21 +66,21 @@ impl Ledger {
             let count =
                 |home: &Ledger| format!("SELECT count(*) FROM {{archive}} WHERE {} AND {{row}} <> ''", home.others());
             for home in self.each() {
-                let row = home.home.fetch(&count(&home), of_others(source, store, run, &ids)).await?.pop();
+                let row = home.home.fetch(&count(&home), of_others(whose, run, &ids)).await?.pop();
                 kept += row.map_or(Ok(0), |row| Cells::of(row).count())?;
             }
         }
     }
 
-    /// Erases what other runs of a store than `run` kept of these jobs, in whatever record.
+    /// Erases what other runs of a store than `run` kept under the ids of these jobs, in whatever record.
     ///
     /// # Errors
     /// When a record cannot be kept.
-    pub async fn erase_kept(&self, source: &str, store: &str, run: &RunId, ids: &[JobId]) -> Result<u64> {
+    pub async fn erase_kept(&self, whose: Whose<'_>, run: &RunId, ids: &[JobId]) -> Result<u64> {
         let mut erased = 0;
         for home in self.each() {
             let sql = format!("DELETE FROM {{archive}} WHERE {}", home.others());
-            erased += home.home.execute(&sql, of_others(source, store, run, ids)).await?;
+            erased += home.home.execute(&sql, of_others(whose, run, ids)).await?;
         }
         Ok(erased)
     }
@@ -90,19 +90,20 @@ impl Ledger {
         [Some(Ledger::alone(self.home.clone())), self.other()].into_iter().flatten()
     }
 
-    /// What is kept of the jobs `?4` by other runs than `?3` of the store `?2`.
+    /// What is kept under the ids `?4` by other runs than `?3` of the store `?2` in the database `?5`.
     fn others(&self) -> String {
         format!(
             "job_id {{among ?4}} AND run IN \
              (SELECT seq FROM {{runs}} WHERE {} AND store = ?2 AND id <> ?3)",
-            self.of_source("source", "?1")
+            self.of_database("", "?1", "?5")
         )
     }
 }
 
 /// The values of [`Ledger::others`].
-fn of_others(source: &str, store: &str, run: &RunId, ids: &[JobId]) -> [Bind; 4] {
-    [text(source), text(store), text(&run.0), texts(ids.iter().map(JobId::as_str))]
+fn of_others(whose: Whose<'_>, run: &RunId, ids: &[JobId]) -> [Bind; 5] {
+    let Whose { source, store, .. } = whose;
+    [text(source), text(store), text(&run.0), texts(ids.iter().map(JobId::as_str)), maybe(whose.here())]
 }
 
 fn frozen(row: &mut Cells) -> Result<(i64, Frozen)> {

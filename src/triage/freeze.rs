@@ -17,8 +17,8 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent};
-use crate::store::{Availability, Budget, StoreError};
+use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Whose};
+use crate::store::{Availability, Budget, Identity, StoreError};
 
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;
@@ -162,13 +162,14 @@ pub async fn freeze(
         Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
-    let run = ledger.create_run(&RunIntent { database, ..intent(desk, &ask, filter.as_ref()) }).await?;
+    let run =
+        ledger.create_run(&RunIntent { database: database.clone(), ..intent(desk, &ask, filter.as_ref()) }).await?;
     let planned = async {
         let hold = ledger.hold(&run).await?;
         let planned = async {
-            let freezer = Freezer::new(desk, ledger, &run, &ask, budget, on_progress);
+            let freezer = Freezer::new(desk, ledger, &run, &ask, database.as_ref(), budget, on_progress);
             let gathered = freezer.gather(&ask.scope, filter.as_ref()).await?;
-            plan(desk, ledger, &ask, &run, budget, gathered).await
+            plan(desk, ledger, &ask, &run, database.as_ref(), budget, gathered).await
         }
         .await;
         hold.release().await;
@@ -217,6 +218,7 @@ async fn plan(
     ledger: &Ledger,
     ask: &Ask,
     run: &RunId,
+    database: Option<&Identity>,
     budget: &Budget,
     gathered: Gathered,
 ) -> Result<Plan, PlanError> {
@@ -253,8 +255,9 @@ async fn plan(
         None => Vec::new(),
     };
     let erasing = ask.options.no_archive && ask.action == Action::Discard;
+    let whose = Whose { source: &desk.source, store: &desk.store_name(), database };
     let mut notes = match erasing {
-        true => remarks::what_remains(ledger.kept_elsewhere(&desk.source, &desk.store_name(), run).await?),
+        true => remarks::what_remains(ledger.kept_elsewhere(whose, run).await?),
         false => Vec::new(),
     };
     if ask.action == Action::Replay && desk.store.info().keeps {

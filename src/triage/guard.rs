@@ -8,8 +8,8 @@ use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
-use crate::ledger::{Known, Ledger, LedgerError, RunId};
-use crate::store::{Budget, Frozen, Store, StoreError};
+use crate::ledger::{Known, Ledger, LedgerError, RunId, Whose};
+use crate::store::{Budget, Frozen, Identity, Store, StoreError};
 
 /// What is on record of the replays of a cohort's jobs, and which of them that bars.
 pub(super) struct Guard<'a> {
@@ -17,6 +17,8 @@ pub(super) struct Guard<'a> {
     ledger: &'a Ledger,
     run: &'a RunId,
     action: Action,
+    /// The database that the jobs are in, where that can be told.
+    database: Option<&'a Identity>,
     /// Replays that a job may have behind it.
     max: u64,
     /// Whether there is any replay on record; asked when it first matters.
@@ -26,8 +28,15 @@ pub(super) struct Guard<'a> {
 }
 
 impl<'a> Guard<'a> {
-    pub(super) fn new(desk: &'a Desk, ledger: &'a Ledger, run: &'a RunId, action: Action, max: u64) -> Self {
-        Self { desk, ledger, run, action, max, any: None, barred: 0 }
+    pub(super) fn new(
+        desk: &'a Desk,
+        ledger: &'a Ledger,
+        run: &'a RunId,
+        action: Action,
+        database: Option<&'a Identity>,
+        max: u64,
+    ) -> Self {
+        Self { desk, ledger, run, action, database, max, any: None, barred: 0 }
     }
 
     /// The jobs that a filter lets through and the limit does not bar, with what the record keeps of their replays.
@@ -68,7 +77,9 @@ impl<'a> Guard<'a> {
 
     async fn count(&self, jobs: &mut [Frozen]) -> Result<(), LedgerError> {
         let asked: Vec<Known> = jobs.iter().map(|job| (job.id.clone(), job.lineage.clone())).collect();
-        let counts = self.ledger.replayed_counts(&self.desk.source, &self.desk.store_name(), &asked).await?;
+        let store = self.desk.store_name();
+        let whose = Whose { source: &self.desk.source, store: &store, database: self.database };
+        let counts = self.ledger.replayed_counts(whose, &asked).await?;
         for job in jobs {
             job.replays = counts.get(&job.id).copied().unwrap_or(0);
         }

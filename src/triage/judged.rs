@@ -17,7 +17,7 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Homes, LedgerError};
+use crate::ledger::{Homes, LedgerError, Whose};
 use crate::store::Identity;
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
@@ -47,7 +47,9 @@ impl<S: Store> Judged<S> {
         let jobs = known(&self.store, entries.iter().map(|e| e.row.id.clone()).collect(), budget).await?;
         let ledger = self.ledger.ledger().await.map_err(input)?;
         let name = super::store_name(self.store.info());
-        let counts = ledger.replayed_counts(&self.source, &name, &jobs).await.map_err(input)?;
+        let database = self.store.identity(budget).await?;
+        let whose = Whose { source: &self.source, store: &name, database: database.as_ref() };
+        let counts = ledger.replayed_counts(whose, &jobs).await.map_err(input)?;
         let passes = |e: &Entry| replays_pass(filter, counts.get(&e.row.id).copied().unwrap_or(0));
         Ok(entries.into_iter().filter(passes).collect())
     }

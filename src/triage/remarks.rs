@@ -92,9 +92,14 @@ pub(super) fn way_back(options: &Options, jobs: u64) -> String {
 /// What an erasure leaves behind, and where.
 pub(super) fn what_remains(kept: u64) -> Vec<String> {
     let earlier = match kept {
-        0 => "Earlier runs in this ledger kept nothing of these jobs.".to_owned(),
-        1 => "What an earlier run in this ledger kept of one of these jobs is erased too.".to_owned(),
-        n => format!("What earlier runs in this ledger kept of these jobs is erased too: {} rows.", grouped(n)),
+        0 => "Earlier runs in this ledger kept nothing under the ids of these jobs.".to_owned(),
+        1 => "What an earlier run in this ledger kept under the id of one of these jobs is erased too.".to_owned(),
+        n => {
+            format!(
+                "What earlier runs in this ledger kept under the ids of these jobs is erased too: {} rows.",
+                grouped(n)
+            )
+        }
     };
     [
         "Deleted without a copy: this cannot be undone.",

@@ -12,7 +12,7 @@ use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{
     Begun, Homes, Installation, Ledger, LedgerError, Next, Operator, Outcome, Part, Place, Results, RunId, RunIntent,
-    RunState, Settled,
+    RunState, Settled, Whose,
 };
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions, Statement};
@@ -160,13 +160,15 @@ async fn a_run_is_told_the_same_by_every_engine() {
         let history = ledger.history("elsewhere", store, &(ids[0].clone(), None)).await.expect("a history");
         assert_eq!((history.len(), history[0].outcome.exact()), (1, "done"), "{told}");
         let known: Vec<_> = ids.iter().map(|id| (id.clone(), None)).collect();
-        let counts = ledger.replayed_counts("elsewhere", store, &known).await.expect("counts");
+        let counts = ledger.replayed_counts(Whose::named("elsewhere", store), &known).await.expect("counts");
         assert_eq!((counts.get(&ids[0]), counts.get(&ids[2])), (Some(&1), None), "{told}");
         // A job that died again is another row: known by its lineage, or by the id that it was given.
         for lineage in ["payment 3 ü", "job-new"] {
             let again = (JobId::new("another row"), Some(lineage.to_owned()));
-            let counts =
-                ledger.replayed_counts("elsewhere", store, std::slice::from_ref(&again)).await.expect("counts");
+            let counts = ledger
+                .replayed_counts(Whose::named("elsewhere", store), std::slice::from_ref(&again))
+                .await
+                .expect("counts");
             assert_eq!(counts.get(&again.0), Some(&2), "{told}");
             assert_eq!(ledger.history("elsewhere", store, &again).await.expect("a history").len(), 1, "{told}");
         }

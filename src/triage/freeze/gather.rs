@@ -9,7 +9,7 @@ use crate::domain::filter::{Filter, Key};
 use crate::domain::job::JobId;
 use crate::domain::redact::Masker;
 use crate::ledger::{Census, Ledger, Part, RunId};
-use crate::store::{Budget, Cursor, Frozen, StoreError};
+use crate::store::{Budget, Cursor, Frozen, Identity, StoreError};
 use crate::triage::Desk;
 use crate::triage::guard::Guard;
 use crate::triage::plan::Scope;
@@ -69,6 +69,7 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
         ledger: &'a Ledger,
         run: &'a RunId,
         ask: &Ask,
+        database: Option<&'a Identity>,
         budget: &'a Budget,
         on_progress: F,
     ) -> Self {
@@ -82,7 +83,7 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
             gathered: Vec::new(),
             census: Census::default(),
             progress: NOTHING,
-            guard: Guard::new(desk, ledger, run, ask.action, ask.thresholds.max_replays),
+            guard: Guard::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
             unfit: Unfit::default(),
             masker: Masker::new(Arc::clone(&desk.redactor)),
             on_progress,

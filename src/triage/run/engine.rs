@@ -18,7 +18,9 @@ use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Ledger, LedgerArchive, LedgerError, Next, Part, Run, RunId, RunState, Settled, Tally};
+use crate::ledger::{
+    BatchNo, Ledger, LedgerArchive, LedgerError, Next, Part, Run, RunId, RunState, Settled, Tally, Whose,
+};
 use crate::store::{Archive, Budget, Record, Standing};
 use crate::triage::Desk;
 use crate::triage::progress::RunProgress;
@@ -282,7 +284,9 @@ impl<'a> Engine<'a> {
 
     async fn erase_kept(&self, ids: &[JobId]) -> Result<(), Halt> {
         let Run { id, intent, .. } = self.run;
-        self.kept(false, || self.ledger.erase_kept(&intent.source, &intent.store, id, ids)).await.map(drop)
+        // What the run was planned on, and nobody executes it anywhere else.
+        let whose = Whose { source: &intent.source, store: &intent.store, database: intent.database.as_ref() };
+        self.kept(false, || self.ledger.erase_kept(whose, id, ids)).await.map(drop)
     }
 
     /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come

@@ -14,7 +14,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
-use crate::ledger::{HistoryEntry, Homes, Known, Ledger, LedgerError, Run, known};
+use crate::ledger::{HistoryEntry, Homes, Known, Ledger, LedgerError, Run, Whose, known};
 use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::Desk;
 use crate::triage::run::RunControl;
@@ -26,6 +26,8 @@ const CONNECT: Duration = Duration::from_secs(30);
 
 /// Runs listed at a time.
 const RUNS: usize = 200;
+/// How long a database may take to say which it is.
+const IDENTITY: Duration = Duration::from_secs(2);
 
 /// What goes with a request that is under way.
 pub struct Going {
@@ -220,7 +222,12 @@ async fn past(ledger: &Ledger, desk: &Desk, job: &Known) -> Result<(Vec<HistoryE
     let counts = match history.is_empty() {
         // What was replayed has a history.
         true => HashMap::new(),
-        false => ledger.replayed_counts(&desk.source, &store, std::slice::from_ref(job)).await?,
+        false => {
+            // Where the database does not say which it is, as with one that is not known.
+            let database = desk.store.identity(&Budget::new(IDENTITY)).await.unwrap_or_default();
+            let whose = Whose { source: &desk.source, store: &store, database: database.as_ref() };
+            ledger.replayed_counts(whose, std::slice::from_ref(job)).await?
+        }
     };
     Ok((history, counts.get(&job.0).copied().unwrap_or_default()))
 }

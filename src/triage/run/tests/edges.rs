@@ -121,3 +121,45 @@ async fn a_source_that_leads_to_another_database_than_the_plan_is_not_touched() 
         assert!(matches!(&plan, Err(PlanError::Disabled(said)) if said.contains("another database")), "{plan:?}");
     }
 }
+
+#[tokio::test]
+async fn what_runs_did_in_another_database_behind_the_same_source_is_of_other_jobs() {
+    let bench = Bench::new(3).await;
+    let lead_to = |own: &str| {
+        let (own, place) = (Some(own.to_owned()), "db1:5432/shop".to_owned());
+        bench.fake.with(|data| data.identity = Some(Identity { own, place }));
+    };
+    let refill = || bench.fake.with(|data| data.rows = Fake::of(3, |_| {}).with(|fresh| fresh.rows.clone()));
+    lead_to("7/16384");
+    for _ in 0..3 {
+        let run = bench.all(Action::Replay).await;
+        assert!(bench.execute(&run, small()).await.is_complete());
+        refill();
+    }
+    let barred = bench.plan(Scope::Filter(Filter::all()), Action::Replay).await;
+    assert!(matches!(barred, Err(PlanError::Barred { jobs: 3, .. })), "{barred:?}");
+    let first = bench.all(Action::Discard).await;
+    assert!(bench.execute(&first, small()).await.is_complete());
+    let erase = async || {
+        refill();
+        let options = Options { no_archive: true, ..Options::default() };
+        let ask = Ask { options, ..Ask::new(Scope::Filter(Filter::all()), Action::Discard, Timestamp(5_000_000)) };
+        let budget = Budget::new(Duration::from_secs(1));
+        let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |_| {}).await.unwrap();
+        bench.execute(&plan.run, small()).await;
+        (plan, bench.ledger.archived(&first, &[JobId::new("0"), JobId::new("2")]).await.unwrap().len())
+    };
+    let says = |plan: &Plan, what: &str| plan.notes.iter().any(|note| note.contains(what));
+    assert_eq!(bench.ledger.archived(&first, &[JobId::new("0"), JobId::new("2")]).await.unwrap().len(), 2);
+
+    lead_to("8/16384");
+    refill();
+    let plan = bench.plan(Scope::Filter(Filter::all()), Action::Replay).await.unwrap();
+    assert_eq!((plan.count, plan.warnings), (3, Vec::<String>::new()), "none of these was replayed");
+    let (plan, kept) = erase().await;
+    assert!(says(&plan, "kept nothing under the ids") && kept == 2, "{kept} left: {:?}", plan.notes);
+
+    lead_to("7/16384");
+    let (plan, kept) = erase().await;
+    assert!(says(&plan, "under the ids of these jobs is erased") && kept == 0, "{kept} left: {:?}", plan.notes);
+}
