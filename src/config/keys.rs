@@ -11,7 +11,7 @@ use super::{
 };
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::domain::share::Share;
-use crate::domain::time::parse_span;
+use crate::domain::time::{YEAR, parse_span_up_to};
 use crate::domain::validator::Validator;
 
 /// How long a replay command may take for a batch, unless the config says otherwise.
@@ -160,11 +160,7 @@ struct Span(Duration);
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        match parse_span(&text) {
-            Ok(span) if !span.is_zero() => Ok(Span(span)),
-            Ok(_) => Err(serde::de::Error::custom("a span of time must be longer than nothing")),
-            Err(reason) => Err(serde::de::Error::custom(reason)),
-        }
+        parse_span_up_to(&text, YEAR).map(Span).map_err(serde::de::Error::custom)
     }
 }
 

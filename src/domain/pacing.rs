@@ -45,10 +45,13 @@ impl fmt::Display for Pacing {
     }
 }
 
+/// One job a day: what is slower was a slip of the keyboard, and never comes to its end.
+const SLOWEST: f64 = 1.0 / 86_400.0;
+
 /// Reads `200/s`, `12000/m` or `200`, which is a second's.
 ///
 /// # Errors
-/// Says what a rate looks like when `text` is none.
+/// Says what a rate looks like when `text` is none, or is slower than anybody means.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("`{text}` is no rate: write 200/s, 12000/m or 3600/h");
     let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
@@ -59,7 +62,11 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
         _ => return Err(wrong()),
     };
     let rate = number.trim().replace(['_', ','], "").parse::<f64>().map_err(|_| wrong())? / seconds;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err(wrong()) }
+    match rate {
+        rate if !rate.is_finite() || rate <= 0.0 => Err(wrong()),
+        rate if rate < SLOWEST => Err(format!("`{text}` is too slow: write at least one job a day, 0.042/h")),
+        rate => Ok(rate),
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +82,8 @@ mod tests {
         for bad in ["", "0", "-1/s", "x/s", "5/d", "inf", "NaN/s"] {
             assert!(parse_rate(bad).is_err(), "{bad}");
         }
+        assert!(parse_rate("0.042/h").is_ok());
+        assert!(parse_rate("0.0000001/s").is_err_and(|said| said.contains("too slow")));
     }
 
     #[test]

@@ -133,6 +133,26 @@ pub fn parse_span(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(total))
 }
 
+/// The longest that anything here waits, or a job is made to wait: what is longer was a slip of the keyboard.
+pub const YEAR: Duration = Duration::from_secs(365 * 86_400);
+/// The longest time ago that anything is asked about.
+pub const AGES: Duration = Duration::from_secs(1_000 * 365 * 86_400);
+
+/// Reads a span that is longer than nothing and no longer than `longest`.
+///
+/// # Errors
+/// As [`parse_span`]; also when it is nothing, or longer.
+pub fn parse_span_up_to(text: &str, longest: Duration) -> Result<Duration, String> {
+    match parse_span(text)? {
+        span if span.is_zero() => Err("a span of time must be longer than nothing".to_owned()),
+        span if span > longest => {
+            let days = longest.as_secs() / 86_400;
+            Err(format!("`{text}` is too long: write at most {days}d"))
+        }
+        span => Ok(span),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +173,16 @@ mod tests {
         assert_eq!(parse_span("2w"), Ok(Duration::from_secs(1_209_600)));
         for bad in ["", "5", "h", "2y", "-1h", "99999999999999999999s", "9999999999999999w"] {
             assert!(parse_span(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn spans_that_nobody_means_are_refused() {
+        assert_eq!(parse_span_up_to("365d", YEAR), Ok(YEAR));
+        assert_eq!(parse_span_up_to("30m", YEAR), Ok(Duration::from_secs(1_800)));
+        for (bad, said) in [("0s", "longer than nothing"), ("99999999999d", "at most 365d"), ("53w", "at most 365d")] {
+            let error = parse_span_up_to(bad, YEAR).unwrap_err();
+            assert!(error.contains(said), "{bad}: {error}");
         }
     }
 

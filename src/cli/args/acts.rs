@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::commands::interval;
+use super::commands::{age, interval};
 use super::words::Words;
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
@@ -96,7 +96,7 @@ pub struct PurgeArgs {
     #[arg(long, value_name = "STATE", required = true, value_parser = Words::new(SETTLED.map(State::word), settled))]
     pub state: Vec<State>,
     /// Jobs that died and were last changed longer ago than this: `30d`.
-    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    #[arg(long, value_name = "SPAN", value_parser = age)]
     pub older_than: Duration,
     /// Which jobs.
     #[command(flatten)]

@@ -11,7 +11,7 @@ use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
-use crate::domain::time::parse_span;
+use crate::domain::time::{AGES, YEAR, parse_span, parse_span_up_to};
 
 /// `demo`.
 #[derive(Args, Debug)]
@@ -122,7 +122,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "THRESHOLD", value_parser = limit::max_growth)]
     pub max_growth: Vec<limit::MaxGrowth>,
     /// How long ago the oldest dead job may have died: `1h`.
-    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = oldest)]
     pub max_age: Option<Duration>,
     /// Which jobs.
     #[command(flatten)]
@@ -130,6 +130,11 @@ pub struct CheckArgs {
     /// The form of the answer; a table holds the thresholds that were passed, the others all of them.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+/// How old the oldest may be; not at all is an age too.
+fn oldest(text: &str) -> Result<Duration, String> {
+    if parse_span(text).is_ok_and(|span| span.is_zero()) { Ok(Duration::ZERO) } else { age(text) }
 }
 
 /// `watch`.
@@ -149,12 +154,14 @@ pub struct WatchArgs {
     pub output: OutputArg,
 }
 
-/// A span of time that is longer than nothing.
+/// A span of time that something waits.
 pub(super) fn interval(text: &str) -> Result<Duration, String> {
-    match parse_span(text)? {
-        span if span.is_zero() => Err("the interval must be longer than nothing".to_owned()),
-        span => Ok(span),
-    }
+    parse_span_up_to(text, YEAR)
+}
+
+/// How long ago something was.
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    parse_span_up_to(text, AGES)
 }
 
 /// `metrics`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli::args::facet;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Pattern;
-use crate::domain::time::{exact_span, parse_span};
+use crate::domain::time::{AGES, exact_span, parse_span_up_to};
 
 /// Whose jobs a threshold is for.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,10 +99,7 @@ pub fn max(text: &str) -> Result<Max, String> {
 /// Reads `200/5m`, which is for all together, or `queue=billing:20/5m`.
 pub fn max_growth(text: &str) -> Result<MaxGrowth, String> {
     let (front, span) = text.rsplit_once('/').ok_or("write N/SPAN or FACET=VALUE:N/SPAN, such as 200/5m")?;
-    let within = parse_span(span)?;
-    if within.is_zero() {
-        return Err("the span must be longer than nothing".to_owned());
-    }
+    let within = parse_span_up_to(span, AGES)?;
     let (scope, jobs) = match front.rsplit_once(':') {
         Some((scope, jobs)) => (Scope::parse(scope)?, jobs),
         None => (Scope::Total, front),

@@ -243,6 +243,13 @@ async fn jobs_are_spread_over_a_time_on_every_engine_and_in_the_order_of_the_run
     }
     let user = User::of(&harness::sqlite("cli spread ignore").await);
     user.run(&["ignore", "--all", "--spread", "1h", "--yes"]).with(2);
+    // A slip of the keyboard would put them where no worker ever comes to them.
+    let far = user.run(&["replay", "--all", "--spread", "99999999999d", "--yes"]);
+    assert!(far.with(2).contains("at most 365d"), "{}", far.err);
+    assert!(user.run(&["replay", "--all", "--rate", "0.0000001/h", "--yes"]).with(2).contains("too slow"));
+    let ever = user.run(&["purge", "--state", "dead", "--older-than", "99999999999d", "--yes"]);
+    assert!(ever.with(2).contains("at most 365000d"), "{}", ever.err);
+    user.run(&["watch", "--interval", "99999999999d"]).with(2);
 }
 
 #[tokio::test]
