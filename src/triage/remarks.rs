@@ -90,9 +90,9 @@ pub(super) fn way_back(options: &Options, jobs: u64) -> String {
 }
 
 /// What an erasure leaves behind, and where.
-pub(super) fn what_remains(kept: u64) -> Vec<String> {
+pub(super) fn what_remains((kept, of_others): (u64, u64)) -> Vec<String> {
     let earlier = match kept {
-        0 => "Earlier runs in this ledger kept nothing under the ids of these jobs.".to_owned(),
+        0 => "Earlier runs in this ledger kept nothing under the ids of these jobs that could be theirs.".to_owned(),
         1 => "What an earlier run in this ledger kept under the id of one of these jobs is erased too.".to_owned(),
         n => {
             format!(
@@ -101,7 +101,14 @@ pub(super) fn what_remains(kept: u64) -> Vec<String> {
             )
         }
     };
-    [
+    let others = (of_others > 0).then(|| {
+        format!(
+            "{} kept under these ids of jobs that were discarded earlier, died at another time, and were never brought \
+             back: those are other jobs, and what was kept of them is left.",
+            if of_others == 1 { "1 row was".to_owned() } else { format!("{} rows were", grouped(of_others)) }
+        )
+    });
+    let always = [
         "Deleted without a copy: this cannot be undone.",
         &earlier,
         "The ledger keeps their ids, error and job classes, times of death, and your reason; of the filter, the values of \
@@ -109,8 +116,8 @@ pub(super) fn what_remains(kept: u64) -> Vec<String> {
         "Not reached: rows that were discarded earlier and are in this table no more, ledgers of other operators, the live \
          queue, exports, backups, replicas, logs, and your shell's history.",
     ]
-    .map(str::to_owned)
-    .into()
+    .map(str::to_owned);
+    always.into_iter().chain(others).collect()
 }
 
 /// What it takes to confirm: in proportion to the reach, and to whether there is a way back. What is deleted for good

@@ -540,6 +540,30 @@ async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
     }
 }
 
+#[tokio::test]
+async fn an_erasure_leaves_what_was_kept_of_a_job_whose_id_was_given_anew() {
+    for db in every_engine("given_anew").await {
+        Layout::JobsDlq.seed(&db, 20).await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        db.execute("create table later as select * from jobs_dlq").await;
+        let (first, _) = bench.act("state:dead", Action::Discard).await;
+        // Other jobs, as far as anybody can tell: they died later, and nobody brought the first ones back.
+        db.execute("update later set failed_at = '2026-11-19 08:00:00'").await;
+        db.execute("insert into jobs_dlq select * from later").await;
+        let filter = dlq_tui::domain::filter::Filter::parse("args.order:7").expect("a filter");
+        let options = Options { no_archive: true, ..Options::default() };
+        let ask = Ask { options, ..Ask::new(Scope::Filter(filter), Action::Discard, Timestamp::now()) };
+        let plan = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan");
+        let says = |what: &str| plan.notes.iter().any(|note| note.contains(what));
+        assert!(says("kept nothing under the ids") && says("1 row was kept under these ids"), "{:?}", plan.notes);
+        let tally = go(&bench.desk, &bench.ledger, &plan.run).await.run.tally;
+        assert_eq!((tally.done, db.count("jobs_dlq").await), (1, 19), "{:?}", db.engine);
+        let ids: Vec<JobId> = (1..=20).map(|n| JobId::new(n.to_string())).collect();
+        let kept = bench.ledger.archived(&first, &ids).await.expect("rows");
+        assert_eq!(kept.len(), 20, "{:?}", db.engine);
+    }
+}
+
 /// Lets a column keep so many digits of a second's fraction; `None` where the database keeps what it is given.
 async fn round_to(db: &TestDb, table: &str, column: &str, digits: u32) -> Option<()> {
     let alter = match db.engine {
