@@ -163,7 +163,11 @@ impl File {
 
     /// The sentence for a failed statement: whether the file as a whole can no longer be used, or only this was refused.
     fn fault(&self, error: sqlx::Error) -> LedgerError {
+        // A connection that is made anew does not find the file, which is a matter of its place.
         if unusable_code(&error) {
+            if let Err(moved) = self.place.still_there() {
+                return moved;
+            }
             return unusable(self.place.path(), sentence(&error));
         }
         LedgerError::Refused(sentence(&error))

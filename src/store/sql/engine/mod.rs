@@ -26,8 +26,7 @@ mod tx;
 /// SQLite's values and rows, for a file that is not a source.
 pub(crate) mod lite {
     pub(crate) use super::bind::{sqlite as bind, sqlite_all as bind_all};
-    pub(crate) use super::decode::sqlite as decode;
-    pub(crate) use super::inode::Inode;
+    pub(crate) use super::{decode::sqlite as decode, inode::Inode};
 }
 
 use std::future::ready;
