@@ -43,7 +43,8 @@ impl Place {
         if self.is_there() { Ok(()) } else { Err(self.moved()) }
     }
 
-    /// The same with its log, which is there as long as a connection that has read is open.
+    /// The same with its log, which is there as long as a connection that has read is open. One that was removed is
+    /// noticed only until another connection makes a new one.
     pub(super) fn still_whole(&self) -> Result<()> {
         self.still_there()?;
         if !self.logged || log_of(&self.path).exists() {
