@@ -157,8 +157,9 @@ async fn through_a_view_no_row_is_deleted_and_looking_and_acting_in_place_are_po
                 disabled(&store, action, &format!("{table} is a view")).await;
             }
             let replay = store.info().availability(Action::Replay);
-            match layout {
-                Layout::JobsDlq => disabled(&store, Action::Replay, "is a view").await,
+            match (layout, db.engine) {
+                // What MariaDB has behind a view may have no transactions.
+                (Layout::JobsDlq, _) | (_, Engine::Mysql) => disabled(&store, Action::Replay, "is a view").await,
                 _ => assert!(matches!(replay, Availability::Ready { .. }), "{:?}: {replay:?}", db.engine),
             }
             assert_eq!(shown(&store).await as u64, db.count(table).await, "{:?}", db.engine);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -71,6 +72,10 @@ pub async fn same_rows(name: &str, engine: Engine) {
     let jobs: Vec<_> = shop.dead().await;
     let (ours, before) = (shop.twin().await, shop.rows().await);
     assert_eq!(ours.rows().await, before, "{shop}: the copy is not one");
+    if engine == Engine::Mysql {
+        // Times have whole seconds there: of one within the second of the death nobody could tell that it was set anew.
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
     shop.retry(&jobs).await;
     operator(&ours).run(&["replay", "--all", "--yes"]).with(0);
     let on_purpose: Vec<&str> = shop.framework.differs.keys().map(String::as_str).collect();
