@@ -119,9 +119,9 @@ impl Ledger {
         if self.is_shared() { "1 = 1".to_owned() } else { format!("{column} = {name}") }
     }
 
-    /// Whether a run is of a source and of the database `here` (see [`Whose::here`]): a source may lead to another one than
-    /// it did, and the ids of its jobs say nothing there. As [`Identity::is`] has it, and where either is not known it is
-    /// taken to be the same.
+    /// Whether a run is of a source and of the database `here` (see [`super::Whose::here`]): a source may lead to another
+    /// one than it did, and the ids of its jobs say nothing there. As [`Identity::is`] has it, and where either is not
+    /// known it is taken to be the same.
     ///
     /// [`Identity::is`]: crate::store::Identity::is
     pub(super) fn of_database(&self, run: &str, source: &str, here: &str) -> String {
