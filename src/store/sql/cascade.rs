@@ -6,7 +6,6 @@ use super::SqlStore;
 use super::dialect::ties::ties;
 use super::engine::Row;
 use super::row::Cells;
-use super::whole::keep_of;
 use crate::adapter::{Needs, Object, Right};
 use crate::domain::action::Action;
 use crate::store::{Budget, Result};
@@ -33,25 +32,24 @@ impl SqlStore {
         keeps: bool,
         budget: &Budget,
     ) -> Result<Vec<String>> {
+        let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
         let shapes = self.shapes_kept(action).filter(|_| keeps);
-        let (has_shapes, gone) = (shapes.is_some(), self.deleted_from(action));
+        let (is_kept, gone) = (shapes.is_some(), self.deleted_from(&needs, action));
         let followers = (!gone.is_empty()).then(|| ties(self.engine.dialect()).followers());
         let statements: Vec<_> = shapes.into_iter().chain(followers).collect();
         if statements.is_empty() {
             return Ok(Vec::new());
         }
         let mut results = self.engine.read(&statements, budget).await?.into_iter();
-        if has_shapes {
+        if is_kept {
             self.check_shapes(action, results.next().unwrap_or_default())?;
         }
         let ties = results.next().unwrap_or_default().into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
-        let is_kept = self.layout.spec.verbs.get(action).is_some_and(|verb| keeps && !keep_of(verb).is_nothing());
-        Ok(sentences(&self.following(action, &gone, &ties), action, is_kept))
+        Ok(sentences(&self.following(&needs, action, &gone, &ties), action, is_kept))
     }
 
     /// The tables that an action's own statements delete rows from; none where they leave the dead-letter table's alone.
-    fn deleted_from(&self, action: Action) -> Vec<Place> {
-        let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
+    fn deleted_from(&self, needs: &Needs<'_>, action: Action) -> Vec<Place> {
         let way = self.destination.kind();
         let Some(mut rights) = self.layout.spec.verbs.get(action).and_then(|_| needs.act(action, way)) else {
             return Vec::new();
@@ -71,13 +69,19 @@ impl SqlStore {
     }
 
     /// What follows the rows of the tables that an action deletes from, by what happens to it.
-    fn following(&self, action: Action, gone: &[Place], ties: &[Tie]) -> BTreeMap<String, Followers> {
+    fn following(
+        &self,
+        needs: &Needs<'_>,
+        action: Action,
+        gone: &[Place],
+        ties: &[Tie],
+    ) -> BTreeMap<String, Followers> {
         let spec = &self.layout.spec;
         let own = (self.layout.schema.clone(), spec.table.clone());
         // What an adapter keeps along is kept, and of the tables that it speaks of beside its own its author knows.
         let along = spec.verbs.get(action).into_iter().flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
         let along: BTreeSet<&String> = along.collect();
-        let spoken = Needs::of(spec, self.engine.dialect().word()).tables();
+        let spoken = needs.tables();
         let is_told = |tie: &Tie| {
             let (table, from_own) = (&tie.rows.1, tie.of == own);
             let is_known = spoken.contains(table) || spec.detect.tables.contains_key(table);
