@@ -136,18 +136,10 @@ pub async fn freeze(
     if let Some(reason) = desk.store.info().refusal(ask.action, &ask.options) {
         return Err(PlanError::Disabled(reason));
     }
-    let creates = match desk.store.preparation(ask.action, budget).await {
-        Ok(creates) => creates,
-        Err(StoreError::Input(reason)) => return Err(PlanError::Disabled(reason)),
-        Err(error) => return Err(error.into()),
-    };
+    let creates = desk.store.preparation(ask.action, budget).await.map_err(unusable)?;
     // However many jobs there will be, some rows may be kept.
     let keeps = ask.options.keeps(ask.action, 1);
-    let consequences = match desk.store.consequences(ask.action, keeps, budget).await {
-        Ok(consequences) => consequences,
-        Err(StoreError::Input(reason)) => return Err(PlanError::Disabled(reason)),
-        Err(error) => return Err(error.into()),
-    };
+    let consequences = desk.store.consequences(ask.action, keeps, budget).await.map_err(unusable)?;
     // One reading of the clock for the filter and for the guard that holds each job against the same age.
     let clock = desk.store.clock();
     ask.options = std::mem::take(&mut ask.options).resolve(clock);
@@ -187,6 +179,14 @@ pub async fn freeze(
             let _ = ledger.dismiss(&run, ask.now).await;
             Err(error)
         }
+    }
+}
+
+/// What a store says before anything is chosen: that the action cannot be used as the tables stand, or that it failed.
+fn unusable(error: StoreError) -> PlanError {
+    match error {
+        StoreError::Input(reason) => PlanError::Disabled(reason),
+        error => error.into(),
     }
 }
 
