@@ -12,6 +12,7 @@ use super::args::ConsoleArgs;
 use super::execute::way_on;
 use super::exit::{Code, Fault};
 use super::open::{self, Surveyed};
+use super::signal::Unhurried;
 use super::source::{Origin, Session};
 use crate::ledger::Homes;
 use crate::store::{Budget, StoreError};
@@ -56,7 +57,9 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
         redaction,
         banner: banner.to_owned(),
     };
+    let unhurried = Unhurried::begin();
     let ended = tui::run(launch).await;
+    drop(unhurried);
     opener.close().await;
     match ended {
         Err(ConsoleError::RunStopped(run)) => {

@@ -30,6 +30,7 @@ pub async fn confirmed(
     validate: Option<&Validator>,
     format: Format,
 ) -> Result<Code> {
+    let _unhurried = signal::Unhurried::begin();
     let validate = validate.map(|validator| Arc::new(CommandValidator::from(validator)) as Arc<dyn Validate>);
     let options = RunOptions { deliver: opened.deliver.clone(), rate, validate, ..RunOptions::default() };
     let control = RunControl::new();

@@ -48,6 +48,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::domain::action::Action;
 use crate::domain::log;
+use crate::store::StoreError;
 use args::{Cli, Command};
 use exit::{Code, Fault, end};
 use source::Session;
@@ -67,7 +68,17 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(e) => return end(Err(e).context("cannot start")).into(),
     };
-    let code = end(runtime.block_on(run(cli, &word)));
+    let code = end(runtime.block_on(async {
+        let overdue = signal::overdue();
+        tokio::select! {
+            biased;
+            ended = run(cli, &word) => ended,
+            () = overdue => {
+                bar::clear();
+                Err(StoreError::Cancelled.into())
+            }
+        }
+    }));
     // What still runs has been told to stop, or is a database that does not answer: neither is waited for.
     runtime.shutdown_background();
     log::ended(code as u8, began.elapsed());

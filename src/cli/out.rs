@@ -89,6 +89,7 @@ pub fn somebody_is_there() -> bool {
 /// When the question cannot be written or the answer not be read.
 pub async fn ask(question: &str) -> io::Result<Option<String>> {
     let mut err = io::stderr();
+    let interrupted = super::signal::stop_requested();
     // What is no terminal has no such thing, and is not asked either.
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     write!(err, "{question} ")?;
@@ -101,7 +102,7 @@ pub async fn ask(question: &str) -> io::Result<Option<String>> {
     });
     tokio::select! {
         answer = reading => answer.map_err(io::Error::other)?,
-        () = super::signal::stop_requested() => {
+        () = interrupted => {
             writeln!(err)?;
             Ok(None)
         }

@@ -13,6 +13,8 @@ use crate::domain::secret::SecretString;
 /// When the terminal cannot be used.
 pub async fn ask(question: &str) -> io::Result<Option<SecretString>> {
     let mut err = io::stderr();
+    // Before anything is changed: a signal that nobody listens to would end us here, and leave the terminal as it is.
+    let interrupted = super::signal::stop_requested();
     let hidden = Without::modes(LocalModes::ECHO)?;
     // What was typed before the question stood there is no answer to it, and was shown.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
@@ -28,7 +30,7 @@ pub async fn ask(question: &str) -> io::Result<Option<SecretString>> {
     });
     let answer = tokio::select! {
         answer = reading => answer.map_err(io::Error::other)?,
-        () = super::signal::stop_requested() => Ok(None),
+        () = interrupted => Ok(None),
     };
     drop(hidden);
     // The end of the line that was typed was not shown either.

@@ -1,28 +1,74 @@
 //! When a command without a console is told to stop, to pause, or to go on.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Returns at the first interrupt, termination or hang-up; a hang-up that we are to outlive is none.
-pub async fn stop_requested() {
+/// How long a command that was told to stop may take to do so by itself, most of what an operator takes for at once.
+const GRACE: Duration = Duration::from_millis(120);
+
+/// How many of [`Unhurried`] there are.
+static UNHURRIED: AtomicUsize = AtomicUsize::new(0);
+
+/// Listens from now on, not only once it is awaited; the future returns at the first interrupt, termination or hang-up since.
+/// A hang-up that we are to outlive is none.
+pub fn stop_requested() -> impl Future<Output = ()> {
     let outlives = outlives_hangup();
     // Where a signal cannot be listened to it keeps its usual effect, which is to end the program.
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    let hung_up = async {
-        match if outlives { None } else { signal(SignalKind::hangup()).ok() } {
-            Some(mut hangup) => hangup.recv().await,
-            None => std::future::pending().await,
+    let listening = signal(SignalKind::interrupt()).ok().zip(signal(SignalKind::terminate()).ok());
+    let hangup = if outlives { None } else { signal(SignalKind::hangup()).ok() };
+    async {
+        let Some((mut interrupt, mut terminate)) = listening else { return std::future::pending().await };
+        let hung_up = async {
+            match hangup {
+                Some(mut hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hung_up => {}
         }
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hung_up => {}
+    }
+}
+
+/// Listens from now on; the future returns when a stop was requested, a little time has passed, and nobody is [`Unhurried`].
+/// Whatever still goes on waits for somebody who does not answer, and is to be left.
+pub fn overdue() -> impl Future<Output = ()> {
+    let mut stop = stop_requested();
+    async move {
+        loop {
+            stop.await;
+            // One that comes during the grace counts.
+            stop = stop_requested();
+            tokio::time::sleep(GRACE).await;
+            if UNHURRIED.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// Somebody who heeds signals by themselves and must not be cut off, for as long as this lives: a run ends after its batch, a
+/// console gives the terminal back.
+#[derive(Debug)]
+pub struct Unhurried(());
+
+impl Unhurried {
+    /// Begins.
+    pub fn begin() -> Self {
+        UNHURRIED.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Unhurried {
+    fn drop(&mut self) {
+        UNHURRIED.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

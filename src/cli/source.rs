@@ -218,8 +218,9 @@ impl Session {
     pub fn budget(&self, origin: &Origin) -> Budget {
         let budget = Budget::new(self.statement_timeout(origin));
         let cancel = budget.cancel.clone();
+        let stop = super::signal::stop_requested();
         tokio::spawn(async move {
-            super::signal::stop_requested().await;
+            stop.await;
             cancel.cancel();
         });
         budget

@@ -17,6 +17,7 @@ mod frameworks;
 mod fuzz;
 mod harness;
 mod install;
+mod interrupts;
 mod judged;
 mod kills;
 mod passwords;

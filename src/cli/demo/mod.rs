@@ -9,6 +9,7 @@ mod template;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -25,6 +26,9 @@ use crate::config::{Address, Paths, ReplayTo, Source};
 use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::store::sql::target::Target;
+
+/// How long leaving the demo may take.
+const LEAVE: Duration = Duration::from_millis(100);
 
 /// The layouts that the demo can be had in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -131,7 +135,8 @@ pub async fn run(session: Session, args: &DemoArgs) -> Result<Code> {
     let demo = Demo::start(&recipe, None).await?;
     let (session, origin) = at_home(session, &demo);
     let ended = console::on(session, origin, &args.console, "demo").await;
-    demo.end().await;
+    // A job that the toy worker has in hand keeps nobody waiting: its folder goes.
+    drop(tokio::time::timeout(LEAVE, demo.end()).await);
     ended
 }
 

@@ -22,8 +22,8 @@ use anyhow::Result;
 use super::args::{Cli, DoctorArgs};
 use super::exit::Code;
 use super::open::{Surveyed, survey};
-use super::out;
 use super::source::Session;
+use super::{out, signal};
 use crate::adapter::Library;
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
@@ -33,13 +33,19 @@ use record::{Finding, Level};
 /// Looks at the source from every side, and prints what is found.
 ///
 /// # Errors
-/// When the answer cannot be printed. Whatever is wrong with source, config, ledger or terminal is a finding.
+/// When the answer cannot be printed, or somebody interrupts. Whatever is wrong with source, config, ledger or terminal is a finding.
 pub async fn run(cli: &Cli, args: &DoctorArgs, word: &str) -> Result<Code> {
     let (session, broken) = match Session::read(cli.connect.clone(), word) {
         Ok(session) => (session, None),
         Err(error) => (Session::without_config(cli.connect.clone(), word), Some(error)),
     };
-    let looked = Looked::at(&session, broken.as_ref()).await;
+    let interrupted = signal::stop_requested();
+    let looked = tokio::select! {
+        // First: what was cut short by it must not be told as what was found.
+        biased;
+        () = interrupted => return Err(StoreError::Cancelled.into()),
+        looked = Looked::at(&session, broken.as_ref()) => looked,
+    };
     let failed = looked.findings.iter().any(|finding| finding.level == Level::Fail);
     if let Some(asked) = &args.bundle {
         bundle::write(&session, &looked, cli.log_file.as_deref(), asked.as_deref(), args.output.output).await?;

@@ -218,6 +218,11 @@ impl Pty {
         self.child.process_id().expect("a process")
     }
 
+    /// Whether the program has ended.
+    pub fn has_ended(&self) -> bool {
+        self.terminal.lock().ended
+    }
+
     /// Waits until the program has ended and all that it wrote is on the screen.
     #[track_caller]
     pub fn wait_for_exit(&mut self) -> ExitStatus {

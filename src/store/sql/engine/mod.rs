@@ -54,8 +54,9 @@ use crate::store::{Budget, Result, StoreError};
 /// How often a read that a replica stopped is tried again.
 const CONFLICTS: u32 = 3;
 
-/// How long leaving may take.
-const CLOSE: Duration = Duration::from_secs(3);
+/// How long leaving may take: whoever leaves wants the shell at once. A statement that could not be stopped within it has the
+/// deadline that every statement has on its server.
+const CLOSE: Duration = Duration::from_millis(150);
 
 /// Which engine's SQL is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
