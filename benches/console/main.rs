@@ -17,6 +17,7 @@ mod frames;
 mod freeze;
 mod ground;
 mod keyboard;
+mod leaving;
 mod live;
 mod machine;
 mod million;
@@ -69,7 +70,7 @@ use ground::{Copy, Ground};
 use table::{Table, summary};
 
 /// Parts that leave the database as it is, in the order in which they run.
-const READING: [&str; 7] = ["start", "counts", "pages", "scans", "fingerprints", "freeze", "footprint"];
+const READING: [&str; 8] = ["start", "counts", "pages", "scans", "fingerprints", "freeze", "leaving", "footprint"];
 /// Parts that write to it, or need a server for more.
 const WRITING: [&str; 8] = ["live", "replay", "batch", "workers", "keyboard", "million", "indexes", "peers"];
 
@@ -165,6 +166,7 @@ async fn reading(part: &str, bench: &Bench<'_>) -> Result<Table, String> {
         "scans" => scans::measure(bench).await,
         "fingerprints" => fingerprints::measure(bench).await,
         "freeze" => freeze::measure(bench),
+        "leaving" => leaving::measure(bench)?,
         _ => footprint::measure(bench),
     })
 }

@@ -166,7 +166,7 @@ async fn a_console_ends_at_an_interrupt_whatever_it_waits_for() {
         while !pty.has_ended() {
             assert!(began.elapsed() < LIMIT, "after {most} answers\n{}", pty.text());
             pty.signal("INT");
-            pty.wait_a_moment(|_| false);
+            pty.ends_within(Duration::from_millis(300));
         }
         pty.wait_for_exit();
         pty.assert_terminal_left_clean();

@@ -223,6 +223,11 @@ impl Pty {
         self.terminal.lock().ended
     }
 
+    /// Waits until the program has ended, but no longer than this.
+    pub fn ends_within(&self, limit: Duration) -> bool {
+        self.terminal.wait_within(limit, |state| state.ended).is_ok()
+    }
+
     /// Waits until the program has ended and all that it wrote is on the screen.
     #[track_caller]
     pub fn wait_for_exit(&mut self) -> ExitStatus {
