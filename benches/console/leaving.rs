@@ -55,11 +55,16 @@ fn interrupted(url: &str, args: &[&str], answers: usize) -> Option<Duration> {
     }
     // What is drawn behind the question is on its way to the screen.
     std::thread::sleep(DRAWING);
-    let pressed = Instant::now();
-    // One may cancel what is being counted: the console says so, and the next one leaves.
-    while !pty.has_ended() && pressed.elapsed() < PATIENCE * 4 {
-        pty.send("<C-c>");
-        pty.ends_within(AT_ONCE);
+    let mut pressed = Instant::now();
+    pty.send("<C-c>");
+    // It may cancel what is being counted: the console says so, and the next one leaves.
+    pty.seen_within(PATIENCE * 4, |screen| screen.contains("cancelled"));
+    let answered = pressed.elapsed();
+    if pty.has_ended() {
+        return Some(answered);
     }
-    Some(pressed.elapsed())
+    pressed = Instant::now();
+    pty.send("<C-c>");
+    pty.ends_within(PATIENCE * 4);
+    Some(answered.max(pressed.elapsed()))
 }

@@ -56,7 +56,7 @@ const CONFLICTS: u32 = 3;
 
 /// How long leaving may take: whoever leaves wants the shell at once. A statement that could not be stopped within it has the
 /// deadline that every statement has on its server.
-const CLOSE: Duration = Duration::from_millis(150);
+const CLOSE: Duration = Duration::from_millis(100);
 
 /// Which engine's SQL is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
