@@ -187,8 +187,5 @@ fn store_error(error: anyhow::Error) -> StoreError {
 /// # Errors
 /// Names the commands that work without a terminal.
 pub fn terminal() -> Result<()> {
-    tui::runtime::fitness_here().map_err(|why| {
-        let commands = "`dlq-tui stats`, `list`, `show` and `replay` work without a terminal (see --help)";
-        Fault::usage(format!("{why}; {commands}")).into()
-    })
+    tui::runtime::fitness_here().map_err(|why| Fault::usage(why).into())
 }

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// # Errors
 /// A sentence that says why not, and what to use instead.
 pub fn fitness(is_terminal: bool, term: Option<&str>) -> Result<(), String> {
-    let instead = "for pipes and scripts there are `dlq-tui stats`, `list` and `export`";
+    let instead = "`dlq-tui stats`, `list`, `show` and `replay` work without one (see --help)";
     if !is_terminal {
         return Err(format!("the console needs a terminal on its standard output; {instead}"));
     }
