@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 
-use super::app::{self, Effect, Msg, Settings};
+use super::app::{self, Effect, Msg, Settings, Slot};
 use super::look::Look;
 use super::runtime::Program;
 use super::view;
@@ -34,6 +34,10 @@ impl Program for Console {
 
     fn update(&mut self, msg: Msg, now: Timestamp) -> Vec<Effect> {
         app::update(&mut self.model, msg, now)
+    }
+
+    fn is_opening(&self) -> bool {
+        [Slot::Open, Slot::Page, Slot::Detail].into_iter().any(|slot| self.model.asks.is_open(slot))
     }
 
     fn draw(&mut self, frame: &mut Frame<'_>, now: Timestamp) {

@@ -27,6 +27,10 @@ pub const FRAME: Duration = Duration::from_millis(12);
 /// an empty screen, waits for nothing.
 pub const BEFOREHAND: u32 = 2;
 
+/// How long the first frame waits for what it is to show: drawing an empty one costs as long as a near database needs for its
+/// answers. Nobody has seen anything yet, and it is too short for anybody to notice.
+pub const PATIENCE: Duration = Duration::from_millis(30);
+
 /// What a model gets at most, once it was told to end, to bring something to its end.
 const PARTING: Duration = Duration::from_secs(5);
 
@@ -120,6 +124,8 @@ struct State {
     drawn: Option<Instant>,
     /// Until when the frames that were drawn have used the time up.
     used: Option<Instant>,
+    /// Until when the first frame may wait.
+    patient_until: Option<Instant>,
     /// When the model wants to be woken.
     wake: Option<Instant>,
     /// Until when signals are still those of the program that had the terminal.
@@ -170,6 +176,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
     fn begin(&mut self) {
         // Before the size is asked for: a change that nobody listens for yet would never be drawn.
         self.input.resume();
+        self.state.patient_until = Some(Instant::now() + PATIENCE);
         let effects = self.program.start((self.clock)());
         self.carry_out(effects);
         self.measure();
@@ -306,6 +313,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
             self.hang_up();
         }
         self.state.dirty = false;
+        self.state.patient_until = None;
         self.state.in_flight = true;
         let now = Instant::now();
         log::frame("draw", now - began);
@@ -315,7 +323,9 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
 
     /// When the next frame may be drawn.
     fn due(&self) -> Option<Instant> {
-        self.state.used.and_then(|used| used.checked_sub(FRAME * BEFOREHAND))
+        let used = self.state.used.and_then(|used| used.checked_sub(FRAME * BEFOREHAND));
+        let patient_until = self.state.patient_until.filter(|_| self.program.is_opening());
+        used.max(patient_until)
     }
 
     async fn run_errand(&mut self, errand: Errand) {

@@ -52,6 +52,11 @@ pub trait Program {
     /// Takes in a fact.
     fn update(&mut self, msg: Msg, now: Timestamp) -> Vec<Effect>;
 
+    /// Whether what there is to see first is being read, and an empty frame would say little.
+    fn is_opening(&self) -> bool {
+        false
+    }
+
     /// Draws the present state. Pure but for caches.
     fn draw(&mut self, frame: &mut Frame<'_>, now: Timestamp);
 

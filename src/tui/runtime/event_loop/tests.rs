@@ -21,6 +21,8 @@ struct Scribe {
     script: VecDeque<Vec<Effect>>,
     /// Whether it notes that a frame has arrived.
     watches: bool,
+    /// The key with which there is something to see.
+    opens_with: Option<char>,
 }
 
 impl Program for Scribe {
@@ -30,12 +32,19 @@ impl Program for Scribe {
 
     fn update(&mut self, msg: Msg, _: Timestamp) -> Vec<Effect> {
         let (note, quit) = match &msg {
-            Msg::Key(key) => (format!("key {}", key.code), key.code == KeyCode::Char('q')),
+            Msg::Key(key) => {
+                self.opens_with.take_if(|opens| key.code == KeyCode::Char(*opens));
+                (format!("key {}", key.code), key.code == KeyCode::Char('q'))
+            }
             Msg::Resize { width, height } => (format!("size {width}x{height}"), false),
             other => (format!("{other:?}"), false),
         };
         self.notes.borrow_mut().push(note);
         if quit { vec![Effect::Quit] } else { self.script.pop_front().unwrap_or_default() }
+    }
+
+    fn is_opening(&self) -> bool {
+        self.opens_with.is_some()
     }
 
     fn draw(&mut self, _: &mut Frame<'_>, _: Timestamp) {}
@@ -182,7 +191,7 @@ fn fakes(script: Vec<Vec<Effect>>) -> (Fake, Hands) {
     let (flows_in, flows) = watch::channel(true);
     let jam = Rc::default();
     let looping = EventLoop::new(
-        Scribe { notes: notes.clone(), script: script.into(), watches: false },
+        Scribe { notes: notes.clone(), script: script.into(), watches: false, opens_with: None },
         Paper { notes: notes.clone(), flows, jam: Rc::clone(&jam) },
         Script { events, notes: notes.clone() },
         Outside { notes: notes.clone() },
@@ -245,6 +254,32 @@ async fn a_storm_of_sizes_is_one_message_and_no_more_frames_than_are_due() {
         hands.key('q');
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_frame_waits_a_moment_for_what_there_is_to_see_and_no_other_does() {
+    for (comes, drawn) in [(Duration::from_millis(9), 9), (PATIENCE * 3, PATIENCE.as_millis())] {
+        let (mut looping, hands) = fakes(Vec::new());
+        looping.program.opens_with = Some('a');
+        play(looping, async {
+            let start = Instant::now();
+            let first = async {
+                while frames(&hands.notes()) == 0 {
+                    sleep(Duration::from_millis(1)).await;
+                }
+                start.elapsed().as_millis()
+            };
+            let opening = async {
+                sleep(comes).await;
+                hands.key('a');
+            };
+            let (first, ()) = tokio::join!(first, opening);
+            assert!((drawn..=drawn + 2).contains(&first), "{first} ms instead of {drawn}");
+            settle().await;
+            hands.key('q');
+        })
+        .await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
