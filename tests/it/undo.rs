@@ -255,6 +255,48 @@ async fn a_replay_is_undone_where_no_worker_has_taken_the_job_and_the_dead_rows_
 }
 
 #[tokio::test]
+async fn what_others_wrote_to_a_job_since_its_replay_outlives_the_undo() {
+    for db in every_engine("recall written").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 12).await;
+        let bench = Bench::new(&db, layout).await;
+        let ids = db
+            .column("select cast(id as char(36)) from dead_letter_jobs where status = 'failed' order by id limit 3")
+            .await;
+        let row = |id: &str| format!("from dead_letter_jobs where id = '{id}'");
+        // What is no object is kept inside one by a replay; what an earlier replay left is somebody else's.
+        db.execute(&format!("update dead_letter_jobs set metadata = '[1]' where id in ('{}', '{}')", ids[1], ids[2]))
+            .await;
+        let dead = layout.count_dead(&db).await;
+        let before = content(&db, layout.table()).await;
+        let (run, tally) = bench.act("state:dead", Action::Replay).await;
+        assert_eq!(tally.done, dead, "{:?}: {tally:?}", db.engine);
+        let note = match db.engine {
+            Engine::Postgres => "metadata || '{\"note\": \"by hand\"}'",
+            Engine::Mysql => "json_set(metadata, '$.note', 'by hand')",
+            Engine::Sqlite => "json_set(metadata, '$.note', 'by hand')",
+        };
+        db.execute(&format!(
+            "update dead_letter_jobs set metadata = {note}, updated_at = '2030-01-02 03:04:05' where id in ('{}', '{}')",
+            ids[0], ids[1]
+        ))
+        .await;
+        let (_, tally) = bench.undo(&run).await;
+        assert_eq!(tally.done, dead, "{:?}: {tally:?}", db.engine);
+        for id in &ids[..2] {
+            let metadata = db.scalar(&format!("select metadata {}", row(id))).await;
+            assert!(metadata.contains("by hand") && !metadata.contains("replay"), "{:?}: {metadata}", db.engine);
+            assert_eq!(db.scalar(&format!("select status {}", row(id))).await, "failed");
+            let updated = db.scalar(&format!("select cast(updated_at as char(19)) {}", row(id))).await;
+            assert_eq!(updated, "2030-01-02 03:04:05", "{:?}", db.engine);
+        }
+        let after = content(&db, layout.table()).await;
+        let same = after.iter().filter(|row| before.contains(row)).count();
+        assert_eq!(same, before.len() - 2, "{:?}: the others stand as before", db.engine);
+    }
+}
+
+#[tokio::test]
 async fn a_worker_that_holds_a_job_without_having_committed_keeps_it() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("recall_held").await;
