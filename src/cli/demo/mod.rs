@@ -175,6 +175,8 @@ async fn serve(recipe: &Recipe, folder: &Path) -> Result<Code> {
     writeln!(out, "sqlite:{}", demo.file().display())?;
     out.flush()?;
     drop(out);
+    // The toy worker finishes the jobs that it has in hand.
+    let _unhurried = super::signal::Unhurried::begin();
     super::signal::stop_requested().await;
     demo.end().await;
     Ok(Code::Done)
