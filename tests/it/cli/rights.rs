@@ -151,6 +151,12 @@ async fn a_file_that_cannot_be_written_is_looked_at_and_says_why_nothing_more() 
         let doctor = as_anybody(&user, &["doctor"]);
         assert!(doctor.out.contains(&format!("nothing can be acted upon: {why}")), "{}{}", doctor.out, doctor.err);
     }
+    // With a write-ahead log, reading takes a file beside it, which whoever has it open has made.
+    modes(0o666, 0o777);
+    db.column("pragma journal_mode = wal").await;
+    modes(0o444, 0o555);
+    let ended = as_anybody(&user, &["list"]);
+    assert!(ended.with(2).contains("has a write-ahead log, and SQLite reads it only where"), "{}", ended.err);
     modes(0o666, 0o777);
     as_anybody(&user, &["replay", "--all", "--yes"]).with(0);
     assert_eq!(db.count("jobs_dlq").await, 0);

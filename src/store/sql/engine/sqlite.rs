@@ -118,6 +118,19 @@ impl LiteLink {
     fn still_there(&self) -> Result<()> {
         if Inode::at(&self.file) == Some(self.inode) { Ok(()) } else { Err(replaced()) }
     }
+
+    /// What the first read says of a file beside which SQLite would have to write in order to read: one with a write-ahead log,
+    /// whose index nobody has made.
+    fn unreadable(&self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::Denied(_)) || self.read_only.is_none() {
+            return error;
+        }
+        let file = self.file.display();
+        StoreError::Input(format!(
+            "{file} has a write-ahead log, and SQLite reads it only where {file}-shm is there or can be made: look at it while its \
+             application has it open, as a role that may write to its folder, or in a copy"
+        ))
+    }
 }
 
 impl Link for LiteLink {
@@ -141,7 +154,7 @@ impl Link for LiteLink {
             let row = sqlx::query("SELECT sqlite_version(), (SELECT count(*) FROM sqlite_master)")
                 .fetch_one(&mut self.connection)
                 .await
-                .map_err(store_error)?;
+                .map_err(|error| self.unreadable(store_error(error)))?;
             let version: String = row.try_get(0).map_err(store_error)?;
             let facts = Facts {
                 server: format!("SQLite {version}"),

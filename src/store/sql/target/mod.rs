@@ -296,7 +296,11 @@ fn sqlite(rest: &str) -> Result<Kind> {
     let create = match query {
         "" | "mode=rw" => false,
         "mode=rwc" => true,
-        _ => return Err(StoreError::Input("an SQLite URL knows only ?mode=rw and ?mode=rwc".into())),
+        _ => {
+            return Err(StoreError::Input(
+                "an SQLite URL knows only ?mode=rw and ?mode=rwc; --read-only never writes".into(),
+            ));
+        }
     };
     Ok(Kind::Sqlite { file: path.into(), create })
 }
