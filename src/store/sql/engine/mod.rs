@@ -54,10 +54,6 @@ use crate::store::{Budget, Result, StoreError};
 /// How often a read that a replica stopped is tried again.
 const CONFLICTS: u32 = 3;
 
-/// How long leaving may take: whoever leaves wants the shell at once. A statement that could not be stopped within it has the
-/// deadline that every statement has on its server.
-const CLOSE: Duration = Duration::from_millis(100);
-
 /// Which engine's SQL is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
@@ -338,10 +334,10 @@ impl Engine {
         Ok(Tx::new(self, lease, budget.statement, budget.cancel.clone()))
     }
 
-    /// Waits, not for long, until statements that were cancelled or abandoned have been stopped on the server and their
+    /// Waits, but not for long, until statements that were cancelled or abandoned have been stopped on the server and their
     /// transactions are closed; then disconnects. To be called before the runtime ends, which would leave them running.
     pub async fn close(&self) {
-        self.pool.close(CLOSE).await;
+        self.pool.close().await;
     }
 
     /// A connection with an open transaction.
