@@ -80,6 +80,21 @@ async fn the_folder_and_every_file_in_it_are_private_to_the_operator() {
 }
 
 #[tokio::test]
+async fn what_is_no_file_is_refused_and_stays_open_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pipe, link) = (folder.path().join("pipe"), folder.path().join("ledger.sqlite3"));
+    let everybody = rustix::fs::Mode::from_raw_mode(0o666);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, everybody, 0).unwrap();
+    let mode = || std::fs::metadata(&pipe).unwrap().permissions().mode() & 0o777;
+    let before = mode();
+    assert_ne!(before & 0o077, 0);
+    std::os::unix::fs::symlink(&pipe, &link).unwrap();
+    let error = Ledger::open(&link).await.unwrap_err();
+    assert!(error.to_string().contains("it is no regular file"), "{error}");
+    assert_eq!(mode(), before);
+}
+
+#[tokio::test]
 async fn a_new_file_comes_whole_and_leaves_nothing_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/ledger.sqlite3");

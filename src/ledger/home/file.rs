@@ -279,7 +279,12 @@ fn make_folder(path: &Path) -> io::Result<Option<&Path>> {
 fn make_private(path: &Path) -> io::Result<()> {
     make_folder(path)?;
     let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
-    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+    let metadata = file.metadata()?;
+    // A device or a pipe that a link leads to is everybody's.
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    if metadata.permissions().mode() & 0o077 != 0 {
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     }
     Ok(())
