@@ -55,6 +55,7 @@ impl SqlStore {
             Recent { look, cells: cells(grouping.read(results.next().unwrap_or_default())?), from }
         };
         let (changed, older, server_time) = (look.differs(since), look.older(since), look.clock);
+        let turned = self.engine.has_turned(look.gate);
         self.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
         if since.is_none() || whole_from > from {
@@ -62,7 +63,7 @@ impl SqlStore {
         }
         let watermark = Watermark(Arc::new(mark));
         let cost = self.engine.worked(began);
-        Ok(Changes { watermark, changed, older, from_bucket: whole_from, cells, server_time, cost })
+        Ok(Changes { watermark, changed, older, from_bucket: whole_from, cells, server_time, cost, turned })
     }
 
     /// The bucket where a look starts that knows nothing of the past.

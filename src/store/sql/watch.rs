@@ -11,7 +11,7 @@
 //! seen by any database; a full count closes that.
 
 use super::build::Sql;
-use super::engine::{Row, Statement};
+use super::engine::{Gate, Row, Statement};
 use super::group::{Grouping, Tally, untrusted};
 use super::layout::{Expr, Layout};
 use super::row::Cells;
@@ -111,11 +111,12 @@ impl<'a> Axis<'a> {
     /// The clock alone; one row.
     pub(super) fn clock(&self) -> Statement {
         let mut sql = Sql::new(self.layout.speech);
-        sql.push(&format!("SELECT {}, NULL, NULL, NULL", self.layout.speech.clock()));
+        sql.push(&format!("SELECT {}, NULL, NULL, NULL, NULL", self.layout.speech.clock()));
         sql.done()
     }
 
-    /// The clock, the change token, how far the order reaches, and what tells of rewritten rows; one row.
+    /// The clock, the change token, how far the order reaches, what tells of rewritten rows, and whether the server takes
+    /// changes; one row.
     pub(super) fn look(&self) -> Statement {
         let speech = self.layout.speech;
         let mut sql = Sql::new(speech);
@@ -126,6 +127,7 @@ impl<'a> Axis<'a> {
         sql.push(&format!("SELECT {}, {}, {reach}, ", speech.clock(), speech.change_token().unwrap_or("NULL")));
         let rewrites = if self.layout.is_whole() { speech.rewrites(&mut sql, &self.layout.table) } else { None };
         sql.push(rewrites.as_deref().unwrap_or("NULL"));
+        sql.push(&format!(", {}", speech.gate().unwrap_or("NULL")));
         sql.done()
     }
 
@@ -165,6 +167,8 @@ pub(super) struct Look {
     token: Option<String>,
     reach: Option<i64>,
     rewrites: Option<String>,
+    /// Whether the server takes changes, where it says so.
+    pub(super) gate: Option<Gate>,
 }
 
 impl Look {
@@ -176,6 +180,7 @@ impl Look {
             token: cells.text()?,
             reach: cells.int()?,
             rewrites: cells.text()?,
+            gate: cells.int()?.map(Gate::told),
         })
     }
 

@@ -283,6 +283,7 @@ fn changes(cells: Vec<Cell>) -> Changes {
         cells,
         server_time,
         cost: Duration::ZERO,
+        turned: false,
     }
 }
 

@@ -3,6 +3,7 @@
 //! `raw` is always an SQL expression over the dead-letter table, known as `t`: a quoted column or what an adapter
 //! states. Comparisons are made on the raw expression, so that the indexes that are there serve.
 
+mod batch;
 pub(super) mod bloat;
 mod epoch;
 mod mysql;
@@ -19,6 +20,7 @@ use super::build::Sql;
 use super::engine::{Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
+pub(super) use batch::{BatchColumns, BatchRow};
 pub(super) use places::{IndexPlace, Unique};
 pub(super) use window::{WindowShape, order_by};
 
@@ -29,34 +31,6 @@ pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
         Dialect::Mysql => &mysql::Mysql,
         Dialect::Sqlite => &sqlite::Sqlite,
     }
-}
-
-/// One job of a batch as statements see it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct BatchRow {
-    pub(super) id: String,
-    /// What the key is unique within, where that is not the table.
-    pub(super) scope: String,
-    pub(super) new_id: String,
-    pub(super) message: Option<String>,
-    /// When the replayed job may run; of each job its own.
-    pub(super) run_after: Option<Timestamp>,
-    /// In an undo: what was kept of the row.
-    pub(super) kept: Option<String>,
-    /// In an undo: the key of the live row.
-    pub(super) live: Option<String>,
-}
-
-/// Which columns a batch has as a row source beside `id`: what the statement does not name is not sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct BatchColumns {
-    pub(super) new_id: bool,
-    pub(super) message: bool,
-    pub(super) scope: bool,
-    pub(super) run_after: bool,
-    pub(super) kept: bool,
-    /// With the kind of the live table's key.
-    pub(super) live: Option<Kind>,
 }
 
 /// How the database writes the value of a column that is to be kept.
@@ -262,6 +236,12 @@ pub(super) trait Speech: Sync {
 
     /// What the database is known by wherever it is reached, in one row; `None` where it cannot say.
     fn identity(&self) -> Option<Statement> {
+        None
+    }
+
+    /// Whether the server takes changes, as a contract column that costs next to nothing: 0 where it does, 1 where somebody
+    /// has closed it, 2 where it follows another one; `None` where that cannot be told.
+    fn gate(&self) -> Option<&'static str> {
         None
     }
 

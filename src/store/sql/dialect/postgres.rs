@@ -322,6 +322,13 @@ impl Speech for Postgres {
         Some(Statement { sql: sql.to_owned(), binds: Vec::new() })
     }
 
+    fn gate(&self) -> Option<&'static str> {
+        Some(
+            "CASE WHEN pg_is_in_recovery() THEN 2 \
+             WHEN current_setting('default_transaction_read_only') = 'on' THEN 1 ELSE 0 END::bigint",
+        )
+    }
+
     fn change_token(&self) -> Option<&'static str> {
         Some("pg_current_snapshot()::text")
     }

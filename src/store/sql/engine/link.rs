@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use super::gate::Gate;
 use super::grants::Grants;
 use super::{Row, Statement};
 use crate::domain::time::Timestamp;
@@ -138,8 +139,8 @@ pub(super) struct Facts {
     pub user: String,
     /// Why the database accepts no writes from us, where that is so.
     pub read_only: Option<String>,
-    /// Whether the server follows another one, as far as it says so.
-    pub replica: bool,
+    /// Whether the server takes changes, as far as it says so; whatever we have asked for ourselves.
+    pub gate: Option<Gate>,
     /// The server's clock.
     pub clock: Timestamp,
     /// What we were granted, where the server lists that.

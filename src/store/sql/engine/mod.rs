@@ -8,6 +8,7 @@ mod attempt;
 mod bind;
 mod decode;
 mod fault;
+mod gate;
 mod grants;
 mod heard;
 mod inline;
@@ -36,6 +37,7 @@ use std::time::{Duration, Instant};
 
 use attempt::{Attempt, Reused, lost, shut_out, unbegun};
 use futures_util::future::BoxFuture;
+pub(super) use gate::Gate;
 pub(super) use grants::Grants;
 use heard::Heard;
 pub use heard::Listener;
@@ -262,16 +264,6 @@ impl Engine {
     /// Connections that are open at a time at the most.
     pub fn connections(&self) -> usize {
         self.pool.size()
-    }
-
-    /// Whether the server follows another one.
-    pub fn is_replica(&self) -> bool {
-        self.facts.replica
-    }
-
-    /// Why nothing can be written, where that is so.
-    pub fn read_only(&self) -> Option<&str> {
-        self.facts.read_only.as_deref()
     }
 
     /// Runs the statements in one read-only transaction, each under the budget's deadline, and returns the rows of each.

@@ -15,6 +15,7 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 
 use super::fault::{connecting, store_error};
+use super::gate::Gate;
 use super::grants::Grants;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
@@ -86,17 +87,18 @@ async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Resul
     let version: String = row.try_get_unchecked(1)?;
     let (maria, server) = product(&version);
     let server_read_only: String = row.try_get_unchecked(4)?;
+    let is_closed = !matches!(server_read_only.as_str(), "0" | "OFF");
     let facts = Facts {
         server,
         database: row.try_get_unchecked(2)?,
         user: row.try_get_unchecked(3)?,
-        read_only: match (read_only, !matches!(server_read_only.as_str(), "0" | "OFF")) {
+        read_only: match (read_only, is_closed) {
             (true, _) => Some("opened read-only".into()),
             (_, true) => Some("the server is read_only (a replica?)".into()),
             _ => None,
         },
         // A server that follows another is not told from one that somebody has closed for writing.
-        replica: false,
+        gate: Some(if is_closed { Gate::Closed } else { Gate::Open }),
         clock: Timestamp(row.try_get_unchecked(6)?),
         grants: lists_grants.then(|| Grants::parse(&grants)),
     };

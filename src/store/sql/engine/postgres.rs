@@ -18,6 +18,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 use uuid::Uuid;
 
 use super::fault::{connecting, store_error};
+use super::gate::Gate;
 use super::inline::inlined;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
 use super::pool::no_answer;
@@ -175,7 +176,11 @@ fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
             (.., true) => Some(format!("{CLOSED_BY} is on")),
             _ => None,
         },
-        replica: is(is_replica),
+        gate: Some(match (is(is_replica), is(is_read_only)) {
+            (true, _) => Gate::Replica,
+            (_, true) => Gate::Closed,
+            _ => Gate::Open,
+        }),
         clock: Timestamp(*clock),
         // The catalogue tells all.
         grants: None,

@@ -161,7 +161,8 @@ impl Link for LiteLink {
                 database: self.file.display().to_string(),
                 user: String::new(),
                 read_only: self.read_only.clone(),
-                replica: false,
+                // A file is closed for us, and for nobody else.
+                gate: None,
                 // A file has no clock: its functions ask the machine's.
                 clock: Timestamp::now(),
                 grants: None,
