@@ -86,7 +86,7 @@ fn code_of(error: &anyhow::Error) -> Code {
             if cause.is::<ConfigError>() || cause.is::<ParseError>() {
                 return Some(Code::Usage);
             }
-            let disabled = matches!(cause.downcast_ref(), Some(PlanError::Disabled(_)))
+            let disabled = matches!(cause.downcast_ref(), Some(PlanError::Disabled(_) | PlanError::Outdated(_)))
                 || matches!(cause.downcast_ref(), Some(RunError::Disabled(_)));
             let ledger = match (cause.downcast_ref(), cause.downcast_ref()) {
                 (Some(PlanError::Ledger(error)), _) | (_, Some(RunError::Ledger(error))) => Some(error),

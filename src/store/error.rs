@@ -60,9 +60,22 @@ pub enum StoreError {
     /// The table does not look as the adapter says, or a value could not be read.
     #[error("the table does not fit its adapter: {0}")]
     Layout(String),
+    /// A table is no longer what it was when the store was opened: opening the store anew mends that.
+    #[error("{0}, and its rows would not be kept whole")]
+    Outdated(Outdated),
     /// Bad input.
     #[error("{0}")]
     Input(String),
+}
+
+/// A table whose columns have changed since its store was opened.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{table} no longer has the columns that it had when it was opened ({})", .columns.join(", "))]
+pub struct Outdated {
+    /// The table, with its schema.
+    pub table: String,
+    /// The columns that came, went, or have another type.
+    pub columns: Vec<String>,
 }
 
 impl StoreError {
@@ -80,6 +93,7 @@ impl StoreError {
             Self::Refused { .. } | Self::Unfit { .. } => "the database refused a statement",
             Self::ShutOut { .. } => "the database lets nobody in with this login",
             Self::Layout(_) => "the table does not fit its adapter",
+            Self::Outdated(_) => "the table has changed since it was opened",
             Self::Input(_) => "the store cannot be read as it was asked for",
         }
     }
@@ -97,6 +111,7 @@ impl StoreError {
             Self::Denied(_) => Some("when the role may do that again and the database takes changes, resume the run"),
             Self::Unfit { .. } => Some("when the tables are whole and as the adapter says again, resume the run"),
             Self::ShutOut { .. } => Some("when the login works again, resume the run"),
+            Self::Outdated(_) => Some("resume the run: the table is read anew for that"),
             Self::Unproven(_) => Some("when the server's certificate is trusted again, resume the run"),
             _ => None,
         }

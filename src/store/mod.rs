@@ -20,7 +20,7 @@ pub use batch::{
     Standing, Undoing, Witness,
 };
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Watermark};
-pub use error::{Result, StoreError};
+pub use error::{Outdated, Result, StoreError};
 pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
@@ -136,8 +136,8 @@ pub trait Store: Send + Sync {
     /// What the database does by itself as an action takes its rows, in sentences: rows of other tables that go along.
     ///
     /// # Errors
-    /// Also [`StoreError::Input`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
-    /// the store was opened; the sentence says what to do.
+    /// Also [`StoreError::Outdated`] where rows are to be kept, as `keeps` says, and their table is no longer what it was when
+    /// the store was opened.
     fn consequences<'a>(
         &'a self,
         _action: Action,

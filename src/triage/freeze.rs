@@ -18,7 +18,7 @@ use crate::domain::job::{JobId, JobRow};
 use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Whose};
-use crate::store::{Availability, Budget, Identity, StoreError};
+use crate::store::{Availability, Budget, Identity, Outdated, StoreError};
 
 /// Values of a split that are listed; the rest is summed up.
 const SHARES: usize = 8;
@@ -65,6 +65,9 @@ pub enum PlanError {
     /// The action cannot be used on this store.
     #[error("{0}")]
     Disabled(String),
+    /// The table has changed since the store was opened; nothing was planned.
+    #[error("{0}: ask again, and what it has now is read first")]
+    Outdated(Outdated),
     /// No job is in the scope; the run is on record as dismissed.
     #[error("no job matches: there is nothing to {0}")]
     Empty(Action, RunId),
@@ -186,6 +189,7 @@ pub async fn freeze(
 fn unusable(error: StoreError) -> PlanError {
     match error {
         StoreError::Input(reason) => PlanError::Disabled(reason),
+        StoreError::Outdated(table) => PlanError::Outdated(table),
         error => error.into(),
     }
 }

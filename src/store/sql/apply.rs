@@ -62,7 +62,12 @@ pub(super) struct Locked {
 impl SqlStore {
     pub(super) async fn apply_batch(&self, batch: Batch, budget: &Budget) -> Applied {
         let mut outcomes = Vec::new();
-        let broke = self.work_through(&batch, budget, &mut outcomes).await.err();
+        let mut broke = self.work_through(&batch, budget, &mut outcomes).await.err();
+        if let Some(Broke { error: StoreError::Unfit { .. }, .. }) = &broke
+            && let Err(outdated) = self.check_kept_now(batch.action, budget).await
+        {
+            broke = broke.map(|broke| Broke { error: outdated, ..broke });
+        }
         Applied { outcomes, broke }
     }
 

@@ -11,7 +11,7 @@ use super::layout::Layout;
 use super::row::Cells;
 use crate::adapter::{Column, Keep, Needs, Object, Right, Table, Verb, Way};
 use crate::domain::action::Action;
-use crate::store::{Result, StoreError};
+use crate::store::{Budget, Outdated, Result, StoreError};
 
 /// What a verb keeps of each row.
 pub(super) fn keep_of(verb: &Verb) -> &Keep {
@@ -26,6 +26,14 @@ impl SqlStore {
             Some(statement) => self.check_shapes(action, tx.fetch(statement).await?),
             None => Ok(()),
         }
+    }
+
+    /// The same, once a batch was refused that may have been refused for that. Nothing is wrong where it cannot be told.
+    pub(super) async fn check_kept_now(&self, action: Action, budget: &Budget) -> Result<()> {
+        let Some(statement) = self.shapes_kept(action) else { return Ok(()) };
+        let rows = self.engine.read(&[statement], budget).await.unwrap_or_default().pop().unwrap_or_default();
+        // A table without columns is not there, and opening it anew mends nothing.
+        if rows.is_empty() { Ok(()) } else { self.check_shapes(action, rows) }
     }
 
     /// Asks what the tables are whose rows an action keeps; `None` where it keeps none.
@@ -59,12 +67,11 @@ impl SqlStore {
         for (table, keep, then, now) in &known {
             let changed = changed(keep, then, now);
             if !changed.is_empty() {
-                return Err(StoreError::Input(format!(
-                    "{}.{table} no longer has the columns that it had when it was opened ({}), and its rows would not be kept \
-                     whole: leave dlq-tui and start it again; a run that this has stopped can be resumed then",
-                    self.layout.schema,
-                    changed.join(", ")
-                )));
+                let table = format!("{}.{table}", self.layout.schema);
+                return Err(StoreError::Outdated(Outdated {
+                    table,
+                    columns: changed.into_iter().map(str::to_owned).collect(),
+                }));
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::ahead::{Announced, Naming};
 use super::control::Wish;
 use super::engine::{Alike, Engine};
+use super::halt::Halt;
 use crate::domain::action::{Action, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
@@ -31,9 +32,7 @@ pub(super) struct Answer {
     /// No job of the batch was touched.
     pub(super) untouched: bool,
     /// Why the run cannot go on.
-    pub(super) halt: Option<String>,
-    /// That is because the role lacks a right.
-    pub(super) denied: bool,
+    pub(super) halt: Option<Halt>,
     /// What the slowest call to the store took.
     pub(super) elapsed: Duration,
 }
@@ -103,11 +102,7 @@ impl Engine<'_> {
             if !error.retryable() || enough {
                 parts.push(part);
                 answer.untouched = answer.settled.is_empty() && parts.iter().all(|part| !part.doubtful);
-                answer.denied = matches!(error, StoreError::Denied(_));
-                answer.halt = Some(match error.remedy() {
-                    Some(remedy) => format!("{error}; {remedy}"),
-                    None => error.to_string(),
-                });
+                answer.halt = Some(Halt::by(error));
                 return answer;
             }
             self.tell(Some(format!("{error}; trying again")));
@@ -137,7 +132,7 @@ impl Engine<'_> {
                 JobResult::Done | JobResult::Skipped(_) => {}
             }
         }
-        answer.halt = answer.halt.take().map(|why| self.desk.redactor.prose(&why).into_owned());
+        answer.halt = answer.halt.take().map(|halt| halt.masked(|why| self.desk.redactor.prose(why).into_owned()));
     }
 
     /// What is told of a batch that is late. The store tries again by itself before it speaks of a lock.

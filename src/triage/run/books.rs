@@ -70,7 +70,7 @@ impl Engine<'_> {
         let jobs = |begun: &Begun| begun.ids.as_ref().map_or(next.jobs(), Vec::len) as u64;
         self.books.told().tally.begin(begun.as_ref().map_or(0, jobs));
         match answer.halt {
-            Some(reason) => Err(if answer.denied { Halt::Denied(reason) } else { Halt::Because(reason) }),
+            Some(halt) => Err(halt),
             None => Ok(begun),
         }
     }

@@ -76,10 +76,18 @@ async fn execute_held(
         Ok(()) => engine.work().await,
         unprepared => unprepared,
     };
-    let (halted, denied) = match worked {
-        Ok(()) => (None, false),
-        Err(Halt::Because(reason)) => (Some(reason), false),
-        Err(Halt::Denied(reason)) => (Some(reason), true),
+    let (mut denied, mut outdated) = (false, None);
+    let halted = match worked {
+        Ok(()) => None,
+        Err(Halt::Because(reason)) => Some(reason),
+        Err(Halt::Denied(reason)) => {
+            denied = true;
+            Some(reason)
+        }
+        Err(Halt::Outdated(reason, table)) => {
+            outdated = Some(table);
+            Some(reason)
+        }
         Err(Halt::Broken(error)) => {
             // How far it got is on record no more, perhaps.
             engine.tell(None);
@@ -97,7 +105,7 @@ async fn execute_held(
     engine.tell(None);
     let halted = halted.or_else(|| (run.state != RunState::Finished).then(|| LEFT_IN_DOUBT.to_owned()));
     let refused = denied && run.tally.not_started + run.tally.skipped_total() == run.tally.planned;
-    Ok(Receipt { run, halted, refused, elapsed: began.elapsed() })
+    Ok(Receipt { run, halted, refused, outdated, elapsed: began.elapsed() })
 }
 
 /// Goes on with a run that was stopped or left by a crash; the batch in doubt is settled first.

@@ -1,6 +1,7 @@
 //! Why a run ends before its end.
 
 use crate::ledger::LedgerError;
+use crate::store::{Outdated, StoreError};
 
 /// Why the loop ends before its end.
 pub(super) enum Halt {
@@ -8,8 +9,35 @@ pub(super) enum Halt {
     Because(String),
     /// The same, where the database does not allow it, or does not have what it takes.
     Denied(String),
+    /// The same, where the store has to be opened anew first.
+    Outdated(String, Outdated),
     /// The record cannot be kept.
     Broken(LedgerError),
+}
+
+impl Halt {
+    /// A run that the store stopped by an error that nothing else can be made of.
+    pub(super) fn by(error: StoreError) -> Self {
+        let why = match error.remedy() {
+            Some(remedy) => format!("{error}; {remedy}"),
+            None => error.to_string(),
+        };
+        match error {
+            StoreError::Denied(_) => Self::Denied(why),
+            StoreError::Outdated(table) => Self::Outdated(why, table),
+            _ => Self::Because(why),
+        }
+    }
+
+    /// The same, with its sentence as `mask` gives it back.
+    pub(super) fn masked(self, mask: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Because(why) => Self::Because(mask(&why)),
+            Self::Denied(why) => Self::Denied(mask(&why)),
+            Self::Outdated(why, table) => Self::Outdated(mask(&why), table),
+            Self::Broken(error) => Self::Broken(error),
+        }
+    }
 }
 
 impl From<LedgerError> for Halt {

@@ -26,7 +26,7 @@ pub use control::{RunControl, Wish};
 pub use engine::{execute, resume};
 
 use crate::ledger::{LedgerError, Run, RunState};
-use crate::store::Deliver;
+use crate::store::{Deliver, Outdated};
 use crate::triage::validate::Validate;
 
 /// How a run is executed.
@@ -74,6 +74,9 @@ pub struct Receipt {
     pub halted: Option<String>,
     /// Nothing was done, as the database does not allow it, or lacks what it takes.
     pub refused: bool,
+    /// The table that has changed since the store was opened, where that stopped it: the store has to be opened anew before
+    /// the run can go on.
+    pub outdated: Option<Outdated>,
     /// How long this execution took.
     pub elapsed: Duration,
 }
