@@ -15,6 +15,7 @@ use super::open::{self, Surveyed};
 use super::signal::Unhurried;
 use super::source::{Origin, Session};
 use crate::ledger::Homes;
+use crate::store::sql::Rejected;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
 use crate::tui::runtime::ConsoleError;
@@ -139,6 +140,24 @@ impl Way {
         self.surveyed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    async fn open_in(&self, surveyed: &Surveyed, name: &str) -> std::result::Result<OpenStore, StoreError> {
+        let found = surveyed.matching().into_iter().find(|f| f.label() == name);
+        let found = found.ok_or_else(|| self.gone(surveyed, name))?;
+        let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
+        let record = Some(surveyed.homes.clone());
+        Ok(OpenStore { desk, deliver: open::deliver(&self.origin), validate: self.origin.validate(), record })
+    }
+
+    /// Why a store that was there is not there any more.
+    fn gone(&self, surveyed: &Surveyed, name: &str) -> StoreError {
+        let before = self.known();
+        let before = before.iter().flat_map(|before| before.matching()).find(|found| found.label() == name);
+        let is_it = |r: &&Rejected| before.is_some_and(|f| f.adapter == r.adapter && f.schema == r.schema);
+        let why = surveyed.detection.rejected.iter().find(is_it);
+        let why = why.map_or_else(String::new, |rejected| format!(": {}", rejected.why()));
+        StoreError::Input(format!("there is no store `{name}` any more{why}"))
+    }
+
     /// Closes the connection, so that nothing of ours keeps running on the server.
     async fn close(&self) {
         if let Some(surveyed) = self.known() {
@@ -168,11 +187,19 @@ impl Opener for Way {
     fn open(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
         async move {
             let surveyed = self.survey().await.map_err(store_error)?;
-            let found = surveyed.matching().into_iter().find(|f| f.label() == name);
-            let found = found.ok_or_else(|| StoreError::Input(format!("there is no store `{name}` any more")))?;
-            let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
-            let record = Some(surveyed.homes.clone());
-            Ok(OpenStore { desk, deliver: open::deliver(&self.origin), validate: self.origin.validate(), record })
+            self.open_in(&surveyed, &name).await
+        }
+        .boxed()
+    }
+
+    fn open_anew(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
+        async move {
+            let before = self.survey().await.map_err(store_error)?;
+            let surveyed = before.anew(&self.session, &Budget::new(self.statement)).await?;
+            let opened = self.open_in(&surveyed, &name).await?;
+            // Where it cannot be opened now, what was known of it is as good as anything.
+            self.keep(surveyed);
+            Ok(opened)
         }
         .boxed()
     }

@@ -1,5 +1,7 @@
 //! From a command line to an open store: which database, connect, what is in it, which of that.
 
+mod anew;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,11 +138,7 @@ pub async fn survey_by(
     let destination = destination(origin.source.as_ref());
     let options = origin.engine_options(session);
     let (engine, library, mut detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
-    for found in &mut detection.found {
-        if let Some(reason) = library.doubt(&found.adapter, &found.table) {
-            found.hold_back(reason);
-        }
-    }
+    anew::hold_back(&library, &mut detection);
     let engine = Arc::new(engine);
     let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);

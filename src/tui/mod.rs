@@ -46,6 +46,14 @@ pub trait Opener: Send + Sync {
     /// # Errors
     /// When the source cannot be reached any more or the layout is gone.
     fn open(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>>;
+
+    /// The same, of a source that may have become another one meanwhile: what it is and what its tables are is asked once more.
+    ///
+    /// # Errors
+    /// As [`Opener::open`].
+    fn open_anew(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>> {
+        self.open(name)
+    }
 }
 
 /// A store that was opened for the console.
@@ -92,6 +100,7 @@ pub async fn run(launch: Launch) -> Result<(), runtime::ConsoleError> {
         banner: launch.banner.clone(),
         wanted: launch.store.clone(),
         opened: None,
+        anew: None,
     };
     let mut state = app::model::FilterState::default();
     state.set(filter, crate::domain::time::Timestamp::now());

@@ -72,6 +72,59 @@ async fn a_replica_is_looked_at_and_not_acted_upon() {
 }
 
 #[tokio::test]
+async fn a_replica_that_is_promoted_under_the_open_console_can_be_acted_upon_there() {
+    let Some((_primary, db, _standby, replica)) = pair("promoted", 50).await else { return };
+    caught_up(&db, &replica).await;
+    let mut console = Pty::console(&[]).env("DATABASE_URL", &replica.url).size(140, 45).start();
+    console.wait("jobs of a replica", |screen| screen.contains("REPLICA") && screen.contains("● live"));
+    console.press_until("R", "why nothing is replayed", |screen| screen.contains("the server is a replica"));
+    replica.execute("select pg_promote(true)").await;
+    console.wait("what it is now", |screen| {
+        !screen.contains("REPLICA") && screen.contains("the server takes changes now")
+    });
+    console.send("I");
+    console.wait("what became of it", |screen| screen.contains("ignored 1"));
+    // And the other way round.
+    replica.execute("alter system set default_transaction_read_only = on").await;
+    replica.execute("select pg_reload_conf()").await;
+    console.wait("that it is closed", |screen| screen.contains("READ-ONLY"));
+    console
+        .press_until("R", "why nothing is replayed", |screen| screen.contains("default_transaction_read_only is on"));
+    console.send("q");
+    console.wait_for_exit();
+}
+
+#[tokio::test]
+async fn a_look_tells_that_a_server_takes_changes_otherwise_than_when_its_store_was_opened() {
+    let closed = "default_transaction_read_only";
+    for (server, close, open) in [
+        (
+            harness::private_postgres(),
+            vec![format!("alter system set {closed} = on"), "select pg_reload_conf()".into()],
+            vec![format!("alter system reset {closed}"), "select pg_reload_conf()".into()],
+        ),
+        (harness::private_mariadb(), vec!["set global read_only = 1".into()], vec!["set global read_only = 0".into()]),
+    ] {
+        let Some(server) = server else { continue };
+        let db = server.database("turns").await;
+        Layout::JobsDlq.seed(&db, 20).await;
+        let (store, all) = (store(&db, Layout::JobsDlq).await, Filter::all());
+        let turned = async || store.changes(None, Facet::Error, &all, &budget()).await.expect("a look").turned;
+        assert!(!turned().await, "{:?}", db.engine);
+        for (statements, wanted) in [(close, true), (open, false)] {
+            for sql in statements {
+                db.execute(&sql).await;
+            }
+            let deadline = std::time::Instant::now() + Duration::from_secs(20);
+            while turned().await != wanted {
+                assert!(std::time::Instant::now() < deadline, "{:?}: no look tells {wanted}", db.engine);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn looks_on_a_replica_see_what_its_primary_committed_and_nothing_when_it_is_still() {
     let Some((_primary, db, _standby, replica)) = pair("looks", 100).await else { return };
     let (store, all) = (store(&replica, Layout::DeadLetterJobs).await, Filter::all());

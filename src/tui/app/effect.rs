@@ -53,6 +53,8 @@ pub enum Request {
     Choices,
     /// Open a layout by name.
     Open(String),
+    /// Open the layout that is open once more, after its tables or its server have become others.
+    Reopen(String),
     /// Estimate a facet from the database's statistics.
     Estimate(Facet),
     /// What the first screen shows of the store: such an estimate, and a page.

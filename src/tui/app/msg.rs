@@ -8,8 +8,8 @@ use super::document::JobDocument;
 use super::effect::{RequestId, Slot};
 use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobId, State};
-use crate::ledger::{HistoryEntry, Run};
-use crate::store::{Changes, Entry, HistogramStep, Page, StoreError, StoreInfo};
+use crate::ledger::{HistoryEntry, Run, RunId};
+use crate::store::{Changes, Entry, HistogramStep, Outdated, Page, StoreError, StoreInfo};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::store_name;
@@ -55,6 +55,8 @@ pub enum Msg {
     Freezing(FreezeProgress),
     /// How far the running run has got.
     Running(RunProgress),
+    /// A table has changed since the store was opened, which kept a plan from being made, or stopped a run.
+    Outdated(Outdated, Option<RunId>),
     /// What became of a copy or an editor: a sentence for the status line.
     Said(Result<String, String>),
     /// The process was continued after a suspend, or the terminal's content was lost.
@@ -90,6 +92,8 @@ pub enum Reply {
     Choices(Result<Vec<StoreChoice>, StoreError>),
     /// To `Open`.
     Opened(Box<Result<Opened, StoreError>>),
+    /// To `Reopen`.
+    Reopened(Box<Result<Opened, StoreError>>),
     /// To `Estimate`.
     Estimate(Result<Option<Histogram>, StoreError>),
     /// To `Glance`.

@@ -1,6 +1,7 @@
 //! The console driven by strings of keys and by answers, without terminal, clock or database.
 
 mod ahead;
+mod anew;
 mod first;
 mod leisure;
 mod same;

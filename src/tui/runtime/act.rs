@@ -13,7 +13,7 @@ use crate::domain::action::Action;
 use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, Tally};
-use crate::triage::freeze::{Ask, freeze};
+use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::run::{RunOptions, execute};
@@ -39,6 +39,10 @@ impl Session {
         let tell = paced(going.facts.clone());
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
         let plan = freeze(&open.desk, &ledger, ask, &going.budget, tell).await;
+        if let Err(PlanError::Outdated(table)) = &plan {
+            // Nobody listens when the console has ended.
+            let _ = going.facts.send(Fact::Told(Msg::Outdated(table.clone(), None)));
+        }
         let mut plan = plan.map_err(|e| e.to_string())?;
         plan.sample = plan.sample.into_iter().map(|row| self.masked_row(row)).collect();
         Ok(plan)
@@ -59,9 +63,13 @@ impl Session {
             // Never ends: the sender lives as long as this future.
             () = forward(seen, going.facts.clone()) => return Err("the run was lost sight of".into()),
         };
-        if let Some(reason) = receipt.halted {
+        let told = match (receipt.outdated, receipt.halted) {
+            (Some(table), _) => Some(Msg::Outdated(table, Some(receipt.run.id.clone()))),
+            (None, halted) => halted.map(|reason| Msg::Said(Err(reason))),
+        };
+        if let Some(msg) = told {
             // Nobody listens when the console has ended.
-            let _ = going.facts.send(Fact::Told(Msg::Said(Err(reason))));
+            let _ = going.facts.send(Fact::Told(msg));
         }
         Ok(receipt.run)
     }

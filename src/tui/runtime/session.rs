@@ -96,7 +96,8 @@ impl Session {
         let budget = &going.budget;
         match request {
             Request::Choices => Reply::Choices(within(CONNECT, self.opener.choices()).await),
-            Request::Open(name) => Reply::Opened(Box::new(self.open(name).await)),
+            Request::Open(name) => Reply::Opened(Box::new(self.open(name, false).await)),
+            Request::Reopen(name) => Reply::Reopened(Box::new(self.open(name, true).await)),
             Request::Histogram(query) => Reply::Histogram(Box::new(self.histogram(query, budget).await)),
             Request::Page(query) => Reply::Page(self.page(query, budget).await),
             Request::Detail(id) => Reply::Detail(self.detail(id, going).await),
@@ -131,8 +132,9 @@ impl Session {
         }
     }
 
-    async fn open(&self, name: String) -> Result<Opened, StoreError> {
-        let open = within(CONNECT, self.opener.open(name.clone())).await?;
+    async fn open(&self, name: String, anew: bool) -> Result<Opened, StoreError> {
+        let opening = if anew { self.opener.open_anew(name.clone()) } else { self.opener.open(name.clone()) };
+        let open = within(CONNECT, opening).await?;
         let opened = Opened { info: open.desk.store.info().clone(), production: open.desk.production, name };
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(open);
         Ok(opened)
@@ -242,6 +244,7 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
     match request {
         Request::Choices => Reply::Choices(Err(error)),
         Request::Open(_) => Reply::Opened(Box::new(Err(error))),
+        Request::Reopen(_) => Reply::Reopened(Box::new(Err(error))),
         Request::Estimate(_) => Reply::Estimate(Err(error)),
         Request::Glance(..) => Reply::Glance(Box::new(Err(error))),
         Request::Histogram(_) => Reply::Histogram(Box::new(Err(error))),

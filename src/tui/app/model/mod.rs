@@ -26,7 +26,8 @@ use super::msg::Opened;
 use crate::domain::facet::Facet;
 use crate::domain::text::head;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Place as Home, Run};
+use crate::ledger::{Place as Home, Run, RunId};
+use crate::store::Outdated;
 use crate::tui::keys::{Command, Place};
 
 /// Characters of a text that are looked through to draw a line of it, far more than one shows.
@@ -57,6 +58,19 @@ pub struct Source {
     pub wanted: Option<String>,
     /// The open store.
     pub opened: Option<Opened>,
+    /// Why it is being opened anew, and when that was asked for last.
+    pub anew: Option<(Anew, Timestamp)>,
+}
+
+/// Why a store that is open is opened anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Anew {
+    /// The columns of a table have changed, which has stopped the run that is named.
+    Columns(Outdated, Option<RunId>),
+    /// The database refuses a statement that fitted its tables when the store was opened.
+    Unfit,
+    /// The server takes changes now and did not then, or the other way round.
+    Turned,
 }
 
 impl Source {

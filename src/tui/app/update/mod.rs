@@ -1,6 +1,7 @@
 //! The transitions: a message and the time go in, effects come out. No clock, no IO, no waiting, no panic.
 
 mod act;
+mod anew;
 mod command;
 mod filter;
 mod line;
@@ -14,7 +15,7 @@ mod words;
 use crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::effect::{Effect, Slot};
-use super::model::{Model, Overlay};
+use super::model::{Anew, Model, Overlay};
 use super::msg::Msg;
 use crate::domain::time::Timestamp;
 use crate::tui::keys::{self, Chord, Place};
@@ -57,6 +58,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             }
             Vec::new()
         }
+        Msg::Outdated(table, run) => anew::ask(model, Anew::Columns(table, run), now),
         Msg::Said(Ok(sentence)) => {
             model.say(sentence, now);
             Vec::new()

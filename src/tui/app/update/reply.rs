@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{act, filter, watch};
+use super::{act, anew, filter, watch};
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -12,7 +12,7 @@ use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError, Water
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Focus, Link, Model, Overlay, Picker, RunsPage};
+use crate::tui::app::model::{Anew, Focus, Link, Model, Overlay, Picker, RunsPage};
 use crate::tui::app::msg::{Opened, Reply};
 use crate::tui::keys::Command;
 
@@ -35,6 +35,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Ok(opened) => on_opened(model, opened, now),
             Err(e) => watch::lost(model, &e, now),
         },
+        Reply::Reopened(opened) => anew::on_reopened(model, *opened, now),
         Reply::Estimate(result) => on_estimate(model, result.unwrap_or(None)),
         Reply::Glance(result) => on_glance(model, *result, now),
         Reply::Histogram(step) => match *step {
@@ -109,6 +110,10 @@ pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp)
     match error {
         StoreError::Cancelled => Vec::new(),
         StoreError::Unreachable(_) => watch::lost(model, error, now),
+        StoreError::Unfit { .. } => {
+            model.complain(format!("{doing}: {error}"), now);
+            anew::ask(model, Anew::Unfit, now)
+        }
         other => {
             model.complain(format!("{doing}: {other}"), now);
             Vec::new()
@@ -151,7 +156,8 @@ fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> V
     effects
 }
 
-fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
+/// A store is open: another one, or the same once more.
+pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
     let again = model.source.opened.as_ref().is_some_and(|o| o.name == opened.name);
     model.live.link = Link::Up;
     model.live.heard_at = Some(now);

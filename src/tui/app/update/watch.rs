@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::filter;
 use super::reply::{fault, heard};
+use super::{anew, filter};
 use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::{JobId, State};
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Link, Model, Overlay};
+use crate::tui::app::model::{Anew, Link, Model, Overlay};
 
 /// Does what is due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
@@ -117,6 +117,9 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         }
     }
     model.live.watermark = Some(changes.watermark);
+    if changes.turned {
+        effects.extend(anew::ask(model, Anew::Turned, now));
+    }
     if !changes.changed {
         return effects;
     }

@@ -1,0 +1,69 @@
+//! Opening the open store anew: its tables are no longer what they were, or its server is not.
+
+use std::time::Duration;
+
+use super::{reply, watch};
+use crate::domain::time::Timestamp;
+use crate::store::StoreError;
+use crate::tui::app::effect::{Effect, Request, Slot};
+use crate::tui::app::model::{Anew, HistogramPane, Model};
+use crate::tui::app::msg::Opened;
+
+/// Two connections that lead to different servers, or a table that does not fit whatever is read of it, must not have a
+/// store opened with every look.
+const REST: Duration = Duration::from_secs(10);
+
+/// Has the open store opened anew. An operator's own act that was stopped for want of it never waits.
+pub fn ask(model: &mut Model, why: Anew, now: Timestamp) -> Vec<Effect> {
+    let Some(name) = model.source.opened.as_ref().map(|opened| opened.name.clone()) else { return Vec::new() };
+    let rests = |(before, asked): &(Anew, Timestamp)| *before == why && now < asked.after(REST);
+    let (is_act, is_open) = (matches!(why, Anew::Columns(..)), model.asks.is_open(Slot::Open));
+    if !is_act && (is_open || model.source.anew.as_ref().is_some_and(rests)) {
+        return Vec::new();
+    }
+    model.source.anew = Some((why, now));
+    if is_open {
+        return Vec::new();
+    }
+    vec![model.asks.ask(Slot::Open, Request::Reopen(name))]
+}
+
+/// Takes in the store as it is now, and says what has become another.
+pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: Timestamp) -> Vec<Effect> {
+    let Some(before) = model.source.opened.as_ref() else { return Vec::new() };
+    let title = before.info.title.clone();
+    let opened = match result {
+        Ok(opened) => opened,
+        Err(StoreError::Cancelled) => return Vec::new(),
+        Err(error @ StoreError::Unreachable(_)) => return watch::lost(model, &error, now),
+        Err(error) => {
+            model.complain(format!("{title} has changed, and cannot be opened anew: {error}"), now);
+            return Vec::new();
+        }
+    };
+    let why = model.source.anew.as_ref().map(|(why, _)| why.clone());
+    let (info, was_closed) = (&opened.info, before.info.read_only.is_some());
+    let sentence = match (why, &info.read_only) {
+        (Some(Anew::Columns(table, run)), _) => {
+            let stands = run.map_or_else(String::new, |run| format!("; run {run} can be resumed"));
+            Some(format!("{} has other columns now ({}): read anew{stands}", table.table, table.columns.join(", ")))
+        }
+        (Some(Anew::Turned), Some(reason)) => Some(format!("{reason}: nothing can be changed there any more")),
+        (Some(Anew::Turned), None) if was_closed => Some("the server takes changes now".to_owned()),
+        (Some(Anew::Unfit), _) => Some(format!("{title} has changed: read anew")),
+        (Some(Anew::Turned) | None, _) => None,
+    };
+    // What it no longer offers is not asked for again.
+    if let Some(first) = info.facets.first().filter(|_| !info.facets.contains(&model.histogram.facet)) {
+        model.histogram = HistogramPane::new(*first);
+    }
+    if let Some(first) = info.sorts.first().filter(|_| !info.sorts.contains(&model.list.sort.key)) {
+        model.list.sort.key = *first;
+        model.list.clear();
+    }
+    let effects = reply::on_opened(model, opened, now);
+    if let Some(sentence) = sentence {
+        model.say(sentence, now);
+    }
+    effects
+}
