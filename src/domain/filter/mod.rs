@@ -202,6 +202,12 @@ impl Filter {
         &self.clauses
     }
 
+    /// Whether a job in this state can pass, as far as the terms for states say.
+    pub fn reaches(&self, state: State) -> bool {
+        let lets_in = |clause: &Clause| clause.any.contains(&Test::State(state)) != clause.negated;
+        self.clauses.iter().filter(|clause| clause.key == Key::State).all(lets_in)
+    }
+
     /// Whether every job passes.
     pub fn is_all(&self) -> bool {
         self.clauses.is_empty()

@@ -8,6 +8,7 @@
 //! A full count may take its time while looks go on ([`Purse`] says how much). What it says of older rows then replaces
 //! what was known of them, all at once; of what looks have read again since it began, the looks know better.
 
+mod arrivals;
 mod growth;
 mod news;
 mod poll;
@@ -57,6 +58,8 @@ pub struct LiveCounts {
     /// What is known of rows that looks do not read.
     older: Older,
     as_of: Timestamp,
+    /// The latest death that is known of.
+    latest: Option<Timestamp>,
     arrivals: Arrivals,
     news: News,
 }
@@ -87,11 +90,12 @@ impl LiveCounts {
         self.count_again(step.histogram.clone(), &step.recent, step.recent_from)
     }
 
-    /// Takes in a look that started from the watermark of the last count or look.
-    pub fn look(&mut self, changes: &Changes) {
+    /// Takes in a look that started from the watermark of the last count or look. Returns how many jobs it found where they
+    /// were not before, whether they died there or only changed.
+    pub fn look(&mut self, changes: &Changes) -> u64 {
         let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
         self.older = changes.older;
-        self.take_in(cells, changes.server_time);
+        self.take_in(cells, changes.server_time)
     }
 
     fn from_count(base: Histogram, recent: &[Cell]) -> Self {
@@ -99,8 +103,8 @@ impl LiveCounts {
         news.learn(&base);
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
-        let (older, looked) = (Older::Unknown, Vec::new());
-        Self { base, recent, drift: HashMap::new(), changed: false, looked, older, as_of, arrivals, news }
+        let (older, looked, latest) = (Older::Unknown, Vec::new(), latest(&base));
+        Self { base, recent, drift: HashMap::new(), changed: false, looked, older, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -109,6 +113,7 @@ impl LiveCounts {
         let later = recent_from.zip(self.looked.first()).filter(|_| is_done).map(|(from, (_, looked))| (from, *looked));
         self.news.learn(&base);
         self.find_late(&base);
+        self.latest = self.latest.max(latest(&base));
         self.base = base;
         self.older = Older::Unknown;
         let mut counted = by_bucket(recent);
@@ -153,20 +158,27 @@ impl LiveCounts {
     }
 
     /// Takes in the recounted buckets from one on, or that nothing changed.
-    pub(crate) fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) {
+    pub(crate) fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) -> u64 {
         self.as_of = self.as_of.max(at);
-        let Some((from, cells)) = cells else { return };
+        let Some((from, cells)) = cells else { return 0 };
         self.changed = true;
         self.looked.retain(|(_, earlier)| *earlier < from);
         self.looked.push((at, from));
-        let was = by_value(&self.recent.split_off(&from));
+        let known = self.recent.split_off(&from);
+        let came = arrivals::came(&known, cells, self.latest);
+        self.latest = cells.iter().map(|cell| cell.last_seen).fold(self.latest, Option::max);
+        let was = by_value(&known);
         let mut is: HashMap<Value, u64> = HashMap::new();
         for cell in cells {
             *is.entry(cell.value.clone()).or_default() += cell.n;
             self.drift.entry(cell.value.clone()).or_default().saw(cell);
         }
         self.recent.append(&mut by_bucket(cells));
-        self.apply(&was, &is, at);
+        self.apply(&was, &is);
+        for (value, came) in &came {
+            self.arrivals.add(value, came.died, at);
+        }
+        came.iter().map(|(_, came)| came.rows).sum()
     }
 
     /// Takes in that we acted on `n` jobs of a value: they are gone from the counts at once.
@@ -234,7 +246,7 @@ impl LiveCounts {
         self.base.progress.is_none() && moved && self.base.as_of.age(now) >= rest
     }
 
-    fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>, at: Timestamp) {
+    fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>) {
         let values: std::collections::HashSet<&Value> = before.keys().chain(now.keys()).collect();
         for value in values {
             let count = |of: &HashMap<Value, u64>| of.get(value).copied().unwrap_or(0);
@@ -243,7 +255,6 @@ impl LiveCounts {
             drift.seen += signed(is) - signed(was);
             // Jobs of ours that are gone from the recent past must not be taken off twice.
             drift.ours -= drift.ours.min(was.saturating_sub(is));
-            self.arrivals.add(value, is.saturating_sub(was), at);
         }
         self.drift.retain(|_, drift| drift.seen != 0 || drift.ours != 0);
     }
@@ -283,6 +294,11 @@ impl Drift {
             self.example.clone_from(&cell.example);
         }
     }
+}
+
+/// The latest death that a count knows of.
+fn latest(counted: &Histogram) -> Option<Timestamp> {
+    counted.bars.iter().filter_map(|bar| bar.last_seen).max()
 }
 
 fn by_bucket(cells: &[Cell]) -> Recent {

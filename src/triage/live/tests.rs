@@ -105,6 +105,29 @@ fn rows_that_leave_the_recent_past_by_our_hand_are_taken_off_once() {
 }
 
 #[test]
+fn a_row_whose_value_changes_where_it_stands_did_not_die() {
+    let mut table = Table(vec![(5, "A"), (91, "A"), (92, "A"), (96, "A")]);
+    let mut live = table.live(70, 100);
+    table.0[1].1 = "B";
+    table.0[2].1 = "C";
+    table.look(&mut live, 90, 101);
+    assert_eq!((n(&live, "A"), n(&live, "B"), live.unseen()), (2, 1, 0));
+    assert_eq!(live.growth(Timestamp(101 * SECOND)).n, 0);
+    // Late in its commit, it came while nothing went.
+    table.0.push((93, "B"));
+    table.look(&mut live, 90, 102);
+    assert_eq!(live.unseen(), 1);
+    // It died again, with another error; and another died where somebody took one away.
+    table.0[3] = (103, "B");
+    table.look(&mut live, 90, 104);
+    assert_eq!(live.unseen(), 2);
+    table.0.retain(|(at, _)| *at != 103);
+    table.0.push((105, "C"));
+    table.look(&mut live, 90, 106);
+    assert_eq!(live.unseen(), 3);
+}
+
+#[test]
 fn growth_names_the_time_that_it_was_watched_for() {
     let mut table = Table(vec![]);
     let mut live = table.live(0, 0);

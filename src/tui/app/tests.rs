@@ -4,6 +4,7 @@ mod ahead;
 mod anew;
 mod first;
 mod leisure;
+mod others;
 mod same;
 mod search;
 mod secrets;

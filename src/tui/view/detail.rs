@@ -112,7 +112,10 @@ fn outdated(model: &Model, row: &JobRow) -> Option<String> {
     match model.list.stale.get(&row.id) {
         _ if model.detail.absent.is_some() => Some("no longer there".into()),
         Some(Stale::Gone) => Some("no longer there".into()),
-        Some(Stale::Changed) => in_list().filter(|e| e.row.state != row.state).map(|e| format!("now {}", e.row.state)),
+        Some(Stale::DiedAgain) => in_list().filter(|e| e.row.at == row.at).map(|_| "died again".into()),
+        Some(Stale::Changed(_)) => {
+            in_list().filter(|e| e.row.state != row.state).map(|e| format!("now {}", e.row.state))
+        }
         None => None,
     }
 }

@@ -164,7 +164,8 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
     let stale = model.list.stale.get(&row.id);
     let remark = stale.map(|stale| match stale {
         Stale::Gone => "gone".to_owned(),
-        Stale::Changed => format!("now {}", row.state),
+        Stale::Changed(_) => format!("now {}", row.state),
+        Stale::DiedAgain => "died again".to_owned(),
     });
     let reserved = remark.as_ref().map_or(0, |text| columns(text, look) + 1);
     // What is out of date is dim as a whole, and a word at its end says why.

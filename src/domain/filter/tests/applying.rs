@@ -119,3 +119,19 @@ fn one_clause_can_be_applied_by_itself() {
     let job = Job::default().text(Key::Queue, "low");
     assert!(filter.clauses()[0].matches(&job, NOW) && !filter.clauses()[1].matches(&job, NOW));
 }
+
+#[test]
+fn a_filter_says_which_states_it_reaches() {
+    for (text, dead, ignored) in [
+        ("", true, true),
+        ("error:Net::* since:2h", true, true),
+        ("state:ignored", false, true),
+        ("state:dead state:ignored", true, true),
+        ("-state:dead", false, true),
+        ("-state:ignored queue:low", true, false),
+        ("state:resolved", false, false),
+    ] {
+        let filter = parse(text);
+        assert_eq!((filter.reaches(State::Dead), filter.reaches(State::Ignored)), (dead, ignored), "{text}");
+    }
+}

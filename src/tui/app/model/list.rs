@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::domain::job::JobId;
+use crate::domain::job::{JobId, State};
 use crate::store::{Cursor, Entry, Page, Scanned, Sort};
 
 /// Rows that a page is asked for: each may stand in a block of its own, even where an index leads straight to it.
@@ -27,8 +27,10 @@ pub enum Marks {
 pub enum Stale {
     /// It is no longer there.
     Gone,
-    /// Its state is another one now.
-    Changed,
+    /// Its state is another one now than this, which it had then.
+    Changed(State),
+    /// It was seen to be dead once more: it died again meanwhile, and stands elsewhere in the order.
+    DiedAgain,
 }
 
 /// Where the rows that were asked for belong.
@@ -62,6 +64,8 @@ pub struct ListPane {
     pub stale: HashMap<JobId, Stale>,
     /// Jobs that died since the list was read from its start.
     pub arrived: u64,
+    /// Whether looks have seen rows since then that the list does not have, or has as they were, whatever they are.
+    pub behind: bool,
     /// Whether rows were read at all for the filter in force.
     pub loaded: bool,
     /// Windowed scan so far: rows looked at and share done; `None` when an index serves. No rows where some were not
@@ -69,6 +73,10 @@ pub struct ListPane {
     pub scan: Option<Scanned>,
     /// Whether the operator stopped the scan.
     pub halted: bool,
+    /// Rows that nothing is known to have happened to since they were read, or asked for again.
+    fresh: HashSet<JobId>,
+    /// Whether a look has found that something changed since the page on its way was asked for.
+    overtaken: bool,
     rows: Window,
     place: Option<JobId>,
     top: usize,
@@ -199,9 +207,38 @@ impl ListPane {
         }
     }
 
+    /// Notes that a look found that something has changed, which may be any row.
+    pub fn outdate(&mut self) {
+        self.fresh.clear();
+        self.overtaken = true;
+    }
+
+    /// The rows on screen that may have changed since they were read. They count as asked for again.
+    pub fn unsure(&mut self, height: usize) -> Vec<JobId> {
+        let shown = self.rows.entries.iter().skip(self.top).take(height).map(|e| &e.row.id);
+        let unsure: Vec<JobId> = shown.filter(|id| !self.fresh.contains(*id)).cloned().collect();
+        self.fresh.extend(unsure.iter().cloned());
+        unsure
+    }
+
+    /// Notes that a page is being asked for.
+    pub fn asked(&mut self) {
+        self.overtaken = false;
+    }
+
     /// Takes in the rows that were asked for.
     pub fn receive(&mut self, side: Side, page: Page, height: usize) {
         let old_row = self.cursor_row();
+        let ids = page.entries.iter().map(|e| &e.row.id);
+        match self.overtaken {
+            true => ids.for_each(|id| _ = self.fresh.remove(id)),
+            false => self.fresh.extend(ids.cloned()),
+        }
+        if self.fresh.len() > 2 * KEPT {
+            // Where nothing ever changes, those of rows that were let go would only become more.
+            let here: HashSet<&JobId> = self.rows.entries.iter().chain(&page.entries).map(|e| &e.row.id).collect();
+            self.fresh.retain(|id| here.contains(id));
+        }
         match side {
             Side::Start | Side::Around { .. } => {
                 let above = match (side, page.entries.first()) {
@@ -212,7 +249,7 @@ impl ListPane {
                 self.loaded = true;
                 self.stale.clear();
                 if self.rows.above.is_none() {
-                    self.arrived = 0;
+                    (self.arrived, self.behind) = (0, false);
                 }
                 self.settle(old_row, height);
             }
@@ -359,16 +396,25 @@ impl ListPane {
             if !asked.contains(&entry.row.id) {
                 continue;
             }
-            match now.get(&entry.row.id) {
-                None => {
-                    self.stale.insert(entry.row.id.clone(), Stale::Gone);
-                }
-                Some(fresh) if fresh.row.state != entry.row.state => {
-                    self.stale.insert(entry.row.id.clone(), Stale::Changed);
-                    entry.row.native_state = fresh.row.native_state.clone();
-                    entry.row.state = fresh.row.state;
-                }
-                Some(_) => {}
+            let id = entry.row.id.clone();
+            let Some(fresh) = now.get(&id) else {
+                self.stale.insert(id, Stale::Gone);
+                continue;
+            };
+            let was = match self.stale.get(&id) {
+                Some(Stale::Changed(was)) => *was,
+                _ => entry.row.state,
+            };
+            entry.row.native_state = fresh.row.native_state.clone();
+            entry.row.state = fresh.row.state;
+            let died_again = was == State::Dead && fresh.row.at > entry.row.at && entry.row.at.is_some();
+            if fresh.row.state != was {
+                self.stale.insert(id, Stale::Changed(was));
+            } else if died_again {
+                self.stale.insert(id, Stale::DiedAgain);
+            } else {
+                // Somebody has put it back as it was.
+                self.stale.remove(&id);
             }
         }
     }

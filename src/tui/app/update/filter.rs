@@ -108,6 +108,7 @@ pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.next_totals = None;
     model.histogram.counting_since = Some(now);
     model.asks.page = Some(Side::Start);
+    model.list.asked();
     let request = Request::Glance(model.histogram.facet, page_query(model, Cursor::Start));
     vec![model.asks.ask(Slot::Page, request)]
 }
@@ -158,6 +159,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// Asks for a page.
 pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
     model.asks.page = Some(side);
+    model.list.asked();
     let query = page_query(model, cursor);
     model.asks.ask(Slot::Page, Request::Page(query))
 }
@@ -166,16 +168,30 @@ fn page_query(model: &Model, cursor: Cursor) -> PageQuery {
     PageQuery { filter: model.filter.resolved.clone(), sort: model.list.sort, cursor, limit: PAGE }
 }
 
-/// Keeps the list filled around the screen, and the open job loaded.
+/// Keeps the list filled around the screen, and true on it.
 pub fn fill(model: &mut Model) -> Vec<Effect> {
-    if model.source.opened.is_none() || model.live.link != Link::Up || model.asks.is_open(Slot::Page) {
+    if model.source.opened.is_none() || model.live.link != Link::Up {
         return Vec::new();
     }
-    let rows = model.list_rows().max(10);
-    match model.list.wanted(rows) {
-        Some((side, cursor)) => vec![ask_page(model, side, cursor)],
-        None => Vec::new(),
+    let mut effects = Vec::new();
+    let rows = model.list_rows();
+    if !model.asks.is_open(Slot::Page)
+        && let Some((side, cursor)) = model.list.wanted(rows.max(10))
+    {
+        effects.push(ask_page(model, side, cursor));
     }
+    effects.extend(freshen(model, rows));
+    effects
+}
+
+/// Asks how the rows on screen stand that may have changed since they were read; those that are scrolled to, also when
+/// the look that told of it is long past.
+fn freshen(model: &mut Model, rows: usize) -> Option<Effect> {
+    if model.live.paused || model.asks.is_open(Slot::Rows) {
+        return None;
+    }
+    let unsure = model.list.unsure(rows);
+    (!unsure.is_empty()).then(|| model.asks.ask(Slot::Rows, Request::Rows(unsure)))
 }
 
 /// Asks for the job under the cursor when the open job is on screen and is another one.

@@ -147,7 +147,7 @@ fn list(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
 fn to_start(model: &mut Model) -> Vec<Effect> {
     let height = model.list_rows();
     model.list.halted = false;
-    if model.list.knows_start() && model.list.arrived == 0 {
+    if model.list.knows_start() && model.list.arrived == 0 && !model.list.behind {
         model.list.step(isize::MIN + 1, height);
         return filter::open_current(model);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::reply::{fault, heard};
 use super::{anew, filter};
 use crate::domain::histogram::{Count, Exactness};
-use crate::domain::job::{JobId, State};
+use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -108,8 +108,13 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     let rows = model.histogram_rows();
     if let Some(counts) = &mut model.histogram.counts {
         let unseen = counts.unseen();
-        counts.look(&changes);
-        model.list.arrived = model.list.arrived.saturating_add(counts.unseen().saturating_sub(unseen));
+        let came = counts.look(&changes);
+        let died = counts.unseen().saturating_sub(unseen);
+        // Rows that come among the ignored, say, died before.
+        if model.filter.resolved.reaches(State::Dead) {
+            model.list.arrived = model.list.arrived.saturating_add(died);
+        }
+        model.list.behind |= came > 0;
         // What a look cannot see (old rows that changed state) is settled by a recount at leisure.
         let is_counting = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
         if is_paid && !is_counting && counts.reconcile_due(server_now) {
@@ -126,11 +131,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     let before = counted_dead(model);
     model.histogram.show_counts(rows);
     move_dead(model, before);
-    let height = model.list_rows();
-    let shown: Vec<JobId> = model.list.visible(height).map(|e| e.row.id.clone()).collect();
-    if !shown.is_empty() && !model.asks.is_open(Slot::Rows) {
-        effects.push(model.asks.ask(Slot::Rows, Request::Rows(shown)));
-    }
+    model.list.outdate();
     effects
 }
 
