@@ -91,6 +91,8 @@ pub enum Request {
     },
     /// Execute a confirmed run.
     Execute(RunId),
+    /// Go on with a run that was stopped or cut off.
+    Resume(RunId),
     /// Dismiss a plan: nothing was touched.
     Dismiss(RunId),
     /// The latest runs of the ledger.

@@ -114,7 +114,7 @@ pub enum Reply {
     Values(Result<Histogram, StoreError>),
     /// To `Plan`; the error is a sentence.
     Planned(Box<Result<Plan, String>>),
-    /// To `Execute`: the run as the ledger has it at its end.
+    /// To `Execute` and `Resume`: the run as the ledger has it at its end.
     Executed(Box<Result<Run, String>>),
     /// To `Dismiss`.
     Dismissed(Result<(), String>),

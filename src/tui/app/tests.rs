@@ -5,6 +5,7 @@ mod anew;
 mod first;
 mod leisure;
 mod others;
+mod resume;
 mod same;
 mod search;
 mod secrets;

@@ -95,6 +95,8 @@ pub enum Command {
     Undo,
     /// Discard.
     Discard,
+    /// Go on with the run at the cursor.
+    Resume,
     /// Yes to what is asked.
     Yes,
     /// No to what is asked.
@@ -116,7 +118,7 @@ pub enum Command {
 impl Command {
     /// Commands that write jobs: no bare lowercase letter asks for one.
     pub fn writes(self) -> bool {
-        matches!(self, Command::Replay | Command::Ignore | Command::Undo | Command::Discard)
+        matches!(self, Command::Replay | Command::Ignore | Command::Undo | Command::Discard | Command::Resume)
     }
 
     /// Its name in the config: `half-down`. `None` where keys cannot be chosen: what Enter, Esc, `y`, `n` and Ctrl-C mean is
@@ -160,13 +162,15 @@ pub enum Place {
     Page,
     /// The runs of the ledger.
     Runs,
+    /// The question before a run is gone on with.
+    Resume,
     /// The question before leaving.
     Leave,
 }
 
 impl Place {
     /// Every place, in the order of the reference.
-    pub const ALL: [Place; 10] = [
+    pub const ALL: [Place; 11] = [
         Place::Anywhere,
         Place::List,
         Place::Histogram,
@@ -176,6 +180,7 @@ impl Place {
         Place::Picker,
         Place::Page,
         Place::Runs,
+        Place::Resume,
         Place::Leave,
     ];
 
@@ -191,6 +196,7 @@ impl Place {
             Place::Run => "While a run is going",
             Place::Page => "Help, receipts",
             Place::Runs => "Runs of the ledger",
+            Place::Resume => "Going on with a run",
             Place::Leave => "Leaving",
         }
     }

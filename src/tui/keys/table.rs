@@ -1,6 +1,6 @@
 //! The bindings themselves.
 
-use super::Place::{Anywhere, Detail, Histogram, Leave, List, Page, Picker, Plan, Run, Runs};
+use super::Place::{Anywhere, Detail, Histogram, Leave, List, Page, Picker, Plan, Resume, Run, Runs};
 use super::{Binding, Command, Place};
 
 const fn bind(
@@ -71,6 +71,7 @@ pub static BINDINGS: &[Binding] = &[
         0,
         "Undo: ignored jobs go back among the dead; on any other job, the last run of this console is undone.",
     ),
+    bind(&["R"], &[Runs], Command::Resume, "resume", 4, "Go on with a run that was stopped or cut off; asks first."),
     bind(&["U"], &[Runs], Command::Undo, "undo", 3, "Undo the run: plans it, and says what can be undone."),
     bind(
         &["D"],
@@ -123,6 +124,8 @@ pub static BINDINGS: &[Binding] = &[
     bind(&["q"], &[Runs], Command::Back, "close", 2, "Close."),
     bind(&["y"], &[Page, Runs], Command::Copy, "", 0, "Copy the command line, or the id of the run."),
     bind(&["Ctrl-c"], &[Page, Runs], Command::Back, "", 0, "Close."),
+    bind(&["y"], &[Resume], Command::Yes, "", 0, "Go on with the run."),
+    bind(&["n", "Esc", "q", "Ctrl-c"], &[Resume], Command::No, "", 0, "Leave it as it stands."),
     bind(&["y"], &[Leave], Command::Yes, "", 0, "Stop the run after its current batch, and leave."),
     bind(&["n", "Esc", "Ctrl-c"], &[Leave], Command::No, "", 0, "Stay."),
     // Leaving

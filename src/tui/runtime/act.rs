@@ -12,12 +12,14 @@ use super::world::Fact;
 use crate::domain::action::Action;
 use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
+use crate::domain::validator::Validator;
 use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::{FreezeProgress, RunProgress};
-use crate::triage::run::{RunOptions, execute};
+use crate::triage::run::{Receipt, RunError, RunOptions, execute, resume};
 use crate::triage::validate::{CommandValidator, Validate};
+use crate::tui::OpenStore;
 use crate::tui::app::Msg;
 
 /// Progress is told at most this often: more than a screen shows would only be drawn over.
@@ -51,13 +53,37 @@ impl Session {
     /// Executes a confirmed run and tells how far it has got.
     pub async fn execute(&self, run: RunId, going: &Going) -> Result<Run, String> {
         let open = self.store().map_err(|e| e.to_string())?;
-        // The config's, and not what a record says that others can write.
-        let validate = open.validate.as_ref().map(|v| Arc::new(CommandValidator::from(v)) as Arc<dyn Validate>);
-        let options =
-            RunOptions { deliver: open.deliver, validate, statement: self.statement, ..RunOptions::default() };
-        let (progress, seen) = watch::channel(nothing_yet(&run));
         let ledger = self.ledger().await.map_err(|e| e.to_string())?;
-        let work = execute(&open.desk, &ledger, &run, options, &going.control, &progress);
+        let (progress, seen) = watch::channel(nothing_yet(&run));
+        let options = self.run_options(&open, open.validate.as_ref());
+        self.follow(execute(&open.desk, &ledger, &run, options, &going.control, &progress), seen, going).await
+    }
+
+    /// Goes on with a run that was stopped or cut off, and tells how far it has got.
+    pub async fn resume(&self, run: RunId, going: &Going) -> Result<Run, String> {
+        let open = self.store().map_err(|e| e.to_string())?;
+        let ledger = self.ledger().await.map_err(|e| e.to_string())?;
+        let planned = ledger.run(&run).await.map_err(|e| e.to_string())?.intent.options.validate;
+        // A run is judged as it was planned; which command does that, the record alone must not say.
+        let is_planned = |named: &&Validator| planned.as_ref().is_some_and(|p| p.command == named.command);
+        let options = self.run_options(&open, open.validate.as_ref().filter(is_planned));
+        let (progress, seen) = watch::channel(nothing_yet(&run));
+        self.follow(resume(&open.desk, &ledger, &run, options, &going.control, &progress), seen, going).await
+    }
+
+    /// How a run is executed here. Its validator is the config's, and not what a record says that others can write.
+    fn run_options(&self, open: &OpenStore, validate: Option<&Validator>) -> RunOptions {
+        let validate = validate.map(|v| Arc::new(CommandValidator::from(v)) as Arc<dyn Validate>);
+        let deliver = open.deliver.clone();
+        RunOptions { deliver, validate, statement: self.statement, ..RunOptions::default() }
+    }
+
+    async fn follow(
+        &self,
+        work: impl Future<Output = Result<Receipt, RunError>>,
+        seen: watch::Receiver<RunProgress>,
+        going: &Going,
+    ) -> Result<Run, String> {
         let receipt = tokio::select! {
             receipt = work => receipt.map_err(|e| e.to_string())?,
             // Never ends: the sender lives as long as this future.

@@ -65,7 +65,7 @@ impl Outside {
 
     fn start(&mut self, start: Start) {
         let Start { id, slot, request, cancel } = start;
-        if matches!(request, Request::Execute(_)) {
+        if matches!(request, Request::Execute(_) | Request::Resume(_)) {
             // A stop is for good, so each run has a switch of its own.
             self.control = RunControl::new();
         }

@@ -126,6 +126,7 @@ impl Session {
                 Reply::Planned(Box::new(self.plan(action, scope, reason, going).await))
             }
             Request::Execute(run) => Reply::Executed(Box::new(self.execute(run, going).await)),
+            Request::Resume(run) => Reply::Executed(Box::new(self.resume(run, going).await)),
             Request::Dismiss(run) => Reply::Dismissed(self.dismiss(run).await),
             Request::Runs => Reply::Runs(self.runs().await.map_err(|e| e.to_string())),
             Request::RunsAgain => Reply::RunsAgain(self.runs().await.map_err(|e| e.to_string())),
@@ -255,7 +256,7 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
         Request::Look { .. } => Reply::Look(Box::new(Err(error))),
         Request::Values(_) => Reply::Values(Err(error)),
         Request::Plan { .. } => Reply::Planned(Box::new(Err(error.to_string()))),
-        Request::Execute(_) => Reply::Executed(Box::new(Err(error.to_string()))),
+        Request::Execute(_) | Request::Resume(_) => Reply::Executed(Box::new(Err(error.to_string()))),
         Request::Dismiss(_) => Reply::Dismissed(Err(error.to_string())),
         Request::Runs => Reply::Runs(Err(error.to_string())),
         Request::RunsAgain => Reply::RunsAgain(Err(error.to_string())),

@@ -23,7 +23,15 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         (_, Overlay::Line(line)) => hints(canvas, area, typing(line.purpose)),
         (Some(notice), _) => sentence(canvas, area, notice),
         // These bring their own.
-        (None, Overlay::Plan(_) | Overlay::Freezing(_) | Overlay::Run | Overlay::Picker(_) | Overlay::Leave) => {}
+        (
+            None,
+            Overlay::Plan(_)
+            | Overlay::Freezing(_)
+            | Overlay::Run
+            | Overlay::Picker(_)
+            | Overlay::Resume(_)
+            | Overlay::Leave,
+        ) => {}
         (None, _) => hints(canvas, area, of_place(model, model.place())),
     }
 }

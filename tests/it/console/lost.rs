@@ -68,13 +68,15 @@ async fn columns_that_come_under_an_open_console_are_read_anew_before_anything_i
     // Once more, under the plan.
     db.execute("alter table jobs_dlq drop column sla").await;
     pty.press_until("y", "why the run was stopped", |screen| {
-        screen.contains("(sla): read anew; run r-") && screen.contains("not reached")
+        screen.contains("(sla): read anew; L R goes on with the run") && screen.contains("not reached")
     });
     assert_eq!(db.count("jobs_dlq").await, 30);
     pty.press_until("<Esc>", "the list", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));
-    pty.send("D");
-    pty.wait("a plan of what is there now", |screen| screen.contains("discard 1 job") && screen.contains("[ n No ]"));
-    pty.press_until("y", "that the plan is taken", |screen| !screen.contains("[ n No ]"));
+    pty.send("L");
+    pty.wait("the run", |screen| screen.contains("Runs:") && screen.contains("stopped"));
+    pty.send("R");
+    pty.wait("what is asked", |screen| screen.contains("Left: 1."));
+    pty.press_until("y", "that it goes on", |screen| !screen.contains("Left: 1."));
     pty.wait("what became of it", |screen| screen.contains("discarded 1"));
     assert_eq!(db.count("jobs_dlq").await, 29);
     pty.send("q");

@@ -15,7 +15,8 @@ pub use histogram::{BarValue, HistogramPane};
 pub use list::{ListPane, Marks, PAGE, Side, Stale};
 pub use live::{Link, Live};
 pub use overlay::{
-    Candidate, Fault, Held, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, Runner, RunsPage,
+    Candidate, Fault, Held, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, ResumeDialog, Runner,
+    RunsPage,
 };
 
 use std::borrow::Cow;
@@ -189,6 +190,7 @@ impl Model {
             Overlay::Freezing(_) | Overlay::Run => Place::Run,
             Overlay::Runs(RunsPage { receipt: None, .. }) => Place::Runs,
             Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => Place::Page,
+            Overlay::Resume(_) => Place::Resume,
             Overlay::Leave => Place::Leave,
         }
     }

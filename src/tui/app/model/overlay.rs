@@ -45,6 +45,8 @@ pub enum Overlay {
         /// Scroll.
         reading: Reading,
     },
+    /// The question before the run at the cursor of the page of runs is gone on with.
+    Resume(ResumeDialog),
     /// The question before leaving while a run is going.
     Leave,
 }
@@ -80,17 +82,19 @@ impl Overlay {
 
     /// Notes that a frame shows this.
     pub fn drawn(&mut self) {
-        if let Overlay::Plan(dialog) = self {
-            dialog.drawn = true;
+        match self {
+            Overlay::Plan(dialog) => dialog.drawn = true,
+            Overlay::Resume(dialog) => dialog.drawn = true,
+            _ => {}
         }
     }
 
     /// Notes that the frames drawn so far are on the terminal at `now`.
     pub fn shown(&mut self, now: Timestamp) {
-        if let Overlay::Plan(dialog) = self
-            && dialog.drawn
-        {
-            dialog.seen.get_or_insert(now);
+        match self {
+            Overlay::Plan(dialog) if dialog.drawn => drop(dialog.seen.get_or_insert(now)),
+            Overlay::Resume(dialog) if dialog.drawn => drop(dialog.seen.get_or_insert(now)),
+            _ => {}
         }
     }
 
@@ -144,6 +148,17 @@ impl RunsPage {
     pub fn current(&self) -> Option<&Run> {
         self.runs.get(self.at)
     }
+}
+
+/// The question whether to go on with a run.
+#[derive(Debug, Default)]
+pub struct ResumeDialog {
+    /// The page of runs, with its cursor on the run.
+    pub page: RunsPage,
+    /// Whether it was drawn.
+    pub drawn: bool,
+    /// When the terminal had taken it: keys that were typed ahead of it do not count.
+    pub seen: Option<Timestamp>,
 }
 
 /// A choice of stores.

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode};
 use tui_input::backend::crossterm::EventHandler;
 
 use super::command::refusal_of;
-use super::filter;
+use super::{filter, resume};
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
@@ -194,6 +194,7 @@ fn is_read(model: &Model, now: Timestamp) -> bool {
 pub fn yes(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match &model.overlay {
         Overlay::Plan(dialog) if dialog.plan.confirm != Confirm::TypeCount && is_read(model, now) => confirm(model),
+        Overlay::Resume(_) => resume::confirm(model, now),
         Overlay::Leave => {
             model.overlay = Overlay::Run;
             model.runner.leave_after = true;
@@ -236,6 +237,10 @@ pub fn no(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Overlay::Plan(dialog) => {
             model.say("dismissed: nothing was touched", now);
             vec![model.asks.ask(Slot::Act, Request::Dismiss(dialog.plan.run))]
+        }
+        Overlay::Resume(dialog) => {
+            model.overlay = Overlay::Runs(dialog.page);
+            Vec::new()
         }
         _ => Vec::new(),
     }

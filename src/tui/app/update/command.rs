@@ -1,6 +1,6 @@
 //! What commands do, and why some cannot be used at the moment.
 
-use super::{act, filter, line, moves, same};
+use super::{act, filter, line, moves, resume, same};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
@@ -49,6 +49,9 @@ pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> 
     }
     if command == Command::Undo {
         return refusal_to_write(model);
+    }
+    if command == Command::Resume {
+        return resume::refusal(model);
     }
     match command {
         Command::Sort if place == Place::List || place == Place::Histogram => {
@@ -101,6 +104,7 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         Command::Edit => edit(model, now),
         Command::ShowCommand => same::show(model, now),
         Command::Runs => runs(model),
+        Command::Resume => resume::ask(model),
         Command::Mouse => take_mouse(model, now),
         Command::Yes => act::yes(model, now),
         Command::No => act::no(model, now),
@@ -116,7 +120,7 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
 
 /// Whether a command begins to write at once.
 pub fn writes(command: Command) -> bool {
-    action_of(command).is_some() || command == Command::Undo
+    action_of(command).is_some() || matches!(command, Command::Undo | Command::Resume)
 }
 
 /// Why a key that acts is not heeded: it may be held since the job before this one. Any other key says that it is not.

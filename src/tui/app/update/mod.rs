@@ -8,6 +8,7 @@ mod line;
 mod mouse;
 mod moves;
 mod reply;
+mod resume;
 mod same;
 mod watch;
 mod words;

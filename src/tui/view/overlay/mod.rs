@@ -8,6 +8,7 @@ mod line;
 mod picker;
 mod plan;
 mod receipt;
+mod resume;
 mod run;
 mod runs;
 mod text;
@@ -42,6 +43,7 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
             _ => runs::draw(canvas, model, page, now),
         },
         Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),
+        Overlay::Resume(dialog) => resume::draw(canvas, model, dialog),
         Overlay::Leave => leave::draw(canvas, model),
     }
 }

@@ -17,6 +17,7 @@
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, Reading, Source};
+use crate::tui::keys::Command;
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::panel;
@@ -43,7 +44,7 @@ fn lines<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phra
     lines.push(Phrase::empty());
     lines.extend(sums(run));
     lines.push(Phrase::empty());
-    for row in panel::wrap(&next(&model.source, run), width, look) {
+    for row in panel::wrap(&next(&model.source, run, &here(model, run)), width, look) {
         lines.push(Phrase::of(Role::Text, row));
     }
     lines
@@ -103,8 +104,16 @@ fn of_which<'r>(n: u64, reason: String) -> Phrase<'r> {
     Phrase::of(Role::Dim, format!("{:>26}  {reason}", grouped(n)))
 }
 
+/// How a run is gone on with in this console, where it can be.
+fn here(model: &Model, run: &Run) -> String {
+    let opened = model.source.opened.as_ref().filter(|opened| run.is_of(&model.source.label, &opened.store()));
+    opened.map_or_else(String::new, |_| {
+        format!("{} on the page of runs ({}), or ", model.key(Command::Resume), model.key(Command::Runs))
+    })
+}
+
 /// What can be done now.
-fn next(source: &Source, run: &Run) -> String {
+fn next(source: &Source, run: &Run, here: &str) -> String {
     let tally = &run.tally;
     let left = tally.not_started > 0 || tally.in_doubt > 0;
     match run.state {
@@ -114,9 +123,9 @@ fn next(source: &Source, run: &Run) -> String {
         RunState::Planned => format!("Not confirmed: nothing was touched. To confirm it: {}", source.resume(run)),
         RunState::Dismissed => "Dismissed before it was confirmed: nothing was touched.".to_owned(),
         RunState::Running if left => {
-            format!("Under way, or cut off; to go on with it where nobody does: {}", source.resume(run))
+            format!("Under way, or cut off; to go on with it where nobody does: {here}{}", source.resume(run))
         }
-        _ if left => format!("Go on where it stopped: {}", source.resume(run)),
+        _ if left => format!("Go on where it stopped: {here}{}", source.resume(run)),
         _ if tally.planned == 0 => format!("There was no job to do. The record of it: {}", source.record(run)),
         _ if tally.done < tally.planned => {
             format!("What was left alone is still there, with its reason for each job: {}", source.record(run))
@@ -135,7 +144,7 @@ mod tests {
         let source =
             Source { label: "shop".into(), reach: vec!["--source".into(), "shop".into()], ..Source::default() };
         let run = Run { id: RunId("r-7".into()), state, tally, ..fixture::run() };
-        next(&source, &Run { intent: RunIntent { source: "shop".into(), ..run.intent.clone() }, ..run })
+        next(&source, &Run { intent: RunIntent { source: "shop".into(), ..run.intent.clone() }, ..run }, "")
     }
 
     #[test]
@@ -164,7 +173,7 @@ mod tests {
         let source = Source { reach: vec!["--source".into(), "shop".into()], ..Source::default() };
         let tally = Tally { planned: 1, done: 1, ..Tally::default() };
         let run = |place| Run { place, state: RunState::Finished, tally: tally.clone(), ..fixture::run() };
-        assert!(next(&source, &run(Place::Local)).ends_with("dlq-tui runs r-7"));
-        assert!(next(&source, &run(Place::Source)).ends_with("dlq-tui runs r-7 --source shop"));
+        assert!(next(&source, &run(Place::Local), "").ends_with("dlq-tui runs r-7"));
+        assert!(next(&source, &run(Place::Source), "").ends_with("dlq-tui runs r-7 --source shop"));
     }
 }

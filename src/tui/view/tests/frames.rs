@@ -14,7 +14,7 @@ use crate::store::Preparation;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
-use crate::tui::app::model::{Focus, Model, Overlay, Picker, PlanDialog, Reading, RunsPage};
+use crate::tui::app::model::{Focus, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage};
 use crate::tui::app::{Msg, update};
 
 /// Compares a frame at each size with the one that was kept.
@@ -122,6 +122,10 @@ fn a_run_from_gauge_to_receipt() {
         model
     });
     golden("run_leave", |size| over(going(size), Overlay::Leave));
+    golden("run_resume", |size| {
+        let page = RunsPage::new(vec![fixture::run()]);
+        over(fixture::night(size), Overlay::Resume(ResumeDialog { page, ..ResumeDialog::default() }))
+    });
     golden("receipt", |size| {
         over(fixture::night(size), Overlay::Receipt(Box::new(fixture::run()), Reading::default()))
     });

@@ -7,7 +7,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use super::fixture::{self, NOW};
 use super::{draw_in, look};
 use crate::triage::plan::Confirm;
-use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, Reading, RunsPage};
+use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, Reading, ResumeDialog, RunsPage};
 use crate::tui::app::{Msg, update};
 use crate::tui::look::Look;
 
@@ -55,6 +55,8 @@ fn overlays() -> Vec<fn() -> Overlay> {
         || plan(Confirm::Yes),
         || Overlay::Run,
         || Overlay::Leave,
+        || Overlay::Resume(ResumeDialog { page: RunsPage::new(vec![fixture::run()]), ..ResumeDialog::default() }),
+        || Overlay::Resume(ResumeDialog::default()),
         || Overlay::Receipt(Box::new(fixture::run()), Reading { top: 1 }),
         || Overlay::Runs(RunsPage::new(vec![fixture::run()])),
         || Overlay::Runs(RunsPage { at: 7, ..RunsPage::default() }),

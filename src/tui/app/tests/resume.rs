@@ -1,0 +1,70 @@
+//! Going on with a run of the ledger from the page of runs.
+
+use super::*;
+
+fn stopped(id: &str) -> Run {
+    let tally = Tally { planned: 5, done: 2, not_started: 3, ..Tally::default() };
+    let mut stopped = Run { state: RunState::Stopped, tally, ..run(id) };
+    stopped.intent.store = opened().store();
+    stopped
+}
+
+/// The page of runs, with these on it.
+fn on_runs(runs: Vec<Run>) -> Console {
+    let mut console = Console::with_jobs(5);
+    console.keys("L").answer(Slot::Runs, Reply::Runs(Ok(runs)));
+    console
+}
+
+fn resumes(console: &Console) -> Option<&str> {
+    match console.request(Slot::Act) {
+        Some(Request::Resume(run)) => Some(&run.0),
+        _ => None,
+    }
+}
+
+fn notice(console: &Console) -> &str {
+    console.model.screen.notice.as_ref().map_or("", |notice| notice.sentence.as_str())
+}
+
+#[test]
+fn a_run_that_was_stopped_is_gone_on_with_once_that_is_confirmed() {
+    let mut console = on_runs(vec![run("r-2"), stopped("r-1")]);
+    console.keys("j R");
+    assert!(matches!(&console.model.overlay, Overlay::Resume(_)) && resumes(&console).is_none());
+    console.keys("y");
+    assert_eq!(resumes(&console), None, "nobody can have read it");
+    console.wait(LONG_ENOUGH).keys("Enter R y");
+    assert_eq!(resumes(&console), Some("r-1"));
+    let going = console.model.runner.going.as_ref().expect("a run");
+    assert_eq!((going.tally.done, console.model.runner.action), (2, Some(Action::Replay)));
+    let tally = Tally { planned: 5, done: 5, ..Tally::default() };
+    console
+        .answer(Slot::Act, Reply::Executed(Box::new(Ok(Run { state: RunState::Finished, tally, ..stopped("r-1") }))));
+    assert!(matches!(&console.model.overlay, Overlay::Receipt(..)) && console.model.runner.going.is_none());
+}
+
+#[test]
+fn a_run_that_is_left_as_it_stands_is_there_still() {
+    let mut console = on_runs(vec![run("r-2"), stopped("r-1")]);
+    for no in ["n", "q", "Ctrl-c", "Esc"] {
+        console.keys("G R").wait(LONG_ENOUGH).keys(no);
+        let Overlay::Runs(page) = &console.model.overlay else { panic!("{no}: {:?}", console.model.overlay) };
+        assert_eq!((page.current().map(|run| &*run.id.0), resumes(&console)), (Some("r-1"), None), "{no}");
+    }
+}
+
+#[test]
+fn a_run_that_has_ended_or_is_of_another_store_is_not_gone_on_with_here() {
+    let mut elsewhere = stopped("r-3");
+    elsewhere.intent.store = "others public.others".into();
+    let mut console = on_runs(vec![run("r-2"), elsewhere, stopped("r-1")]);
+    console.keys("R");
+    assert_eq!(notice(&console), "run r-2 is finished: there is nothing to go on with");
+    console.keys("j R");
+    assert!(notice(&console).starts_with("run r-3 is of another store: dlq-tui resume r-3"), "{}", notice(&console));
+    console.model.source.opened.as_mut().expect("a store").info.read_only = Some("the server is a replica".into());
+    console.keys("j R");
+    assert_eq!(notice(&console), "the server is a replica");
+    assert!(matches!(&console.model.overlay, Overlay::Runs(_)) && resumes(&console).is_none());
+}

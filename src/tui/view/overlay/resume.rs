@@ -1,0 +1,57 @@
+//! The question before a run is gone on with.
+//!
+//! ```text
+//! ┌ Resume r-7? ─────────────────────────────────────────┐
+//! │ replay, planned by ada@bastion-1                     │
+//! │ Behind it: 512 of 1,204. Left: 692.                  │
+//! │                                                      │
+//! │  y  go on   [ n  leave it ]                          │
+//! └──────────────────────────────────────────────────────┘
+//! ```
+
+use crate::domain::histogram::grouped;
+use crate::ledger::{Run, RunState};
+use crate::tui::app::model::{Model, ResumeDialog};
+use crate::tui::look::Role;
+use crate::tui::view::canvas::Canvas;
+use crate::tui::view::panel;
+use crate::tui::view::phrase::Phrase;
+
+const WIDTH: usize = 64;
+/// Rows that a sentence may take.
+const MOST_ROWS: usize = 2;
+
+/// Draws the question.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &ResumeDialog) {
+    let Some(run) = dialog.page.current() else { return };
+    let screen = canvas.area();
+    let width = WIDTH.min(usize::from(screen.width));
+    let mut lines = Vec::new();
+    for text in sentences(model, run) {
+        let rows = panel::wrap(&text, width.saturating_sub(4), canvas.look);
+        // What is asked stays in view, however long the filter is.
+        lines.extend(rows.into_iter().take(MOST_ROWS).map(|row| Phrase::of(Role::Text, row)));
+    }
+    lines.push(Phrase::empty());
+    lines.push(Phrase::of(Role::Key, " y").and(Role::Text, " go on    ").and(Role::Cursor, "[ n leave it ]"));
+    let area = panel::centred(screen, width, lines.len() + 2);
+    let inside = panel::frame(canvas, area, &format!("Resume {}?", run.id), Role::Danger);
+    panel::scroll(canvas, area, inside, &lines, 0);
+}
+
+fn sentences(model: &Model, run: &Run) -> Vec<String> {
+    let (tally, operator) = (&run.tally, &run.intent.operator);
+    let left = tally.not_started.saturating_add(tally.in_doubt);
+    let behind = tally.planned.saturating_sub(left);
+    let (verb, planned) = (run.intent.action, grouped(tally.planned));
+    let mut sentences = vec![format!("{verb}, planned by {}@{}", operator.user, operator.host)];
+    if !run.intent.filter.is_empty() {
+        sentences.push(format!("filter: {}", model.shown(&run.intent.filter)));
+    }
+    sentences.push(format!("Behind it: {} of {planned}. Left: {}.", grouped(behind), grouped(left)));
+    if run.state == RunState::Running {
+        sentences
+            .push("It is under way, or was cut off: nobody else can go on with it while somebody does.".to_owned());
+    }
+    sentences
+}
