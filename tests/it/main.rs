@@ -47,6 +47,7 @@ mod store_whole;
 mod store_witness;
 mod terminal;
 mod tls;
+mod tls_mariadb;
 mod undo;
 mod undo_shared;
 mod workers;

@@ -64,6 +64,23 @@ async fn a_password_is_found_in_the_environment_a_password_file_or_what_a_comman
 }
 
 #[tokio::test]
+async fn a_password_for_a_mariadb_is_found_in_its_own_variable_or_in_what_a_command_prints() {
+    let Some(server) = Guarded::mariadb().await else { return };
+    let url = server.url("ops", "localhost", "sslmode=require");
+    let stats = ["stats", "--url", &url];
+    assert_eq!(run(&User::new(), &stats, &[("MYSQL_PWD", Path::new(SECRET))]).with(0), "");
+    for env in [vec![], vec![("MYSQL_PWD", Path::new(WRONG))], vec![("PGPASSWORD", Path::new(SECRET))]] {
+        let ended = run(&User::new(), &stats, &env);
+        assert!(ended.with(1).contains("Access denied for user 'ops'"), "{}", ended.err);
+    }
+    // What the address says counts before the variable.
+    let user = User::new();
+    let vault = file(user.home().join("vault"), &url.replacen("ops@", &format!("ops:{SECRET}@"), 1), 0o600);
+    config(&user, &format!("[sources.a]\nurl_command = \"cat {}\"\n", vault.display()), 0o644);
+    assert_eq!(run(&user, &["stats"], &[("MYSQL_PWD", Path::new(WRONG))]).with(0), "");
+}
+
+#[tokio::test]
 async fn a_password_file_that_others_can_read_is_ignored_and_that_is_said_once() {
     let Some(server) = Guarded::start().await else { return };
     let url = server.url("ops", "localhost", "sslmode=require");
@@ -97,7 +114,16 @@ async fn a_config_with_a_password_that_others_can_read_is_told_of_once() {
 
 #[tokio::test]
 async fn a_password_that_nobody_told_is_asked_for_without_being_shown() {
-    let Some(server) = Guarded::start().await else { return };
+    if let Some(server) = Guarded::start().await {
+        asks(&server, "password authentication failed");
+    }
+    if let Some(server) = Guarded::mariadb().await {
+        asks(&server, "Access denied");
+    }
+}
+
+/// Asks for a password and goes on with it, in a command and in the console; `refusal` is what the server says to a wrong one.
+fn asks(server: &Guarded, refusal: &str) {
     let url = server.url("ops", "localhost", "sslmode=require");
     let mut command = Pty::console(&["stats", "--url", &url]).size(120, 24).start();
     command.wait_for_text("password for ops@localhost");
@@ -110,7 +136,7 @@ async fn a_password_that_nobody_told_is_asked_for_without_being_shown() {
     let mut wrong = Pty::console(&["stats", "--url", &url]).size(120, 24).start();
     wrong.wait_for_text("password for ops@localhost");
     wrong.send(&format!("{WRONG}<Enter>"));
-    wrong.wait_for_text("password authentication failed");
+    wrong.wait_for_text(refusal);
     assert!(!wrong.wait_for_exit().success());
     assert!(!String::from_utf8_lossy(&wrong.raw()).contains(WRONG));
     wrong.assert_terminal_left_clean();

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::cli::{Ended, User};
 use crate::fixtures::Layout;
-use crate::harness::{self, TestDb};
+use crate::harness::{self, Engine, TestDb};
 use crate::pty::Pty;
 
 /// Of the role `ops`. Whatever prints it has leaked a secret.
@@ -24,36 +24,30 @@ hostnossl all all       all reject
 pub struct Guarded {
     folder: tempfile::TempDir,
     port: u16,
-    db: TestDb,
+    pub db: TestDb,
     _server: harness::Server,
 }
 
 /// How one command line ends.
-struct Case {
-    what: &'static str,
-    url: String,
-    code: i32,
-    says: Vec<String>,
+pub struct Case {
+    pub what: &'static str,
+    pub url: String,
+    pub code: i32,
+    pub says: Vec<String>,
 }
 
 impl Guarded {
     pub async fn start() -> Option<Self> {
-        let folder = tempfile::tempdir().expect("a folder");
-        if let Err(reason) = certificates(folder.path()) {
-            harness::skip("openssl", &reason);
-            return None;
-        }
+        let folder = lent_certificates()?;
         std::fs::write(folder.path().join("hba"), RULES).expect("a file");
-        let own = folder.path().join("server");
-        harness::lend_to_servers(&own);
         harness::lend_to_servers(folder.path());
-        let at = |name: &str| own.join(name).display().to_string();
+        let at = |name: &str| folder.path().join(name).display().to_string();
         let settings = [
             "ssl=on".to_owned(),
-            format!("ssl_cert_file={}", at("crt")),
-            format!("ssl_key_file={}", at("key")),
-            format!("ssl_ca_file={}", folder.path().join("ca.crt").display()),
-            format!("hba_file={}", folder.path().join("hba").display()),
+            format!("ssl_cert_file={}", at("server/crt")),
+            format!("ssl_key_file={}", at("server/key")),
+            format!("ssl_ca_file={}", at("ca.crt")),
+            format!("hba_file={}", at("hba")),
             "password_encryption=scram-sha-256".to_owned(),
             // Two addresses of which the certificate names one.
             "listen_addresses=127.0.0.1,127.0.0.2".to_owned(),
@@ -67,8 +61,36 @@ impl Guarded {
              grant select on all tables in schema public to ops, keyholder"
         ))
         .await;
+        Some(Self::of(folder, db, server))
+    }
+
+    /// A MariaDB of the kind. `ops` comes by password, `keyholder` by that and a certificate, `private` never unencrypted.
+    pub async fn mariadb() -> Option<Self> {
+        let folder = lent_certificates()?;
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let settings = [
+            format!("--ssl-cert={}", at("server/crt")),
+            format!("--ssl-key={}", at("server/key")),
+            format!("--ssl-ca={}", at("ca.crt")),
+            "--bind-address=127.0.0.1,127.0.0.2".to_owned(),
+        ];
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let server = harness::guarded_mariadb(&settings)?;
+        let db = server.database("tls").await;
+        Layout::JobsDlq.seed(&db, 3).await;
+        for (role, demand) in [("ops", ""), ("keyholder", "require x509"), ("private", "require ssl")] {
+            let name = db.name();
+            db.execute(&format!(
+                "create user {role} identified by '{SECRET}' {demand}; grant select on {name}.* to {role}"
+            ))
+            .await;
+        }
+        Some(Self::of(folder, db, server))
+    }
+
+    fn of(folder: tempfile::TempDir, db: TestDb, server: harness::Server) -> Self {
         let port = db.url.rsplit_once("@127.0.0.1:").and_then(|(_, rest)| rest.split_once('/')?.0.parse().ok());
-        Some(Self { folder, port: port.expect("a port"), db, _server: server })
+        Self { folder, port: port.expect("a port"), db, _server: server }
     }
 
     pub fn file(&self, name: &str) -> String {
@@ -76,14 +98,46 @@ impl Guarded {
     }
 
     pub fn url(&self, role: &str, host: &str, settings: &str) -> String {
-        format!("postgres://{role}@{host}:{}/{}?{settings}", self.port, self.db.name())
+        let scheme = if self.db.engine == Engine::Mysql { "mysql" } else { "postgres" };
+        format!("{scheme}://{role}@{host}:{}/{}?{settings}", self.port, self.db.name())
     }
 
     /// The shipped binary, with the right password in its environment.
-    fn run(&self, command: &[&str], url: &str) -> Ended {
-        let args = [command, &["--url", url]].concat();
-        Ended::from(User::new().command(&args).env("PGPASSWORD", SECRET).output().expect("it starts"))
+    pub fn run(&self, command: &[&str], url: &str) -> Ended {
+        let mut command = User::new().command(&[command, &["--url", url]].concat());
+        command.env(self.password_variable(), SECRET);
+        Ended::from(command.output().expect("it starts"))
     }
+
+    pub fn password_variable(&self) -> &'static str {
+        if self.db.engine == Engine::Mysql { "MYSQL_PWD" } else { "PGPASSWORD" }
+    }
+
+    /// Runs each and tells of all that end otherwise.
+    pub fn assert_ends(&self, cases: Vec<Case>) {
+        let mut wrong = Vec::new();
+        for Case { what, url, code, says } in cases {
+            let ended = self.run(&["stats"], &url);
+            let missing: Vec<&String> = says.iter().filter(|words| !ended.err.contains(*words)).collect();
+            if ended.code != code || !missing.is_empty() || ended.err.lines().count() > 1 {
+                wrong.push(format!("{what} ({url}): {} not {code}, lacks {missing:?}: {}", ended.code, ended.err));
+            }
+            assert!(!(ended.out + &ended.err).contains(SECRET), "{what}");
+        }
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    }
+}
+
+/// Certificates in a folder that servers can read; none where they cannot be made.
+fn lent_certificates() -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir().expect("a folder");
+    if let Err(reason) = certificates(folder.path()) {
+        harness::skip("openssl", &reason);
+        return None;
+    }
+    harness::lend_to_servers(&folder.path().join("server"));
+    harness::lend_to_servers(folder.path());
+    Some(folder)
 }
 
 /// An authority of our own with a certificate each for the server and for a client, and another authority.
@@ -182,16 +236,7 @@ fn cases(server: &Guarded) -> Vec<Case> {
 #[tokio::test]
 async fn every_way_to_ask_for_encryption_works_or_is_refused_with_what_to_do() {
     let Some(server) = Guarded::start().await else { return };
-    let mut wrong = Vec::new();
-    for Case { what, url, code, says } in cases(&server) {
-        let ended = server.run(&["stats"], &url);
-        let missing: Vec<&String> = says.iter().filter(|words| !ended.err.contains(*words)).collect();
-        if ended.code != code || !missing.is_empty() || ended.err.lines().count() > 1 {
-            wrong.push(format!("{what} ({url}): {} not {code}, lacks {missing:?}: {}", ended.code, ended.err));
-        }
-        assert!(!(ended.out + &ended.err).contains(SECRET), "{what}");
-    }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    server.assert_ends(cases(&server));
 }
 
 #[tokio::test]
@@ -212,7 +257,7 @@ async fn the_doctor_tells_how_the_connection_is_protected() {
 }
 
 /// What the doctor says of it, without where the server is.
-fn transport(ended: &Ended) -> String {
+pub fn transport(ended: &Ended) -> String {
     let line =
         ended.out.lines().find_map(|line| line.split_once("transport")).unwrap_or_else(|| panic!("{}", ended.out));
     let (fact, place) = line.1.trim().split_once("; ").unwrap_or_else(|| panic!("{}", ended.out));

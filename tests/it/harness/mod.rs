@@ -92,6 +92,11 @@ pub fn private_mariadb_with(settings: &[&str]) -> Result<Server, String> {
     mariadb::start_with(settings)
 }
 
+/// A MariaDB of the test's own with more options; never one given by URL.
+pub fn guarded_mariadb(settings: &[&str]) -> Option<Server> {
+    start_unless_skipped("mariadb", || mariadb::start_with(settings)).map_err(|reason| skip("mariadb", &reason)).ok()
+}
+
 /// A PostgreSQL of the test's own that follows another one; settings as for [`private_postgres_with`].
 pub fn standby_of(primary: &Server, settings: &[&str]) -> Result<Server, String> {
     postgres::standby(primary, settings)

@@ -196,7 +196,7 @@ impl Engine {
                 connect_timeout,
                 options.read_only,
             )),
-            Dialect::Mysql => Box::new(mysql::Mysql::new(target.mysql_options()?, options.read_only)),
+            Dialect::Mysql => Box::new(mysql::Mysql::new(target, options.read_only)?),
             Dialect::Sqlite => {
                 let (file, read_only) = target.sqlite_options(options.read_only)?;
                 Box::new(sqlite::Sqlite::new(file, options.lock_timeout, read_only))

@@ -11,7 +11,7 @@
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 
 use super::fault::{connecting, store_error};
@@ -20,29 +20,61 @@ use super::grants::Grants;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
+use crate::store::sql::target::Target;
 use crate::store::{Result, StoreError};
 
 /// How the server reads our statements and takes our values (a key of 0 is one, and not the next number); that it gives all rows, and changes them however they are named;
 /// and that a transaction's end is its end, and not the next one's beginning. What is not said here is the server's own choice.
 const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', \
      sql_select_limit = 18446744073709551615, sql_safe_updates = 0, completion_type = 0";
+/// Who comes there, how and with what is not what the server demands: one number for all of it.
+const LOGIN_REFUSED: &str = "1045";
+/// The server takes nobody who comes unencrypted.
+const CLEAR_REFUSED: &str = "3159";
 /// Room in a packet for what stands around the values.
 const PACKET_HEAD: u64 = 4_096;
 
 pub(super) struct Mysql {
     options: MySqlConnectOptions,
+    has_certificate: bool,
     read_only: bool,
 }
 
 impl Mysql {
-    pub(super) fn new(options: MySqlConnectOptions, read_only: bool) -> Self {
-        Self { options: options.disable_statement_logging(), read_only }
+    /// The server of a target, which is of this kind.
+    ///
+    /// # Errors
+    /// When a file that the connection needs cannot be read.
+    pub(super) fn new(target: &Target, read_only: bool) -> Result<Self> {
+        let options = target.mysql_options()?.disable_statement_logging();
+        Ok(Self { options, has_certificate: target.has_certificate(), read_only })
     }
 
     async fn open(&self) -> Result<MyLink> {
-        let mut connection = self.options.connect().await.map_err(connecting)?;
+        let mut connection = self.options.connect().await.map_err(|error| self.shut_out(connecting(error)))?;
         let (server, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
         Ok(MyLink { connection, server, facts })
+    }
+
+    /// A refused login with what may be missing, which the server never says.
+    fn shut_out(&self, error: StoreError) -> StoreError {
+        let StoreError::Refused { message, code: Some(code) } = error else { return error };
+        let remedy = remedy(&code, self.options.get_ssl_mode(), self.has_certificate);
+        StoreError::Refused { message: message + remedy, code: Some(code) }
+    }
+}
+
+/// What may let us in where the server does not, as the end of its sentence.
+fn remedy(code: &str, mode: MySqlSslMode, has_certificate: bool) -> &'static str {
+    match code {
+        CLEAR_REFUSED => " sslmode=require encrypts",
+        LOGIN_REFUSED if matches!(mode, MySqlSslMode::Disabled) => {
+            "; where this user may only come encrypted, sslmode=require encrypts"
+        }
+        LOGIN_REFUSED if !has_certificate => {
+            "; where this user has to show a certificate, sslcert=FILE and sslkey=FILE name one"
+        }
+        _ => "",
     }
 }
 
@@ -216,6 +248,15 @@ mod tests {
         assert_eq!(product("5.5.5-10.6.22-MariaDB-log"), (true, "MariaDB 10.6.22".into()));
         assert_eq!(product("8.0.36-0ubuntu0.22.04.1"), (false, "MySQL 8.0.36".into()));
         assert_eq!(product(""), (false, "MySQL ".into()));
+    }
+
+    #[test]
+    fn a_refused_login_is_told_what_may_be_missing_and_nothing_that_is_there() {
+        assert!(remedy("3159", MySqlSslMode::Disabled, false).contains("sslmode=require"));
+        assert!(remedy("1045", MySqlSslMode::Disabled, true).contains("sslmode=require"));
+        assert!(remedy("1045", MySqlSslMode::Preferred, false).contains("sslcert"));
+        assert_eq!(remedy("1045", MySqlSslMode::Required, true), "");
+        assert_eq!(remedy("1049", MySqlSslMode::Disabled, false), "");
     }
 
     #[test]

@@ -228,6 +228,14 @@ impl Target {
         }
     }
 
+    /// Whether it names a certificate of our own to show to the server.
+    pub(super) fn has_certificate(&self) -> bool {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => server.has_certificate(),
+            Kind::Sqlite { .. } => false,
+        }
+    }
+
     pub(super) fn mysql_options(&self) -> Result<MySqlConnectOptions> {
         match &self.kind {
             Kind::Mysql(server) => server.mysql_options(),

@@ -80,17 +80,10 @@ impl Server {
                 "{hosts} hosts and {ports} ports are named: name a port for each host, or one"
             )));
         }
-        if server.files.root_cert.as_deref() == Some("system") {
-            // libpq's word for the authorities that the machine trusts, of whom anybody can have a certificate: so the name counts.
-            server.files.root_cert = None;
-            server.tls = Tls::VerifyFull;
-        } else {
+        if !server.trusts_the_machine_alone() {
             server.files.or_usual(env);
         }
-        if server.tls == Tls::Require && server.files.root_cert.is_some() {
-            // As libpq has it: an authority is named to be asked.
-            server.tls = Tls::VerifyCa;
-        }
+        server.asks_whom_it_names();
         if server.password.is_none() {
             server.remark = passfile::remark(env);
         }
@@ -105,7 +98,31 @@ impl Server {
         if server.hosts.len() > 1 || server.wanted != SessionAttrs::Any {
             return Err(StoreError::Input("several hosts: name one (only PostgreSQL can be given more)".into()));
         }
+        server.trusts_the_machine_alone();
+        server.asks_whom_it_names();
         Ok(server)
+    }
+
+    /// Reads libpq's word for the authorities that the machine trusts, of whom anybody can have a certificate: so the name counts.
+    fn trusts_the_machine_alone(&mut self) -> bool {
+        let is_word = self.files.root_cert.as_deref() == Some("system");
+        if is_word {
+            self.files.root_cert = None;
+            self.tls = Tls::VerifyFull;
+        }
+        is_word
+    }
+
+    /// As libpq has it: an authority is named to be asked.
+    fn asks_whom_it_names(&mut self) {
+        if self.tls == Tls::Require && self.files.root_cert.is_some() {
+            self.tls = Tls::VerifyCa;
+        }
+    }
+
+    /// Whether a certificate of our own is named.
+    pub(super) fn has_certificate(&self) -> bool {
+        self.files.cert.is_some()
     }
 
     fn apply(&mut self, parts: Parts) -> Result<()> {

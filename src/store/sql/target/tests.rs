@@ -72,6 +72,8 @@ fn the_transport_tells_a_checked_server_from_an_unchecked_one() {
     assert_eq!(transport("postgres://db1/shop?sslmode=verify-full"), Transport::Verified);
     assert_eq!(transport("postgres://db1/shop?sslrootcert=system"), Transport::Verified);
     assert_eq!(transport("mysql://db1/shop?ssl-mode=VERIFY_IDENTITY"), Transport::Verified);
+    assert_eq!(transport("mysql://db1/shop?ssl-mode=REQUIRED&ssl-ca=ca.pem"), Transport::Issued);
+    assert_eq!(transport("mysql://db1/shop?ssl-ca=system"), Transport::Verified);
     assert!(read("postgres://127.0.0.1/shop").is_here() && read("postgres:///shop").is_here());
     assert!(!read("postgres://db1/shop").is_here());
 }
