@@ -279,7 +279,7 @@ impl Origin {
     pub async fn with_asked_password(&self, error: &anyhow::Error) -> Result<Option<Origin>> {
         let wanted = match error.downcast_ref::<StoreError>() {
             Some(StoreError::Refused { code: Some(code), .. } | StoreError::ShutOut { code, .. }) => {
-                matches!(code.as_str(), "28P01" | "1045")
+                matches!(code.as_str(), "28P01" | "1045" | "1698")
             }
             _ => false,
         };

@@ -119,6 +119,17 @@ async fn a_password_that_nobody_told_is_asked_for_without_being_shown() {
     }
     if let Some(server) = Guarded::mariadb().await {
         asks(&server, "Access denied");
+        // Who may come by the socket without one instead is refused with another number.
+        let either = format!(
+            "create user either identified via mysql_native_password using password('{SECRET}') or unix_socket"
+        );
+        server.db.execute(&format!("{either}; grant select on *.* to either")).await;
+        let url = server.url("either", "localhost", "sslmode=require");
+        let mut command = Pty::console(&["stats", "--url", &url]).size(120, 24).start();
+        command.wait_for_text("password for either@localhost");
+        command.send(&format!("{SECRET}<Enter>"));
+        command.wait_for_text("total ");
+        assert!(command.wait_for_exit().success());
     }
 }
 
