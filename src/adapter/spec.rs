@@ -133,6 +133,9 @@ pub enum Kind {
     Text,
     /// A whole number.
     Int,
+    /// A whole number of 64 bits without a sign: what an `int` is where the database says so of its column.
+    #[serde(skip)]
+    Natural,
     /// A UUID.
     Uuid,
     /// A time without zone, which is UTC.

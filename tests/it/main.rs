@@ -39,6 +39,7 @@ mod store_desk;
 mod store_destinations;
 mod store_filters;
 mod store_keys;
+mod store_mariadb;
 mod store_odd;
 mod store_pages;
 mod store_search;

@@ -17,21 +17,21 @@ use crate::kills::kill_at_work;
 use crate::run::{desk, desk_to, go, plan, resume_to_the_end, start};
 use crate::store_desk::budget;
 
-struct Bench {
+pub struct Bench {
     _folder: tempfile::TempDir,
     ledger: Ledger,
     desk: Desk,
 }
 
 impl Bench {
-    async fn new(db: &TestDb, layout: Layout) -> Self {
+    pub async fn new(db: &TestDb, layout: Layout) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
         Self { _folder: folder, ledger, desk: desk(&db.url, layout.table()).await }
     }
 
     /// Runs an action on all that a filter selects.
-    async fn act(&self, filter: &str, action: Action) -> (RunId, Tally) {
+    pub async fn act(&self, filter: &str, action: Action) -> (RunId, Tally) {
         let run = plan(&self.desk, &self.ledger, filter, action).await.run;
         let tally = go(&self.desk, &self.ledger, &run).await.run.tally;
         (run, tally)
@@ -44,7 +44,7 @@ impl Bench {
         freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await
     }
 
-    async fn undo(&self, run: &RunId) -> (RunId, Tally) {
+    pub async fn undo(&self, run: &RunId) -> (RunId, Tally) {
         let plan = self.plan_undo(run, &[]).await.expect("a plan");
         let tally = go(&self.desk, &self.ledger, &plan.run).await.run.tally;
         assert!(tally.adds_up(), "{tally:?}");

@@ -262,7 +262,7 @@ fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str
 /// A statement over one job that is not there.
 fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
     let id = match layout.key.kind {
-        Kind::Int => "0",
+        Kind::Int | Kind::Natural => "0",
         _ => "00000000-0000-0000-0000-000000000000",
     };
     let id = layout.scope.as_ref().map_or(id.to_owned(), |_| format!("none/{id}"));

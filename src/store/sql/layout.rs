@@ -111,7 +111,12 @@ impl Layout {
         let (time, otherwise) = (expr(&spec.order.time), spec.order.otherwise.as_ref().map(expr));
         let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
         let scope = spec.scope.as_ref().map(expr);
-        let bare = speech.contract(&key.raw, Kind::Text);
+        let padded =
+            key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| speech.is_padded(&c.data_type));
+        let bare = match padded {
+            true => speech.contract(&speech.contract(&key.raw, key.kind), Kind::Text),
+            false => speech.contract(&key.raw, Kind::Text),
+        };
         let key_text = scope.as_ref().map_or(bare.clone(), |scope| {
             speech.concat(&[&speech.contract(&scope.raw, Kind::Text), &format!("'{SCOPE_END}'"), &bare])
         });
@@ -357,13 +362,16 @@ fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: 
     let cast = field.kind == Kind::Text && column.is_some_and(|c| !speech.is_text(&c.data_type));
     let raw = if cast { speech.contract(&quoted, Kind::Text) } else { quoted };
     let nullable = column.is_none_or(|c| c.nullable);
-    Expr { raw, kind: field.kind, column: Some(name), nullable }
+    let natural = field.kind == Kind::Int && column.is_some_and(|c| speech.is_natural(&c.data_type));
+    let kind = if natural { Kind::Natural } else { field.kind };
+    Expr { raw, kind, column: Some(name), nullable }
 }
 
 /// Whether text is a primary key as the database prints it.
 fn is_key(text: &str, kind: Kind) -> bool {
     match kind {
         Kind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
+        Kind::Natural => text.parse::<u64>().is_ok_and(|n| n.to_string() == text),
         Kind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
         _ => true,
     }

@@ -11,7 +11,7 @@ use super::judge::{Extras, Judge};
 use super::kept::Kept;
 use super::layout::{Expr, Layout, Part};
 use super::restore::row_of;
-use super::row::{Cells, Read, WIDTH, contract, read, select, whole};
+use super::row::{Cells, Read, WIDTH, contract, on_axis, read, select, whole};
 use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
@@ -249,7 +249,7 @@ impl SqlStore {
         let row = self.engine.read(&[sql.done()], &budget).await.ok()?.pop()?.into_iter().next()?;
         let mut cells = Cells::new(row);
         let mut either = || {
-            let (usual, outermost) = (cells.int().ok()?, cells.int().ok()?);
+            let (usual, outermost) = (cells.place().ok()?, cells.place().ok()?);
             usual.or(outermost)
         };
         let ends = (either()?, either()?);
@@ -269,7 +269,7 @@ fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
             _ => 1,
         };
         let whole = key.split_once('.').map_or(key, |(whole, _)| whole);
-        return whole.parse::<i64>().ok().map(|n| n.saturating_mul(unit));
+        return on_axis(whole).map(|n| n.saturating_mul(unit));
     }
     let whole = key.get(..19)?.replace('T', " ");
     let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;

@@ -164,10 +164,24 @@ impl Cells {
         })
     }
 
+    /// A whole number on an axis, on which the largest stands for all that are larger.
+    pub(super) fn place(&mut self) -> Result<Option<i64>> {
+        Ok(match self.next()? {
+            Value::Int(n) => Some(n),
+            Value::Text(text) => on_axis(text.trim()),
+            Value::Null | Value::Odd(_) => None,
+        })
+    }
+
     /// A count.
     pub(super) fn count(&mut self) -> Result<u64> {
         Ok(self.int()?.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
     }
+}
+
+/// A written whole number on an axis, on which the largest stands for all that are larger.
+pub(super) fn on_axis(text: &str) -> Option<i64> {
+    text.parse().ok().or_else(|| text.parse::<u64>().ok().map(|_| i64::MAX))
 }
 
 impl Read {

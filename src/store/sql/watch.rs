@@ -178,7 +178,7 @@ impl Look {
         Ok(Self {
             clock: cells.int()?.map(Timestamp).unwrap_or_default(),
             token: cells.text()?,
-            reach: cells.int()?,
+            reach: cells.place()?,
             rewrites: cells.text()?,
             gate: cells.int()?.map(Gate::told),
         })

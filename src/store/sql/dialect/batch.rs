@@ -1,5 +1,6 @@
-//! The jobs of a batch, as statements have them for a row source.
+//! The jobs of a batch as statements take them: a row source with a row for each.
 
+use super::literal;
 use crate::adapter::Kind;
 use crate::domain::time::Timestamp;
 
@@ -29,4 +30,23 @@ pub(in crate::store::sql) struct BatchColumns {
     pub(in crate::store::sql) kept: bool,
     /// With the kind of the live table's key.
     pub(in crate::store::sql) live: Option<Kind>,
+}
+
+/// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live, scope]`.
+pub(super) fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
+    let row = |r: &BatchRow| {
+        let at = r.run_after.filter(|_| columns.run_after);
+        let at = at.map(|at| literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"));
+        let (new_id, message) = (columns.new_id.then_some(&r.new_id), r.message.as_ref().filter(|_| columns.message));
+        let kept = r.kept.as_ref().filter(|_| columns.kept);
+        // Texts and nulls can always be written.
+        serde_json::to_string(&(&r.id, new_id, message, at, kept, &r.live, &r.scope)).unwrap_or_default()
+    };
+    let mut list = String::from("[");
+    for (nth, r) in rows.iter().enumerate() {
+        list.push_str(if nth > 0 { "," } else { "" });
+        list.push_str(&row(r));
+    }
+    list.push(']');
+    list
 }

@@ -95,6 +95,16 @@ pub(super) trait Speech: Sync {
         true
     }
 
+    /// Whether a column of this type holds whole numbers beyond the largest that has a sign.
+    fn is_natural(&self, _data_type: &str) -> bool {
+        false
+    }
+
+    /// Whether numbers of a column of this type are written with zeros before them.
+    fn is_padded(&self, _data_type: &str) -> bool {
+        false
+    }
+
     /// An expression as the text by which a later statement finds its place again.
     fn position(&self, raw: &str, kind: Kind) -> String;
 
@@ -374,25 +384,6 @@ pub(super) struct NewTable {
     pub(super) instant: &'static str,
     pub(super) word: &'static str,
     pub(super) after: &'static str,
-}
-
-/// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live, scope]`.
-fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
-    let row = |r: &BatchRow| {
-        let at = r.run_after.filter(|_| columns.run_after);
-        let at = at.map(|at| literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"));
-        let (new_id, message) = (columns.new_id.then_some(&r.new_id), r.message.as_ref().filter(|_| columns.message));
-        let kept = r.kept.as_ref().filter(|_| columns.kept);
-        // Texts and nulls can always be written.
-        serde_json::to_string(&(&r.id, new_id, message, at, kept, &r.live, &r.scope)).unwrap_or_default()
-    };
-    let mut list = String::from("[");
-    for (nth, r) in rows.iter().enumerate() {
-        list.push_str(if nth > 0 { "," } else { "" });
-        list.push_str(&row(r));
-    }
-    list.push(']');
-    list
 }
 
 /// An instant as a database without time zones writes it; beyond its calendar, the last instant that it knows.

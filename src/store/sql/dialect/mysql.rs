@@ -1,9 +1,11 @@
 //! MySQL's and MariaDB's text. Collations there ignore case and trailing spaces: whatever must be exact is compared
 //! as bytes, beside a comparison that an index serves.
 
+mod batch;
+
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, epoch, fraction,
-    like, literal, order_by,
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction, like,
+    literal, order_by,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -13,8 +15,6 @@ use crate::store::sql::pace::rung;
 
 pub(super) struct Mysql;
 
-/// Characters that a key has nearly always, at the most: so long it may be in any index.
-const SHORT: usize = 255;
 /// Character sets from which text goes to UTF-8 and back again as it was, byte for byte; most others have characters that
 /// come back as another one, or none.
 const EXACT: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
@@ -88,6 +88,7 @@ impl Speech for Mysql {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CONVERT({raw} USING utf8mb4)"),
             Kind::Int => format!("CAST({raw} AS SIGNED)"),
+            Kind::Natural => format!("CAST({raw} AS UNSIGNED)"),
             Kind::EpochS | Kind::EpochMs => {
                 epoch::countable(raw, kind, &format!("CAST({raw} AS SIGNED) * {}", epoch::unit(kind)))
             }
@@ -105,12 +106,21 @@ impl Speech for Mysql {
         }
     }
 
+    fn is_natural(&self, data_type: &str) -> bool {
+        base_type(data_type) == "bigint" && data_type.to_ascii_lowercase().contains("unsigned")
+    }
+
+    fn is_padded(&self, data_type: &str) -> bool {
+        data_type.to_ascii_lowercase().contains("zerofill")
+    }
+
     fn position(&self, raw: &str, _kind: Kind) -> String {
         format!("CAST({raw} AS CHAR)")
     }
 
     fn cast(&self, place: &str, kind: Kind) -> String {
         match kind {
+            Kind::Natural => format!("CAST({place} AS UNSIGNED)"),
             Kind::Int | Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS SIGNED)"),
             Kind::Utc | Kind::Instant => format!("CAST({place} AS DATETIME(6))"),
             _ => place.to_owned(),
@@ -158,7 +168,7 @@ impl Speech for Mysql {
         let ids: Vec<&String> = ids.iter().chain(padding).collect();
         sql.push(&format!("{raw} IN (")).join(&ids, ", ", |sql, id| {
             let place = sql.text(id);
-            let place = sql.speech().cast(&place, kind);
+            let place = sql.speech().cast(&place, batch::unsigned_if_large(kind, id));
             sql.push(&place);
         });
         sql.push(")");
@@ -217,6 +227,9 @@ impl Speech for Mysql {
     }
 
     fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
+        if kind == Kind::Natural {
+            return format!("CAST(FLOOR(LEAST({raw}, {}) / {width}) AS SIGNED)", i64::MAX);
+        }
         format!("CAST(FLOOR(({}) / {width}) AS SIGNED)", self.contract(raw, kind))
     }
 
@@ -229,53 +242,7 @@ impl Speech for Mysql {
     }
 
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns) {
-        let place = sql.text(&batch_json(rows, columns));
-        // What is longer than its column here is cut without a word, and would be another row's key.
-        let words = |of: fn(&BatchRow) -> &str| {
-            let longest = rows.iter().map(|row| of(row).chars().count()).max();
-            format!("VARCHAR({})", longest.unwrap_or(0).max(SHORT))
-        };
-        let keys = words(|row| &row.id);
-        let (of, id) = match (kind, collation) {
-            (Kind::Int, _) => ("BIGINT".to_owned(), "j.id".to_owned()),
-            // The join compares in the column's own collation, so that its index serves.
-            (_, Some(collation)) => {
-                let charset = collation.split('_').next().unwrap_or("utf8mb4");
-                (keys, format!("CONVERT(j.id USING {charset}) COLLATE {collation}"))
-            }
-            _ => (keys, "j.id".to_owned()),
-        };
-        let mut shown = format!("{id} AS id");
-        let mut read = format!("id {of} PATH '$[0]'");
-        if columns.new_id {
-            shown += ", j.new_id";
-            read += ", new_id VARCHAR(64) PATH '$[1]'";
-        }
-        if columns.message {
-            shown += ", j.message";
-            read += ", message LONGTEXT PATH '$[2]'";
-        }
-        if columns.scope {
-            shown += ", j.scope";
-            read += &format!(", scope {} PATH '$[6]'", words(|row| &row.scope));
-        }
-        if columns.run_after {
-            shown += ", CAST(j.run_after AS DATETIME(6)) AS run_after";
-            read += ", run_after VARCHAR(40) PATH '$[3]'";
-        }
-        if columns.kept {
-            shown += ", j.kept";
-            read += ", kept LONGTEXT PATH '$[4]'";
-        }
-        if let Some(kind) = columns.live {
-            shown += ", j.live";
-            let of = match kind {
-                Kind::Int => "BIGINT".to_owned(),
-                _ => words(|row| row.live.as_deref().unwrap_or_default()),
-            };
-            read += &format!(", live {of} PATH '$[5]'");
-        }
-        sql.push(&format!("(SELECT {shown} FROM JSON_TABLE({place}, '$[*]' COLUMNS ({read})) AS j) AS b"));
+        batch::push(sql, rows, (kind, collation), columns);
     }
 
     fn lock_clause(&self, _: &str) -> String {

@@ -16,7 +16,7 @@ pub(super) struct Postgres;
 impl Postgres {
     fn type_of(kind: Kind) -> &'static str {
         match kind {
-            Kind::Int | Kind::EpochS | Kind::EpochMs => "bigint",
+            Kind::Int | Kind::Natural | Kind::EpochS | Kind::EpochMs => "bigint",
             Kind::Uuid => "uuid",
             Kind::Utc => "timestamp",
             Kind::Instant => "timestamptz",
@@ -94,7 +94,7 @@ impl Speech for Postgres {
     fn contract(&self, raw: &str, kind: Kind) -> String {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("({raw})::text"),
-            Kind::Int => format!("({raw})::bigint"),
+            Kind::Int | Kind::Natural => format!("({raw})::bigint"),
             Kind::EpochS | Kind::EpochMs => {
                 epoch::countable(raw, kind, &format!("({raw})::bigint * {}", epoch::unit(kind)))
             }

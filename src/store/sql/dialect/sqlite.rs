@@ -1,9 +1,8 @@
 //! SQLite's text. Times are text in UTC (`2026-11-20 03:12:09.123456`, with or without `T`, zone or fraction) or
 //! whole numbers.
 
-use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, batch_json, epoch, literal,
-};
+use super::batch::batch_json;
+use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, literal};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -100,7 +99,7 @@ impl Speech for Sqlite {
     fn contract(&self, raw: &str, kind: Kind) -> String {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CAST({raw} AS TEXT)"),
-            Kind::Int => format!("CAST({raw} AS INTEGER)"),
+            Kind::Int | Kind::Natural => format!("CAST({raw} AS INTEGER)"),
             Kind::EpochS | Kind::EpochMs => {
                 epoch::countable(raw, kind, &format!("CAST({raw} AS INTEGER) * {}", epoch::unit(kind)))
             }
@@ -120,7 +119,7 @@ impl Speech for Sqlite {
 
     fn cast(&self, place: &str, kind: Kind) -> String {
         match kind {
-            Kind::Int => format!("CAST({place} AS INTEGER)"),
+            Kind::Int | Kind::Natural => format!("CAST({place} AS INTEGER)"),
             Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS NUMERIC)"),
             _ => place.to_owned(),
         }
