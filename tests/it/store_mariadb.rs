@@ -5,8 +5,9 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Cursor, Sort, Store};
+use dlq_tui::store::{Availability, Cursor, Sort, Store};
 
+use crate::cli::User;
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
 use crate::store_desk::*;
@@ -102,5 +103,123 @@ async fn jobs_with_such_ids_are_replayed_discarded_and_put_back_as_others_are() 
         }
         let results = apply(&store(&db, Layout::JobsDlq).await, batch(Action::Replay, IDS.map(JobId::new))).await;
         assert!(results.values().all(|result| *result == JobResult::Done), "{how}: {results:?}");
+    }
+}
+
+/// Character sets in which a letter takes two bytes or more.
+const WIDE: [&str; 4] = ["utf16", "utf16le", "utf32", "ucs2"];
+
+#[tokio::test]
+async fn text_in_wide_character_sets_is_read_searched_and_acted_upon() {
+    let Some(server) = harness::mariadb() else { return };
+    let mut wrong = Vec::new();
+    for charset in WIDE {
+        for layout in Layout::ALL {
+            let db = server.database(charset).await;
+            layout.seed(&db, 60).await;
+            // What JSON functions take apart stays as it is.
+            let columns = "select concat(table_name, ' modify ', column_name, ' ', column_type, ' character set ', @c, \
+                 if(is_nullable = 'NO', ' not null', '')) from information_schema.columns where table_schema = database() \
+                 and collation_name is not null and column_name not in ('payload', 'metadata', 'arguments', 'event_payload', \
+                 'error_backtrace', 'context')";
+            for column in db.column(&columns.replace("@c", &format!("'{charset}'"))).await {
+                db.execute(&format!("alter table {column}")).await;
+            }
+            if tokio::spawn(of_wide(db, layout)).await.is_err() {
+                wrong.push(format!("{charset}: {layout:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn json_in_a_wide_character_set_is_refused_with_what_to_do() {
+    let Some(server) = harness::mariadb() else { return };
+    for charset in WIDE {
+        let db = server.database(charset).await;
+        Layout::JobsDlq.seed(&db, 3).await;
+        db.execute(&format!("alter table jobs_dlq convert to character set {charset}")).await;
+        let ended = User::of(&db).run(&["stats"]);
+        let told = format!("jobs_dlq.payload holds its text in {charset}");
+        let remedy = "`ALTER TABLE jobs_dlq CONVERT TO CHARACTER SET utf8mb4`";
+        assert!(ended.with(1).contains(&told) && ended.err.contains(remedy), "{}", ended.err);
+        db.execute("alter table jobs_dlq convert to character set utf8mb4").await;
+        User::of(&db).run(&["stats"]).with(0);
+    }
+}
+
+async fn of_wide(db: TestDb, layout: Layout) {
+    let dead = layout.count_dead(&db).await;
+    for store in [store(&db, layout).await, gentle_store(&db, layout).await] {
+        let all = exhaust(&store, &filter("state:dead"), Sort::default(), Cursor::Start, 7).await;
+        assert_eq!(all.len() as u64, dead);
+        assert_eq!(histogram(&store, Facet::Error, &Filter::all()).await.histogram.total.n, dead);
+        let entry = &all[3].row;
+        let class = entry.error_class.as_ref().expect("a class").exact().to_owned();
+        let of_class = all.iter().filter(|e| e.row.error_class == entry.error_class).count();
+        for (text, n) in [
+            (format!("error:{class}"), of_class),
+            (format!("error:{class}*"), of_class),
+            (format!("id:{}", entry.id.as_str()), 1),
+            ("error:💥".to_owned(), 0),
+            ("error:日本".to_owned(), 0),
+            ("\"no such words\"".to_owned(), 0),
+            ("msg:/no such/".to_owned(), 0),
+        ] {
+            let text = format!("state:dead {text}");
+            let found = exhaust(&store, &filter(&text), Sort::default(), Cursor::Start, 9).await;
+            let counted = histogram(&store, Facet::Class, &filter(&text)).await.histogram.total.n;
+            assert_eq!((found.len(), counted as usize >= n), (n, true), "{text}");
+        }
+        let ids = [entry.id.clone()];
+        assert_eq!(store.details(&ids, &budget()).await.expect("details").len(), 1);
+        store.changes(None, Facet::Error, &Filter::all(), &budget()).await.expect("changes");
+        store.outcome(&ids, &budget()).await.expect("fates");
+    }
+    let before = content(&db, layout.table()).await;
+    let bench = Bench::new(&db, layout).await;
+    let can = |action| {
+        let ways = &bench.desk.store.info().actions;
+        ways.iter().any(|(a, way)| *a == action && matches!(way, Availability::Ready { .. }))
+    };
+    for (action, back) in
+        [(Action::Discard, Action::Restore), (Action::Replay, Action::Recall), (Action::Ignore, Action::Reopen)]
+    {
+        if !can(action) {
+            continue;
+        }
+        let (run, tally) = bench.act("state:dead", action).await;
+        assert_eq!(tally.done, dead, "{action:?}: {tally:?}");
+        if can(back) {
+            let (_, tally) = bench.undo(&run).await;
+            assert_eq!(tally.done, dead, "{back:?}: {tally:?}");
+        }
+    }
+    if can(Action::Restore) && !can(Action::Ignore) {
+        assert_eq!(content(&db, layout.table()).await, before);
+    }
+}
+
+#[tokio::test]
+async fn a_replay_of_jobs_in_an_old_character_set_is_undone() {
+    let Some(server) = harness::mariadb() else { return };
+    for (charset, word) in [("cp1251", "счёт"), ("latin2", "účet"), ("sjis", "請求ソ")] {
+        let db = server.database(charset).await;
+        Layout::JobsDlq.install(&db).await;
+        db.execute(&format!(
+            "alter table jobs_dlq convert to character set {charset}; insert into jobs_dlq \
+             (payload, attempts, error_class, error_msg, failed_at) values \
+             ('{{\"class\":\"A\",\"name\":\"{word}\"}}', 1, '{word}', '{word}', '2026-11-18 09:00:00')"
+        ))
+        .await;
+        let before = content(&db, "jobs_dlq").await;
+        let bench = Bench::new(&db, Layout::JobsDlq).await;
+        for action in [Action::Replay, Action::Discard] {
+            let (run, tally) = bench.act("", action).await;
+            assert_eq!(tally.done, 1, "{charset}: {tally:?}");
+            let (_, tally) = bench.undo(&run).await;
+            assert_eq!((tally.done, content(&db, "jobs_dlq").await), (1, before.clone()), "{charset}: {tally:?}");
+        }
     }
 }

@@ -20,7 +20,7 @@ use crate::store_desk::budget;
 pub struct Bench {
     _folder: tempfile::TempDir,
     ledger: Ledger,
-    desk: Desk,
+    pub desk: Desk,
 }
 
 impl Bench {

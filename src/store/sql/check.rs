@@ -49,19 +49,7 @@ pub async fn check(
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
     let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
-    let mut pieces = fields(&layout, spec);
-    pieces.extend(conditions(&layout, spec));
-    for action in Action::ALL {
-        if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
-            pieces.extend(verb_pieces(&layout, verb, action, target));
-            pieces.extend(along_pieces(&layout, verb, action, found));
-        }
-    }
-    let explainable = |text: &str| target.is_some() || !text.contains("{target}");
-    if let Some(outcome) = spec.outcome.as_ref().filter(|o| explainable(o.get_ref())) {
-        let statement = filled(&layout, outcome.get_ref(), target);
-        pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
-    }
+    let pieces = pieces(&layout, spec, found, target);
     let open_key = match doubt(&layout, &found.columns) {
         Some(Doubt::Open(why)) => Some(why),
         Some(Doubt::Untold(_)) | None => None,
@@ -82,6 +70,28 @@ pub async fn check(
         findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
     }
     Ok(findings)
+}
+
+/// The text of every expression and statement of a layout.
+pub(super) fn texts(layout: &Layout, found: &Found, target: Option<&str>) -> Vec<String> {
+    pieces(layout, &layout.spec, found, target).into_iter().map(|piece| piece.statement.sql).collect()
+}
+
+fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>) -> Vec<Piece> {
+    let mut pieces = fields(layout, spec);
+    pieces.extend(conditions(layout, spec));
+    for action in Action::ALL {
+        if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
+            pieces.extend(verb_pieces(layout, verb, action, target));
+            pieces.extend(along_pieces(layout, verb, action, found));
+        }
+    }
+    let explainable = |text: &str| target.is_some() || !text.contains("{target}");
+    if let Some(outcome) = spec.outcome.as_ref().filter(|o| explainable(o.get_ref())) {
+        let statement = filled(layout, outcome.get_ref(), target);
+        pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
+    }
+    pieces
 }
 
 /// The indexes that an adapter wants and a database does not have: what each is for, and the statement that makes it.

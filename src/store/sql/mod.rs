@@ -18,6 +18,7 @@
 //! | `record` | what is kept of the rows of a batch, and the record that it is done |
 //! | `foresee` | what a batch would come to, and why rows are left alone |
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
+//! | `misread` | columns of which the database's own functions tell nothing right |
 //! | `whole`, `cascade` | whether what is kept of rows is all of them, and which other rows the database takes along |
 //! | `witness` | which transaction acts on a batch, and how it ended |
 //! | `unique` | whether two rows can have the same key |
@@ -46,6 +47,7 @@ mod kept;
 mod layout;
 mod look;
 mod message;
+mod misread;
 mod offers;
 mod open;
 mod pace;

@@ -11,6 +11,7 @@ use super::dialect::speech;
 use super::engine::Engine;
 use super::layout::Layout;
 use super::message::Recipe;
+use super::misread::misread;
 use super::offers::{abreast, defers, offers};
 use super::pace::Pace;
 use super::rights::{Grant, Role};
@@ -110,6 +111,9 @@ pub async fn open(
     let destination = check_destination(&engine, &layout, &options.destination, &found.seen, budget).await?;
     if let Some(reason) = Role::new(&engine, spec, found, &destination).blind(found) {
         return Err(StoreError::Denied(reason));
+    }
+    if let Some(reason) = misread(&layout, found, &destination) {
+        return Err(StoreError::Layout(reason));
     }
     let axis = Axis::of(&layout, true).ok_or_else(unspoken)?;
     let clock = match options.just_connected {

@@ -216,6 +216,11 @@ pub(super) trait Speech: Sync {
     /// An instant that is given, or now.
     fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String;
 
+    /// The character set of a column in which the database's own JSON functions are wrong.
+    fn misread<'a>(&self, _column: &'a Column) -> Option<&'a str> {
+        None
+    }
+
     /// The value of a column of `t` as a contract column from which it can be had back exactly.
     fn kept(&self, column: &Column) -> (String, Form);
 

@@ -17,7 +17,11 @@ pub(super) struct Mysql;
 
 /// Character sets from which text goes to UTF-8 and back again as it was, byte for byte; most others have characters that
 /// come back as another one, or none.
-const EXACT: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
+const EXACT: [&str; 6] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "utf16", "utf16le"];
+
+/// Character sets in which not even a letter of ASCII is one byte. MariaDB's JSON_EXTRACT finds nothing by a path there,
+/// JSON_SET returns NULL, and JSON_REMOVE removes nothing.
+const WIDE: [&str; 4] = ["utf16", "utf16le", "utf32", "ucs2"];
 
 const FIRST: &str = "0001-01-01 00:00:00";
 const LAST: &str = "9999-12-31 23:59:59.999999";
@@ -46,11 +50,27 @@ fn is_bytes(base: &str) -> bool {
     base.ends_with("blob") || base.ends_with("binary") || shapes.iter().any(|s| base.trim_start_matches("multi") == *s)
 }
 
+/// The character set of a column of text.
+fn charset(column: &Column) -> Option<&str> {
+    column.collation.as_deref().and_then(|collation| collation.split('_').next())
+}
+
 /// Whether text of a column can change on its way to UTF-8 and back.
 fn is_inexact(column: &Column, base: &str) -> bool {
-    let charset = column.collation.as_deref().and_then(|collation| collation.split('_').next());
     let is_text = base.ends_with("char") || base.ends_with("text");
-    is_text && charset.is_some_and(|charset| !EXACT.contains(&charset))
+    is_text && charset(column).is_some_and(|charset| !EXACT.contains(&charset))
+}
+
+/// Text of such a column led by a letter for what it is: UTF-8 from which it comes back as it was, or else its bytes. Half a
+/// pair of surrogates (`ED A0` to `ED BF`) goes there and back, and is no UTF-8.
+fn exact_or_bytes(column: &Column, value: &str) -> String {
+    let text = format!("CONVERT({value} USING utf8mb4)");
+    let back = format!("CONVERT({text} USING {})", charset(column).unwrap_or("binary"));
+    format!(
+        "CASE WHEN CAST({back} AS BINARY) = CAST({value} AS BINARY) AND LOCATE(0x00, {text}) = 0 \
+         AND LOCATE('EDA', HEX({text})) = 0 AND LOCATE('EDB', HEX({text})) = 0 \
+         THEN CONCAT('t', HEX({text})) ELSE CONCAT('b', HEX({value})) END"
+    )
 }
 
 impl Mysql {
@@ -100,7 +120,10 @@ impl Speech for Mysql {
         match kind {
             // To convert bytes puts a question mark where they are no text.
             Kind::Text | Kind::Json | Kind::Lines => {
-                format!("CASE WHEN CHARSET({raw}) = 'binary' THEN {raw} ELSE {} END", self.contract(raw, kind))
+                format!(
+                    "CASE WHEN CHARSET({raw}) = 'binary' THEN CAST({raw} AS BINARY) ELSE {} END",
+                    self.contract(raw, kind)
+                )
             }
             _ => self.contract(raw, kind),
         }
@@ -267,10 +290,15 @@ impl Speech for Mysql {
         }
     }
 
+    fn misread<'a>(&self, column: &'a Column) -> Option<&'a str> {
+        charset(column).filter(|charset| WIDE.contains(charset))
+    }
+
     fn kept(&self, column: &Column) -> (String, Form) {
         let value = format!("t.{}", self.quote(&column.name));
         match base_type(&column.data_type).as_str() {
-            base if is_bytes(base) || is_inexact(column, base) => (format!("HEX({value})"), Form::Hex),
+            base if is_bytes(base) => (format!("HEX({value})"), Form::Hex),
+            base if is_inexact(column, base) => (exact_or_bytes(column, &value), Form::Tagged),
             "bit" => (format!("CONVERT(CAST({value} AS UNSIGNED) USING utf8mb4)"), Form::Text),
             // A FLOAT by itself is written with six digits.
             "float" | "double" | "real" => (format!("CONVERT({value} + 0e0 USING utf8mb4)"), Form::Text),
