@@ -223,3 +223,47 @@ async fn a_replay_of_jobs_in_an_old_character_set_is_undone() {
         }
     }
 }
+
+/// Values that only a session takes which is not strict: none that the type knows, and days that no calendar has.
+async fn grudged(name: &str) -> Option<TestDb> {
+    let db = harness::mariadb()?.database(name).await;
+    Layout::JobsDlq.seed(&db, 6).await;
+    db.execute(
+        "set sql_mode = 'ALLOW_INVALID_DATES'; alter table jobs_dlq add kind enum('mail', 'it''s') not null default 'mail', \
+         add due date, add seen datetime(3), add note varchar(20) default 'a note of its own'; \
+         update jobs_dlq set kind = 'fax', due = '2026-02-31', seen = '2026-04-31 10:00:00.125' where id = 1; \
+         update jobs_dlq set due = '0000-00-00', seen = '2026-00-10 00:00:00' where id = 2; \
+         update jobs_dlq set kind = '', failed_at = '2026-02-30 09:00:00' where id = 3",
+    )
+    .await;
+    assert_eq!(db.column("select kind + 0 from jobs_dlq order by id").await, ["0", "1", "0", "1", "1", "1"]);
+    Some(db)
+}
+
+#[tokio::test]
+async fn values_that_a_strict_session_refuses_come_back_as_they_were() {
+    let Some(db) = grudged("grudged").await else { return };
+    let before = content(&db, "jobs_dlq").await;
+    let bench = Bench::new(&db, Layout::JobsDlq).await;
+    for action in [Action::Discard, Action::Replay] {
+        let (run, tally) = bench.act("", action).await;
+        assert_eq!((tally.done, db.count("jobs_dlq").await), (6, 0), "{action}: {tally:?}");
+        let (_, tally) = bench.undo(&run).await;
+        assert_eq!(tally.done, 6, "{action}: {tally:?}");
+        assert_eq!(content(&db, "jobs_dlq").await, before, "{action}");
+    }
+    assert_eq!(db.column("select kind + 0 from jobs_dlq order by id").await, ["0", "1", "0", "1", "1", "1"]);
+}
+
+#[tokio::test]
+async fn a_row_with_such_a_value_is_not_put_back_in_part_where_another_no_longer_fits() {
+    let Some(db) = grudged("grudgednarrow").await else { return };
+    let bench = Bench::new(&db, Layout::JobsDlq).await;
+    let (run, _) = bench.act("id:1 id:2 id:3", Action::Discard).await;
+    db.execute("update jobs_dlq set note = 'short'; alter table jobs_dlq modify note varchar(6)").await;
+    let (_, tally) = bench.undo(&run).await;
+    assert_eq!((tally.done, tally.failed_total(), db.count("jobs_dlq").await), (0, 3, 3), "{tally:?}");
+    assert!(tally.failed.iter().any(|(why, _)| why.exact().contains("would not hold it")), "{tally:?}");
+    db.execute("alter table jobs_dlq modify note varchar(20)").await;
+    assert_eq!(bench.undo(&run).await.1.done, 3);
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::SqlStore;
 use super::apply::{Attempt, failed, undo, with_all};
 use super::build::Sql;
-use super::dialect::{BatchRow, Place};
+use super::dialect::{BatchRow, Place, Sort, Speech};
 use super::foresee::Asker;
 use super::kept::{Keeping, Kept};
 use super::record::record_done;
@@ -29,6 +29,10 @@ struct Target {
     made: bool,
 }
 
+/// Why a row is not put back of which the database would make another one.
+const ANOTHER: &str =
+    "the table would not hold it as it was kept: a column is of another type now, or a trigger changes it";
+
 /// A table that rows are put back into.
 struct Slots {
     /// Its name, quoted, with its schema.
@@ -37,6 +41,14 @@ struct Slots {
 }
 
 impl Slots {
+    /// Whether some value of a row is taken only by an INSERT that takes others too, whatever becomes of them.
+    fn grudges(&self, speech: &dyn Speech, kept: &Kept) -> bool {
+        kept.names().any(|name| match (self.columns.get(name), kept.value(name)) {
+            (Some(target), Some((Sort::Text, text))) => speech.is_grudged(&target.data_type, &text),
+            _ => false,
+        })
+    }
+
     /// Why some of these rows have no place in it any more.
     fn missing(&self, rows: &[Kept], what: &str) -> Option<String> {
         rows.iter().find_map(|kept| {
@@ -143,7 +155,8 @@ impl SqlStore {
         for along in along.iter().filter(|along| !along.stays) {
             others.push((along, self.slots(asker, along.table.get_ref()).await?));
         }
-        let (mut lost, mut found) = (Vec::new(), Vec::new());
+        let (mut lost, mut found, mut careful) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
+        let mut tables: Vec<Vec<Kept>> = vec![Vec::new(); others.len()];
         for row in rows {
             let kept = row.kept.as_deref().and_then(Kept::parse).unwrap_or_default();
             let below: Vec<Vec<Kept>> = others.iter().map(|(along, _)| kept.along(along.table.get_ref())).collect();
@@ -152,29 +165,37 @@ impl SqlStore {
                 let each = others.iter().zip(&below);
                 each.filter_map(|((along, slots), rows)| slots.missing(rows, along.table.get_ref())).next()
             });
-            match missing {
-                Some(reason) => lost.push((JobId::new(&row.id), failed(&reason))),
-                None => found.push((kept, below)),
+            if let Some(reason) = missing {
+                lost.push((JobId::new(&row.id), failed(&reason)));
+                continue;
             }
-        }
-        let (rows, below): (Vec<Kept>, Vec<Vec<Vec<Kept>>>) = found.into_iter().unzip();
-        let mut tables: Vec<Vec<Kept>> = vec![Vec::new(); others.len()];
-        for (i, kept) in below.into_iter().flat_map(|lists| lists.into_iter().enumerate()) {
-            tables[i].extend(kept);
+            let grudged = own.grudges(self.layout.speech, &kept);
+            if let (true, Some(text)) = (grudged, &row.kept) {
+                careful.push((JobId::new(&row.id), text.clone()));
+            }
+            found[usize::from(grudged)].push(kept);
+            for (i, rows) in below.into_iter().enumerate() {
+                tables[i].extend(rows);
+            }
         }
         let others: Vec<_> = others.into_iter().zip(tables).collect();
         for ((_, slots), rows) in others.iter().filter(|((along, _), _)| along.first) {
-            self.insert_all(asker, slots, rows).await?;
+            self.insert_all(asker, slots, rows, false).await?;
         }
-        self.insert_all(asker, &own, &rows).await?;
+        let [usual, grudged] = found;
+        self.insert_all(asker, &own, &usual, false).await?;
+        self.insert_all(asker, &own, &grudged, true).await?;
+        if self.stand_as_kept(asker, &careful).await?.len() < careful.len() {
+            return Err(StoreError::Refused { message: ANOTHER.to_owned(), code: None });
+        }
         for ((_, slots), rows) in others.iter().filter(|((along, _), _)| !along.first) {
-            self.insert_all(asker, slots, rows).await?;
+            self.insert_all(asker, slots, rows, false).await?;
         }
         Ok(lost)
     }
 
     /// Inserts rows; those that have the same columns share a statement.
-    async fn insert_all(&self, asker: &mut Asker<'_, '_>, slots: &Slots, rows: &[Kept]) -> Result<()> {
+    async fn insert_all(&self, asker: &mut Asker<'_, '_>, slots: &Slots, rows: &[Kept], grudged: bool) -> Result<()> {
         let mut alike: BTreeMap<Vec<String>, Vec<Kept>> = BTreeMap::new();
         for kept in rows {
             let writable = |name: &&str| slots.columns.get(*name).is_some_and(|target| !target.made);
@@ -183,16 +204,23 @@ impl SqlStore {
         }
         for (columns, rows) in alike {
             for rows in rows.chunks((VALUES / columns.len().max(1)).max(1)) {
-                self.insert(asker, slots, &columns, rows).await?;
+                self.insert(asker, (slots, &columns), rows, grudged).await?;
             }
         }
         Ok(())
     }
 
-    async fn insert(&self, asker: &mut Asker<'_, '_>, slots: &Slots, columns: &[String], rows: &[Kept]) -> Result<()> {
+    async fn insert(
+        &self,
+        asker: &mut Asker<'_, '_>,
+        (slots, columns): (&Slots, &[String]),
+        rows: &[Kept],
+        grudged: bool,
+    ) -> Result<()> {
         let speech = self.layout.speech;
         let quoted: Vec<String> = columns.iter().map(|name| speech.quote(name)).collect();
         let mut sql = Sql::new(speech);
+        sql.push(speech.putting_back(grudged));
         sql.push(&format!("INSERT INTO {} ({}) ", slots.table, quoted.join(", ")));
         sql.push(speech.overriding()).push("VALUES ");
         sql.join(rows, ", ", |sql, row| {
@@ -229,6 +257,11 @@ impl SqlStore {
     }
 
     pub(super) async fn read_as_kept(&self, kept: &[(JobId, String)], budget: &Budget) -> Result<Vec<JobId>> {
+        self.stand_as_kept(&mut Asker::Look(budget), kept).await
+    }
+
+    /// Those of the rows that stand there with every value that was kept of them.
+    async fn stand_as_kept(&self, asker: &mut Asker<'_, '_>, kept: &[(JobId, String)]) -> Result<Vec<JobId>> {
         let ids: Vec<JobId> = kept.iter().map(|(id, _)| id.clone()).collect();
         let ids = self.valid(&ids);
         if ids.is_empty() {
@@ -243,7 +276,7 @@ impl SqlStore {
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         let wanted: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
         let mut same = Vec::new();
-        for row in self.fetch(&mut Asker::Look(budget), sql.done()).await? {
+        for row in self.fetch(asker, sql.done()).await? {
             let mut cells = Cells::new(row);
             let Some(id) = cells.text()? else { continue };
             let now = Kept::parse(&keeping.read(&mut cells, None)?);

@@ -233,6 +233,16 @@ pub(super) trait Speech: Sync {
     /// Binds the text of a kept value and pushes it as the value of a column of this type.
     fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str);
 
+    /// Whether a column of this type can hold this text, and does not take it from anybody who is careful.
+    fn is_grudged(&self, _data_type: &str, _text: &str) -> bool {
+        false
+    }
+
+    /// What stands before an INSERT that puts kept rows back; some of their values are grudged, or none.
+    fn putting_back(&self, _grudged: bool) -> &'static str {
+        ""
+    }
+
     /// The columns of a table: name, type as [`Speech::unkept`] takes it, and whether the database makes the value (0 or 1).
     fn columns(&self, place: Place<'_>) -> Statement;
 

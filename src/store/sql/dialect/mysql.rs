@@ -320,6 +320,26 @@ impl Speech for Mysql {
         };
     }
 
+    fn is_grudged(&self, data_type: &str, text: &str) -> bool {
+        // The value that an enumeration has in place of one that it does not know, unless the empty text is one that it does.
+        let has_empty = ["('',", ",'',", ",'')", "('')"].iter().any(|word| data_type.contains(word));
+        text.is_empty() && base_type(data_type) == "enum" && !has_empty
+    }
+
+    fn putting_back(&self, grudged: bool) -> &'static str {
+        // Only MariaDB reads on behind this mark. The words beside ours: a date that no calendar has is as good as any.
+        match grudged {
+            false => {
+                "/*M! SET STATEMENT sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO,\
+                 ALLOW_INVALID_DATES' FOR */ "
+            }
+            true => {
+                "/*M! SET STATEMENT sql_mode = 'PIPES_AS_CONCAT,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO,\
+                 ALLOW_INVALID_DATES' FOR */ "
+            }
+        }
+    }
+
     fn rounds(&self, data_type: &str) -> bool {
         matches!(base_type(data_type).as_str(), "datetime" | "timestamp") && fraction(data_type).unwrap_or(0) < 6
     }
