@@ -1,6 +1,7 @@
 //! `doctor`: what it says is so, and what it advises helps.
 
 mod bundle;
+mod followers;
 mod sections;
 
 use std::sync::{Arc, Mutex};

@@ -6,6 +6,7 @@
 mod bloat;
 mod bundle;
 mod connection;
+mod followers;
 mod indexes;
 mod ledger;
 mod origins;

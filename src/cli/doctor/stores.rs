@@ -1,9 +1,10 @@
-//! The stores of a source: the rights on them, their indexes, their bloat and their retention, each in a section of its own.
+//! The stores of a source: the rights on them, their indexes, their bloat, their retention and what refers to them, in sections of their
+//! own.
 
 use std::sync::Arc;
 
 use super::record::Finding;
-use super::{bloat, indexes, retention, rights};
+use super::{bloat, followers, indexes, retention, rights};
 use crate::cli::open::Surveyed;
 use crate::domain::text::Clean;
 use crate::store::sql::{self, Found, SqlStore};
@@ -53,5 +54,7 @@ async fn of_store(store: &SqlStore, found: &Found, label: &str, budget: &Budget)
     });
     let kept = retention::look(&upkeep, store, extent.rows, budget).await;
     all.extend(kept.unwrap_or_else(|error| failed(&upkeep, "retention", error)));
+    let following = followers::look(&upkeep, store, budget).await;
+    all.extend(following.unwrap_or_else(|error| failed(&upkeep, "foreign keys", error)));
     all
 }

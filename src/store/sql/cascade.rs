@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SqlStore;
 use super::dialect::ties::ties;
-use super::engine::Row;
+use super::engine::{Row, Statement};
 use super::row::Cells;
 use crate::adapter::{Needs, Object, Right};
 use crate::domain::action::Action;
-use crate::store::{Budget, Result};
+use crate::store::{Budget, Result, StoreError};
 
 /// A table, with its schema.
 type Place = (String, String);
@@ -19,6 +19,38 @@ struct Tie {
     rows: Place,
     of: Place,
     rule: String,
+}
+
+impl Tie {
+    /// Whether rows keep those from being deleted that they refer to, and do not follow them.
+    fn refuses(&self) -> bool {
+        self.rule == REFUSING
+    }
+}
+
+/// The rule by which rows do not go that others refer to.
+const REFUSING: &str = "RESTRICT";
+
+/// What becomes of rows that refer to jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Following {
+    /// Whether any verb deletes jobs at all.
+    pub deletes: bool,
+    /// Whether tables of all other databases of the server are among them, where rows there can refer to these.
+    pub all: bool,
+    tables: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Following {
+    /// The tables whose rows go or are changed, by how, as an ON DELETE has it.
+    pub fn taken(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        self.tables.iter().filter(|(rule, _)| *rule != REFUSING).map(|(rule, tables)| (rule.as_str(), tables))
+    }
+
+    /// The tables whose rows keep the jobs from being deleted that they refer to.
+    pub fn refusing(&self) -> impl Iterator<Item = &str> {
+        self.tables.get(REFUSING).into_iter().flatten().map(String::as_str)
+    }
 }
 
 /// Rows that follow: of a table, by what they follow beside the jobs themselves, and how.
@@ -35,7 +67,7 @@ impl SqlStore {
         let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
         let shapes = self.shapes_kept(action).filter(|_| keeps);
         let (is_kept, gone) = (shapes.is_some(), self.deleted_from(&needs, action));
-        let followers = (!gone.is_empty()).then(|| ties(self.engine.dialect()).followers());
+        let followers = (!gone.is_empty()).then(|| ties(self.engine.dialect()).followers(false));
         let statements: Vec<_> = shapes.into_iter().chain(followers).collect();
         if statements.is_empty() {
             return Ok(Vec::new());
@@ -44,8 +76,66 @@ impl SqlStore {
         if is_kept {
             self.check_shapes(action, results.next().unwrap_or_default())?;
         }
-        let ties = results.next().unwrap_or_default().into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
+        let mut ties = read(results.next().unwrap_or_default())?;
+        if !gone.is_empty() {
+            ties.extend(
+                self.ties_elsewhere(budget).await?.unwrap_or_default().into_iter().filter(|tie| !tie.refuses()),
+            );
+        }
         Ok(sentences(&self.following(&needs, action, &gone, &ties), action, is_kept))
+    }
+
+    /// What becomes of rows of other tables that refer to jobs, as these are deleted by any verb.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn followers(&self, budget: &Budget) -> Result<Following> {
+        let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
+        let tells = ties(self.engine.dialect());
+        let seen = tells.seen_elsewhere();
+        let mut ties = read(self.engine.read(&[tells.followers(true)], budget).await?.concat())?;
+        let elsewhere = self.ties_elsewhere(budget).await?;
+        let mut out = Following { all: elsewhere.is_some(), ..Following::default() };
+        match (elsewhere, seen) {
+            (Some(elsewhere), _) => ties.extend(elsewhere),
+            (None, Some(way)) => ties.extend(self.ties_if_told(way, budget).await?.unwrap_or_default()),
+            (None, None) => {}
+        }
+        for action in Action::ALL {
+            let gone = self.deleted_from(&needs, action);
+            if gone.is_empty() {
+                continue;
+            }
+            out.deletes = true;
+            for (rule, tables) in self.following(&needs, action, &gone, &ties) {
+                out.tables.entry(rule).or_default().extend(tables.into_keys());
+            }
+        }
+        Ok(out)
+    }
+
+    /// The ties of all other databases of the server; `None` where the role is not shown them.
+    async fn ties_elsewhere(&self, budget: &Budget) -> Result<Option<Vec<Tie>>> {
+        let ways = ties(self.engine.dialect()).elsewhere();
+        if ways.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        for way in ways {
+            if let Some(ties) = self.ties_if_told(way, budget).await? {
+                return Ok(Some(ties));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn ties_if_told(&self, way: Statement, budget: &Budget) -> Result<Option<Vec<Tie>>> {
+        match self.engine.read(&[way], budget).await {
+            Ok(results) => read(results.concat()).map(Some),
+            Err(
+                StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Unfit { .. } | StoreError::Timeout(_),
+            ) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The tables that an action's own statements delete rows from; none where they leave the dead-letter table's alone.
@@ -110,6 +200,10 @@ impl SqlStore {
 
 fn label((schema, table): &Place) -> String {
     format!("{schema}.{table}")
+}
+
+fn read(rows: Vec<Row>) -> Result<Vec<Tie>> {
+    rows.into_iter().map(tie).collect()
 }
 
 fn tie(row: Row) -> Result<Tie> {

@@ -86,6 +86,7 @@ use futures_util::future::BoxFuture;
 
 pub use advice::{Extent, MissingIndex, Served, Service};
 pub use bloat::{Bloat, Oldest};
+pub use cascade::Following;
 pub use check::{Finding, check, missing_indexes, untold_key};
 pub use count::CountState;
 pub(super) use detect::read_catalogue;

@@ -26,8 +26,20 @@ pub(in crate::store::sql) trait Ties: Sync {
     }
 
     /// Foreign keys by which the database deletes or changes rows as those go that they refer to: `schema, table` of these
-    /// rows, `schema, table` of what they refer to, and what happens, as an ON DELETE has it.
-    fn followers(&self) -> Statement;
+    /// rows, `schema, table` of what they refer to, and what happens, as an ON DELETE has it. With `refusing` also those by
+    /// which it does not let them go.
+    fn followers(&self, refusing: bool) -> Statement;
+
+    /// The same of all databases of the server, where [`Ties::followers`] tells of this one alone, and of what the role may see:
+    /// ways to ask, of which the role may lack the right to some, or the server not know them.
+    fn elsewhere(&self) -> Vec<Statement> {
+        Vec::new()
+    }
+
+    /// The same of those tables there that the role may do more with than read, which takes the server long where they are many.
+    fn seen_elsewhere(&self) -> Option<Statement> {
+        None
+    }
 }
 
 impl Ties for Postgres {
@@ -58,17 +70,20 @@ impl Ties for Postgres {
         Some(sql.done())
     }
 
-    fn followers(&self) -> Statement {
+    fn followers(&self, refusing: bool) -> Statement {
+        let rules = if refusing { "" } else { "AND k.confdeltype IN ('c', 'n', 'd') " };
         // A key of a partitioned table stands there for each of its parts too, and names the one that it is made of; one that
         // refers to a part refers to rows of the whole.
-        let sql = "SELECT n.nspname::text, c.relname::text, m.nspname::text, p.relname::text, \
-             CASE k.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' ELSE 'SET DEFAULT' END \
+        let sql = format!(
+            "SELECT n.nspname::text, c.relname::text, m.nspname::text, p.relname::text, CASE k.confdeltype \
+             WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' ELSE 'RESTRICT' END \
              FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid \
              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
              JOIN pg_catalog.pg_class p ON p.oid = COALESCE(pg_partition_root(k.confrelid)::oid, k.confrelid) \
              JOIN pg_catalog.pg_namespace m ON m.oid = p.relnamespace \
-             WHERE k.contype = 'f' AND k.confdeltype IN ('c', 'n', 'd') AND k.conparentid = 0 ORDER BY 1, 2";
-        Statement { sql: sql.to_owned(), binds: Vec::new() }
+             WHERE k.contype = 'f' {rules}AND k.conparentid = 0 ORDER BY 1, 2"
+        );
+        Statement { sql, binds: Vec::new() }
     }
 }
 
@@ -86,13 +101,46 @@ impl Ties for Mysql {
         sql.done()
     }
 
-    fn followers(&self) -> Statement {
+    fn followers(&self, refusing: bool) -> Statement {
         // Of this schema: the server opens every table of those that are asked for.
-        let sql = "SELECT r.constraint_schema, r.table_name, r.unique_constraint_schema, r.referenced_table_name, r.delete_rule \
-             FROM information_schema.referential_constraints AS r WHERE r.constraint_schema = DATABASE() \
-             AND r.delete_rule IN ('CASCADE', 'SET NULL', 'SET DEFAULT') ORDER BY 1, 2";
-        Statement { sql: sql.to_owned(), binds: Vec::new() }
+        let sql = format!("{REFERENCES} WHERE r.constraint_schema = DATABASE(){} ORDER BY 1, 2", following(refusing));
+        Statement { sql, binds: Vec::new() }
     }
+
+    fn elsewhere(&self) -> Vec<Statement> {
+        // What the storage engine itself remembers takes no table to be opened, and the right to PROCESS. Its names are those
+        // of files.
+        let name = |column: &str, part: i8| {
+            let part = format!("SUBSTRING_INDEX(f.{column}, '/', {part})");
+            format!("CONVERT(CAST(CAST({part} AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4)")
+        };
+        let own = |table: &str| {
+            format!(
+                "SELECT {}, {}, {}, {}, CASE WHEN f.type & 1 THEN 'CASCADE' WHEN f.type & 2 THEN 'SET NULL' ELSE 'RESTRICT' END \
+                 FROM information_schema.{table} AS f ORDER BY 1, 2",
+                name("for_name", 1),
+                name("for_name", -1),
+                name("ref_name", 1),
+                name("ref_name", -1),
+            )
+        };
+        // MariaDB's name for it, and MySQL's.
+        [own("innodb_sys_foreign"), own("innodb_foreign")].map(|sql| Statement { sql, binds: Vec::new() }).into()
+    }
+
+    fn seen_elsewhere(&self) -> Option<Statement> {
+        let sql = format!("{REFERENCES} WHERE r.constraint_schema <> DATABASE() ORDER BY 1, 2");
+        Some(Statement { sql, binds: Vec::new() })
+    }
+}
+
+/// Foreign keys as the server tells them of tables that the role may see.
+const REFERENCES: &str = "SELECT r.constraint_schema, r.table_name, r.unique_constraint_schema, r.referenced_table_name, \
+     CASE WHEN r.delete_rule = 'NO ACTION' THEN 'RESTRICT' ELSE r.delete_rule END \
+     FROM information_schema.referential_constraints AS r";
+
+fn following(refusing: bool) -> &'static str {
+    if refusing { "" } else { " AND r.delete_rule IN ('CASCADE', 'SET NULL', 'SET DEFAULT')" }
 }
 
 impl Ties for Sqlite {
@@ -107,11 +155,15 @@ impl Ties for Sqlite {
         sql.done()
     }
 
-    fn followers(&self) -> Statement {
-        let sql = "SELECT 'main', m.name, 'main', p.name, upper(k.on_delete) \
+    fn followers(&self, refusing: bool) -> Statement {
+        let rules = if refusing { "" } else { "AND upper(k.on_delete) IN ('CASCADE', 'SET NULL', 'SET DEFAULT') " };
+        let sql = format!(
+            "SELECT 'main', m.name, 'main', p.name, \
+             CASE WHEN upper(k.on_delete) IN ('CASCADE', 'SET NULL', 'SET DEFAULT') THEN upper(k.on_delete) ELSE 'RESTRICT' END \
              FROM main.sqlite_master AS m, pragma_foreign_key_list(m.name) AS k \
              JOIN main.sqlite_master AS p ON p.type = 'table' AND p.name = k.\"table\" COLLATE NOCASE \
-             WHERE m.type = 'table' AND k.seq = 0 AND upper(k.on_delete) IN ('CASCADE', 'SET NULL', 'SET DEFAULT') ORDER BY 2";
-        Statement { sql: sql.to_owned(), binds: Vec::new() }
+             WHERE m.type = 'table' AND k.seq = 0 {rules}ORDER BY 2"
+        );
+        Statement { sql, binds: Vec::new() }
     }
 }
