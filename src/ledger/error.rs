@@ -56,7 +56,7 @@ pub enum LedgerError {
         /// The statements that grant what is missing.
         needed: Vec<String>,
     },
-    /// The record in the source is of another version than this program.
+    /// The record in the source is of another version than this program, or not as it was made.
     #[error("the ledger in {place} cannot be used: {reason}")]
     Version {
         /// Which database.
@@ -93,7 +93,7 @@ impl LedgerError {
             Self::NoSuchRun(_) => "there is no such run",
             Self::WrongState { .. } => "the run's state does not allow it",
             Self::NoRight { .. } => "the role lacks a right on the ledger",
-            Self::Version { .. } => "the ledger is of another version",
+            Self::Version { .. } => "the ledger in the source is of another version, or was made over",
             Self::Held(_) | Self::HeldBy { .. } => "the run is executed by another process",
             Self::TakenOver(_) => "the run was taken over by another client",
         }

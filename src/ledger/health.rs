@@ -62,11 +62,14 @@ pub fn lying(path: &Path) -> io::Result<Lying> {
 /// The record in the source that `engine` is connected to, where it holds one that can be used; nothing is made.
 ///
 /// # Errors
-/// When it cannot be looked for, or is of another version.
+/// When it cannot be looked for, is of another version, or was made over.
 pub async fn in_source(engine: &Arc<Engine>, budget: &Budget) -> Result<Option<Ledger>> {
     let version = match schema::look(engine, budget).await {
         Ok(Found::Nothing) => return Ok(None),
         Ok(Found::Version(version)) => version,
+        Ok(Found::Unsafe(reason)) => {
+            return Err(LedgerError::Version { place: engine.database().to_owned(), reason });
+        }
         Err(error) => return Err(Source::new(Arc::clone(engine)).fault(error)),
     };
     let place = || engine.database().to_owned();

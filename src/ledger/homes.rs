@@ -72,7 +72,8 @@ impl Homes {
     /// The record: new runs go where the source holds one, else into the file; those of both are found.
     ///
     /// # Errors
-    /// When neither can be used; when the one in the source is of another version, or the source cannot be reached.
+    /// When neither can be used; when the one in the source is of another version or was made over, or the source cannot be
+    /// reached.
     pub async fn ledger(&self) -> Result<Ledger> {
         let mut known = self.inner.known.lock().await;
         if let Some(known) = known.as_ref().filter(|known| known.is_fresh()) {
@@ -94,6 +95,9 @@ impl Homes {
         let version = match schema::look(engine, &Budget::new(LOOK)).await {
             Ok(Found::Nothing) => return local,
             Ok(Found::Version(version)) => version,
+            Ok(Found::Unsafe(reason)) => {
+                return Err(LedgerError::Version { place: engine.database().to_owned(), reason });
+            }
             Err(error @ StoreError::Denied(_)) => {
                 let error = Source::new(Arc::clone(engine)).fault(error);
                 let remark = format!("{error}; until then only runs of this machine are known, and kept here");

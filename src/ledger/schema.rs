@@ -105,12 +105,14 @@ fn latest() -> i64 {
 }
 
 /// Whether a source holds a record, and how far it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// There is none.
     Nothing,
     /// There is one of this version.
     Version(i64),
+    /// There is one that must not be used, for this reason.
+    Unsafe(String),
 }
 
 /// Looks for a record, without changing anything.
@@ -121,7 +123,10 @@ pub(super) async fn look(engine: &Engine, budget: &Budget) -> Result<Found> {
     if there.into_iter().flatten().next().is_none() {
         return Ok(Found::Nothing);
     }
-    let rows = engine.read(&[say("SELECT max(version) FROM {ledger}")], budget).await?;
+    let mut rows = engine.read(&[say("SELECT max(version) FROM {ledger}"), say("{look_deeper}")], budget).await?;
+    if let Some(reason) = without_transactions(&rows.pop().unwrap_or_default()) {
+        return Ok(Found::Unsafe(reason));
+    }
     match rows.into_iter().flatten().next() {
         Some(Row(values)) => match values.first() {
             Some(Value::Int(version)) => Ok(Found::Version(*version)),
@@ -129,6 +134,27 @@ pub(super) async fn look(engine: &Engine, budget: &Budget) -> Result<Found> {
         },
         None => Ok(Found::Version(0)),
     }
+}
+
+/// Why tables that somebody made over are no record any more, given each with its storage engine.
+fn without_transactions(rows: &[Row]) -> Option<String> {
+    let told = |Row(values): &Row| match values.as_slice() {
+        [Value::Text(table), Value::Text(engine)] => Some((table.clone(), engine.clone())),
+        _ => None,
+    };
+    let tables: Vec<(String, String)> = rows.iter().filter_map(told).collect();
+    if tables.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = tables.iter().map(|(table, engine)| format!("{table} ({engine})")).collect();
+    let mended: Vec<String> =
+        tables.iter().map(|(table, _)| format!("`ALTER TABLE {table} ENGINE = InnoDB`")).collect();
+    Some(format!(
+        "it has tables without transactions, {}, so that what is done and the record of it would part when something fails; {} \
+         mends it",
+        names.join(" and "),
+        mended.join(" and ")
+    ))
 }
 
 /// Whether this program can use a record of that version, or what has to be done about it.
@@ -191,6 +217,9 @@ impl Installation {
         let from = match look(engine, budget).await? {
             Found::Nothing => 0,
             Found::Version(version) => version,
+            Found::Unsafe(reason) => {
+                return Err(StoreError::Input(format!("the ledger there cannot be used: {reason}")));
+            }
         };
         if from > latest() {
             return Err(StoreError::Input("the ledger there is of a later version of dlq-tui".to_owned()));

@@ -49,6 +49,13 @@ pub(super) const TEXT: Text = Text {
         ("now", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"),
         ("look", "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{ledger}'"),
         (
+            "look_deeper",
+            "SELECT k.table_name, k.engine FROM information_schema.tables AS k JOIN information_schema.engines AS e \
+             ON e.engine = k.engine WHERE k.table_schema = DATABASE() AND k.table_name IN ('{ledger}', '{runs}', '{run_jobs}', \
+             '{batches}', '{run_tallies}', '{archive}', '{transactions}') AND COALESCE(e.transactions, '') <> 'YES' \
+             ORDER BY k.table_name",
+        ),
+        (
             "record_done",
             "UPDATE {asked ?3} STRAIGHT_JOIN {run_jobs} AS j ON j.job_id = asked.value AND j.run = ?1 \
              SET j.outcome = 'done' WHERE j.batch IS NOT NULL AND j.outcome IS NULL \

@@ -45,6 +45,7 @@ pub(super) const TEXT: Text = Text {
             "SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
              WHERE n.nspname = 'dlq_tui' AND c.relname = 'ledger'",
         ),
+        ("look_deeper", "SELECT 1, 1 WHERE 1 = 0"),
         (
             "record_done",
             "UPDATE {run_jobs} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \

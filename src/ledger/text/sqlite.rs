@@ -52,6 +52,7 @@ pub(super) const TEXT: Text = Text {
         ),
         ("now", "CAST(round((julianday('now') - 2440587.5) * 86400000000) AS INTEGER)"),
         ("look", "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{ledger}'"),
+        ("look_deeper", "SELECT 1, 1 WHERE 1 = 0"),
         (
             "record_done",
             "UPDATE {run_jobs} {by_in_doubt} SET outcome = 'done' WHERE run = ?1 AND batch IS NOT NULL AND outcome IS NULL \

@@ -207,3 +207,28 @@ async fn a_role_without_rights_to_the_ledger_is_told_which_it_needs() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_ledger_whose_tables_have_no_transactions_any_more_is_refused_with_what_mends_it() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("bare_ledger").await;
+    Layout::JobsDlq.seed(&db, 4).await;
+    let user = User::new().configured(&format!("[sources.a]\nurl = \"{}\"\nreplay = {{ table = \"jobs\" }}\n", db.url));
+    user.run(&["init", "--ledger", "--yes"]).with(0);
+    db.execute("alter table dlq_tui_run_jobs engine = Aria; alter table dlq_tui_batches engine = MyISAM").await;
+    let told =
+        ["dlq_tui_batches (MyISAM) and dlq_tui_run_jobs (Aria)", "`ALTER TABLE dlq_tui_run_jobs ENGINE = InnoDB`"];
+    // Runs of this machine are told all the same.
+    for (args, code) in [(&["replay", "--all", "--yes"][..], 1), (&["init", "--ledger", "--yes"], 2), (&["runs"], 0)] {
+        let ended = user.run(args);
+        assert!(told.iter().all(|words| ended.with(code).contains(words)), "{args:?}: {}", ended.err);
+    }
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (0, 4));
+    let doctor = user.run(&["doctor", "-o", "json"]);
+    assert!(doctor.with(1).is_empty() && told.iter().all(|words| doctor.out.contains(words)), "{}", doctor.out);
+    // Looking at jobs takes no record.
+    user.run(&["stats"]).with(0);
+    db.execute("alter table dlq_tui_run_jobs engine = InnoDB; alter table dlq_tui_batches engine = InnoDB").await;
+    user.run(&["replay", "--all", "--yes"]).with(0);
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (4, 0));
+}
