@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -17,6 +18,9 @@ use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
 use crate::triage::progress::RunProgress;
 use crate::triage::run::{Receipt, RunControl, RunError, RunOptions, Wish, execute};
 use crate::triage::validate::{CommandValidator, Validate};
+
+/// How long after a signal another one is the same again.
+const ECHO: Duration = Duration::from_millis(100);
 
 /// Executes a run that was just confirmed.
 ///
@@ -42,6 +46,8 @@ pub async fn confirmed(
         bar::clear();
         out::say("stopping after this batch; a second interrupt leaves at once …");
         stop.stop();
+        // `timeout` signals its child and then the whole group, which is one wish.
+        tokio::time::sleep(ECHO).await;
         signal::stop_requested().await;
     });
     let pauses = tokio::spawn(heed(opened.pauses.clone(), control.clone()));

@@ -36,21 +36,26 @@ pub fn stop_requested() -> impl Future<Output = ()> {
     }
 }
 
-/// Listens from now on; the future returns when a stop was requested, a little time has passed, and nobody is [`Unhurried`].
-/// Whatever still goes on waits for somebody who does not answer, and is to be left.
+/// Listens from now on; the future returns when a stop was requested that was nobody's who is [`Unhurried`], and a little time
+/// has passed. Whatever still goes on waits for somebody who does not answer, and is to be left.
 pub fn overdue() -> impl Future<Output = ()> {
     let mut stop = stop_requested();
-    async move {
+    let is_hurried = || UNHURRIED.load(Ordering::SeqCst) == 0;
+    // A task of its own, which is not kept from looking by what it looks at.
+    let watching = tokio::spawn(async move {
         loop {
             stop.await;
+            // Whoever heeded it may be done with that before the grace is over, and has other things to bring to an end.
+            let was_hurried = is_hurried();
             // One that comes during the grace counts.
             stop = stop_requested();
             tokio::time::sleep(GRACE).await;
-            if UNHURRIED.load(Ordering::SeqCst) == 0 {
+            if was_hurried && is_hurried() {
                 return;
             }
         }
-    }
+    });
+    async { drop(watching.await) }
 }
 
 /// Somebody who heeds signals by themselves and must not be cut off, for as long as this lives: a run ends after its batch, a

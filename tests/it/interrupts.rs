@@ -119,8 +119,11 @@ async fn a_command_ends_at_an_interrupt_whatever_it_waits_for() {
             started.interrupt();
             // A run ends after its batch, unless somebody insists.
             if started.until(&what, |started| started.said().contains("a second interrupt")) {
-                started.interrupt();
-                started.until(&format!("{what}, interrupted twice"), |_| false);
+                started.until(&format!("{what}, interrupted twice"), |started| {
+                    std::thread::sleep(Duration::from_millis(50));
+                    started.interrupt();
+                    false
+                });
             }
             // The system would have ended it by the signal, without a word.
             assert!(started.child.wait().expect("an end").code().is_some(), "{what}");

@@ -121,6 +121,31 @@ async fn a_second_interrupt_leaves_at_once_and_the_run_can_be_resumed() {
 }
 
 #[tokio::test]
+async fn a_signal_that_comes_twice_at_once_is_one_wish() {
+    let db = harness::sqlite("cli echo").await;
+    Layout::DeadLetterJobs.seed(&db, 40).await;
+    let dead = Layout::DeadLetterJobs.count_dead(&db).await;
+    // A command that answers nothing, and ends a while after it was told the jobs.
+    let command = "replay = { command = [\"sh\", \"-c\", \"cat > /dev/null; sleep 2\"] }";
+    let user = User::new().configured(&format!("[sources.app]\nurl = \"{}\"\n{command}\n", db.url));
+    let mut child = user.command(&["replay", "--all", "--yes"]);
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
+    let began = Instant::now();
+    while Layout::DeadLetterJobs.count_dead(&db).await == dead {
+        assert!(began.elapsed() < PATIENCE, "the run never began");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // As `timeout` does it: the child, and then the group.
+    harness::process::signal(&[child.id()], "TERM");
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    harness::process::signal(&[child.id()], "TERM");
+    child.wait().expect("an end");
+    let run = user.json(&["runs", "-o", "json"])["runs"][0].clone();
+    assert_eq!((run["in_doubt"].as_u64(), run["not_started"].as_u64()), (Some(0), Some(0)), "{run}");
+    assert_eq!(Layout::DeadLetterJobs.count_dead(&db).await, dead, "all of them were given back");
+}
+
+#[tokio::test]
 async fn a_terminal_shows_a_bar_that_leaves_nothing_behind() {
     for (locale, full) in [("C.UTF-8", "█"), ("C", "#")] {
         let db = harness::sqlite("cli bar").await;
