@@ -2,6 +2,7 @@
 //! as bytes, beside a comparison that an index serves.
 
 mod batch;
+mod charset;
 
 use super::{
     BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction, like,
@@ -12,16 +13,9 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::Statement;
 use crate::store::sql::pace::rung;
+use charset::{charset, exact_or_bytes, is_inexact, is_wide};
 
 pub(super) struct Mysql;
-
-/// Character sets from which text goes to UTF-8 and back again as it was, byte for byte; most others have characters that
-/// come back as another one, or none.
-const EXACT: [&str; 6] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "utf16", "utf16le"];
-
-/// Character sets in which not even a letter of ASCII is one byte. MariaDB's JSON_EXTRACT finds nothing by a path there,
-/// JSON_SET returns NULL, and JSON_REMOVE removes nothing.
-const WIDE: [&str; 4] = ["utf16", "utf16le", "utf32", "ucs2"];
 
 const FIRST: &str = "0001-01-01 00:00:00";
 const LAST: &str = "9999-12-31 23:59:59.999999";
@@ -48,29 +42,6 @@ fn base_type(data_type: &str) -> String {
 fn is_bytes(base: &str) -> bool {
     let shapes = ["point", "linestring", "polygon", "geometry", "geometrycollection", "geomcollection"];
     base.ends_with("blob") || base.ends_with("binary") || shapes.iter().any(|s| base.trim_start_matches("multi") == *s)
-}
-
-/// The character set of a column of text.
-fn charset(column: &Column) -> Option<&str> {
-    column.collation.as_deref().and_then(|collation| collation.split('_').next())
-}
-
-/// Whether text of a column can change on its way to UTF-8 and back.
-fn is_inexact(column: &Column, base: &str) -> bool {
-    let is_text = base.ends_with("char") || base.ends_with("text");
-    is_text && charset(column).is_some_and(|charset| !EXACT.contains(&charset))
-}
-
-/// Text of such a column led by a letter for what it is: UTF-8 from which it comes back as it was, or else its bytes. Half a
-/// pair of surrogates (`ED A0` to `ED BF`) goes there and back, and is no UTF-8.
-fn exact_or_bytes(column: &Column, value: &str) -> String {
-    let text = format!("CONVERT({value} USING utf8mb4)");
-    let back = format!("CONVERT({text} USING {})", charset(column).unwrap_or("binary"));
-    format!(
-        "CASE WHEN CAST({back} AS BINARY) = CAST({value} AS BINARY) AND LOCATE(0x00, {text}) = 0 \
-         AND LOCATE('EDA', HEX({text})) = 0 AND LOCATE('EDB', HEX({text})) = 0 \
-         THEN CONCAT('t', HEX({text})) ELSE CONCAT('b', HEX({value})) END"
-    )
 }
 
 impl Mysql {
@@ -291,7 +262,7 @@ impl Speech for Mysql {
     }
 
     fn misread<'a>(&self, column: &'a Column) -> Option<&'a str> {
-        charset(column).filter(|charset| WIDE.contains(charset))
+        charset(column).filter(|charset| is_wide(charset))
     }
 
     fn kept(&self, column: &Column) -> (String, Form) {
