@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use super::args::{CheckArgs, Format};
@@ -89,8 +89,16 @@ impl Checker<'_> {
         }
         if let Some(allowed) = args.max_age {
             // Not the end of the list: a layout without an index on times is listed by key.
-            let oldest = self.count(&Scope::Total, None).await?.first_seen();
-            findings.push(age(oldest.map(|at| at.age(self.now)), allowed));
+            let now = self.now;
+            let counted = self.count(&Scope::Total, None).await?;
+            let (oldest, jobs) = (counted.first_seen(), counted.total.n);
+            // Nothing is not young.
+            ensure!(
+                oldest.is_some() || jobs == 0,
+                "none of {} dead jobs has a time, so the oldest is not known",
+                grouped(jobs)
+            );
+            findings.push(age(oldest.map(|at| at.age(now)), allowed));
         }
         Ok(findings)
     }

@@ -98,9 +98,11 @@ impl Grouping<'_> {
         let slot_out = if slot.is_some() { "s" } else { "NULL" };
         let (min, max) = (speech.contract("min(a)", kind), speech.contract("max(a)", kind));
         sql.push(&format!(
-            "SELECT {}, {slot_out}, count(*), {min}, {max} FROM (SELECT {} AS v, {at} AS a",
+            "SELECT {}, {slot_out}, count(*), {min}, {max} FROM (SELECT {} AS v, CASE WHEN {} THEN {at} END AS a",
             speech.contract("v", Kind::Text),
             self.value(),
+            // What is no time would be the first of all, or the last, and hide those that are.
+            speech.is_countable(&at, kind),
         ));
         if let Some(slot) = slot {
             sql.push(", ");

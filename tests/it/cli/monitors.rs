@@ -10,7 +10,7 @@ use super::{Ended, User};
 use dlq_tui::domain::time::Timestamp;
 
 use crate::fixtures::Layout;
-use crate::harness::{self, process};
+use crate::harness::{self, Engine, process};
 
 #[tokio::test]
 async fn thresholds_are_held_against_what_sql_counts_on_every_engine() {
@@ -34,6 +34,41 @@ async fn thresholds_are_held_against_what_sql_counts_on_every_engine() {
             let told: Value = serde_json::from_str(&age.out).expect("JSON");
             assert_eq!((told["version"].as_i64(), told["breached"].as_bool()), (Some(1), Some(true)));
         }
+    }
+}
+
+#[tokio::test]
+async fn a_job_without_a_time_hides_no_other() {
+    for db in harness::every_engine("cli timeless").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 40).await;
+        let user = User::of(&db);
+        let document = |args: &[&str]| serde_json::from_str::<Value>(&user.run(args).out).expect("JSON");
+        let age = || document(&["check", "--max-age", "1h", "-o", "json"])["checks"][0].clone();
+        let stats = || document(&["stats", "--by", "state", "-o", "json"])["bars"][0].clone();
+        let (before, oldest) = (stats(), age()["found"].as_u64());
+        let (first, last, lenient) = match db.engine {
+            Engine::Postgres => ("'-infinity'", "'infinity'", ""),
+            Engine::Mysql => ("'0000-00-00'", "'0000-00-00'", "set session sql_mode = '';\n"),
+            Engine::Sqlite => ("''", "'zzz'", ""),
+        };
+        let ids = db
+            .column(
+                "select cast(id as char(36)) from dead_letter_jobs where status = 'failed' order by failed_at limit 20",
+            )
+            .await;
+        for (id, time) in [(&ids[5], first), (&ids[6], last)] {
+            db.execute(&format!("{lenient}update dead_letter_jobs set failed_at = {time} where id = '{id}'")).await;
+        }
+        let after = stats();
+        for field in ["count", "first_seen", "last_seen"] {
+            assert_eq!(after[field], before[field], "{:?}: {field}", db.engine);
+        }
+        let found = age()["found"].as_u64();
+        assert!(found >= oldest && found.is_some_and(|age| age > 0), "{:?}: {found:?}, {oldest:?} before", db.engine);
+        db.execute(&format!("{lenient}update dead_letter_jobs set failed_at = {first}")).await;
+        let unknown = user.run(&["check", "--max-age", "1h"]);
+        assert!(unknown.with(1).contains("dead jobs has a time, so the oldest is not known"), "{}", unknown.err);
     }
 }
 

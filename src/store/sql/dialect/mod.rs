@@ -85,7 +85,12 @@ pub(super) trait Speech: Sync {
     /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.
     fn contract(&self, raw: &str, kind: Kind) -> String;
 
-    /// The same, where a text whose bytes are no text arrives as it is stored.
+    /// Whether a value has a number as a contract column: a time may be none that the calendar has, or infinite.
+    fn is_countable(&self, raw: &str, kind: Kind) -> String {
+        format!("{} IS NOT NULL", self.contract(raw, kind))
+    }
+
+    /// As [`Speech::contract`], where a text whose bytes are no text arrives as it is stored.
     fn whole_text(&self, raw: &str, kind: Kind) -> String {
         self.contract(raw, kind)
     }

@@ -105,6 +105,14 @@ impl Speech for Postgres {
         }
     }
 
+    fn is_countable(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            // A number is made of it at a tenth of a microsecond, for which a count has no time.
+            Kind::Utc | Kind::Instant => countable(raw),
+            _ => format!("{} IS NOT NULL", self.contract(raw, kind)),
+        }
+    }
+
     fn is_text(&self, data_type: &str) -> bool {
         ["character varying", "text", "citext"].contains(&data_type)
     }

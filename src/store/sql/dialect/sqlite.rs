@@ -24,7 +24,11 @@ fn micros(raw: &str) -> String {
          || '000000', 2, 6) AS INTEGER) ELSE 0 END"
     );
     let instant = format!("(CAST(strftime('%s', substr({raw}, 1, 19) || {zone}) AS INTEGER) * 1000000 + {fraction})");
-    format!("CASE WHEN date(substr({raw}, 1, 10)) = substr({raw}, 1, 10) THEN {instant} END")
+    format!("CASE WHEN {} THEN {instant} END", is_date(raw))
+}
+
+fn is_date(raw: &str) -> String {
+    format!("date(substr({raw}, 1, 10)) = substr({raw}, 1, 10)")
 }
 
 /// A real from whole numbers and powers of two, which are exact: SQLite's reading of decimals is not, at the ends of the
@@ -104,6 +108,13 @@ impl Speech for Sqlite {
                 epoch::countable(raw, kind, &format!("CAST({raw} AS INTEGER) * {}", epoch::unit(kind)))
             }
             Kind::Utc | Kind::Instant => micros(raw),
+        }
+    }
+
+    fn is_countable(&self, raw: &str, kind: Kind) -> String {
+        match kind {
+            Kind::Utc | Kind::Instant => is_date(raw),
+            _ => format!("{} IS NOT NULL", self.contract(raw, kind)),
         }
     }
 
