@@ -201,3 +201,27 @@ mod tests {
         }
     }
 }
+
+/// Packages of a lock file, each with its version.
+fn locked(file: &str) -> BTreeSet<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let lock: toml::Table = text.parse().expect("a lock file is TOML");
+    let text = |package: &toml::Value, field: &str| package[field].as_str().expect("text").to_owned();
+    let packages = lock["package"].as_array().expect("packages");
+    packages.iter().map(|package| (text(package, "name"), text(package, "version"))).collect()
+}
+
+#[test]
+fn what_is_searched_for_faults_is_built_of_what_the_program_is_built_of() {
+    let ours = locked("Cargo.lock");
+    let names: BTreeSet<&str> = ours.iter().map(|(name, _)| name.as_str()).collect();
+    let others: Vec<_> = locked("fuzz/Cargo.lock")
+        .into_iter()
+        .filter(|one| names.contains(one.0.as_str()) && !ours.contains(one))
+        .collect();
+    assert!(
+        others.is_empty(),
+        "fuzz/Cargo.lock has other versions: {others:?}; copy Cargo.lock over it and run cargo metadata in fuzz/"
+    );
+}
