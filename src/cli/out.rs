@@ -39,19 +39,26 @@ pub fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()>
     writeln!(out)
 }
 
-/// Prints a line of comma-separated values (RFC 4180, but with a bare line feed).
+/// Prints a line of comma-separated values (RFC 4180, but with a bare line feed). What a spreadsheet would take for a formula has
+/// an apostrophe before it, as there is no other way to write such a text: jobs hold what others have sent.
 pub fn csv<'a>(out: &mut impl Write, cells: impl IntoIterator<Item = &'a str>) -> io::Result<()> {
     for (i, cell) in cells.into_iter().enumerate() {
         if i > 0 {
             write!(out, ",")?;
         }
+        let mark = if is_formula(cell) { "'" } else { "" };
         if cell.contains([',', '"', '\n', '\r']) {
-            write!(out, "\"{}\"", cell.replace('"', "\"\""))?;
+            write!(out, "\"{mark}{}\"", cell.replace('"', "\"\""))?;
         } else {
-            write!(out, "{cell}")?;
+            write!(out, "{mark}{cell}")?;
         }
     }
     writeln!(out)
+}
+
+/// Whether a spreadsheet would reckon with a text; a number is what it seems.
+fn is_formula(cell: &str) -> bool {
+    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !cell.parse().is_ok_and(f64::is_finite)
 }
 
 /// What becomes of a verdict whose reader has gone: it stands, and the exit code says it.
@@ -121,6 +128,17 @@ pub async fn confirm(question: &str) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula_and_a_number_stays_one() {
+        let line = |cells: &[&str]| {
+            let mut out = Vec::new();
+            csv(&mut out, cells.iter().copied()).expect("written");
+            String::from_utf8(out).expect("text")
+        };
+        assert_eq!(line(&["=cmd|'/c calc'!A1", "@SUM(1,2)", "+x", "-"]), "'=cmd|'/c calc'!A1,\"'@SUM(1,2)\",'+x,'-\n");
+        assert_eq!(line(&["-5", "+1.5", "-1e9", "a=b", "'"]), "-5,+1.5,-1e9,a=b,'\n");
+    }
 
     #[test]
     fn a_reader_that_has_gone_changes_no_verdict_and_a_full_disk_is_told() {

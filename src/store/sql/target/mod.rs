@@ -3,6 +3,7 @@
 //! For PostgreSQL the order is libpq's: what the URL says, then the service (`service=` or `PGSERVICE`), then the `PG*`
 //! variables, then `~/.pgpass` for the password. For MySQL it is the URL, then `MYSQL_PWD` for the password.
 
+mod demands;
 mod files;
 mod passfile;
 mod server;

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use super::files::Files;
 use super::url::{Parts, encode, port_number};
-use super::{Env, SessionAttrs, Transport, passfile, service};
+use super::{Env, SessionAttrs, Transport, demands, passfile, service};
 use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::store::{Result, StoreError};
 
@@ -60,6 +60,14 @@ impl Server {
             ("PGSSLKEY", "sslkey"),
             ("PGCONNECT_TIMEOUT", "connect_timeout"),
             ("PGTARGETSESSIONATTRS", "target_session_attrs"),
+            ("PGCHANNELBINDING", "channel_binding"),
+            ("PGGSSENCMODE", "gssencmode"),
+            ("PGREQUIREAUTH", "require_auth"),
+            ("PGREQUIREPEER", "requirepeer"),
+            ("PGSSLCRL", "sslcrl"),
+            ("PGSSLCRLDIR", "sslcrldir"),
+            ("PGSSLMINPROTOCOLVERSION", "ssl_min_protocol_version"),
+            ("PGSSLMAXPROTOCOLVERSION", "ssl_max_protocol_version"),
         ];
         for (variable, key) in from_env {
             if let Some(value) = env(variable) {
@@ -168,7 +176,7 @@ impl Server {
                     value.trim().parse().map_err(|_| "connect_timeout is not a whole number of seconds".to_owned())?;
                 self.connect_timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
             }
-            _ => return Ok(false),
+            key => return demands::holds(key, value),
         }
         Ok(true)
     }

@@ -97,6 +97,29 @@ fn the_url_counts_before_the_service_and_the_service_before_the_environment() {
 }
 
 #[test]
+fn a_demand_that_cannot_be_kept_is_refused_wherever_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("services");
+    std::fs::write(&file, "[shop]\nhost=db1\nchannel_binding=require\n").unwrap();
+    let service = |name: &str| match name {
+        "PGSERVICEFILE" => Some(file.display().to_string()),
+        "PGSERVICE" => Some("shop".into()),
+        _ => None,
+    };
+    let told = |read: Result<Option<Target>>| read.unwrap_err().to_string();
+    assert!(told(Target::read_env(&service)).starts_with("service shop: channel_binding=require cannot be kept"));
+    for (variable, value) in [("PGREQUIREAUTH", "scram-sha-256"), ("PGSSLMINPROTOCOLVERSION", "TLSv1.3")] {
+        let env = |name: &str| match name {
+            "PGHOST" => Some("db1".to_owned()),
+            name => (name == variable).then(|| value.to_owned()),
+        };
+        assert!(told(Target::read_env(&env)).starts_with(&format!("{variable}: ")), "{variable}");
+        let url = Target::read_url("postgres://db1/shop", &env).map(Some);
+        assert!(told(url).contains("cannot be kept here"), "{variable}");
+    }
+}
+
+#[test]
 fn the_password_for_mysql_is_that_of_the_url_and_else_of_the_environment() {
     let env = |name: &str| (name == "MYSQL_PWD").then(|| "hunter2".to_owned());
     let options = |url| format!("{:?}", Target::read_url(url, &env).unwrap().mysql_options().unwrap());
