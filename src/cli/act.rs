@@ -12,7 +12,7 @@ use super::{execute, out, runs, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobId, State};
 use crate::domain::options::Options;
 use crate::domain::pacing::Pacing;
@@ -247,10 +247,6 @@ fn nothing(run: &Run, asking: &Asking) -> Result<()> {
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(receipt))?,
     }
     Ok(out.flush()?)
-}
-
-fn jobs(n: u64) -> String {
-    format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
 }
 
 /// Prints a plan that is only shown. What comma-separated values have of it is what the ledger has.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::record::RowRecord;
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -268,8 +268,4 @@ fn tally(out: &mut impl Write, tally: &Tally, done: &str) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn jobs(n: u64) -> String {
-    format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
 }

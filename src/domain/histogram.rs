@@ -58,6 +58,11 @@ impl fmt::Display for Count {
     }
 }
 
+/// `1 job`, `1,204 jobs`.
+pub fn jobs(n: u64) -> String {
+    format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
+}
+
 /// Digits in groups of three: `1,204,331`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

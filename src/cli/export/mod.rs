@@ -17,6 +17,7 @@ use super::out;
 use super::record::DetailRecord;
 use super::walk::Walk;
 use crate::domain::filter::Filter;
+use crate::domain::histogram::jobs;
 use crate::domain::job::{JobDetail, JobId};
 use crate::store::StoreError;
 
@@ -39,7 +40,7 @@ pub async fn run(opened: &Opened, args: &ExportArgs) -> Result<Code> {
         return Ok(Code::Done);
     };
     let n = whole_or_none(path, async |out| write(opened, args, filter, out).await).await?;
-    out::say(&format!("wrote {n} jobs to {}", path.display()));
+    out::say(&format!("wrote {} to {}", jobs(n), path.display()));
     Ok(Code::Done)
 }
 

@@ -36,7 +36,7 @@ pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write
     let total = deaths.total.n;
     let time = |at: Option<Timestamp>| at.map_or("unknown".to_owned(), Timestamp::to_second);
 
-    writeln!(out, "# {} dead jobs in {}\n", grouped(total), plain(&info.title))?;
+    writeln!(out, "# {} dead {} in {}\n", grouped(total), if total == 1 { "job" } else { "jobs" }, plain(&info.title))?;
     writeln!(out, "- source: {}", plain(&opened.desk.source))?;
     writeln!(out, "- filter: {}", if filter.is_all() { "none".to_owned() } else { code(&filter.to_string()) })?;
     writeln!(out, "- counted: {}", deaths.as_of.to_second())?;

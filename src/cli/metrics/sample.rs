@@ -139,13 +139,13 @@ fn states(totals: &[(State, Count)], dead: Count) -> Vec<(&'static str, u64)> {
     exact.map(|(state, count)| (state.word(), count.n)).collect()
 }
 
-/// The largest bars by name and the rest as `other`, so that jobs cannot make labels without end. A bar without a value
+/// The largest bars by name and the rest as `(other)`, so that jobs cannot make labels without end. A bar without a value
 /// has an empty label. Names that are the same once they are harmless are one.
 fn named(histogram: &Histogram, top: usize) -> Vec<(String, u64)> {
     let name = |bar: &Bar| Clean::line(bar.value.as_ref().map_or("", Untrusted::exact)).to_string();
     let mut named: BTreeMap<String, u64> = BTreeMap::new();
     for (i, bar) in histogram.bars.iter().enumerate() {
-        *named.entry(if i < top { name(bar) } else { "other".to_owned() }).or_default() += bar.count.n;
+        *named.entry(if i < top { name(bar) } else { "(other)".to_owned() }).or_default() += bar.count.n;
     }
     named.into_iter().collect()
 }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn only_the_largest_have_a_name_and_nothing_is_lost() {
         let named = named(&histogram(&[("A", 5), ("B", 3), ("C", 2), ("D", 1)]), 2);
-        assert_eq!(named, [("A".to_owned(), 5), ("B".to_owned(), 3), ("other".to_owned(), 3)]);
+        assert_eq!(named, [("A".to_owned(), 5), ("B".to_owned(), 3), ("(other)".to_owned(), 3)]);
     }
 
     #[test]

@@ -128,11 +128,6 @@ pub fn attempts(row: &JobRow) -> String {
     }
 }
 
-/// `1 job`, `1,204 jobs`.
-pub fn jobs(n: u64) -> String {
-    format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

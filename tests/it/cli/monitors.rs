@@ -167,7 +167,7 @@ async fn a_scrape_tells_the_numbers_and_a_database_that_is_gone_is_told_of() {
         .filter(|line| line.starts_with("dlq_dead_jobs_by_error{"))
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
         .sum();
-    assert_eq!(errors, 300, "what has no name of its own is in `other`");
+    assert_eq!(errors, 300, "what has no name of its own is in `(other)`");
     assert_eq!(scrape.lines().filter(|line| line.starts_with("dlq_dead_jobs_by_error{")).count(), 3);
     assert!(get(&address, "/healthz").starts_with("HTTP/1.1 200"));
     assert!(get(&address, "/nowhere").starts_with("HTTP/1.1 404"));

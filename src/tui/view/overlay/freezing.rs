@@ -8,21 +8,20 @@
 //! ```
 
 use super::run::{bar, hints};
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::triage::progress::FreezeProgress;
 use crate::tui::app::model::Model;
 use crate::tui::look::Role;
 use crate::tui::view::canvas::Canvas;
 use crate::tui::view::panel;
 use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words;
 
 const WIDTH: usize = 64;
 
 /// Draws the gauge.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, progress: Option<FreezeProgress>) {
     let text = match progress {
-        Some(p) => format!("{} so far, {} rows looked at", words::jobs(p.frozen), grouped(p.examined)),
+        Some(p) => format!("{} so far, {} rows looked at", jobs(p.frozen), grouped(p.examined)),
         None => "asking the database".into(),
     };
     let width = WIDTH.min(usize::from(canvas.area().width));

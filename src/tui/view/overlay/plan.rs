@@ -21,7 +21,7 @@ use ratatui::layout::Rect;
 
 use super::digits;
 use crate::domain::action::Action;
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::triage::plan::{Confirm, Plan, Share};
@@ -244,7 +244,7 @@ fn question(canvas: &mut Canvas<'_>, foot: Rect, dialog: &PlanDialog) {
             pen.caret().put(Role::Cursor, "  ");
         }
         Confirm::Yes | Confirm::Key => {
-            let ask = format!(" {verb} {}    ", words::jobs(plan.count));
+            let ask = format!(" {verb} {}    ", jobs(plan.count));
             let mut pen = canvas.row(foot, 0);
             pen.put(Role::Key, "y").put(Role::Text, &ask).put(Role::Cursor, "[ n No ]");
         }
