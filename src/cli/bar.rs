@@ -71,8 +71,7 @@ pub fn clear() {
 }
 
 fn reached(progress: &RunProgress) -> u64 {
-    let tally = &progress.tally;
-    tally.done + tally.skipped_total() + tally.failed_total()
+    progress.tally.behind()
 }
 
 /// How far a run is: `12,000 of 800,000, 3400/s, 3m left`.

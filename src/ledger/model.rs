@@ -131,6 +131,11 @@ impl Tally {
         self.failed.iter().map(|(_, n)| n).sum()
     }
 
+    /// Jobs that are behind the run: those of the batch that runs are not.
+    pub fn behind(&self) -> u64 {
+        self.done + self.skipped_total() + self.failed_total()
+    }
+
     /// Whether the parts add up to what was planned.
     pub fn adds_up(&self) -> bool {
         self.planned == self.done + self.skipped_total() + self.failed_total() + self.in_doubt + self.not_started

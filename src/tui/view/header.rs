@@ -172,7 +172,7 @@ fn activity(model: &Model) -> Vec<Ranked<'_>> {
         items.push(Ranked::right(4, Phrase::of(Role::Dim, &**reason)));
     }
     if let Some(going) = model.runner.going.as_ref().filter(|_| !matches!(model.overlay, Overlay::Run)) {
-        let reached = going.tally.planned.saturating_sub(going.tally.not_started);
+        let reached = going.tally.behind();
         let word = match (model.runner.stopping, model.runner.paused) {
             (true, _) => "stopping",
             (_, true) => "paused",

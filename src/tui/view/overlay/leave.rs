@@ -25,7 +25,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     let width = WIDTH.min(usize::from(screen.width));
     let mut lines = Vec::new();
     if let Some(going) = &model.runner.going {
-        let behind = going.tally.planned.saturating_sub(going.tally.not_started);
+        let behind = going.tally.behind();
         let (behind, planned) = (grouped(behind), grouped(going.tally.planned));
         let text = format!(
             "A run is going: {behind} of {planned} are behind it. It stops after its current batch and can be resumed:"

@@ -37,7 +37,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     let verb = model.runner.action.map_or("run", Action::word);
     let inside = panel::frame(canvas, area, &format!("Run {}: {verb}", going.run), Role::Strong);
     let tally = &going.tally;
-    let behind = tally.planned.saturating_sub(tally.not_started);
+    let behind = tally.behind();
     let share = if tally.planned == 0 { 0.0 } else { behind as f64 / tally.planned as f64 };
     bar(canvas, inside, 0, share as f32);
     canvas.row(inside, 1).phrase(&speed(going, behind, model.runner.paused));
