@@ -1,6 +1,6 @@
 //! A store in memory, for the logic of the engine only: the real ones are tested against real databases.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::TryFutureExt;
@@ -338,9 +338,11 @@ impl Store for Fake {
                     return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
                 }
             }
-            if let (Action::Replay, Some(deliver)) = (batch.action, &batch.deliver) {
+            let mut refused = HashMap::new();
+            if let (Action::Replay, Some(deliver), false) = (batch.action, &batch.deliver, dead.is_empty()) {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
-                deliver.deliver(dead.iter().map(message).collect()).await;
+                let answers = deliver.deliver(dead.iter().map(message).collect()).await;
+                refused.extend(answers.into_iter().filter_map(|(id, answer)| Some((id, answer.err()?))));
             }
             let undone = matches!(fault, Some(Fault::Undone(_)));
             let name = self.with(|data| {
@@ -358,7 +360,11 @@ impl Store for Fake {
             }
             let outcomes = self.with(|data| {
                 data.batches.push(batch.ids.len());
-                batch.ids.iter().map(|id| (id.clone(), data.apply(&batch, id))).collect()
+                let mut apply = |id: &JobId| match refused.remove(id) {
+                    Some(reason) => JobResult::Failed(reason.as_str().into()),
+                    None => data.apply(&batch, id),
+                };
+                batch.ids.iter().map(|id| (id.clone(), apply(id))).collect()
             });
             if let Some(then) = self.with(|data| data.then.take()) {
                 then.await;

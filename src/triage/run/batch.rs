@@ -11,10 +11,10 @@ use super::ahead::{Announced, Naming};
 use super::control::Wish;
 use super::engine::{Alike, Engine};
 use super::halt::Halt;
-use crate::domain::action::{Action, JobResult, SkipReason};
+use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
-use crate::store::{Applied, Batch, Broke, Standing, StoreError};
+use crate::store::{Applied, Batch, Broke, Deliver, Standing, StoreError};
 use crate::triage::undo;
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -167,7 +167,7 @@ impl Engine<'_> {
             run: self.run.id.0.clone(),
             options: self.run.intent.options.clone(),
             run_after: self.instants(ids),
-            deliver: self.options.deliver.clone().filter(|_| self.run.intent.action == Action::Replay),
+            deliver: self.handed.clone().map(|to| to as Arc<dyn Deliver>),
             archive: self.archive.clone(),
             undo,
             witness: Some(Arc::new(Announced {

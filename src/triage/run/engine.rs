@@ -12,6 +12,7 @@ use super::batch::Answer;
 use super::books::{Answered, Books};
 use super::control::{RunControl, Wish};
 use super::halt::Halt;
+use super::handed::Handed;
 use super::pace::Spread;
 use super::{Receipt, RunError, RunOptions, ready};
 use crate::domain::action::{Action, JobOutcome, JobResult};
@@ -145,6 +146,8 @@ pub(super) struct Engine<'a> {
     pub(super) validator: Option<Arc<dyn Validate>>,
     /// Batches in a row for which the validator gave no answer at all.
     pub(super) silent: AtomicU32,
+    /// The destination outside the database, where there is one.
+    pub(super) handed: Option<Arc<Handed>>,
     /// Where the record is in the source, what writes it along with the effect.
     pub(super) record: Option<Arc<dyn Record>>,
     pub(super) progress: &'a watch::Sender<RunProgress>,
@@ -181,6 +184,7 @@ impl<'a> Engine<'a> {
         };
         let record = ledger.record(&run.id);
         let budget = Budget::new(options.statement);
+        let handed = options.deliver.clone().filter(|_| run.intent.action == Action::Replay);
         Self {
             desk,
             ledger,
@@ -192,6 +196,7 @@ impl<'a> Engine<'a> {
             record,
             validator: None,
             silent: AtomicU32::new(0),
+            handed: handed.map(|to| Arc::new(Handed::new(to))),
             progress,
             books: Books::new(tally),
             abreast: desk.store.info().abreast && run.intent.options.pacing.spread().is_none(),

@@ -8,6 +8,7 @@ mod doubt;
 mod effort;
 mod engine;
 mod halt;
+mod handed;
 mod pace;
 mod pass;
 mod places;

@@ -20,8 +20,8 @@ use crate::ledger::{BatchNo, Begun, Next, Part, Upcoming};
 
 /// Jobs handed to a destination outside the database, or shown to a validator, at a time.
 const DELIVERY: usize = 200;
-/// Batches in a row of which a destination accepts nothing, or for which a validator answers nothing, before the run is
-/// stopped: it is broken, and not the jobs.
+/// Batches in a row of which a destination accepts nothing of what it is given, or for which a validator answers nothing,
+/// before the run is stopped: it is broken, and not the jobs.
 const REFUSALS: u32 = 2;
 /// Jobs of a batch of the sweep.
 const SWEEP: usize = 200;
@@ -51,6 +51,8 @@ impl Engine<'_> {
     pub(super) async fn pass(&mut self) -> Result<(), Halt> {
         let mut march = self.march();
         let (mut refusals, mut in_hand) = (0, None);
+        // What was in doubt is behind us.
+        self.handed.as_ref().map(|handed| handed.accepted());
         loop {
             let Some(batch) = in_hand.take() else {
                 if self.books.told().tally.not_started == 0 {
@@ -66,9 +68,13 @@ impl Engine<'_> {
             // Where nothing stands between this batch and the next, one transaction of the ledger ends and begins them.
             let at_once = self.may_go() && march.pace.wait(Instant::now()).is_zero();
             let next = if at_once && !self.goes_through_others() { march.most() } else { 0 };
-            let done = self.books.told().tally.done;
             in_hand = self.go_on(batch, next, &mut march).await?;
-            refusals = if self.books.told().tally.done > done { 0 } else { refusals + 1 };
+            // A batch of which the destination was given nothing says nothing of it.
+            refusals = match self.handed.as_ref().and_then(|handed| handed.accepted()) {
+                Some(true) => 0,
+                Some(false) => refusals + 1,
+                None => refusals,
+            };
             self.heard(refusals)?;
         }
     }
@@ -241,7 +247,7 @@ impl Engine<'_> {
         if silent >= REFUSALS && rest > 0 {
             return Err(Halt::Because(format!("the validator answered for no job of {silent} batches in a row")));
         }
-        if self.options.deliver.is_some() && refusals >= REFUSALS && silent == 0 && rest > 0 {
+        if refusals >= REFUSALS && rest > 0 {
             return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
         }
         Ok(())

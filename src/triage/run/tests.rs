@@ -2,6 +2,7 @@
 
 mod ahead;
 mod edges;
+mod refusals;
 mod validated;
 
 use std::sync::Arc;
@@ -259,17 +260,6 @@ async fn a_job_that_was_perhaps_handed_out_is_never_handed_out_again() {
     let tally = receipt.run.tally;
     assert_eq!((tally.done, tally.skipped_total(), tally.failed_total()), (2, 1, 1));
     assert!(tally.failed[0].0.exact().starts_with("in doubt"));
-}
-
-#[tokio::test]
-async fn a_destination_that_accepts_nothing_stops_the_run_before_every_job_is_tried() {
-    let bench = Bench::new(50).await;
-    bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.refuses = Some("no such command")));
-    let run = bench.all(Action::Replay).await;
-    let options = RunOptions { deliver: Some(Arc::new(Count(Default::default()))), ..small() };
-    let receipt = bench.execute(&run, options).await;
-    assert_eq!((receipt.run.tally.failed_total(), receipt.run.tally.not_started), (20, 30));
-    assert!(receipt.halted.unwrap().contains("accepted no job"));
 }
 
 /// How often the ledger has waited for the disk since its file was made: frames of its log that end a transaction.

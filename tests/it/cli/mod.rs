@@ -4,6 +4,7 @@ mod acts;
 mod ask;
 mod config;
 mod demo;
+mod destinations;
 mod drafts;
 mod full;
 mod logs;
