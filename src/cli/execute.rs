@@ -136,6 +136,9 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
         return Err(Fault::refused(message).into());
     }
     receipt::run(&mut std::io::stderr(), &run)?;
+    if let Some(reason) = run.diverts(opened.desk.store.info().destination.as_ref()) {
+        return Err(Fault::refused(reason).into());
+    }
     if !args.yes {
         if !out::somebody_is_there() {
             return Err(Fault::refused("nothing was written: without a terminal to confirm on, --yes is needed").into());

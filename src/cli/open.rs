@@ -14,6 +14,7 @@ use super::operator;
 use super::source::{Origin, Session};
 use crate::adapter::Library;
 use crate::config::{ReplayTo, Source, Thresholds};
+use crate::domain::destination::Destination;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
@@ -135,15 +136,15 @@ pub async fn survey_by(
     origin: Origin,
     budget: &Budget,
 ) -> Result<Surveyed> {
-    let destination = destination(origin.source.as_ref());
+    // What is shown on this screen is one thing, and what is put on record another.
+    let redactor = Arc::new(session.redactor().revealing(false));
+    let destination = destination(origin.source.as_ref(), &redactor);
     let options = origin.engine_options(session);
     let (engine, library, mut detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
     anew::hold_back(&library, &mut detection);
     let engine = Arc::new(engine);
     let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
-    // What is shown on this screen is one thing, and what is put on record another.
-    let redactor = Arc::new(session.redactor().revealing(false));
     Ok(Surveyed { origin, engine, library, detection, homes, is_fresh, redactor })
 }
 
@@ -226,7 +227,7 @@ impl Surveyed {
 impl Surveyed {
     /// How the source's stores are opened, whatever was heard of the database meanwhile.
     pub fn open_options(&self) -> OpenOptions {
-        OpenOptions { destination: destination(self.origin.source.as_ref()), ..OpenOptions::default() }
+        OpenOptions { destination: destination(self.origin.source.as_ref(), &self.redactor), ..OpenOptions::default() }
     }
 
     /// Opens a layout over a connection of its own, of which nothing lasts.
@@ -249,11 +250,11 @@ impl Surveyed {
 }
 
 /// Where a source's replayed jobs go, as the store takes it.
-fn destination(source: Option<&Source>) -> ReplayDestination {
+fn destination(source: Option<&Source>, redactor: &Redactor) -> ReplayDestination {
     match source.and_then(|s| s.replay.as_ref()) {
         None => ReplayDestination::None,
         Some(ReplayTo::Table(table)) => ReplayDestination::Table(table.clone()),
-        Some(ReplayTo::Command { .. }) => ReplayDestination::Command,
+        Some(ReplayTo::Command { command, .. }) => ReplayDestination::Command(Destination::line(command, redactor)),
     }
 }
 

@@ -114,6 +114,8 @@ pub struct RunRecord<'a> {
     reason: Option<&'a str>,
     operator: OperatorRecord<'a>,
     options: &'a Options,
+    /// Where its jobs go, of a replay and of its undo.
+    destination: Option<DestinationRecord<'a>>,
     frozen_at: String,
     started_at: Option<String>,
     ended_at: Option<String>,
@@ -133,6 +135,12 @@ struct OperatorRecord<'a> {
     database_user: &'a str,
     host: &'a str,
     ssh_client: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct DestinationRecord<'a> {
+    to: &'static str,
+    name: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -162,6 +170,7 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
                 ssh_client: operator.ssh_client.as_deref(),
             },
             options: &intent.options,
+            destination: intent.destination.as_ref().map(|to| DestinationRecord { to: to.word(), name: to.name() }),
             frozen_at: intent.frozen_at.to_rfc3339(),
             started_at: run.started_at.map(Timestamp::to_rfc3339),
             ended_at: run.ended_at.map(Timestamp::to_rfc3339),
@@ -242,6 +251,9 @@ pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
     }
     if !intent.options.is_plain() {
         writeln!(out, "  options      {}", intent.options)?;
+    }
+    if let Some(destination) = intent.destination.as_ref().filter(|to| to.name().is_some()) {
+        writeln!(out, "  destination  {destination}")?;
     }
     let operator = &intent.operator;
     let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();

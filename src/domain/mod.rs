@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod backtrace;
+pub mod destination;
 pub mod encoding;
 pub mod error_text;
 pub mod facet;

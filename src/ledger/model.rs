@@ -3,6 +3,8 @@
 use std::fmt;
 
 use crate::domain::action::Action;
+use crate::domain::destination::Destination;
+use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::options::Options;
 use crate::domain::text::Untrusted;
@@ -99,6 +101,8 @@ pub struct RunIntent {
     pub options: Options,
     /// The database that its jobs were found in; `None` in the record of earlier versions.
     pub database: Option<Identity>,
+    /// Where its jobs go, of a replay and of its undo; `None` in the record of earlier versions.
+    pub destination: Option<Destination>,
     /// When the cohort was frozen.
     pub frozen_at: Timestamp,
 }
@@ -196,6 +200,28 @@ impl Run {
             "run {id} was planned on {}, and {now}: the ids of its jobs say nothing there; nothing was touched. Let the \
              source lead to the first again, or plan anew",
             planned.place
+        ))
+    }
+
+    /// Why the run is not for where replayed jobs go now; `None` where nothing speaks against it.
+    pub fn diverts(&self, here: Option<&Destination>) -> Option<String> {
+        let planned = self.intent.destination.as_ref()?;
+        let here = here.filter(|here| *here != planned)?;
+        let doubts = match self.tally.in_doubt {
+            0 => String::new(),
+            1 => format!("; 1 job is in doubt: {planned} may have had it, look there before it is replayed again"),
+            n => {
+                let n = grouped(n);
+                format!(
+                    "; {n} jobs are in doubt: {planned} may have had them, look there before they are replayed again"
+                )
+            }
+        };
+        Some(format!(
+            "run {} was planned for {planned}, and replayed jobs go to {here} now: nothing was touched. {}, and resume it; \
+             or plan anew what is left{doubts}",
+            self.id,
+            planned.setting()
         ))
     }
 

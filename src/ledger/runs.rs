@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::de::DeserializeOwned;
+
 use super::error::{LedgerError, Result};
 use super::hold::renew;
 use super::home::{Cells, Tx, int, limit, text};
@@ -11,7 +13,6 @@ use super::tally;
 use crate::domain::action::Action;
 use crate::domain::options::Options;
 use crate::domain::time::Timestamp;
-use crate::store::Identity;
 use crate::store::sql::engine::Bind;
 
 /// What is read of a run, in the order of [`Head::decode`].
@@ -198,11 +199,13 @@ impl Head {
             operator: operator(row)?,
             options: Options::default(),
             database: None,
+            destination: None,
             frozen_at: Timestamp(0),
         };
         let kept = row.maybe_text()?;
-        let (database, frozen_at) = (database(kept.as_deref()), Timestamp(row.int()?));
-        let intent = RunIntent { options: options(kept)?, database, frozen_at, ..intent };
+        let (database, destination) = (beside(kept.as_deref(), DATABASE), beside(kept.as_deref(), DESTINATION));
+        let frozen_at = Timestamp(row.int()?);
+        let intent = RunIntent { options: options(kept)?, database, destination, frozen_at, ..intent };
         let state = row.text()?;
         Ok(Self {
             seq,
@@ -235,22 +238,29 @@ pub(super) fn options(kept: Option<String>) -> Result<Options> {
     }
 }
 
-/// The text that is kept of what was asked for, with the database beside it: one object.
+/// The text that is kept of what was asked for, with the database and the destination beside it: one object.
 pub(super) fn kept(intent: &RunIntent) -> Result<String> {
     let refused = |e: serde_json::Error| LedgerError::Refused(e.to_string());
     let mut kept = serde_json::to_value(&intent.options).map_err(refused)?;
-    if let (Some(database), Some(members)) = (&intent.database, kept.as_object_mut()) {
-        members.insert(DATABASE.to_owned(), serde_json::to_value(database).map_err(refused)?);
+    if let Some(members) = kept.as_object_mut() {
+        if let Some(database) = &intent.database {
+            members.insert(DATABASE.to_owned(), serde_json::to_value(database).map_err(refused)?);
+        }
+        if let Some(destination) = &intent.destination {
+            members.insert(DESTINATION.to_owned(), serde_json::to_value(destination).map_err(refused)?);
+        }
     }
     Ok(kept.to_string())
 }
 
-/// The member of what is kept that tells the database; no option is called that.
+/// The members of what is kept that tell the database and the destination; no option is called that.
 const DATABASE: &str = "database";
+const DESTINATION: &str = "destination";
 
-fn database(kept: Option<&str>) -> Option<Identity> {
+/// What is kept beside the options under a name.
+fn beside<T: DeserializeOwned>(kept: Option<&str>, name: &str) -> Option<T> {
     let mut kept: serde_json::Value = serde_json::from_str(kept?).ok()?;
-    serde_json::from_value(kept.get_mut(DATABASE)?.take()).ok()
+    serde_json::from_value(kept.get_mut(name)?.take()).ok()
 }
 
 /// Who acted: the four columns of `runs`, in this order.

@@ -27,6 +27,7 @@ fn intent(action: Action) -> RunIntent {
         options: Pacing { rate: Some(200.0), ..Pacing::default() }.into(),
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
         database: None,
+        destination: None,
         frozen_at: T,
     }
 }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::SortKey;
 use crate::domain::action::Action;
+use crate::domain::destination::Destination;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::notation::Notation;
@@ -32,6 +33,8 @@ pub struct StoreInfo {
     pub sorts: Vec<SortKey>,
     /// Each action with whether it can be used, and if not why.
     pub actions: Vec<(Action, Availability)>,
+    /// Where replayed jobs go; `None` where nothing says so, or what says so cannot be used.
+    pub destination: Option<Destination>,
     /// Whether a replayed job can be told when to run; where not, only the moment of its replay can be chosen.
     pub defers: bool,
     /// What can be asked for beside verb and jobs.

@@ -1,6 +1,6 @@
 //! A store in memory, for the logic of the engine only: the real ones are tested against real databases.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::TryFutureExt;
@@ -96,6 +96,7 @@ impl Fake {
             facets: vec![Facet::Error],
             sorts: vec![SortKey::Time],
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
+            destination: None,
             defers: false,
             offers: Offers::default(),
             renames: false,
@@ -338,11 +339,10 @@ impl Store for Fake {
                     return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
                 }
             }
-            let mut refused = HashMap::new();
+            let mut refused = Vec::new();
             if let (Action::Replay, Some(deliver), false) = (batch.action, &batch.deliver, dead.is_empty()) {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
-                let answers = deliver.deliver(dead.iter().map(message).collect()).await;
-                refused.extend(answers.into_iter().filter_map(|(id, answer)| Some((id, answer.err()?))));
+                refused = deliver.deliver(dead.iter().map(message).collect()).await;
             }
             let undone = matches!(fault, Some(Fault::Undone(_)));
             let name = self.with(|data| {
@@ -360,11 +360,9 @@ impl Store for Fake {
             }
             let outcomes = self.with(|data| {
                 data.batches.push(batch.ids.len());
-                let mut apply = |id: &JobId| match refused.remove(id) {
-                    Some(reason) => JobResult::Failed(reason.as_str().into()),
-                    None => data.apply(&batch, id),
-                };
-                batch.ids.iter().map(|id| (id.clone(), apply(id))).collect()
+                let no = |id: &JobId| refused.iter().any(|(job, told)| job == id && told.is_err());
+                let refused = |id: &JobId| no(id).then(|| JobResult::Failed("no".into()));
+                batch.ids.iter().map(|id| (id.clone(), refused(id).unwrap_or_else(|| data.apply(&batch, id)))).collect()
             });
             if let Some(then) = self.with(|data| data.then.take()) {
                 then.await;

@@ -114,6 +114,14 @@ pub async fn freeze(
     budget: &Budget,
     on_progress: impl FnMut(FreezeProgress) + Send,
 ) -> Result<Plan, PlanError> {
+    if let Scope::Undo(run, _) = &ask.scope {
+        // Where its jobs went then counts, and not where jobs go now.
+        let undone = ledger.run(run).await?;
+        let is_ours = undone.is_of(&desk.source, &desk.store_name());
+        if let Some(reason) = undo::unreachable(desk.store.info(), &undone).filter(|_| is_ours) {
+            return Err(PlanError::Disabled(reason));
+        }
+    }
     let mut notes = match desk.store.info().availability(ask.action) {
         Availability::Ready { notes } => notes,
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
@@ -195,6 +203,7 @@ fn unusable(error: StoreError) -> PlanError {
 }
 
 fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
+    let info = desk.store.info();
     // The filter of an erasure may hold the very value that is to be erased.
     let kept = |filter: &Filter| match ask.options.no_archive {
         true => filter.without_values(),
@@ -213,6 +222,7 @@ fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
         operator: desk.operator.clone(),
         options: ask.options.clone(),
         database: None,
+        destination: info.destination.clone().filter(|_| matches!(ask.action, Action::Replay | Action::Recall)),
         frozen_at: ask.now,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::Desk;
 use super::freeze::PlanError;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::destination::Destination;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::options::{KEPT_UNASKED, Options};
@@ -48,6 +49,21 @@ pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanEr
         return no(format!("run {id} did nothing that could be undone"));
     }
     Ok(())
+}
+
+/// Why the jobs of a replay cannot be taken back from where they went; `None` where nothing speaks against it, and for
+/// other verbs.
+pub fn unreachable(info: &StoreInfo, run: &Run) -> Option<String> {
+    let (id, intent) = (&run.id, &run.intent);
+    let went = intent.destination.as_ref().filter(|_| intent.action == Action::Replay && run.tally.done > 0)?;
+    if let Destination::Command(_) = went {
+        return Some(format!("run {id} handed its jobs to {went}: nobody can take them back from there"));
+    }
+    let here = info.destination.as_ref().filter(|here| *here != went)?;
+    Some(format!(
+        "run {id} replayed into {went}, and replayed jobs go to {here} now: nothing was touched. {}, and undo it then",
+        went.setting()
+    ))
 }
 
 /// Whether the undo of a run would have to put rows back of which that run kept nothing.

@@ -160,7 +160,7 @@ async fn only_jobs_that_a_command_acknowledges_are_marked_and_the_rest_stay_dead
         let before = dead(&db, layout).await;
         let folder = tempfile::tempdir().expect("a folder");
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");
-        let desk = desk_to(&db.url, layout.table(), ReplayDestination::Command).await;
+        let desk = desk_to(&db.url, layout.table(), ReplayDestination::Command("bin/replay".to_owned())).await;
         let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
         // Takes five jobs, refuses one, and dies.
         let script = r#"n=0; while IFS= read -r line; do id=${line#*\"id\":\"}; id=${id%%\"*}; n=$((n+1));

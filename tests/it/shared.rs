@@ -69,6 +69,7 @@ fn intent() -> RunIntent {
         operator: Operator { user: "ada".into(), host: "bastion".into(), ..Operator::default() },
         options: Options::default(),
         database: None,
+        destination: None,
         frozen_at: T,
     }
 }
@@ -364,7 +365,7 @@ async fn what_a_command_accepts_is_recorded_with_the_mark_on_its_row() {
         let before = dead(&db, layout).await;
         let engine = connect(&db.url).await;
         let ledger = Ledger::shared(Arc::clone(&engine));
-        let desk = desk_on(engine, layout.table(), ReplayDestination::Command).await;
+        let desk = desk_on(engine, layout.table(), ReplayDestination::Command("bin/replay".to_owned())).await;
         let run = plan(&desk, &ledger, "state:dead", Action::Replay).await.run;
         // Takes five jobs, and refuses the others.
         let script = r#"n=0; while IFS= read -r line; do id=${line#*\"id\":\"}; id=${id%%\"*}; n=$((n+1));

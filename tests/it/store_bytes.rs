@@ -48,7 +48,7 @@ async fn arguments_that_are_not_utf8_are_not_replayed_as_others() {
             ))
             .await;
             let destination = match to_command {
-                true => ReplayDestination::Command,
+                true => ReplayDestination::Command("bin/replay".to_owned()),
                 false => ReplayDestination::Table("jobs".to_owned()),
             };
             let store = store_to(&db, Layout::DeadLetterJobs, destination).await;

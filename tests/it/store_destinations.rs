@@ -34,7 +34,7 @@ impl Deliver for Picky {
 async fn only_jobs_that_the_command_accepts_are_resolved_and_the_others_are_dead_again() {
     for db in harness::every_engine("command").await {
         Layout::DeadLetterJobs.seed(&db, 40).await;
-        let store = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Command).await;
+        let store = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Command("bin/replay".to_owned())).await;
         let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
         let ids: Vec<JobId> = all.iter().map(|e| e.row.id.clone()).take(10).collect();
         let picky = Arc::new(Picky::default());

@@ -73,7 +73,7 @@ async fn refuse_rows(db: &TestDb, event: &str, table: &str, condition: &str) {
 async fn a_job_that_was_delivered_and_cannot_be_marked_is_delivered_once_and_told_as_delivered() {
     for db in harness::every_engine("unmarked").await {
         Layout::DeadLetterJobs.seed(&db, 40).await;
-        let store = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Command).await;
+        let store = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Command("bin/replay".to_owned())).await;
         let ids: Vec<JobId> = ids(&store).await.into_iter().take(10).collect();
         let stuck = ids[4].clone();
         db.execute(&format!("update dead_letter_jobs set job_class = 'Stuck' where id = '{}'", stuck.as_str())).await;

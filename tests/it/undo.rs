@@ -522,10 +522,13 @@ async fn what_cannot_be_undone_is_refused_with_the_reason() {
     let planned = plan(&bench.desk, &bench.ledger, "state:dead", Action::Ignore).await.run;
     assert!(why(bench.plan_undo(&planned, &[]).await).contains("did nothing"));
     let (run, _) = bench.act("state:dead", Action::Replay).await;
-    let to_command = desk_to(&db.url, "dead_letter_jobs", ReplayDestination::Command).await;
+    let to_command = desk_to(&db.url, "dead_letter_jobs", ReplayDestination::Command("bin/replay".to_owned())).await;
     let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
     let refused = freeze(&to_command, &bench.ledger, ask, &budget(), |_| {}).await;
-    assert!(why(refused).contains("handed to a command"));
+    let why_not = why(refused);
+    for part in ["replayed into the table main.jobs", "go to the command `bin/replay` now", "Set `replay` back"] {
+        assert!(why_not.contains(part), "{why_not}");
+    }
     let elsewhere = Desk { source: "elsewhere".into(), ..bench.desk.clone() };
     let ask = Ask::new(Scope::Undo(run, Vec::new()), Action::Recall, Timestamp::now());
     assert!(why(freeze(&elsewhere, &bench.ledger, ask, &budget(), |_| {}).await).contains("is for test"));

@@ -12,7 +12,7 @@ use crate::store::Offers;
 /// Whether the statements of a replay say when the job may run.
 pub(super) fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
     let steps = match (destination, verb) {
-        (_, None) | (Destination::Command, Some(Verb { command: Some(_), .. })) => return false,
+        (_, None) | (Destination::Command(_), Some(Verb { command: Some(_), .. })) => return false,
         (Destination::Table(..), Some(Verb { into_table: Some(table), .. })) => &table.steps,
         (_, Some(verb)) => &verb.steps,
     };
@@ -40,7 +40,7 @@ pub(super) fn offers(layout: &Layout, destination: &Destination) -> Offers {
     let replay = layout.spec.verbs.replay.as_ref().filter(|verb| verb.disabled.is_none());
     let (steps, message): (&[Step], bool) = match (destination, replay) {
         (_, None) => (&[], false),
-        (Destination::Command, Some(Verb { command: Some(_), .. })) => (&[], true),
+        (Destination::Command(_), Some(Verb { command: Some(_), .. })) => (&[], true),
         (Destination::Table(..), Some(Verb { into_table: Some(table), .. })) => (&table.steps, true),
         (_, Some(verb)) => (&verb.steps, false),
     };

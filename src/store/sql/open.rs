@@ -21,6 +21,7 @@ use super::watch::{Axis, Look};
 use super::whole::partial;
 use crate::adapter::{Adapter, Table, Verb, Way, destination_misfits};
 use crate::domain::action::Action;
+use crate::domain::destination;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
 /// Where replayed jobs go, for layouts that leave this to the operator.
@@ -31,8 +32,8 @@ pub enum ReplayDestination {
     None,
     /// A live table in the same database, `table` or `schema.table`.
     Table(String),
-    /// A command, which whoever applies a batch runs as [`crate::store::Deliver`].
-    Command,
+    /// A command, which whoever applies a batch runs as [`crate::store::Deliver`]; its line as it is put on record.
+    Command(String),
 }
 
 impl ReplayDestination {
@@ -42,7 +43,7 @@ impl ReplayDestination {
             ReplayDestination::Table(name) => {
                 places(own_schema, name).into_iter().map(|(_, table)| table.to_owned()).collect()
             }
-            ReplayDestination::None | ReplayDestination::Command => Vec::new(),
+            ReplayDestination::None | ReplayDestination::Command(_) => Vec::new(),
         }
     }
 }
@@ -64,7 +65,8 @@ pub(super) enum Destination {
     None,
     /// The live table, quoted, with its schema; and its columns.
     Table(String, Box<Table>),
-    Command,
+    /// A command, as it is put on record.
+    Command(String),
     /// One that was configured and cannot be used, with the reason.
     Unusable(String),
 }
@@ -75,7 +77,20 @@ impl Destination {
         match self {
             Destination::None | Destination::Unusable(_) => Way::Own,
             Destination::Table(..) => Way::Table,
-            Destination::Command => Way::Command,
+            Destination::Command(_) => Way::Command,
+        }
+    }
+
+    /// Where the jobs of a replay go, as it is put on record; `None` where nothing says so.
+    fn of(&self, replay: &Verb) -> Option<destination::Destination> {
+        match self {
+            Destination::Table(table, _) if replay.into_table.is_some() => {
+                Some(destination::Destination::Table(table.replace(['"', '`'], "")))
+            }
+            Destination::Command(line) if replay.command.is_some() => {
+                Some(destination::Destination::Command(line.clone()))
+            }
+            _ => (!replay.steps.is_empty()).then_some(destination::Destination::Own),
         }
     }
 
@@ -181,6 +196,7 @@ fn describe(
         facets: layout.facets(),
         sorts,
         actions,
+        destination: verbs.replay.as_ref().and_then(|verb| destination.of(verb)),
         defers: defers(verbs.replay.as_ref(), destination),
         offers: offers(layout, destination),
         renames: verbs.replay.as_ref().is_some_and(renames),
@@ -235,7 +251,7 @@ fn availability(verb: &Verb, destination: &Destination) -> Availability {
     let ready = |more: &[String]| Availability::Ready { notes: verb.notes.iter().chain(more).cloned().collect() };
     match (destination, &verb.into_table, &verb.command) {
         (Destination::Table(..), Some(table), _) => ready(&table.notes),
-        (Destination::Command, _, Some(command)) => ready(&command.notes),
+        (Destination::Command(_), _, Some(command)) => ready(&command.notes),
         _ if !verb.steps.is_empty() => ready(&[]),
         (Destination::Unusable(reason), _, _) => Availability::Disabled(reason.clone()),
         (_, table, command) => Availability::Disabled(no_destination(table.is_some(), command.is_some())),
@@ -258,7 +274,7 @@ async fn check_destination(
 ) -> Result<Destination> {
     let name = match wanted {
         ReplayDestination::None => return Ok(Destination::None),
-        ReplayDestination::Command => return Ok(Destination::Command),
+        ReplayDestination::Command(line) => return Ok(Destination::Command(line.clone())),
         ReplayDestination::Table(name) => name,
     };
     let columns = layout.spec.verbs.replay.as_ref().and_then(|v| v.into_table.as_ref()).map(|t| &t.columns);

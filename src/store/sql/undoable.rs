@@ -47,7 +47,7 @@ fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Avai
     let way = destination.kind();
     let Some(undo) = layout.spec.verbs.replay.as_ref().and_then(|verb| verb.undo_by(way)) else {
         return no(match way {
-            Way::Command => "replayed jobs were handed to a command: nobody can take them back from there",
+            Way::Command => "replayed jobs are handed to a command: nobody can take them back from there",
             Way::Own | Way::Table => "the adapter does not say how a replay is undone",
         });
     };

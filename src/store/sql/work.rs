@@ -112,7 +112,7 @@ impl SqlStore {
         let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
         match (&self.destination, &verb.into_table, &verb.command) {
             (Destination::Table(..), Some(table), _) => Ok(Way::Steps(&table.steps)),
-            (Destination::Command, _, Some(command)) => Ok(Way::Command(command)),
+            (Destination::Command(_), _, Some(command)) => Ok(Way::Command(command)),
             _ if !verb.steps.is_empty() => Ok(Way::Steps(&verb.steps)),
             _ => Err(nowhere()),
         }

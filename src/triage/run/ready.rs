@@ -21,6 +21,9 @@ pub(super) fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
             here: format!("{} ({})", desk.source, desk.store_name()),
         });
     }
+    if let Some(reason) = run.diverts(desk.store.info().destination.as_ref()) {
+        return Err(RunError::Disabled(reason));
+    }
     if let Some(reason) = desk.store.info().refusal(intent.action, &intent.options) {
         return Err(RunError::Disabled(reason));
     }

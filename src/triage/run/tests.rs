@@ -1,6 +1,7 @@
 //! The engine over a store in memory and a real ledger: interrupted at every point, it must add up.
 
 mod ahead;
+mod destinations;
 mod edges;
 mod refusals;
 mod validated;

@@ -180,6 +180,7 @@ fn opened() -> Opened {
         facets: vec![Facet::Error, Facet::Class],
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
+        destination: None,
         defers: true,
         offers: Offers::default(),
         renames: false,
@@ -246,6 +247,7 @@ fn run(id: &str) -> Run {
         operator: Operator::default(),
         options: Default::default(),
         database: None,
+        destination: None,
         frozen_at: Timestamp(0),
     };
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };

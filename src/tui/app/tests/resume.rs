@@ -1,6 +1,7 @@
 //! Going on with a run of the ledger from the page of runs.
 
 use super::*;
+use crate::domain::destination::Destination;
 
 fn stopped(id: &str) -> Run {
     let tally = Tally { planned: 5, done: 2, not_started: 3, ..Tally::default() };
@@ -66,5 +67,19 @@ fn a_run_that_has_ended_or_is_of_another_store_is_not_gone_on_with_here() {
     console.model.source.opened.as_mut().expect("a store").info.read_only = Some("the server is a replica".into());
     console.keys("j R");
     assert_eq!(notice(&console), "the server is a replica");
+    assert!(matches!(&console.model.overlay, Overlay::Runs(_)) && resumes(&console).is_none());
+}
+
+#[test]
+fn a_run_whose_jobs_went_elsewhere_is_neither_gone_on_with_nor_undone_here() {
+    let mut handed = stopped("r-1");
+    handed.intent.destination = Some(Destination::Command("bin/replay".into()));
+    let mut console = on_runs(vec![handed]);
+    let opened = console.model.source.opened.as_mut().expect("a store");
+    opened.info.destination = Some(Destination::Table("public.jobs".into()));
+    console.keys("R");
+    assert!(notice(&console).contains("go to the table public.jobs now"), "{}", notice(&console));
+    console.keys("U");
+    assert!(notice(&console).contains("handed its jobs to the command `bin/replay`"), "{}", notice(&console));
     assert!(matches!(&console.model.overlay, Overlay::Runs(_)) && resumes(&console).is_none());
 }

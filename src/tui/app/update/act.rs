@@ -13,7 +13,7 @@ use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::store::Availability;
 use crate::triage::plan::{Confirm, Plan, Scope};
 use crate::triage::progress::RunProgress;
-use crate::triage::undo::kept_nothing;
+use crate::triage::undo::{kept_nothing, unreachable};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, READ_FIRST, Reading};
@@ -43,10 +43,14 @@ pub fn begin_all(model: &mut Model, action: Action, reason: Option<String>, now:
 /// `U`: undoes the run at the cursor of the page of runs, the ignore of the jobs at hand, or the last run.
 pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if let Overlay::Runs(page) = &model.overlay {
-        let Some((run, action)) = page.current().map(|run| (run.id.clone(), run.intent.action)) else {
+        let Some(run) = page.current() else { return Vec::new() };
+        let (id, action) = (run.id.clone(), run.intent.action);
+        let opened = model.source.opened.as_ref().filter(|opened| run.is_of(&model.source.label, &opened.store()));
+        if let Some(sentence) = opened.and_then(|opened| unreachable(&opened.info, run)) {
+            model.complain(sentence, now);
             return Vec::new();
-        };
-        return undo_run(model, run, action, now);
+        }
+        return undo_run(model, id, action, now);
     }
     let marked = model.screen.focus == Focus::Histogram || model.list.marks != Marks::None;
     let ignored = model.list.current().is_some_and(|e| e.row.state == State::Ignored);
@@ -329,5 +333,5 @@ fn can_be_undone(model: &Model, run: &Run) -> bool {
     let Some(action) = run.intent.action.undone_by() else { return false };
     let Some(info) = model.source.opened.as_ref().map(|opened| &opened.info) else { return false };
     let ready = matches!(info.availability(action), Availability::Ready { .. });
-    run.tally.done > 0 && ready && !kept_nothing(info, run)
+    run.tally.done > 0 && ready && !kept_nothing(info, run) && unreachable(info, run).is_none()
 }

@@ -19,9 +19,12 @@ fn refusal_for(model: &Model, run: &Run) -> Option<String> {
     if !matches!(run.state, RunState::Stopped | RunState::Running) {
         return Some(format!("run {} is {}: there is nothing to go on with", run.id, run.state.word()));
     }
-    let here = model.source.opened.as_ref().is_some_and(|opened| run.is_of(&model.source.label, &opened.store()));
-    if !here {
+    let opened = model.source.opened.as_ref().filter(|opened| run.is_of(&model.source.label, &opened.store()));
+    let Some(opened) = opened else {
         return Some(format!("run {} is of another store: {}", run.id, model.source.resume(run)));
+    };
+    if let Some(sentence) = run.diverts(opened.info.destination.as_ref()) {
+        return Some(sentence);
     }
     refusal_of(model, run.intent.action)
 }

@@ -126,6 +126,7 @@ fn opened() -> Opened {
         facets: vec![Facet::Error, Facet::Class, Facet::Queue, Facet::State, Facet::Hour],
         sorts: vec![SortKey::Time, SortKey::Attempts],
         actions,
+        destination: None,
         defers: true,
         offers: Offers::default(),
         renames: false,
@@ -339,6 +340,7 @@ pub fn run() -> Run {
         operator,
         options: Default::default(),
         database: None,
+        destination: None,
         frozen_at: ago(60),
     };
     Run {
