@@ -21,6 +21,7 @@ mod replays;
 mod reveals;
 mod runs;
 mod schema;
+mod since;
 mod tally;
 mod text;
 mod undo;

@@ -111,7 +111,7 @@ impl Ledger {
     }
 
     /// This record and the other one, each by itself.
-    fn each(&self) -> impl Iterator<Item = Ledger> + use<> {
+    pub(super) fn each(&self) -> impl Iterator<Item = Ledger> + use<> {
         [Some(Ledger::alone(self.home.clone())), self.other()].into_iter().flatten()
     }
 

@@ -89,7 +89,7 @@ pub(super) fn as_left(action: Action, job: Frozen) -> Frozen {
 }
 
 /// Sorts out the jobs of a run by which `undone` is taken back: those that can be tried, and those that are not even tried,
-/// by how they stood and by what earlier undos of the same run did.
+/// by how they stood, by what earlier undos of the same run did, and by what later runs did to them.
 ///
 /// # Errors
 /// When the record cannot be read.
@@ -107,8 +107,11 @@ pub(super) async fn sort_out(
             continue;
         }
         let before = ledger.undone_before(undone, run, ids).await?;
-        let rest: Vec<JobId> = ids.iter().filter(|id| !before.contains(*id)).cloned().collect();
+        let mut rest: Vec<JobId> = ids.iter().filter(|id| !before.contains(*id)).cloned().collect();
         never.extend(before.into_iter().map(|id| skipped(id, SkipReason::UndoneBefore)));
+        let since = ledger.acted_since(undone, run, &rest).await?;
+        rest.retain(|id| !since.contains(id));
+        never.extend(since.into_iter().map(|id| skipped(id, SkipReason::Changed)));
         if !rest.is_empty() {
             left.push((standing.clone(), rest));
         }

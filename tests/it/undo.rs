@@ -498,6 +498,35 @@ async fn ignore_and_reopen_are_undone_only_where_nobody_has_acted_since() {
 }
 
 #[tokio::test]
+async fn an_undo_does_not_reach_past_what_later_runs_did() {
+    for db in every_engine("undo past").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, 100).await;
+        let bench = Bench::new(&db, layout).await;
+        let (first, tally) = bench.act("state:dead", Action::Ignore).await;
+        let some = db.column("select id from dead_letter_jobs where status = 'ignored' order by id limit 10").await;
+        let some = format!("id:{}", some.join(" id:"));
+        bench.act(&format!("state:ignored {some}"), Action::Reopen).await;
+        let (second, again) = bench.act(&some, Action::Ignore).await;
+        let (_, undone) = bench.undo(&first).await;
+        let told = format!("{:?}: {undone:?}", db.engine);
+        assert_eq!((undone.done, skipped(&undone, "changed meanwhile")), (tally.done - 10, 10), "{told}");
+        assert_eq!((again.done, bench.undo(&second).await.1.done), (10, 10), "the last one can be undone: {told}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_undone_itself_does_not_stand_before_an_earlier_undo() {
+    let db = harness::sqlite("undo in turn").await;
+    Layout::DeadLetterJobs.seed(&db, 40).await;
+    let bench = Bench::new(&db, Layout::DeadLetterJobs).await;
+    let (ignored, tally) = bench.act("state:dead", Action::Ignore).await;
+    let (reopened, both) = bench.act("state:ignored", Action::Reopen).await;
+    assert_eq!(bench.undo(&reopened).await.1.done, both.done);
+    assert_eq!(bench.undo(&ignored).await.1.done, tally.done);
+}
+
+#[tokio::test]
 async fn only_the_jobs_that_are_named_are_brought_back() {
     let db = harness::sqlite("undo named").await;
     Layout::JobsDlq.seed(&db, 10).await;
