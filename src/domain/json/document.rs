@@ -182,7 +182,7 @@ impl Document {
     }
 
     /// Where the value stands in the text.
-    pub(super) fn span(&self, node: NodeId) -> Range<usize> {
+    pub fn span(&self, node: NodeId) -> Range<usize> {
         let start = self.node(node).start as usize;
         if !self.kind(node).is_container() {
             return start..self.scalar_end(node);

@@ -1,5 +1,7 @@
 //! Redaction: secrets in payloads and messages are replaced before anything shows, exports or copies them.
 
+mod escapes;
+mod looks;
 mod names;
 mod prose;
 mod rows;
@@ -11,10 +13,11 @@ use serde::Deserialize;
 
 pub use super::json::REDACTED;
 pub(crate) use names::glob;
-use names::{Rule, WELL_KNOWN, folded};
+use names::{Rule, WELL_KNOWN, ends_in_secret_word, folded, last_part};
 pub use rows::Masker;
 
-use super::json::{Cut, Document, Kind, Marks, NodeId, decode_double, quote};
+use super::json::{Cut, Document, Kind, Marks, NodeId, decode_double, quote, unquote};
+use escapes::Escapes;
 
 /// The `[redact]` table of a configuration or an adapter.
 ///
@@ -41,6 +44,8 @@ impl Default for RedactConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redactor {
     secret: Vec<Rule>,
+    /// Whether a key's last word may make it a secret.
+    last_words: bool,
     allow: Vec<Rule>,
     reveal: bool,
 }
@@ -56,7 +61,8 @@ impl Redactor {
     pub fn new(config: &RedactConfig) -> Self {
         let well_known = WELL_KNOWN.iter().copied().filter(|_| config.well_known);
         let secret = well_known.chain(config.extra.iter().map(String::as_str)).map(Rule::new).collect();
-        Self { secret, allow: config.allow.iter().map(|rule| Rule::new(rule)).collect(), reveal: false }
+        let allow = config.allow.iter().map(|rule| Rule::new(rule)).collect();
+        Self { secret, last_words: config.well_known, allow, reveal: false }
     }
 
     /// The same rules with the switch set: when `reveal` is on, nothing is replaced.
@@ -96,14 +102,7 @@ impl Redactor {
             Ok(doc) if doc.kind(0).is_container() => doc,
             _ => return self.prose(text),
         };
-        let found: Vec<(NodeId, Cow<'_, str>)> = self
-            .find(&doc)
-            .into_iter()
-            .map(|(node, found)| match found {
-                Found::Whole => (node, Cow::Owned(quote(REDACTED))),
-                Found::Within(json) => (node, Cow::Owned(json)),
-            })
-            .collect();
+        let found = self.replacements(&doc);
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -112,22 +111,32 @@ impl Redactor {
         Cow::Owned(if twice { quote(&replaced) } else { replaced })
     }
 
+    /// What is to stand in place of the secrets of `doc`, as JSON.
+    fn replacements(&self, doc: &Document) -> Vec<(NodeId, String)> {
+        let json = |found| match found {
+            Found::Whole => quote(REDACTED),
+            Found::Within(json) => json,
+        };
+        self.find(doc).into_iter().map(|(node, found)| (node, json(found))).collect()
+    }
+
     /// Whether some of the text would be replaced.
     pub fn hides(&self, text: &str) -> bool {
         matches!(self.text(text), Cow::Owned(_))
     }
 
-    /// Prose with the secrets in it replaced: `key=value`, `key: value`, `"key" => "value"`, `Bearer …` and passwords
-    /// in addresses.
+    /// Prose with the secrets in it replaced: `key=value`, `key: value`, `"key" => "value"`, `--key value`, `Bearer …`,
+    /// passwords in addresses, and what looks like a credential, such as a private key. Escaped or not.
     pub fn prose<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.reveal { Cow::Borrowed(text) } else { prose::redact(text, |key| self.is_secret_name(key)) }
     }
 
     /// Whether a value with this key is a secret wherever it stands: for columns and options.
     pub fn is_secret_name(&self, key: &str) -> bool {
+        let last_word = self.last_words && ends_in_secret_word(key);
         let key = folded(key);
         let one = || std::iter::once(key.as_str());
-        self.secret.iter().any(|rule| rule.is_single() && rule.matches(one()))
+        (last_word || self.secret.iter().any(|rule| rule.is_single() && rule.matches(one())))
             && !self.allow.iter().any(|rule| rule.is_single() && rule.matches(one()))
     }
 
@@ -139,30 +148,95 @@ impl Redactor {
         }
         // Most keys come again and again: whether rules could concern one is decided once.
         let mut suspects: HashMap<&str, bool> = HashMap::new();
+        // The value of an option stands beside it in a list of words.
+        let mut option_value = None;
         let mut node = 0;
         while node < doc.len() {
             let suspect = doc.raw_key(node).is_some_and(|raw| {
-                *suspects.entry(raw).or_insert_with(|| {
-                    let key = doc.key(node).map_or_else(String::new, |key| folded(&key));
-                    self.secret.iter().any(|rule| rule.ends_in(&key))
-                })
+                *suspects.entry(raw).or_insert_with(|| doc.key(node).is_some_and(|key| self.is_suspect(&key)))
             });
-            if suspect && doc.kind(node) != Kind::Null && self.is_secret(doc, node) {
+            let secret =
+                (suspect && self.is_secret(doc, node)) || option_value == Some(node) || self.is_named(doc, node);
+            if secret && doc.kind(node) != Kind::Null {
                 found.push((node, Found::Whole));
                 node = doc.end(node);
                 continue;
             }
             if doc.kind(node) == Kind::String {
-                // Without its quotes: what is cut off within it ends where it does.
                 let raw = doc.raw(node);
-                let inside = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or_default();
-                if let Cow::Owned(masked) = self.prose(inside) {
-                    found.push((node, Found::Within(format!("\"{masked}\""))));
+                if let Some(masked) = self.string(raw) {
+                    found.push((node, Found::Within(masked)));
                 }
+                option_value = self.option(raw).then(|| doc.end(node)).filter(|next| is_word_beside(doc, node, *next));
             }
             node += 1;
         }
         found
+    }
+
+    /// The JSON string `raw` with the secrets in it replaced, and to the byte as it was in all else.
+    fn string(&self, raw: &str) -> Option<String> {
+        // Without its quotes: what is cut off within it ends where it does.
+        let inside = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or_default();
+        if !inside.trim_start_matches([' ', '\\', 'n', 't', 'r']).starts_with(['{', '[']) {
+            return self.text_of_string(inside);
+        }
+        // JSON of its own has keys of its own, and rules that name several in a row.
+        let text = unquote(raw);
+        let Some(doc) = Document::parse(&*text).ok().filter(|doc| doc.kind(0).is_container()) else {
+            return self.text_of_string(inside);
+        };
+        let found = self.replacements(&doc);
+        if found.is_empty() {
+            return None;
+        }
+        let mut spans: Vec<_> = found.iter().map(|(node, _)| doc.span(*node)).map(|s| (s.start, s.end)).collect();
+        Escapes::Json.put_back(inside, &mut spans);
+        let mut out = String::with_capacity(raw.len());
+        let mut copied = 0;
+        out.push('"');
+        for ((_, json), (start, end)) in found.iter().zip(spans) {
+            out.push_str(inside.get(copied..start).unwrap_or_default());
+            let json = quote(json);
+            out.push_str(&json[1..json.len() - 1]);
+            copied = end;
+        }
+        out.push_str(&inside[copied..]);
+        out.push('"');
+        Some(out)
+    }
+
+    fn text_of_string(&self, inside: &str) -> Option<String> {
+        prose::redact_string(inside, |key| self.is_secret_name(key)).map(|masked| format!("\"{masked}\""))
+    }
+
+    /// Whether rules could concern a value with this key.
+    fn is_suspect(&self, key: &str) -> bool {
+        let key_folded = folded(key);
+        self.secret.iter().any(|rule| rule.ends_in(&key_folded))
+            || self.is_secret_name(key)
+            || self.is_secret_name(last_part(key))
+    }
+
+    /// Whether it is the value of a pair whose name is a secret's: `{"name":"password","value":…}`.
+    fn is_named(&self, doc: &Document, node: NodeId) -> bool {
+        let is_value = doc.raw_key(node).is_some_and(|key| key.eq_ignore_ascii_case("\"value\""));
+        let Some(pair) = doc.parent(node).filter(|_| is_value) else { return false };
+        let is_name = |member: &NodeId| {
+            let key = doc.raw_key(*member).unwrap_or_default();
+            ["\"name\"", "\"key\""].iter().any(|name| key.eq_ignore_ascii_case(name))
+                && doc.kind(*member) == Kind::String
+        };
+        // A pair has few members; an object with thousands is none.
+        let names = doc.children(pair).take(16).filter(is_name).filter_map(|member| doc.scalar(member));
+        let mut names = names.map(|name| self.is_secret_name(&name));
+        names.any(|secret| secret)
+    }
+
+    /// Whether the JSON string is an option whose value is a secret: `"--token"`.
+    fn option(&self, raw: &str) -> bool {
+        let name = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map_or("", looks::option_name);
+        !name.is_empty() && raw.len() == name.len() + 4 && self.is_secret_name(name)
     }
 
     fn is_secret(&self, doc: &Document, node: NodeId) -> bool {
@@ -170,8 +244,17 @@ impl Redactor {
         // No rule is longer than this, and a path can have thousands of keys.
         let keys: Vec<String> = chain.filter_map(|n| doc.key(n)).take(8).map(|key| folded(&key)).collect();
         let all = || keys.iter().map(String::as_str);
-        self.secret.iter().any(|rule| rule.matches(all())) && !self.allow.iter().any(|rule| rule.matches(all()))
+        let alone =
+            || doc.key(node).is_some_and(|key| self.is_secret_name(&key) || self.is_secret_name(last_part(&key)));
+        (self.secret.iter().any(|rule| rule.matches(all())) || alone())
+            && !self.allow.iter().any(|rule| rule.matches(all()))
     }
+}
+
+/// Whether `next` is a string in the same array as `node`, and no option itself.
+fn is_word_beside(doc: &Document, node: NodeId, next: NodeId) -> bool {
+    let array = doc.parent(node).filter(|above| doc.kind(*above) == Kind::Array && next < doc.end(*above));
+    array.is_some() && doc.kind(next) == Kind::String && !doc.raw(next).starts_with("\"-")
 }
 
 enum Found {
@@ -181,5 +264,7 @@ enum Found {
     Within(String),
 }
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

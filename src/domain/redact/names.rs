@@ -5,7 +5,13 @@ pub(super) const WELL_KNOWN: &[&str] = &[
     "*password*",
     "*passwd",
     "*passphrase",
+    "*passwort",
+    "*motdepasse",
+    "*contraseña",
+    "*contrasena",
     "pwd",
+    "pass",
+    "passcode",
     "*secret",
     "*secretkey",
     "secretkeybase",
@@ -15,7 +21,7 @@ pub(super) const WELL_KNOWN: &[&str] = &[
     "*authtoken",
     "*apitoken",
     "*refreshtoken",
-    "*idtoken",
+    "idtoken",
     "*sessiontoken",
     "*bearertoken",
     "*csrftoken",
@@ -52,6 +58,27 @@ pub(super) const WELL_KNOWN: &[&str] = &[
     "*bankaccountnumber",
     "*routingnumber",
 ];
+
+/// Words that make a key a secret where they are the last of several: `stripe_token`, `smtpPass`. Not in a name of a class,
+/// `InvalidToken`, behind which a message stands.
+const LAST_WORDS: [&str; 2] = ["token", "pass"];
+
+/// Whether the last of the words of `key` makes it a secret, however many stand before it.
+pub(super) fn ends_in_secret_word(key: &str) -> bool {
+    LAST_WORDS.iter().any(|word| {
+        let Some(at) = key.len().checked_sub(word.len()).filter(|at| key.is_char_boundary(*at)) else { return false };
+        let (before, last) = key.split_at(at);
+        let is_word = before.ends_with(['_', '-', ' '])
+            || (last.starts_with(char::is_uppercase) && before.starts_with(char::is_lowercase));
+        is_word && last.eq_ignore_ascii_case(word)
+    })
+}
+
+/// The last part of a key that names a path by itself, `user.token` or `user[token]`.
+pub(super) fn last_part(key: &str) -> &str {
+    let key = key.strip_suffix(']').unwrap_or(key);
+    key.rsplit(['.', '[', ':']).next().unwrap_or(key)
+}
 
 /// Keys in a row, each with `*` for any characters: `card.number` is any `number` directly inside any `card`.
 ///
@@ -117,6 +144,19 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_of_several_words_makes_a_secret() {
+        for secret in ["stripe_token", "X-Vault-Token", "deviceToken", "smtp_pass", "USER_PASS", "userPass"] {
+            assert!(ends_in_secret_word(secret), "{secret}");
+        }
+        for other in
+            ["tokens", "max_tokens", "token_type", "token_count", "InvalidToken", "compass", "bypass", "ñtoken", "é"]
+        {
+            assert!(!ends_in_secret_word(other), "{other}");
+        }
+        assert_eq!([last_part("user.token"), last_part("user[token]"), last_part("pin")], ["token", "token", "pin"]);
+    }
 
     #[test]
     fn stars_stand_for_any_characters_and_the_rest_for_itself() {

@@ -6,13 +6,16 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::REDACTED;
+use super::escapes::{Escapes, Span};
+use super::looks;
 
 // A bounded repetition of a class of characters is compiled once for each time that it may be repeated, which made four of
 // these cost more at a start than all else: where the class cannot run past what follows it, there is no bound.
 
-/// A word and what joins it to its value. The word may be quoted, the quotes escaped.
-static KEY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"[A-Za-z_][A-Za-z0-9_.\-]{1,63}(?:\\{0,4}["'])?\s{0,4}(?:=>|[=:])\s{0,4}"#).ok());
+/// A word and what joins it to its value. The word may be quoted, the quotes escaped, and stand in brackets.
+static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?:(?i:contraseña)|[A-Za-z_][A-Za-z0-9_.\-]{1,63})(?:\\{0,4}["'])?\]?\s{0,4}(?:=>|[=:])\s{0,4}"#).ok()
+});
 
 /// A scheme with what it announces, which is one value.
 static SCHEMED: LazyLock<Option<Regex>> =
@@ -54,11 +57,83 @@ const DUPLICATE_BEGINS: &str = "Duplicate entry '";
 static ROW: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?s)Failing row contains \((?P<secret>.*?)(?:\)(?:[.,;\r\n]|$)|$)").ok());
 
+/// How often a text may have been encoded again and is still looked through: as JSON in JSON, and in an address.
+const JSON_LEVELS: usize = 4;
+const PERCENT_LEVELS: usize = 2;
+
 /// `text` with the values of secret keys replaced, and passwords in addresses. Borrows where there are none.
 ///
-/// What is cut off in the middle of a secret is taken for a secret to its end.
+/// What is cut off in the middle of a secret is taken for a secret to its end. Escapes are looked behind, and stay as they
+/// are where nothing is replaced.
 pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    let mut hits: Vec<(usize, usize)> = Vec::new();
+    match replaced(text, spans(text, &is_secret, JSON_LEVELS, PERCENT_LEVELS)) {
+        Some(masked) => Cow::Owned(masked),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The same for the inside of a JSON string, whose escapes are no part of its text; `None` where there are none.
+pub(super) fn redact_string(inside: &str, is_secret: impl Fn(&str) -> bool) -> Option<String> {
+    let Some(text) = Escapes::Json.taken_off(inside) else {
+        return replaced(inside, spans(inside, &is_secret, 0, PERCENT_LEVELS));
+    };
+    let mut found = spans(&text, &is_secret, JSON_LEVELS - 1, PERCENT_LEVELS);
+    Escapes::Json.put_back(inside, &mut found);
+    replaced(inside, found)
+}
+
+fn replaced(text: &str, mut spans: Vec<Span>) -> Option<String> {
+    // What was replaced before is left as it is.
+    spans.retain(|(start, end)| text[*start..*end] != *REDACTED);
+    if spans.is_empty() {
+        return None;
+    }
+    spans.sort_unstable();
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    let mut first = true;
+    for (start, end) in spans {
+        // The same secret may be seen with its escapes and without them.
+        if first || start > copied {
+            out.push_str(text.get(copied..start).unwrap_or(""));
+            out.push_str(REDACTED);
+        }
+        copied = copied.max(end);
+        first = false;
+    }
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+/// Where secrets lie in `text`, in no order: as it stands, and behind its escapes.
+fn spans(text: &str, is_secret: &dyn Fn(&str) -> bool, json: usize, percent: usize) -> Vec<Span> {
+    let mut found = bare_spans(text, is_secret);
+    // What ends where its quotes do ends there: behind its escapes, quotes within it look like those around it.
+    let told: Vec<Span> =
+        found.iter().copied().filter(|(_, end)| is_quote(text[*end..].trim_start_matches('\\'))).collect();
+    let mut behind = |escapes: Escapes, json: usize, percent: usize| {
+        if let Some(plain) = escapes.taken_off(text) {
+            let mut spans = spans(&plain, is_secret, json, percent);
+            escapes.put_back(text, &mut spans);
+            spans.retain(|(at, _)| !told.iter().any(|(start, end)| start <= at && at < end));
+            found.extend(spans);
+        }
+    };
+    if percent > 0 {
+        behind(Escapes::Percent, 0, percent - 1);
+    }
+    if json > 0 {
+        behind(Escapes::Json, json - 1, percent);
+    }
+    found
+}
+
+fn is_quote(text: &str) -> bool {
+    text.starts_with(['"', '\''])
+}
+
+fn bare_spans(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Span> {
+    let mut hits: Vec<Span> = Vec::new();
     if text.contains([':', '=']) {
         pairs(text, &is_secret, &mut hits);
     }
@@ -81,26 +156,11 @@ pub(super) fn redact(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, st
     if mentions_scheme(text) {
         bare(&SCHEME, text, &mut hits);
     }
-    // What was replaced before is left as it is.
-    hits.retain(|(start, end)| text[*start..*end] != *REDACTED);
-    if hits.is_empty() {
-        return Cow::Borrowed(text);
+    if text.contains("--") {
+        looks::options(text, &is_secret, &mut hits);
     }
-    hits.sort_unstable();
-    let mut out = String::with_capacity(text.len());
-    let mut copied = 0;
-    for (start, end) in hits {
-        if end <= copied {
-            continue;
-        }
-        out.push_str(text.get(copied..start).unwrap_or(""));
-        if start >= copied {
-            out.push_str(REDACTED);
-        }
-        copied = end;
-    }
-    out.push_str(&text[copied..]);
-    Cow::Owned(out)
+    looks::credentials(text, &mut hits);
+    hits
 }
 
 /// Whether `bearer` or `basic` stands anywhere: a look that costs next to nothing, and most texts have neither.
@@ -111,7 +171,7 @@ fn mentions_scheme(text: &str) -> bool {
     b.map(|(at, _)| at).any(|at| begins(at, b"bearer") || begins(at, b"basic"))
 }
 
-fn bare(pattern: &Option<Regex>, text: &str, hits: &mut Vec<(usize, usize)>) {
+fn bare(pattern: &Option<Regex>, text: &str, hits: &mut Vec<Span>) {
     let Some(pattern) = pattern else {
         return;
     };
@@ -120,7 +180,7 @@ fn bare(pattern: &Option<Regex>, text: &str, hits: &mut Vec<(usize, usize)>) {
 }
 
 /// Values whose columns, or the index over them, are named beside them; an index is named after its columns.
-fn named(pattern: &Option<Regex>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, usize)>) {
+fn named(pattern: &Option<Regex>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
     let secret_name = |name: &str| {
         let words: Vec<&str> = name.split('_').collect();
         let from = |start: usize| (start + 1..=words.len()).map(move |end| (start, end));
@@ -136,17 +196,21 @@ fn named(pattern: &Option<Regex>, text: &str, is_secret: impl Fn(&str) -> bool, 
 }
 
 /// The value of a harmless key is not skipped: it may hold a pair itself.
-fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, usize)>) {
+fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
     let Some(key) = &*KEY else {
         return;
     };
     let mut from = 0;
     while let Some(found) = key.find_at(text, from) {
         from = found.end();
-        let part_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let part_of_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
         let name = found.as_str().split(|c| !part_of_key(c)).next().unwrap_or("");
         let last = name.rsplit('.').next().unwrap_or("");
         if !is_secret(last) && (last == name || !is_secret(name)) {
+            continue;
+        }
+        // A module, behind which a class stands.
+        if text[from..].strip_prefix(':').is_some_and(|class| class.starts_with(|c: char| c.is_ascii_uppercase())) {
             continue;
         }
         if let Some((start, end)) = value(&text[from..]) {
@@ -158,7 +222,7 @@ fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, us
 
 /// Where the value lies that `text` begins with: quoted, a scheme with its credential, a group in brackets, or up to the
 /// next separator. Quotes are no part of it, so that what was JSON is JSON still.
-fn value(text: &str) -> Option<(usize, usize)> {
+fn value(text: &str) -> Option<Span> {
     if let Some((start, end)) = quoted(text) {
         return Some((start, end));
     }
@@ -171,7 +235,7 @@ fn value(text: &str) -> Option<(usize, usize)> {
 
 /// The inside of the quotes that `text` begins with, themselves escaped or not; where they do not end, all of it that is
 /// within the quotes around them. `None` without quotes, and where nothing stands behind the first.
-fn quoted(text: &str) -> Option<(usize, usize)> {
+pub(super) fn quoted(text: &str) -> Option<Span> {
     let depth = text.len() - text.trim_start_matches('\\').len();
     let quote = text[depth..].chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let start = depth + 1;
@@ -227,7 +291,7 @@ fn plain(text: &str) -> usize {
 }
 
 /// What stands in elements with a secret name: `<password>…</password>`.
-fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize, usize)>) {
+fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
     for found in ELEMENT.iter().flat_map(|element| element.captures_iter(text)) {
         let (Some(tag), Some(name)) = (found.get(0), found.name("name")) else { continue };
         let name = name.as_str();
@@ -248,7 +312,7 @@ fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<(usize,
 }
 
 /// The passwords of addresses.
-fn addresses(text: &str, hits: &mut Vec<(usize, usize)>) {
+fn addresses(text: &str, hits: &mut Vec<Span>) {
     let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     for found in ADDRESS.iter().flat_map(|address| address.captures_iter(text)) {
         if let Some(secret) = found.name("secret") {
@@ -266,7 +330,7 @@ fn addresses(text: &str, hits: &mut Vec<(usize, usize)>) {
 }
 
 /// The value of a row that is there already, cut off before it says under which key.
-fn cut_duplicate(text: &str) -> Option<(usize, usize)> {
+fn cut_duplicate(text: &str) -> Option<Span> {
     let start = text.rfind(DUPLICATE_BEGINS)? + DUPLICATE_BEGINS.len();
     let told = DUPLICATE.as_ref().is_some_and(|told| told.is_match(&text[start - DUPLICATE_BEGINS.len()..]));
     (!told && start < text.len()).then_some((start, text.len()))

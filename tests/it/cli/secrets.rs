@@ -7,8 +7,9 @@ use super::User;
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb, process};
 
-/// Planted values: by a well-known key, by path rules of every kind, in prose, in the backtrace, in a column.
-const PLANTED: [&str; 9] = [
+/// Planted values: by a well-known key, by path rules of every kind, in prose, in the backtrace, in a column, behind
+/// escapes, in options, pairs and JSON within JSON, and by how they look.
+const PLANTED: [&str; 24] = [
     "s3cret-password",
     "4111-card-number",
     "ann@customer.example",
@@ -18,14 +19,35 @@ const PLANTED: [&str; 9] = [
     "trace-password-8",
     "meta-apikey-9",
     "twice-encoded-pin",
+    "newline-token-10",
+    "escaped-amp-token-11",
+    "slashed-password-12",
+    "element-password-13",
+    "quoted-otp-14",
+    "letters-password-15",
+    "nested-cookie-16",
+    "percent-password-17",
+    "option-value-18",
+    "listed-option-19",
+    "paired-value-20",
+    "stripe-token-21",
+    "sk_live_0123456789abcdef",
+    "PEM-BODY-22",
+    "trace-line-pin-23",
 ];
 const RULES: &str = "[redaction]\nextra = [\"card.*\", \"customer.email\", \"**.pin\"]\n";
 
 async fn plant(db: &TestDb) {
     Layout::DeadLetterJobs.seed(db, 3).await;
-    let arguments = r#"{"password":"s3cret-password","card":{"number":"4111-card-number"},"customer":{"email":"ann@customer.example"},"a":[{"b":{"pin":"deep-pin-1"}},[{"pin":"deep-pin-2"}]],"inner":"{\"pin\":\"twice-encoded-pin\"}"}"#;
+    let arguments = r#"{"password":"s3cret-password","card":{"number":"4111-card-number"},"customer":{"email":"ann@customer.example"},"a":[{"b":{"pin":"deep-pin-1"}},[{"pin":"deep-pin-2"}]],"inner":"{\"pin\":\"twice-encoded-pin\"}",
+        "raw":"x\ntoken=newline-token-10","get":"/a?b=1\u0026token=escaped-amp-token-11","db":"mysql:\/\/root:slashed-password-12@h\/d",
+        "xml":"\u003cpassword\u003eelement-password-13\u003c/password\u003e","said":"\u0022otp\u0022:\u0022quoted-otp-14\u0022",
+        "form":"passw\u006frd=\u00e9letters-password-15","deep":"{\"inner\":\"{\\\"raw\\\":\\\"x\\\\ncookie: nested-cookie-16\\\"}\"}",
+        "query":"a%3D1%26password%3Dpercent-password-17","line":"x --api-key option-value-18 -v","argv":["x","--token","listed-option-19"],
+        "headers":[{"name":"X-Auth-Token","value":"paired-value-20"}],"stripe_token":"stripe-token-21","note":"paid by sk_live_0123456789abcdef",
+        "pem":"-----BEGIN PRIVATE KEY-----\nPEM-BODY-22\n-----END PRIVATE KEY-----"}"#;
     let message = "refused: access_token=prose-token-77 for card";
-    let trace = r#"["a.rb:1 password=trace-password-8","b.rb:2"]"#;
+    let trace = r#"["a.rb:1 password=trace-password-8","b.rb:2","sent:\npin=trace-line-pin-23"]"#;
     let metadata = r#"{"api_key":"meta-apikey-9"}"#;
     db.execute(&format!(
         "update dead_letter_jobs set status = 'failed', arguments = '{arguments}', error_message = '{message}', \
