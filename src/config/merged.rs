@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use toml::Value;
 
 use super::{Config, Paths, Thresholds, Timeouts, Ui, Watch, mask_secrets};
+use crate::domain::redact::Redactor;
 use crate::domain::time::exact_span;
 
 /// A key of the merged config.
@@ -31,8 +32,12 @@ impl Config {
             let Ok(table) = text.parse::<toml::Table>() else { continue };
             lay_over(&mut settings, &table, &path.display().to_string());
         }
-        let setting =
-            |(key, (value, origin)): (String, (String, String))| Setting { key, value: mask_secrets(&value), origin };
+        let redactor = Redactor::default();
+        let setting = |(key, (value, origin)): (String, (String, String))| {
+            // The words of a command may hold what no address does.
+            let value = redactor.prose(&mask_secrets(&value)).into_owned();
+            Setting { key, value, origin }
+        };
         settings.into_iter().map(setting).collect()
     }
 }
@@ -121,14 +126,22 @@ mod tests {
         assert_eq!(format!("{written:?}"), format!("{empty:?}"));
     }
 
+    const TOLD: &str = r#"
+        [sources.a]
+        url = "postgres://me:hunter2@db/x"
+        replay = { command = ["curl", "--verbose", "--token", "hunter2", "--api-key=hunter2", "--data", "a.json"] }
+        validate = { command = "check --password hunter2 --token='hunter2' -H 'Authorization: Bearer hunter2'" }
+    "#;
+
     #[test]
     fn passwords_are_not_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("config.toml");
-        std::fs::write(&file, "[sources.a]\nurl = \"postgres://me:hunter2@db/x\"").expect("a file");
+        std::fs::write(&file, TOLD).expect("a file");
         let paths = Paths::within(folder.path().into(), folder.path().into(), Some(file));
         let settings = Config::settings(&paths);
         assert!(settings.iter().any(|s| s.key == "sources.a.url"));
+        assert!(settings.iter().any(|s| s.value.contains("--verbose") && s.value.contains("a.json")), "{settings:?}");
         assert!(settings.iter().all(|s| !s.value.contains("hunter2")), "{settings:?}");
     }
 }

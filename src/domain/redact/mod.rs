@@ -212,10 +212,10 @@ impl Redactor {
 
     /// Whether rules could concern a value with this key.
     fn is_suspect(&self, key: &str) -> bool {
-        let key_folded = folded(key);
-        self.secret.iter().any(|rule| rule.ends_in(&key_folded))
-            || self.is_secret_name(key)
-            || self.is_secret_name(last_part(key))
+        let (whole, last) = (folded(key), last_part(key));
+        self.secret.iter().any(|rule| rule.ends_in(&whole))
+            || (self.last_words && ends_in_secret_word(key))
+            || (last != key && self.is_secret_name(last))
     }
 
     /// Whether it is the value of a pair whose name is a secret's: `{"name":"password","value":…}`.

@@ -14,7 +14,10 @@ use super::looks;
 
 /// A word and what joins it to its value. The word may be quoted, the quotes escaped, and stand in brackets.
 static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?:(?i:contraseña)|[A-Za-z_][A-Za-z0-9_.\-]{1,63})(?:\\{0,4}["'])?\]?\s{0,4}(?:=>|[=:])\s{0,4}"#).ok()
+    Regex::new(
+        r#"(?:[cC](?:ontraseña|ONTRASEÑA)|[A-Za-z_][A-Za-z0-9_.\-]{1,63})(?:\\{0,4}["'])?\]?\s{0,4}(?:=>|[=:])\s{0,4}"#,
+    )
+    .ok()
 });
 
 /// A scheme with what it announces, which is one value.
@@ -57,6 +60,9 @@ const DUPLICATE_BEGINS: &str = "Duplicate entry '";
 static ROW: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?s)Failing row contains \((?P<secret>.*?)(?:\)(?:[.,;\r\n]|$)|$)").ok());
 
+/// What stands for a password in an address of the config.
+const STARS: &str = "***";
+
 /// How often a text may have been encoded again and is still looked through: as JSON in JSON, and in an address.
 const JSON_LEVELS: usize = 4;
 const PERCENT_LEVELS: usize = 2;
@@ -84,7 +90,7 @@ pub(super) fn redact_string(inside: &str, is_secret: impl Fn(&str) -> bool) -> O
 
 fn replaced(text: &str, mut spans: Vec<Span>) -> Option<String> {
     // What was replaced before is left as it is.
-    spans.retain(|(start, end)| text[*start..*end] != *REDACTED);
+    spans.retain(|(start, end)| ![REDACTED, STARS].contains(&&text[*start..*end]));
     if spans.is_empty() {
         return None;
     }
