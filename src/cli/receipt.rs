@@ -1,12 +1,15 @@
 //! Plans, runs and receipts: as text for people and as JSON for scripts.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::LazyLock;
 
 use serde::Serialize;
 
 use super::record::RowRecord;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::options::Options;
+use crate::domain::redact::Redactor;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, Tally};
@@ -14,12 +17,20 @@ use crate::triage::plan::{Plan, Share};
 use crate::triage::run::Receipt;
 use crate::triage::undo::CAN;
 
+/// What an operator typed, a filter or a reason, with what looks like a secret masked.
+///
+/// It is kept as it was typed, and goes by the rules that need no config: a run is told of where there may be none.
+pub fn typed(text: &str) -> Cow<'_, str> {
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+    REDACTOR.prose(text)
+}
+
 /// A plan as JSON.
 #[derive(Serialize)]
 pub struct PlanRecord<'a> {
     run: &'a str,
     action: &'static str,
-    filter: &'a str,
+    filter: Cow<'a, str>,
     count: u64,
     by_error: Vec<ShareRecord<'a>>,
     by_class: Vec<ShareRecord<'a>>,
@@ -62,7 +73,7 @@ impl<'a> From<&'a Plan> for PlanRecord<'a> {
         Self {
             run: &plan.run.0,
             action: plan.action.word(),
-            filter: plan.filter.as_deref().unwrap_or_default(),
+            filter: typed(plan.filter.as_deref().unwrap_or_default()),
             count: plan.count,
             by_error: plan.by_error.iter().map(ShareRecord::from).collect(),
             by_class: plan.by_class.iter().map(ShareRecord::from).collect(),
@@ -84,7 +95,7 @@ impl<'a> PlanRecord<'a> {
         Self {
             run: &run.id.0,
             action: run.intent.action.word(),
-            filter: &run.intent.resolved,
+            filter: typed(&run.intent.resolved),
             count: 0,
             by_error: Vec::new(),
             by_class: Vec::new(),
@@ -109,9 +120,9 @@ pub struct RunRecord<'a> {
     state: &'static str,
     source: &'a str,
     store: &'a str,
-    filter: &'a str,
-    resolved: &'a str,
-    reason: Option<&'a str>,
+    filter: Cow<'a, str>,
+    resolved: Cow<'a, str>,
+    reason: Option<Cow<'a, str>>,
     operator: OperatorRecord<'a>,
     options: &'a Options,
     /// Where its jobs go, of a replay and of its undo.
@@ -160,9 +171,9 @@ impl<'a> From<&'a Run> for RunRecord<'a> {
             state: run.state.word(),
             source: &intent.source,
             store: &intent.store,
-            filter: &intent.filter,
-            resolved: &intent.resolved,
-            reason: intent.reason.as_deref(),
+            filter: typed(&intent.filter),
+            resolved: typed(&intent.resolved),
+            reason: intent.reason.as_deref().map(typed),
             operator: OperatorRecord {
                 user: &operator.user,
                 database_user: &operator.database_user,
@@ -196,7 +207,7 @@ pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     writeln!(out, "plan {}: {} {}", plan.run, plan.action, jobs(plan.count))?;
     if let Some(filter) = &plan.filter {
         let filter = if filter.is_empty() { "none: all dead jobs" } else { filter };
-        writeln!(out, "  filter     {}", Clean::line(filter))?;
+        writeln!(out, "  filter     {}", Clean::line(&typed(filter)))?;
     }
     if let Some((from, to)) = plan.span {
         writeln!(out, "  died       {from} … {to}")?;
@@ -244,10 +255,10 @@ pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
     writeln!(out, "run {}: {}, {}", run.id, intent.action, run.state.word())?;
     writeln!(out, "  source       {} · {}", Clean::line(&intent.source), Clean::line(&intent.store))?;
     if !intent.resolved.is_empty() {
-        writeln!(out, "  filter       {}", Clean::line(&intent.resolved))?;
+        writeln!(out, "  filter       {}", Clean::line(&typed(&intent.resolved)))?;
     }
     if let Some(reason) = &intent.reason {
-        writeln!(out, "  reason       {}", Clean::line(reason))?;
+        writeln!(out, "  reason       {}", Clean::line(&typed(reason)))?;
     }
     if !intent.options.is_plain() {
         writeln!(out, "  options      {}", intent.options)?;

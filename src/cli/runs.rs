@@ -193,7 +193,8 @@ pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
         let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total(), t.in_doubt, t.not_started];
         let numbers = numbers.map(|n| n.to_string());
         let at = run.intent.frozen_at.to_rfc3339();
-        let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&run.intent.filter));
+        let filter = receipt::typed(&run.intent.filter);
+        let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&filter));
         let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
         let tail = [&*source, &*filter, run.place.word()];
         out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
@@ -232,7 +233,8 @@ fn table(runs: &[Run]) -> Table {
         let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
         let at = run.intent.frozen_at.to_second();
         let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
-        let tail = [operator.as_str(), &run.intent.filter].into_iter().chain(homes.then_some(run.place.word()));
+        let filter = receipt::typed(&run.intent.filter);
+        let tail = [operator.as_str(), &*filter].into_iter().chain(homes.then_some(run.place.word()));
         table.row(head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail));
     }
     table

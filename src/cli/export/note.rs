@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::cli::open::Opened;
 use crate::cli::out::say;
 use crate::cli::pieces::{backtrace, pretty};
+use crate::cli::receipt::typed;
 use crate::cli::walk::Walk;
 use crate::config::mask_secrets;
 use crate::domain::facet::Facet;
@@ -139,7 +140,7 @@ async fn runs(out: &mut impl Write, opened: &Opened) -> Result<()> {
     )?;
     for run in runs {
         let (intent, tally) = (&run.intent, &run.tally);
-        let filter = if intent.filter.is_empty() { String::new() } else { code(&intent.filter) };
+        let filter = if intent.filter.is_empty() { String::new() } else { code(&typed(&intent.filter)) };
         writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {filter} | {} |",
@@ -149,7 +150,7 @@ async fn runs(out: &mut impl Write, opened: &Opened) -> Result<()> {
             grouped(tally.planned),
             grouped(tally.done),
             plain(&intent.operator.user),
-            plain(intent.reason.as_deref().unwrap_or_default()),
+            plain(&typed(intent.reason.as_deref().unwrap_or_default())),
         )?;
     }
     Ok(())

@@ -169,6 +169,41 @@ async fn a_reason_that_is_the_class_of_its_error_shows_its_secrets_nowhere() {
 }
 
 #[tokio::test]
+async fn what_an_operator_typed_and_configured_shows_its_secrets_nowhere() {
+    let db = harness::sqlite("cli secret reasons").await;
+    Layout::DeadLetterJobs.seed(&db, 3).await;
+    db.execute(r#"update dead_letter_jobs set status = 'failed', arguments = '{"token":"typedSECRET"}'"#).await;
+    let words = r#"["true", "--token", "typedSECRET", "--api-key=typedSECRET"]"#;
+    let source = format!("[sources.app]\nurl = \"{}\"\nvalidate = {{ command = {words} }}\n", db.url);
+    let user = User::new().configured(&source);
+    let reason = "typed: password=typedSECRET --token typedSECRET";
+    let mut said = Vec::new();
+    let filter = ["-f", "args.token:typedSECRET", "--reason", reason];
+    for form in ["table", "json"] {
+        let dry: Vec<&str> = ["ignore", "--dry-run", "-o", form].into_iter().chain(filter).collect();
+        said.push(user.run(&dry));
+        let ignore: Vec<&str> = ["ignore", "--yes", "-o", form].into_iter().chain(filter).collect();
+        said.push(user.run(&ignore));
+        said.push(user.run(&["reopen", "-f", "state:ignored", "--yes", "--reason", reason, "-o", form]));
+    }
+    let kept = user.json(&["runs", "-o", "json"]);
+    let run =
+        kept["runs"].as_array().and_then(|runs| runs.last()).expect("a run")["run"].as_str().expect("an id").to_owned();
+    for form in ["table", "json", "jsonl", "csv"] {
+        said.push(user.run(&["runs", "-o", form]));
+        said.push(user.run(&["runs", &run, "-o", form]));
+        said.push(user.run(&["config", "-o", form]));
+    }
+    said.push(user.run(&["export", "-o", "markdown"]));
+    for ended in said {
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let said = ended.out + &ended.err;
+        assert!(!said.contains("typedSECRET"), "{said}");
+    }
+    assert!(kept.to_string().contains("typed: password=[redacted]"), "{kept}");
+}
+
+#[tokio::test]
 async fn the_health_of_a_source_is_told_in_words_of_our_own() {
     let db = harness::sqlite("cli healthz").await;
     plant(&db).await;

@@ -113,7 +113,7 @@ impl Reading<'_> {
 }
 
 /// What the ledger knows, latest first.
-pub(super) fn history(entries: &[HistoryEntry]) -> Body {
+pub(super) fn history(entries: &[HistoryEntry], redactor: &Redactor) -> Body {
     if entries.is_empty() {
         return absent("nothing was done to this job from here");
     }
@@ -124,7 +124,7 @@ pub(super) fn history(entries: &[HistoryEntry]) -> Body {
         let from = operator.ssh_client.as_ref().map(|client| format!(" from {client}")).unwrap_or_default();
         text.push(Tone::Flat(Ink::Plain), &format!("  run {} by {}@{}{from}", entry.run, operator.user, operator.host));
         if let Some(reason) = &entry.reason {
-            text.push(Tone::Flat(Ink::Plain), &format!("  because: {reason}"));
+            text.push(Tone::Flat(Ink::Plain), &format!("  because: {}", redactor.prose(reason)));
         }
     }
     let bytes = text.text().len();

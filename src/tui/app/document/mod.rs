@@ -126,7 +126,7 @@ impl JobDocument {
             Tab::Backtrace => reading.backtrace(&detail),
             Tab::Error => reading.error(&detail),
             Tab::Metadata => reading.metadata(&detail),
-            Tab::History => build::history(&history),
+            Tab::History => build::history(&history, redactor),
         });
         highlight::warm_up();
         let detail = JobDetail { row: redactor.row(detail.row), ..detail };
@@ -140,7 +140,7 @@ impl JobDocument {
 
     /// Takes in what the ledger knows of it, where that comes later than the job.
     pub fn remember(&mut self, history: Vec<HistoryEntry>, replayed: u64) {
-        self.bodies[Tab::History.index()] = build::history(&history);
+        self.bodies[Tab::History.index()] = build::history(&history, &self.redactor);
         (self.history, self.replayed) = (history, replayed);
     }
 

@@ -57,7 +57,7 @@ fn about<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phra
         text.push(format!("filter: {}", model.shown(&intent.filter)));
     }
     if let Some(reason) = &intent.reason {
-        text.push(format!("reason: {reason}"));
+        text.push(format!("reason: {}", model.shown(reason)));
     }
     let who = format!("by {}@{}", intent.operator.user, intent.operator.host);
     text.push(match (run.started_at, run.ended_at) {
