@@ -99,7 +99,7 @@ impl Redactor {
         let decoded = decode_double(text);
         let twice = matches!(decoded, Cow::Owned(_));
         let doc = match Document::parse(&*decoded) {
-            Ok(doc) if doc.kind(0).is_container() => doc,
+            Ok(doc) if doc.kind(0).is_container() || doc.kind(0) == Kind::String => doc,
             _ => return self.prose(text),
         };
         let found = self.replacements(&doc);
