@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn only_the_largest_have_a_name_and_nothing_is_lost() {
         let named = named(&histogram(&[("A", 5), ("B", 3), ("C", 2), ("D", 1)]), 2);
-        assert_eq!(named, [("A".to_owned(), 5), ("B".to_owned(), 3), ("(other)".to_owned(), 3)]);
+        assert_eq!(named, [("(other)".to_owned(), 3), ("A".to_owned(), 5), ("B".to_owned(), 3)]);
     }
 
     #[test]
