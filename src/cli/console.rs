@@ -25,6 +25,10 @@ use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
 /// takes two thirds of a second.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
 
+/// How long leaving may take: whoever leaves wants the shell at once. A statement that could not be stopped within it has the
+/// deadline that every statement has on its server.
+const LEAVE: Duration = Duration::from_millis(100);
+
 /// Opens the console on the database that the command line names.
 ///
 /// # Errors
@@ -161,7 +165,7 @@ impl Way {
     /// Closes the connection, so that nothing of ours keeps running on the server.
     async fn close(&self) {
         if let Some(surveyed) = self.known() {
-            surveyed.engine.close().await;
+            surveyed.engine.close(LEAVE).await;
         }
     }
 }

@@ -129,16 +129,43 @@ async fn a_stopped_statement_does_not_cost_the_connection() {
     assert_eq!(row(&engine, process, Vec::new()).await, before);
 }
 
-#[test]
-fn leaving_stops_what_still_runs_on_the_server() {
-    for server in [harness::postgres(), harness::mariadb()].into_iter().flatten() {
-        // Leaving does not wait for a machine that is too busy: then the server's own deadline has the last word.
-        let stopped = (0..5).any(|_| is_stopped_by_leaving(server));
-        assert!(stopped, "it ran on each time");
+#[tokio::test]
+async fn whatever_moment_a_statement_is_stopped_at_the_next_one_runs() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("hammered").await;
+    let engine = connect_once(&db).await;
+    let budget = Budget::new(LONG);
+    // Also before the first answer of a statement has come, when nobody can know yet whether it had begun.
+    let everybody = format!(
+        "do $$ begin for i in 1..1500 loop perform pg_cancel_backend(pid) from pg_stat_activity \
+         where datname = '{}' and pid <> pg_backend_pid() and application_name like 'dlq-tui%'; perform pg_sleep(0.0005); \
+         end loop; end $$",
+        db.name()
+    );
+    let hammer = db.execute(&everybody);
+    tokio::pin!(hammer);
+    let (one, mut stopped) = ([sql("select 1")], 0);
+    loop {
+        tokio::select! {
+            () = &mut hammer => break,
+            read = engine.read(&one, &budget) => stopped += u32::from(read.is_err()),
+        }
+    }
+    assert!(stopped > 0, "nothing was stopped");
+    for _ in 0..3 {
+        let read = engine.read(&one, &budget).await;
+        assert!(read.is_ok(), "{read:?}");
     }
 }
 
-fn is_stopped_by_leaving(server: &harness::Server) -> bool {
+#[test]
+fn leaving_stops_what_still_runs_on_the_server() {
+    for server in [harness::postgres(), harness::mariadb()].into_iter().flatten() {
+        stopped_by_leaving(server);
+    }
+}
+
+fn stopped_by_leaving(server: &harness::Server) {
     let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let db = runtime().block_on(server.database("leaving"));
     runtime().block_on(async {
@@ -149,17 +176,9 @@ fn is_stopped_by_leaving(server: &harness::Server) -> bool {
             result = engine.read(&statements, &budget) => panic!("{:?}: ended: {result:?}", db.engine),
             () = until_running(&db, db.name(), 1) => {}
         }
-        engine.close().await;
+        engine.close(LONG).await;
         assert!(matches!(engine.read(&[sql("select 1")], &budget).await, Err(StoreError::Unreachable(_))));
     });
     // The runtime is gone, and with it whatever could still have stopped the statement.
-    runtime().block_on(async {
-        for _ in 0..500 {
-            if running(&db, db.name()).await == 0 {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        false
-    })
+    runtime().block_on(until_running(&db, db.name(), 0));
 }

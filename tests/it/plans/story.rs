@@ -61,7 +61,7 @@ pub async fn tell_to(case: &Case, db: &TestDb, listener: Option<Listener>) {
         teller.act(action, jobs.chunks(JOBS).nth(i).unwrap_or_default()).await;
     }
     teller.phase("the end").await;
-    engine.close().await;
+    engine.close(std::time::Duration::from_secs(3)).await;
 }
 
 /// Builds the indexes that the adapter asks for and the tables lack; whether there were any.

@@ -326,10 +326,10 @@ impl Engine {
         Ok(Tx::new(self, lease, budget.statement, budget.cancel.clone()))
     }
 
-    /// Waits, but not for long, until statements that were cancelled or abandoned have been stopped on the server and their
+    /// Waits, for so long at the most, until statements that were cancelled or abandoned have been stopped on the server and their
     /// transactions are closed; then disconnects. To be called before the runtime ends, which would leave them running.
-    pub async fn close(&self) {
-        self.pool.close().await;
+    pub async fn close(&self, patience: Duration) {
+        self.pool.close(patience).await;
     }
 
     /// A connection with an open transaction.

@@ -26,10 +26,6 @@ const SPARE: Duration = Duration::from_millis(100);
 /// How long it may take to stop a statement from another connection.
 const INTERRUPT: Duration = Duration::from_secs(3);
 
-/// How long leaving may take: whoever leaves wants the shell at once. A statement that could not be stopped within it has the
-/// deadline that every statement has on its server.
-const CLOSE: Duration = Duration::from_millis(100);
-
 /// The connections of one engine.
 pub(super) struct Pool {
     connector: Box<dyn Connector>,
@@ -81,10 +77,10 @@ impl Pool {
         self.returned.notify_one();
     }
 
-    /// Waits a little until no connection is lent out or on its way back, and lends none any more.
-    pub(super) async fn close(&self) {
+    /// Waits up to `patience` until no connection is lent out or on its way back, and lends none any more.
+    pub(super) async fn close(&self, patience: Duration) {
         let all = u32::try_from(self.size).unwrap_or(u32::MAX);
-        drop(tokio::time::timeout(CLOSE, self.permits.acquire_many(all)).await);
+        drop(tokio::time::timeout(patience, self.permits.acquire_many(all)).await);
         self.permits.close();
         self.clear();
     }

@@ -8,7 +8,6 @@
 //! ([`super::inline`]): one round trip where prepared statements would take two each, and two more. A pooler passes such
 //! a message on whole.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -134,8 +133,7 @@ impl PgLink {
                     }
                 }
                 Err(error) => {
-                    drop(pieces);
-                    self.open = script.begun().load(Ordering::Relaxed);
+                    // It stays open as far as we know: what was stopped before its first answer may have begun all the same.
                     return Err(error);
                 }
             }
