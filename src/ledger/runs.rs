@@ -129,6 +129,14 @@ impl Ledger {
         Ok(self.run(run).await?.tally)
     }
 
+    /// What a run of this record was planned for: without its tally, which counts every job of a run that was cut off.
+    pub(super) async fn intent(&self, run: &RunId) -> Result<RunIntent> {
+        let head = format!("SELECT {HEAD}, 0 FROM {{runs}} AS r WHERE r.id = ?1");
+        let found = self.home.fetch(&head, [text(&run.0)]).await?.pop();
+        let row = found.ok_or_else(|| LedgerError::NoSuchRun(run.0.clone()))?;
+        Ok(Head::decode(&mut Cells::of(row))?.intent)
+    }
+
     /// Runs that a statement selects by their key, newest first, with their sums, as of one moment.
     async fn selected(&self, which: &str, value: Bind) -> Result<Vec<Run>> {
         let say = |sql: String| self.home.say(&sql, [value.clone()]);
