@@ -70,17 +70,13 @@ pub fn clear() {
     }
 }
 
-fn reached(progress: &RunProgress) -> u64 {
-    progress.tally.behind()
-}
-
 /// How far a run is: `12,000 of 800,000, 3400/s, 3m left`.
 fn sentence(progress: &RunProgress) -> String {
     parts(progress).join(", ")
 }
 
 fn parts(progress: &RunProgress) -> Vec<String> {
-    let counts = format!("{} of {}", grouped(reached(progress)), grouped(progress.tally.planned));
+    let counts = format!("{} of {}", grouped(progress.tally.behind()), grouped(progress.tally.planned));
     let mut parts = vec![counts, format!("{:.0}/s", progress.rate)];
     parts.extend(progress.eta.map(|eta| format!("{} left", short_span(eta))));
     parts
@@ -91,7 +87,7 @@ fn parts(progress: &RunProgress) -> Vec<String> {
 fn line(progress: &RunProgress, width: usize, glyphs: &Glyphs) -> String {
     // A line that fills the last column makes some terminals begin the next one.
     let width = width.saturating_sub(1);
-    let (reached, planned) = (reached(progress), progress.tally.planned.max(1));
+    let (reached, planned) = (progress.tally.behind(), progress.tally.planned.max(1));
     // Rounded down: it is not at 100 % before its end.
     let percent = format!("{:>3} %", reached.saturating_mul(100) / planned);
     let mut parts = parts(progress);

@@ -42,13 +42,12 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &ResumeDialog) {
 fn sentences(model: &Model, run: &Run) -> Vec<String> {
     let (tally, operator) = (&run.tally, &run.intent.operator);
     let left = tally.not_started.saturating_add(tally.in_doubt);
-    let behind = tally.planned.saturating_sub(left);
     let (verb, planned) = (run.intent.action, grouped(tally.planned));
     let mut sentences = vec![format!("{verb}, planned by {}@{}", operator.user, operator.host)];
     if !run.intent.filter.is_empty() {
         sentences.push(format!("filter: {}", model.shown(&run.intent.filter)));
     }
-    sentences.push(format!("Behind it: {} of {planned}. Left: {}.", grouped(behind), grouped(left)));
+    sentences.push(format!("Behind it: {} of {planned}. Left: {}.", grouped(tally.behind()), grouped(left)));
     if run.state == RunState::Running {
         sentences
             .push("It is under way, or was cut off: nobody else can go on with it while somebody does.".to_owned());
