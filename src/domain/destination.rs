@@ -20,7 +20,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// The line of a command as it may be put on record.
+    /// The line of a command as it may be put on record. Word by word first: in the line, a secret may be quoted in pieces.
     pub fn line(words: &[String], redactor: &Redactor) -> String {
         let names_secret = |word: &String| {
             let name = word.trim_start_matches('-');

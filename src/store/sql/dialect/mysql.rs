@@ -55,8 +55,8 @@ impl Mysql {
             _ => {
                 let place = sql.text(&literal(at, FIRST, LAST));
                 // A date with a zero in it is compared as any other, and is none.
-                let instant = self.contract(raw, kind);
-                sql.push(&format!("{raw} {op} CAST({place} AS DATETIME(6)) AND {instant} IS NOT NULL"))
+                let is_instant = self.is_countable(raw, kind);
+                sql.push(&format!("{raw} {op} CAST({place} AS DATETIME(6)) AND {is_instant}"))
             }
         };
     }

@@ -107,7 +107,7 @@ impl Speech for Postgres {
 
     fn is_countable(&self, raw: &str, kind: Kind) -> String {
         match kind {
-            // A number is made of it at a tenth of a microsecond, for which a count has no time.
+            // Comparing alone: a count asks it of each row, and has no use for the number.
             Kind::Utc | Kind::Instant => countable(raw),
             _ => format!("{} IS NOT NULL", self.contract(raw, kind)),
         }
