@@ -35,6 +35,7 @@ mod shared;
 mod soak;
 mod store_bytes;
 mod store_careful;
+mod store_counts;
 mod store_desk;
 mod store_destinations;
 mod store_filters;

@@ -289,6 +289,13 @@ impl CountState {
         self.side.from
     }
 
+    /// Adds what was counted.
+    pub(super) fn take(&mut self, counted: Vec<Counted>) {
+        for one in counted {
+            self.add(one.value, &one.tally);
+        }
+    }
+
     /// Adds what was counted of a value. Of too many values the later ones are known in the total only, so that memory is
     /// bounded whatever jobs say.
     pub(super) fn add(&mut self, value: Option<String>, tally: &Tally) {

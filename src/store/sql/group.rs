@@ -29,6 +29,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Whether the times of all of them are known, and all of them before `end` where there is one.
+    pub(super) fn is_timed(&self, end: Option<Timestamp>) -> bool {
+        self.first.is_some() && self.last.is_some_and(|last| end.is_none_or(|end| last < end))
+    }
+
     pub(super) fn add(&mut self, other: &Tally) {
         self.n = self.n.saturating_add(other.n);
         self.first = [self.first, other.first].into_iter().flatten().min();
@@ -92,17 +97,34 @@ impl Grouping<'_> {
         slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
         within: impl FnOnce(&mut Sql),
     ) -> Statement {
-        let speech = self.layout.speech;
         let (at, kind) = self.at();
+        // What is no time would be the first of all, or the last, and hide those that are.
+        let time = format!("CASE WHEN {} THEN {at} END", self.layout.speech.is_countable(&at, kind));
+        self.counting(from, judge, &time, slot, within)
+    }
+
+    /// The same, by value alone and quicker, where every row has a time that can be told. Where one has none, it shows as a
+    /// value without a first or without a last time; see [`Tally::is_timed`].
+    pub(super) fn statement_of_timed(&self, judge: &Judge<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
+        self.counting(&self.layout.from, judge, &self.at().0, None, within)
+    }
+
+    fn counting(
+        &self,
+        from: &str,
+        judge: &Judge<'_>,
+        time: &str,
+        slot: Option<&(dyn Fn(&mut Sql) + Sync)>,
+        within: impl FnOnce(&mut Sql),
+    ) -> Statement {
+        let (speech, kind) = (self.layout.speech, self.at().1);
         let mut sql = Sql::new(speech);
         let slot_out = if slot.is_some() { "s" } else { "NULL" };
         let (min, max) = (speech.contract("min(a)", kind), speech.contract("max(a)", kind));
         sql.push(&format!(
-            "SELECT {}, {slot_out}, count(*), {min}, {max} FROM (SELECT {} AS v, CASE WHEN {} THEN {at} END AS a",
+            "SELECT {}, {slot_out}, count(*), {min}, {max} FROM (SELECT {} AS v, {time} AS a",
             speech.contract("v", Kind::Text),
             self.value(),
-            // What is no time would be the first of all, or the last, and hide those that are.
-            speech.is_countable(&at, kind),
         ));
         if let Some(slot) = slot {
             sql.push(", ");

@@ -94,6 +94,11 @@ impl<'a> Axis<'a> {
         }
     }
 
+    /// Where a bucket begins, if the axis is the time of death that `grouping` counts with.
+    pub(super) fn instant_of(&self, bucket: i64, grouping: &Grouping<'_>) -> Option<Timestamp> {
+        (self.is_time() && self.order.raw == grouping.at().0).then(|| Timestamp(self.start_of(bucket)))
+    }
+
     /// What orders rows so that the newest come first, as an index serves it.
     pub(super) fn newest_first(&self) -> String {
         format!("{} DESC", self.order.raw)

@@ -1,0 +1,56 @@
+//! Counts of a table that is read as it is stored, window by window.
+
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::time::Timestamp;
+
+use crate::fixtures::Layout;
+use crate::harness;
+use crate::store_desk::*;
+
+/// Each class with its jobs and the first and last of the times that are instants, in microseconds.
+const TRUTH: &str = "select concat_ws(' ', error_class, count(*), \
+    min(extract(epoch from failed_at) * 1000000) filter (where isfinite(failed_at)), \
+    max(extract(epoch from failed_at) * 1000000) filter (where isfinite(failed_at))) \
+    from dead_letter_jobs where status = 'failed' group by error_class order by error_class";
+
+#[tokio::test]
+async fn windows_with_odd_times_and_with_jobs_that_just_died_are_counted_like_all_others() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("odd_windows").await;
+    Layout::DeadLetterJobs.seed(&db, 6_000).await;
+    let some = |n: u32| {
+        format!("id in (select id from dead_letter_jobs where status = 'failed' order by md5(id::text) limit {n})")
+    };
+    for (time, class, n) in [
+        ("clock_timestamp() at time zone 'utc'", "error_class", 18),
+        ("'infinity'", "'Odd'", 10),
+        ("'-infinity'", "'Odd'", 8),
+        ("'1999-01-01 00:00:01'", "'Odd'", 6),
+        ("'2001-01-01 00:00:00.000001'", "'Odd'", 4),
+    ] {
+        db.execute(&format!("update dead_letter_jobs set failed_at = {time}, error_class = {class} where {}", some(n)))
+            .await;
+    }
+    // A window is some sixteen blocks: the first has all odd times, some a job that just died, and most neither.
+    db.execute(
+        "create table shuffled as select * from dead_letter_jobs; truncate dead_letter_jobs; \
+         insert into dead_letter_jobs select * from shuffled order by error_class = 'Odd', md5(id::text || 'x')",
+    )
+    .await;
+    let step = histogram(&gentle_store(&db, Layout::DeadLetterJobs).await, Facet::Error, &Filter::all()).await;
+    let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.0.to_string());
+    let mut told: Vec<String> = step
+        .histogram
+        .bars
+        .iter()
+        .map(|bar| {
+            let value = bar.value.as_ref().map_or("", |value| value.exact());
+            format!("{value} {} {} {}", bar.count.n, time(bar.first_seen), time(bar.last_seen))
+        })
+        .collect();
+    told.sort_unstable();
+    let truth: Vec<String> = db.column(TRUTH).await;
+    let truth: Vec<String> = truth.iter().map(|line| line.replace(".000000", "")).collect();
+    assert_eq!(told, truth);
+}
