@@ -75,6 +75,11 @@ impl<'a> Judge<'a> {
         self.exact.iter().any(names_jobs)
     }
 
+    /// Whether the database reads what a job brought along, for which there is no index as a rule.
+    pub(super) fn reads_payload(&self) -> bool {
+        self.exact.iter().any(|clause| matches!(clause.key, Key::Message | Key::Word | Key::Arg(_)))
+    }
+
     /// Writes the condition.
     pub(super) fn push(&self, sql: &mut Sql) {
         sql.push("(");

@@ -102,7 +102,13 @@ impl Scan<'_> {
 
     /// The budget of what is read directly.
     pub(super) fn direct_budget(&self) -> Budget {
-        let deadline = if self.judge.by_key() { self.budget.statement } else { self.budget.statement.min(DIRECT) };
+        let most = match (self.judge.by_key(), self.judge.reads_payload()) {
+            (true, _) => self.budget.statement,
+            // Windows find as soon what is near, and for what is far the time would be lost.
+            (false, true) => TARGET,
+            (false, false) => DIRECT,
+        };
+        let deadline = self.budget.statement.min(most);
         Budget { statement: deadline, cancel: self.budget.cancel.clone() }
     }
 
