@@ -355,6 +355,7 @@ impl Store for Fake {
             {
                 return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
             }
+            batch.witness.iter().for_each(|witness| witness.written());
             if let Some(Fault::Undone(error)) = fault {
                 return failed(error);
             }

@@ -111,3 +111,54 @@ async fn a_batch_that_the_record_does_not_name_takes_no_effect() {
         assert!(shelf.rows.lock().expect("a lock").is_empty() && notes.told.lock().expect("a lock").is_empty());
     }
 }
+
+/// Looks, when it is asked whose turn it is, how many rows were added to the live table and how many dead ones changed.
+struct Watcher {
+    db: Arc<harness::TestDb>,
+    seen: Mutex<Vec<String>>,
+}
+
+impl Witness for Watcher {
+    fn turn(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async {
+            // Sequences go on whether or not a transaction ends well.
+            let told = "select concat_ws(' ', (select max(last_value) from pg_sequences where sequencename = 'jobs_id_seq'), \
+                        (select coalesce(max(last_value), 0) from pg_sequences where sequencename = 'changed'), \
+                        (select count(*) from jobs))";
+            let seen = self.db.scalar(told).await;
+            self.seen.lock().expect("a lock").push(seen);
+            Ok(())
+        })
+    }
+
+    fn written(&self) {
+        self.seen.lock().expect("a lock").push("written".to_owned());
+    }
+
+    fn note(&self, _: &str, _: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn jobs_are_added_before_a_batch_has_its_turn_and_dead_rows_changed_after_it() {
+    let Some(server) = harness::postgres() else { return };
+    let db = Arc::new(server.database("turns").await);
+    let layout = Layout::DeadLetterJobs;
+    layout.seed(&db, 40).await;
+    db.execute(
+        "create sequence changed; create function count_it() returns trigger language plpgsql as \
+         $$ begin perform nextval('changed'); return new; end $$; \
+         create trigger count_it before update on dead_letter_jobs for each row execute function count_it()",
+    )
+    .await;
+    let store = store(&db, layout).await;
+    let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
+    let ids: Vec<JobId> = all.into_iter().map(|e| e.row.id).collect();
+    let watcher = Arc::new(Watcher { db: Arc::clone(&db), seen: Mutex::default() });
+    let results = apply(&store, Batch { witness: Some(watcher.clone()), ..batch(Action::Replay, ids.clone()) }).await;
+    assert!(results.values().all(|result| *result == JobResult::Done), "{results:?}");
+    let added = format!("{} 0 0", ids.len());
+    assert_eq!(*watcher.seen.lock().expect("a lock"), [added.as_str(), "written"]);
+    assert_eq!(db.count("jobs").await as usize, ids.len());
+}

@@ -33,8 +33,14 @@ const TRIES: u32 = 6;
 const SLICES: usize = 4;
 const SLICE: usize = 100;
 
-/// A statement of a verb, ready to run, with how many rows it must touch.
-pub(super) type Filled = (Statement, Rows);
+/// A statement of a verb, ready to run.
+pub(super) struct Filled {
+    pub(super) statement: Statement,
+    /// How many rows it must touch.
+    pub(super) rows: Rows,
+    /// Whether it only adds rows to the live table, which nobody sees before they are committed.
+    pub(super) adds: bool,
+}
 
 /// What one attempt brought: an outcome for every job, or why there is none.
 pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
@@ -169,6 +175,7 @@ impl SqlStore {
         if let Err(error) = record_done(&mut tx, work, &held.rows).await {
             return undo(tx, error.into()).await;
         }
+        work.batch.witness.iter().for_each(|witness| witness.written());
         tx.commit().await.map_err(Broke::at_commit)?;
         Ok(with_all(held.settled, &held.rows, |_| JobResult::Done))
     }
@@ -313,7 +320,12 @@ impl SqlStore {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
         let steps = steps.iter().filter(|step| step.to_queue.is_none_or(|only| only == elsewhere));
-        steps.map(|step| (self.filled(work, step, rows, &ids), step.rows)).collect()
+        let filled = |step: &Step| Filled {
+            statement: self.filled(work, step, rows, &ids),
+            rows: step.rows,
+            adds: step.sql.get_ref().trim_start().starts_with("INSERT INTO {target} "),
+        };
+        steps.map(filled).collect()
     }
 
     pub(super) fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
@@ -339,7 +351,7 @@ impl SqlStore {
 
 /// Runs statements over `rows` rows; one that touches another number of them is refused.
 pub(super) async fn run_each(tx: &mut Tx<'_>, statements: Vec<Filled>, rows: usize) -> Result<()> {
-    for (i, (statement, must)) in statements.into_iter().enumerate() {
+    for (i, Filled { statement, rows: must, .. }) in statements.into_iter().enumerate() {
         let affected = tx.execute(statement).await?;
         if must == Rows::Each && affected != rows as u64 {
             let message = format!("statement {} touched {affected} rows instead of {rows}", i + 1);

@@ -121,7 +121,8 @@ impl SqlStore {
         let mut delete = Sql::new(speech);
         delete.push(&speech.delete_from(&layout.table));
         push(&mut delete, " WHERE {ids}", &fill);
-        Ok(vec![(copy.done(), Rows::Each), (delete.done(), Rows::Each)])
+        let each = |statement| Filled { statement, rows: Rows::Each, adds: false };
+        Ok(vec![each(copy.done()), each(delete.done())])
     }
 
     fn twin_name(&self) -> String {

@@ -32,7 +32,7 @@ pub(super) async fn named(work: &Work<'_>) -> Result<()> {
 }
 
 impl SqlStore {
-    /// Runs a verb's statements when it is their turn, while the batch is named and the transaction noted: neither costs the
+    /// Runs a verb's statements when it is their turn, those first that only add to the live table at once, while the batch is named and the transaction noted: neither costs the
     /// batch time of its own.
     pub(super) async fn run_witnessed(
         &self,
@@ -42,7 +42,10 @@ impl SqlStore {
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
+        let mut first = statements;
+        let statements = first.split_off(first.iter().take_while(|filled| filled.adds).count());
         let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
+            run_each(tx, first, rows.len()).await?;
             turn(work).await?;
             let (may, done) = tokio::join!(named(work), run_each(tx, statements, rows.len()));
             return done.and(may);
@@ -54,6 +57,7 @@ impl SqlStore {
         };
         let name = Cells::new(row).text()?.unwrap_or_default();
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
+        run_each(tx, first, rows.len()).await?;
         witness.turn().await?;
         let noted = async {
             // The entry that names the batch drops what was noted before it.

@@ -1,12 +1,14 @@
 //! Working on a batch while the record is still being written that ends the one before and names this one; and, where two
-//! do not get into each other's way, locking and reading its rows while the one before is being written.
+//! do not get into each other's way, locking and reading its rows and adding what it adds while the one before is being
+//! written, and writing them while that one commits.
 //!
 //! Until it commits, a transaction has changed nothing: only the commit has to wait. A crash before the entry is durable
 //! leaves the batch before in doubt, which is named, and of this one nothing.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, MaybeDone, maybe_done};
@@ -32,7 +34,7 @@ const READ: usize = 5_000;
 /// How far a batch may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
-    /// The one before is under way: rows may be locked and read.
+    /// The one before is under way: rows may be locked and read, and added where they are in nobody's way.
     Behind,
     /// It has ended: they may be written, in a transaction that stays open.
     Next,
@@ -40,17 +42,27 @@ enum Stage {
     Named,
 }
 
-/// Whether the record names the jobs that are worked on.
+/// Whether the record names the jobs that are worked on, and how they stand to the batch before and to the one behind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Naming {
     stage: Option<watch::Receiver<Stage>>,
+    /// Whether the batch before has written all that it writes.
+    before: Option<watch::Receiver<bool>>,
+    /// Whether this one has.
+    written: Option<Arc<watch::Sender<bool>>>,
 }
 
 impl Naming {
     /// Of a batch that is begun behind another one; failed when the sender is dropped before it has said more.
-    fn awaited() -> (watch::Sender<Stage>, Self) {
+    fn awaited(before: Option<watch::Receiver<bool>>) -> (watch::Sender<Stage>, watch::Receiver<bool>, Self) {
         let (sender, stage) = watch::channel(Stage::Behind);
-        (sender, Self { stage: Some(stage) })
+        let (says, written) = watch::channel(false);
+        (sender, written, Self { stage: Some(stage), before, written: Some(Arc::new(says)) })
+    }
+
+    /// The same for a part of a batch, which writes more than this.
+    pub(super) fn of_part(&self) -> Self {
+        Self { written: None, ..self.clone() }
     }
 
     /// Whether it is not known yet, or known to have failed.
@@ -67,6 +79,26 @@ impl Naming {
         match self.stage.clone() {
             Some(mut stage) => stage.wait_for(|stage| *stage >= wanted).await.is_ok(),
             None => true,
+        }
+    }
+
+    /// Returns when the rows may be written: the batch before has written its own, or has ended.
+    async fn turn(&self) -> Result<(), StoreError> {
+        let written = async {
+            let Some(mut before) = self.before.clone() else { return pending().await };
+            if before.wait_for(|written| *written).await.is_err() {
+                pending().await
+            }
+        };
+        tokio::select! {
+            () = written => Ok(()),
+            ended = self.soon(Stage::Next, BEHIND) => ended,
+        }
+    }
+
+    fn say_written(&self) {
+        if let Some(says) = &self.written {
+            says.send_replace(true);
         }
     }
 
@@ -87,11 +119,19 @@ pub(super) struct Announced {
 
 impl Witness for Announced {
     fn turn(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.naming.soon(Stage::Next, BEHIND))
+        Box::pin(self.naming.turn())
+    }
+
+    fn written(&self) {
+        self.naming.say_written();
     }
 
     fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.naming.soon(Stage::Named, PATIENCE))
+        Box::pin(async {
+            // The batch before may only be committing.
+            self.naming.soon(Stage::Next, BEHIND).await?;
+            self.naming.soon(Stage::Named, PATIENCE).await
+        })
     }
 
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -153,6 +193,7 @@ type Asked<'e> = BoxFuture<'e, Result<Answer, Halt>>;
 pub(super) struct Flight<'e> {
     jobs: Vec<Upcoming>,
     stage: watch::Sender<Stage>,
+    written: watch::Receiver<bool>,
     answer: Pin<Box<MaybeDone<Asked<'e>>>>,
 }
 
@@ -195,7 +236,7 @@ impl Flight<'_> {
 
     /// Undoes it, as the record does not name its jobs; gives those back.
     pub(super) async fn turn_back(self) -> Vec<Upcoming> {
-        let Self { jobs, stage, answer } = self;
+        let Self { jobs, stage, answer, .. } = self;
         drop(stage);
         // It cannot take effect any more, so what it says is of no interest.
         answer.await;
@@ -204,12 +245,12 @@ impl Flight<'_> {
 }
 
 impl<'e> Engine<'e> {
-    /// Begins to work on jobs that come next, behind another batch that is under way.
-    pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>) -> Flight<'e> {
-        let (stage, naming) = Naming::awaited();
+    /// Begins to work on jobs that come next, behind another batch that is under way, or has just ended.
+    pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>, before: Option<&Flight<'_>>) -> Flight<'e> {
+        let (stage, written, naming) = Naming::awaited(before.map(|flight| flight.written.clone()));
         let named = alike(&jobs);
         let asked: Asked<'e> = Box::pin(async move { self.ask(named, false, &naming).await });
-        Flight { jobs, stage, answer: Box::pin(maybe_done(asked)) }
+        Flight { jobs, stage, written, answer: Box::pin(maybe_done(asked)) }
     }
 
     /// Reads on. What cannot be read is named without having been read ahead.
@@ -222,5 +263,43 @@ impl<'e> Engine<'e> {
             }
             _ => coming.ended = true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    /// Whether it is known at once.
+    fn is_known(work: impl Future<Output = Result<(), StoreError>>) -> bool {
+        work.now_or_never().is_some_and(|known| known.is_ok())
+    }
+
+    #[tokio::test]
+    async fn rows_are_written_once_the_batch_before_has_written_its_own_or_has_ended() {
+        let (_, written, first) = Naming::awaited(None);
+        let (stage, _, second) = Naming::awaited(Some(written.clone()));
+        assert!(!is_known(second.turn()));
+        first.of_part().say_written();
+        assert!(!is_known(second.turn()), "there is more of it to come");
+        first.say_written();
+        assert!(is_known(second.turn()) && !is_known(second.soon(Stage::Next, BEHIND)), "it only commits");
+        stage.send_replace(Stage::Next);
+        assert!(!is_known(second.soon(Stage::Named, PATIENCE)));
+
+        let (stage, _, third) = Naming::awaited(Some(written));
+        drop(first);
+        assert!(is_known(third.turn()), "what it has said holds");
+        drop(stage);
+        assert!(third.soon(Stage::Named, PATIENCE).now_or_never().is_some_and(|known| known.is_err()));
+
+        let (fourth, written, undone) = Naming::awaited(None);
+        let (stage, _, fifth) = Naming::awaited(Some(written));
+        drop((fourth, undone));
+        assert!(!is_known(fifth.turn()), "it came to nothing, of which only the engine tells");
+        stage.send_replace(Stage::Next);
+        assert!(is_known(fifth.turn()));
     }
 }

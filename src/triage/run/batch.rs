@@ -71,8 +71,10 @@ impl Engine<'_> {
     /// Applies the action to jobs that the ledger has named, or is about to, by how they stood when they were frozen.
     pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> Answer {
         let mut answer = Answer::default();
+        let named = self.by_due(named);
+        let naming = &if named.len() > 1 { naming.of_part() } else { naming.clone() };
         let part = |(standing, ids)| Part { ids, standing, naming: naming.clone(), doubtful, tries: 0 };
-        let mut parts: Vec<Part> = self.by_due(named).into_iter().map(part).collect();
+        let mut parts: Vec<Part> = named.into_iter().map(part).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let (started, unnamed) = (Instant::now(), naming.is_open());

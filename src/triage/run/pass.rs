@@ -157,7 +157,7 @@ impl Engine<'_> {
         coming: Vec<Upcoming>,
         march: &mut March,
     ) -> Result<Option<Answered>, Halt> {
-        let mut flight = self.take_off(coming);
+        let mut flight = self.take_off(coming, None);
         loop {
             flight.is_next();
             let ids = flight.ids();
@@ -175,7 +175,7 @@ impl Engine<'_> {
                 return Ok(Some(Answered { no, answer, ids: named }));
             }
             flight.is_named();
-            let mut behind = self.behind(march);
+            let mut behind = self.behind(&flight, march);
             let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
             let answer = match &mut behind {
                 Some(behind) => behind.beside(answered).await,
@@ -200,7 +200,7 @@ impl Engine<'_> {
     }
 
     /// Begins a batch behind one that is under way.
-    fn behind(&self, march: &mut March) -> Option<Flight<'_>> {
+    fn behind(&self, before: &Flight<'_>, march: &mut March) -> Option<Flight<'_>> {
         let now = Instant::now();
         // Behind one that takes long it would give way before its turn came.
         let is_soon = march.took < BEHIND;
@@ -211,7 +211,7 @@ impl Engine<'_> {
             return None;
         }
         march.pace.started(jobs.len(), now);
-        Some(self.take_off(jobs))
+        Some(self.take_off(jobs, Some(before)))
     }
 
     fn may_go(&self) -> bool {
