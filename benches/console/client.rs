@@ -10,6 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection, Row};
 
 use crate::harness::Engine;
+use crate::process::cpu_time_below;
 use crate::psql::Psql;
 use crate::sample::Sample;
 
@@ -111,6 +112,12 @@ impl Client {
             Some(psql) => psql.first(&format!("copy ({statement}) to stdout")),
             None => self.once(&[statement.to_owned()]),
         }
+    }
+
+    /// Time on the processor so far of all processes that the server has had; nothing where it has none of its own.
+    pub fn processor(&self) -> Option<Duration> {
+        let file = self.psql()?.print(&["select pg_read_file('postmaster.pid')"]);
+        Some(cpu_time_below(file.lines().next()?.trim().parse().ok()?))
     }
 
     /// Pages that the statement touches, where the database tells.

@@ -8,6 +8,8 @@ use dlq_tui::domain::histogram::Histogram;
 use dlq_tui::store::{Budget, Store};
 
 use crate::bench::Bench;
+use crate::books::{Cost, Meter};
+use crate::client::Client;
 use crate::ground::open_store;
 use crate::sample::{Sample, ratio, told};
 use crate::steps::{Cancels, cancelled, count};
@@ -24,25 +26,22 @@ const TOP: usize = 5;
 
 /// Counts by error class, against the GROUP BY that other consoles send at each refresh.
 pub async fn measure(bench: &Bench<'_>) -> Table {
-    let (client, runs) = (bench.client(), bench.runs(5));
+    let (client, runs) = (bench.client(), bench.runs(3));
     let store = open_store(bench.many, bench.ground.layout, &bench.budget).await;
     let meter = bench.meter(bench.many);
     let group_by = bench.baseline().histogram();
-    let naive = client.timing(&group_by, runs);
-    let alone = client.timing_alone(&group_by, runs);
     let buffers = client.buffers(&group_by);
+    meter.reset();
+    let estimated = estimate(&store, &bench.budget).await;
+    let cost = meter.read().each(ESTIMATES);
+    let Turns { naive, alone, exact, processor, work, steps, histogram } =
+        turns(&client, &store, &meter, &group_by, runs, &bench.budget).await;
     let mut table = Table::new(format!(
         "2. Counts by error class, {} rows in the table; baseline: GROUP BY in {}",
         bench.rows,
         client.name()
     ));
 
-    meter.reset();
-    let estimated = estimate(&store, &bench.budget).await;
-    let cost = meter.read().each(ESTIMATES);
-    meter.reset();
-    let (exact, steps, histogram) = exact(&store, runs, &bench.budget).await;
-    let work = meter.read().each(runs);
     if let Some((times, estimated)) = estimated {
         let line = Line::new("estimate", times.told()).against(naive.told(), ratio(times.median(), naive.median()));
         table.add(line.because(cost.told()));
@@ -67,6 +66,14 @@ pub async fn measure(bench: &Bench<'_>) -> Table {
         let line = line.against(naive.told(), ratio(exact.median(), naive.median()));
         let why = format!("{}{told_buffers}; baseline with parallel processes, the default", work.told());
         table.add(line.because(why));
+    }
+    if let Some((theirs, ours)) = processor {
+        let line = Line::new("exact, the server's time on the processor", ours.told());
+        let line = line.against(theirs.told(), ratio(ours.median(), theirs.median()));
+        let reached = ours.median() <= theirs.median().mul_f64(1.2);
+        table.add(
+            line.aim("at most 1.2x", reached).because("of all its processes; baseline with parallel ones, the default"),
+        );
     }
     if let (Some(theirs), true) = (buffers, work.buffers > 0) {
         let line = Line::new("exact, buffers", work.buffers.to_string());
@@ -98,16 +105,52 @@ async fn estimate(store: &dyn Store, budget: &Budget) -> Option<(Sample, Histogr
     Some((sample, last?))
 }
 
-async fn exact(store: &dyn Store, runs: usize, budget: &Budget) -> (Sample, Sample, Histogram) {
-    let (mut sample, mut last) = (Sample::default(), None);
+/// What both sides took, in turns: a slow minute hits both.
+struct Turns {
+    naive: Sample,
+    alone: Option<Sample>,
+    exact: Sample,
+    /// The server's time on the processor: theirs, and ours.
+    processor: Option<(Sample, Sample)>,
+    work: Cost,
+    steps: Sample,
+    histogram: Histogram,
+}
+
+async fn turns(
+    client: &Client,
+    store: &dyn Store,
+    meter: &Meter,
+    group_by: &str,
+    runs: usize,
+    budget: &Budget,
+) -> Turns {
+    let (mut naive, mut alone, mut exact) = (Sample::default(), Sample::default(), Sample::default());
+    let (mut theirs, mut ours, mut work, mut last) = (Sample::default(), Sample::default(), Cost::default(), None);
     for _ in 0..runs {
+        let before = client.processor();
+        naive.extend(client.timing(group_by, 1));
+        // Once more than is timed.
+        theirs.extend(since(before, client).map(|time| time / 2).into_iter().collect());
+        alone.extend(client.timing_alone(group_by, 1).unwrap_or_default());
+        meter.reset();
+        let before = client.processor();
         let (histogram, steps) =
             count(store, Facet::Error, &Filter::default(), budget).await.unwrap_or_else(|e| panic!("{e}"));
-        sample.push(steps.total());
+        ours.extend(since(before, client).into_iter().collect());
+        work.add(&meter.read());
+        exact.push(steps.total());
         last = Some((steps, histogram));
     }
     let (steps, histogram) = last.expect("a run");
-    (sample, steps, histogram)
+    let processor = (!ours.is_empty()).then_some((theirs, ours));
+    let alone = (!alone.is_empty()).then_some(alone);
+    Turns { naive, alone, exact, processor, work: work.each(runs), steps, histogram }
+}
+
+/// What the server's processes worked since.
+fn since(before: Option<Duration>, client: &Client) -> Option<Duration> {
+    Some(client.processor()?.saturating_sub(before?))
 }
 
 /// How far the estimate is off for the largest bars.

@@ -77,9 +77,25 @@ fn megabytes(pid: u32, key: &str) -> f64 {
 
 /// Time on the processor so far, in hundredths of a second.
 pub fn cpu_time(pid: u32) -> Duration {
+    ticks(&stat(&pid.to_string()), [11, 12])
+}
+
+/// The same of all that a process has started, whether or not it still runs.
+pub fn cpu_time_below(pid: u32) -> Duration {
+    let ended = ticks(&stat(&pid.to_string()), [13, 14]);
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = processes.map(|process| stat(&process.file_name().to_string_lossy()));
+    let children = stats.filter(|fields| fields.get(1).and_then(|parent| parent.parse().ok()) == Some(pid));
+    ended + children.map(|fields| ticks(&fields, [11, 12])).sum::<Duration>()
+}
+
+/// What the system says of a process, from its state on.
+fn stat(pid: &str) -> Vec<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields: Vec<&str> =
-        text.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
-    let ticks: u64 = [11, 12].iter().filter_map(|at| fields.get(*at)?.parse::<u64>().ok()).sum();
+    text.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
+}
+
+fn ticks(fields: &[String], places: [usize; 2]) -> Duration {
+    let ticks: u64 = places.iter().filter_map(|at| fields.get(*at)?.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
 }
