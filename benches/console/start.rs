@@ -1,12 +1,13 @@
 //! From the start of the process to something that an operator can decide on.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::bench::Bench;
 use crate::client::Client;
 use crate::harness::{Said, Wire};
 use crate::sample::{Sample, ratio, told};
 use crate::screen::{console, is_useful};
+use crate::steps::wait_until_idle;
 use crate::table::{Line, Table};
 
 /// How long an answer takes from a database that is some hundred miles away, or behind an ocean.
@@ -80,13 +81,18 @@ fn far(bench: &Bench<'_>, near: &Sample, table: &mut Table) {
     }
 }
 
-/// How long until the console shows them, so often.
+/// How long until the console shows them, so often. The next one is started when the one before has ended and the server is
+/// done with it: what runs on there is no part of a start.
 fn frames(url: &str, runs: usize) -> Sample {
+    let client = Client::new(url);
     let frame = |_| {
-        let began = Instant::now();
-        let pty = console(url, &[]);
+        let mut pty = console(url, &[]);
         pty.wait("bars, rows and a job", is_useful);
-        began.elapsed()
+        let age = pty.age();
+        pty.send("q");
+        pty.wait_for_exit();
+        wait_until_idle(&client);
+        age
     };
     (0..runs).map(frame).collect()
 }

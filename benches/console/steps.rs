@@ -90,12 +90,14 @@ pub async fn cancelled<T>(
     if !broke_off || ended < asked {
         return None;
     }
+    Some((ended - asked, wait_until_idle(server).then(|| asked.elapsed())))
+}
+
+/// Waits until no session of ours does anything on the server; whether that can be told.
+pub fn wait_until_idle(server: &Client) -> bool {
     let is_told = server.name() == "psql";
-    let idle = is_told.then(|| {
-        while server.print(&[BUSY]) != "0" {}
-        asked.elapsed()
-    });
-    Some((ended - asked, idle))
+    while is_told && server.print(&[BUSY]) != "0" {}
+    is_told
 }
 
 /// Both times of [`cancelled`], several times over.

@@ -72,6 +72,7 @@ impl Launch {
         let before = pair.master.get_termios().expect("the terminal's settings");
         let reader = pair.master.try_clone_reader().expect("a reader");
         let writer = pair.master.take_writer().expect("a writer");
+        let began = Instant::now();
         let child = pair.slave.spawn_command(self.command).expect("the program starts");
         // Ours must go, or the reader would never see the end.
         drop(pair.slave);
@@ -85,7 +86,8 @@ impl Launch {
         let feeder = Arc::clone(&terminal);
         std::thread::spawn(move || feeder.feed(reader));
         let unchanged = move |master: &dyn MasterPty| master.get_termios().is_some_and(|now| now == before);
-        Pty { terminal, master: pair.master, writer, child, settings_unchanged: Box::new(unchanged), home: self.home }
+        let settings_unchanged = Box::new(unchanged);
+        Pty { terminal, master: pair.master, writer, child, began, settings_unchanged, home: self.home }
     }
 }
 
@@ -98,6 +100,7 @@ pub struct Pty {
     master: Box<dyn MasterPty + Send>,
     writer: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
+    began: Instant,
     settings_unchanged: SettingsCheck,
     home: tempfile::TempDir,
 }
@@ -238,6 +241,12 @@ impl Pty {
             panic!("the program does not end\n{}", self.terminal.lock().picture());
         }
         self.child.wait().expect("the program's exit status")
+    }
+
+    /// How long ago the program was started.
+    #[allow(dead_code, reason = "the bench asks")]
+    pub fn age(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// Every byte that the program wrote.
