@@ -309,10 +309,9 @@ impl Store for Fake {
 
     fn apply<'a>(&'a self, mut batch: Batch, _: &'a Budget) -> BoxFuture<'a, Applied> {
         Box::pin(async move {
-            let fault = self.with(|data| data.faults.pop_front());
             // Whether it took effect is not to be known from outside.
             let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
-            let fault = match fault {
+            let fault = match self.with(|data| data.faults.pop_front()) {
                 Some(Fault::Before(error)) => return failed(error),
                 Some(Fault::Not) => None,
                 other => other,
