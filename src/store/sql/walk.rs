@@ -50,7 +50,8 @@ impl Walk {
         Some(Self { end, untried: self.untried.saturating_sub(1), ..self }).filter(|walk| walk.end > 0)
     }
 
-    /// The same place after something odd was in the window: what the rows of the table have in common, neighbours have more.
+    /// The same place after a window was read in vain. What is odd about one is likely to be odd about those next to it, and
+    /// each time in vain makes that likelier.
     fn warned(self) -> Self {
         let vain = self.vain.saturating_add(1).min(MOST_VAIN);
         Self { vain, untried: 1 << vain, ..self }
@@ -92,48 +93,34 @@ impl SqlStore {
         let axis = Axis::of(&self.layout, judge.only_dead());
         let recent = axis.as_ref().zip(state.before());
         let end = recent.and_then(|(axis, bucket)| axis.instant_of(bucket, grouping));
-        let before = |sql: &mut Sql| {
-            if let Some((axis, bucket)) = recent {
+        let statement = |window: Window, is_trusted: bool| {
+            let within = |sql: &mut Sql| {
                 sql.push(" AND ");
-                axis.before(sql, bucket);
+                self.layout.speech.in_blocks(sql, window.from, window.to);
+                if let Some((axis, bucket)) = recent.filter(|_| !is_trusted || end.is_none()) {
+                    sql.push(" AND ");
+                    axis.before(sql, bucket);
+                }
+            };
+            match is_trusted {
+                true => grouping.statement_of_timed(judge, within),
+                false => grouping.statement(judge, None, within),
             }
         };
-        let within = |sql: &mut Sql, window: Window| {
-            sql.push(" AND ");
-            self.layout.speech.in_blocks(sql, window.from, window.to);
-        };
         let by = (&*self.engine, &self.pace);
-        let mut walk = walk;
-        // Most windows hold old rows only, each with its time: then the database need not ask that of each row, which costs
-        // a tenth of the count. What comes back tells whether it was so.
-        if walk.untried == 0 && self.layout.part(Part::At).is_some() {
-            let statement = |window: Window| {
-                Ok(grouping.statement_of_timed(judge, |sql| {
-                    within(sql, window);
-                    if end.is_none() {
-                        before(sql);
-                    }
-                }))
-            };
-            let read = read_before(walk.end, usize::MAX, by, statement, budget).await?;
-            let Some((window, rows)) = read else { return Ok(None) };
+        // Most windows hold old rows only, each with its time: then the database need not ask that of each row. What comes
+        // back tells whether it was so.
+        let (mut walk, mut is_trusted) = (walk, walk.untried == 0 && self.layout.part(Part::At).is_some());
+        loop {
+            let of = |window: Window| Ok(statement(window, is_trusted));
+            let Some((window, rows)) = read_before(walk.end, usize::MAX, by, of, budget).await? else { return Ok(None) };
             let counted = grouping.read(rows)?;
-            if counted.iter().all(|one| one.tally.is_timed(end)) {
+            if !is_trusted || counted.iter().all(|one| one.tally.is_timed(end)) {
                 state.take(counted);
                 return Ok(walk.on_to(window.from));
             }
-            walk = walk.warned();
+            (walk, is_trusted) = (walk.warned(), false);
         }
-        let statement = |window: Window| {
-            Ok(grouping.statement(judge, None, |sql| {
-                within(sql, window);
-                before(sql);
-            }))
-        };
-        let read = read_before(walk.end, usize::MAX, by, statement, budget).await?;
-        let Some((window, rows)) = read else { return Ok(None) };
-        state.take(grouping.read(rows)?);
-        Ok(walk.on_to(window.from))
     }
 }
 
