@@ -162,3 +162,22 @@ async fn jobs_are_added_before_a_batch_has_its_turn_and_dead_rows_changed_after_
     assert_eq!(*watcher.seen.lock().expect("a lock"), [added.as_str(), "written"]);
     assert_eq!(db.count("jobs").await as usize, ids.len());
 }
+
+#[tokio::test]
+async fn a_statement_that_is_refused_is_told_by_its_place_among_those_of_the_verb() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("refused_statement").await;
+    let layout = Layout::DeadLetterJobs;
+    layout.seed(&db, 20).await;
+    db.execute(
+        "create function keep_it() returns trigger language plpgsql as $$ begin return null; end $$; \
+         create trigger keep_it before update on dead_letter_jobs for each row execute function keep_it()",
+    )
+    .await;
+    let store = store(&db, layout).await;
+    let job = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await.remove(0).row.id;
+    let results = apply(&store, batch(Action::Replay, vec![job.clone()])).await;
+    let told = matches!(&results[&job], JobResult::Failed(why) if why.exact() == "statement 2 touched 0 rows instead of 1");
+    assert!(told, "what adds runs before the others, and counts: {results:?}");
+    assert_eq!(db.count("jobs").await, 0);
+}

@@ -36,9 +36,11 @@ const SLICE: usize = 100;
 /// A statement of a verb, ready to run.
 pub(super) struct Filled {
     pub(super) statement: Statement,
+    /// Its place among the verb's own, counted from one.
+    pub(super) no: usize,
     /// How many rows it must touch.
     pub(super) rows: Rows,
-    /// Whether it only adds rows to the live table, which nobody sees before they are committed.
+    /// Whether it only adds rows to the live table.
     pub(super) adds: bool,
 }
 
@@ -319,11 +321,12 @@ impl SqlStore {
     pub(super) fn fill_steps(&self, work: &Work<'_>, steps: &[Step], rows: &[BatchRow]) -> Vec<Filled> {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
-        let steps = steps.iter().filter(|step| step.to_queue.is_none_or(|only| only == elsewhere));
-        let filled = |step: &Step| Filled {
+        let steps = (1..).zip(steps).filter(|(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
+        let filled = |(no, step): (usize, &Step)| Filled {
             statement: self.filled(work, step, rows, &ids),
+            no,
             rows: step.rows,
-            adds: step.sql.get_ref().trim_start().starts_with("INSERT INTO {target} "),
+            adds: step.only_adds(),
         };
         steps.map(filled).collect()
     }
@@ -351,10 +354,10 @@ impl SqlStore {
 
 /// Runs statements over `rows` rows; one that touches another number of them is refused.
 pub(super) async fn run_each(tx: &mut Tx<'_>, statements: Vec<Filled>, rows: usize) -> Result<()> {
-    for (i, Filled { statement, rows: must, .. }) in statements.into_iter().enumerate() {
+    for Filled { statement, no, rows: must, .. } in statements {
         let affected = tx.execute(statement).await?;
         if must == Rows::Each && affected != rows as u64 {
-            let message = format!("statement {} touched {affected} rows instead of {rows}", i + 1);
+            let message = format!("statement {no} touched {affected} rows instead of {rows}");
             return Err(StoreError::Refused { message, code: None });
         }
     }

@@ -121,8 +121,8 @@ impl SqlStore {
         let mut delete = Sql::new(speech);
         delete.push(&speech.delete_from(&layout.table));
         push(&mut delete, " WHERE {ids}", &fill);
-        let each = |statement| Filled { statement, rows: Rows::Each, adds: false };
-        Ok(vec![each(copy.done()), each(delete.done())])
+        let each = |no, statement| Filled { statement, no, rows: Rows::Each, adds: false };
+        Ok(vec![each(1, copy.done()), each(2, delete.done())])
     }
 
     fn twin_name(&self) -> String {

@@ -32,8 +32,8 @@ pub(super) async fn named(work: &Work<'_>) -> Result<()> {
 }
 
 impl SqlStore {
-    /// Runs a verb's statements when it is their turn, those first that only add to the live table at once, while the batch is named and the transaction noted: neither costs the
-    /// batch time of its own.
+    /// Runs a verb's statements: at once those at its beginning that only add to the live table, the others when it is their
+    /// turn, while the batch is named and the transaction noted, so that neither costs the batch time of its own.
     pub(super) async fn run_witnessed(
         &self,
         tx: &mut Tx<'_>,

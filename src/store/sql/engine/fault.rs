@@ -92,8 +92,7 @@ fn postgres(message: String, code: Option<String>, is_of_row: bool) -> StoreErro
         // Wrong password, unknown role or database: waiting does not help, so it is not `Unreachable`.
         "28000" | "28P01" | "3D000" => StoreError::Refused { message: tls::with_remedy(message), code },
         // Shut down, starting up, the database dropped (which the next login says), too many connections, too long or
-        // too long idle in a transaction: the session is gone.
-        // In a transaction that has failed: nothing more can be had from it.
+        // too long idle in a transaction: the session is gone. In a transaction that has failed: it is of no more use.
         "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "53300" | "25P02" | "25P03" | "25P04" => {
             StoreError::Unreachable(message)
         }
