@@ -177,7 +177,8 @@ async fn a_statement_that_is_refused_is_told_by_its_place_among_those_of_the_ver
     let store = store(&db, layout).await;
     let job = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await.remove(0).row.id;
     let results = apply(&store, batch(Action::Replay, vec![job.clone()])).await;
-    let told = matches!(&results[&job], JobResult::Failed(why) if why.exact() == "statement 2 touched 0 rows instead of 1");
+    let told =
+        matches!(&results[&job], JobResult::Failed(why) if why.exact() == "statement 2 touched 0 rows instead of 1");
     assert!(told, "what adds runs before the others, and counts: {results:?}");
     assert_eq!(db.count("jobs").await, 0);
 }

@@ -8,6 +8,7 @@
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
+//! | `detail` | everything of a job |
 //! | `search` | reading them as they are stored, where hits are rare |
 //! | `blocks` | a table cut into windows as it is stored |
 //! | `group`, `count`, `window`, `walk`, `stats`, `sampled` | histograms, totals, estimates |
@@ -35,6 +36,7 @@ mod build;
 mod cascade;
 mod check;
 mod count;
+mod detail;
 mod detect;
 mod dialect;
 pub mod engine;

@@ -1,4 +1,4 @@
-//! Pages, single rows, details, cohorts, and what became of replayed jobs.
+//! Pages, single rows, cohorts, and what became of replayed jobs.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 use super::SqlStore;
 use super::build::Sql;
 use super::dialect::BatchRow;
-use super::engine::Row;
 use super::judge::{Extras, Judge};
 use super::kept::Kept;
-use super::layout::{Expr, Layout, Part};
+use super::layout::Expr;
 use super::restore::row_of;
-use super::row::{Cells, Read, WIDTH, contract, on_axis, read, select, whole};
+use super::row::{Cells, Read, on_axis, read, select};
 use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
@@ -19,10 +18,8 @@ use crate::domain::action::Fate;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
-use crate::domain::job::{JobDetail, JobId};
-use crate::domain::lineage;
+use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
-use crate::domain::time::Timestamp;
 use crate::store::{
     Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
 };
@@ -110,40 +107,6 @@ impl SqlStore {
         entries.filter(|entry| entry.as_ref().map_or(true, |e| named(&e.row.id))).collect()
     }
 
-    pub(super) async fn read_details(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
-        let layout = &self.layout;
-        let valid = self.valid(ids);
-        if valid.is_empty() {
-            return Ok(Vec::new());
-        }
-        let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
-        let stored = |p: &&Part| **p != Part::Arguments || layout.decode().is_none();
-        let shown: Vec<&str> = heavy.iter().filter(stored).filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
-        let others: Vec<&str> =
-            layout.columns.iter().map(|c| c.name.as_str()).filter(|name| !shown.contains(name)).collect();
-        let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
-        let mut sql = Sql::new(layout.speech);
-        sql.push("SELECT ");
-        select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
-        let backtrace = whole(layout, Part::Backtrace);
-        sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
-        for name in &others {
-            sql.push(&format!(
-                ", {}",
-                layout.speech.whole_text(&format!("t.{}", layout.speech.quote(name)), Kind::Text)
-            ));
-        }
-        for expr in layout.more.values() {
-            sql.push(&format!(", {}", layout.speech.contract(&expr.raw, expr.kind)));
-        }
-        sql.push(&format!(" FROM {} WHERE ", layout.from));
-        layout.keys_in(&mut sql, &valid);
-        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
-        let named = self.named(ids);
-        let details = rows.into_iter().map(|row| detail(layout, &others, row));
-        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
-    }
-
     pub(super) async fn freeze_step(&self, filter: &Filter, cursor: Cursor, budget: &Budget) -> Result<FreezeStep> {
         let mut judge = Judge::new(&self.layout, filter, self.server_now());
         // What is judged in memory is judged by all the light columns.
@@ -202,7 +165,7 @@ impl SqlStore {
 
     /// Whether a row that was found by its key is one that was named. A collation takes keys for each other that are not
     /// written alike; what is no text is written in one way, or means the same in all.
-    fn named<'a>(&self, ids: &'a [JobId]) -> impl Fn(&JobId) -> bool + use<'a> {
+    pub(super) fn named<'a>(&self, ids: &'a [JobId]) -> impl Fn(&JobId) -> bool + use<'a> {
         let named: Option<HashSet<&JobId>> = (self.layout.key.kind == Kind::Text).then(|| ids.iter().collect());
         move |id| named.as_ref().is_none_or(|named| named.contains(id))
     }
@@ -274,32 +237,6 @@ fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
     let whole = key.get(..19)?.replace('T', " ");
     let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;
     Some(at.and_utc().timestamp_micros())
-}
-
-/// A row of [`SqlStore::read_details`]: the light columns, backtrace and lineage, and those that nothing else shows.
-fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
-    let rest = Row(row.0.split_off(WIDTH.min(row.0.len())));
-    let light = read(layout, row)?;
-    let mut cells = Cells::new(rest);
-    let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
-    let mut metadata =
-        others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
-    for (name, expr) in &layout.more {
-        let value = match expr.kind.is_time() {
-            true => cells.int()?.map(|at| Untrusted::new(Timestamp(at).to_string())),
-            false => cells.untrusted()?,
-        };
-        metadata.push((name.clone(), value));
-    }
-    Ok(JobDetail {
-        message: light.message.map(Untrusted::new),
-        arguments: light.arguments.map(Untrusted::new),
-        backtrace,
-        metadata,
-        decoded_from: layout.decoded_from(),
-        lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
-        row: light.entry.row,
-    })
 }
 
 fn frozen(read: Read) -> Frozen {

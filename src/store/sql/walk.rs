@@ -113,7 +113,9 @@ impl SqlStore {
         let (mut walk, mut is_trusted) = (walk, walk.untried == 0 && self.layout.part(Part::At).is_some());
         loop {
             let of = |window: Window| Ok(statement(window, is_trusted));
-            let Some((window, rows)) = read_before(walk.end, usize::MAX, by, of, budget).await? else { return Ok(None) };
+            let Some((window, rows)) = read_before(walk.end, usize::MAX, by, of, budget).await? else {
+                return Ok(None);
+            };
             let counted = grouping.read(rows)?;
             if !is_trusted || counted.iter().all(|one| one.tally.is_timed(end)) {
                 state.take(counted);

@@ -1,0 +1,89 @@
+//! Everything of a job: what the detail shows, and nothing else asks for.
+
+use super::SqlStore;
+use super::build::Sql;
+use super::engine::{Row, Statement};
+use super::judge::Extras;
+use super::layout::{Layout, Part};
+use super::row::{Cells, WIDTH, contract, read, select, whole};
+use crate::adapter::Kind;
+use crate::domain::job::{JobDetail, JobId};
+use crate::domain::lineage;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::{Budget, Result, SortKey};
+
+impl SqlStore {
+    pub(super) async fn read_details(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
+        let valid = self.valid(ids);
+        if valid.is_empty() {
+            return Ok(Vec::new());
+        }
+        let statement = self.detail_statement(|sql| self.layout.keys_in(sql, &valid));
+        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let named = self.named(ids);
+        let details = self.details_of(rows);
+        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
+    }
+
+    /// Asks for everything of the rows that meet a condition.
+    pub(super) fn detail_statement(&self, which: impl FnOnce(&mut Sql)) -> Statement {
+        let layout = &self.layout;
+        let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
+        let mut sql = Sql::new(layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
+        let backtrace = whole(layout, Part::Backtrace);
+        sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
+        for name in others(layout) {
+            let column = format!("t.{}", layout.speech.quote(name));
+            sql.push(&format!(", {}", layout.speech.whole_text(&column, Kind::Text)));
+        }
+        for expr in layout.more.values() {
+            sql.push(&format!(", {}", layout.speech.contract(&expr.raw, expr.kind)));
+        }
+        sql.push(&format!(" FROM {} WHERE ", layout.from));
+        which(&mut sql);
+        sql.done()
+    }
+
+    /// What such a statement found.
+    pub(super) fn details_of(&self, rows: Vec<Row>) -> impl Iterator<Item = Result<JobDetail>> {
+        let others = others(&self.layout);
+        rows.into_iter().map(move |row| detail(&self.layout, &others, row))
+    }
+}
+
+/// Columns that nothing else of a detail shows.
+fn others(layout: &Layout) -> Vec<&str> {
+    let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
+    let stored = |p: &&Part| **p != Part::Arguments || layout.decode().is_none();
+    let shown: Vec<&str> = heavy.iter().filter(stored).filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
+    layout.columns.iter().map(|c| c.name.as_str()).filter(|name| !shown.contains(name)).collect()
+}
+
+/// A row: the light columns, backtrace and lineage, and those that nothing else shows.
+fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
+    let rest = Row(row.0.split_off(WIDTH.min(row.0.len())));
+    let light = read(layout, row)?;
+    let mut cells = Cells::new(rest);
+    let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
+    let mut metadata =
+        others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
+    for (name, expr) in &layout.more {
+        let value = match expr.kind.is_time() {
+            true => cells.int()?.map(|at| Untrusted::new(Timestamp(at).to_string())),
+            false => cells.untrusted()?,
+        };
+        metadata.push((name.clone(), value));
+    }
+    Ok(JobDetail {
+        message: light.message.map(Untrusted::new),
+        arguments: light.arguments.map(Untrusted::new),
+        backtrace,
+        metadata,
+        decoded_from: layout.decoded_from(),
+        lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
+        row: light.entry.row,
+    })
+}
