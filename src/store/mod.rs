@@ -23,7 +23,7 @@ pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Wat
 pub use error::{Outdated, Result, StoreError};
 pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
-pub use page::{Cursor, Entry, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
+pub use page::{Cursor, Entry, Glance, GlanceQuery, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
 
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
@@ -57,17 +57,12 @@ pub trait Store: Send + Sync {
     /// Rows of a list, a step at a time.
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;
 
-    /// What a screen begins with, an estimate of a facet and a page: as [`Store::estimate`] and [`Store::page`], with fewer
-    /// round trips where the engine can. Without an estimate where that fails.
-    fn glance<'a>(
-        &'a self,
-        facet: Facet,
-        query: PageQuery,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
+    /// What a screen begins with: as [`Store::estimate`], [`Store::page`] and [`Store::detail`], in one round trip where the
+    /// engine can. Elsewhere without the job, and without an estimate where that fails.
+    fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {
         Box::pin(async move {
-            let estimate = self.estimate(facet, budget).await.unwrap_or_default();
-            Ok((estimate, self.page(query, budget).await?))
+            let estimate = self.estimate(query.facet, budget).await.unwrap_or_default();
+            Ok(Glance { estimate, page: self.page(query.page, budget).await?, job: None })
         })
     }
 

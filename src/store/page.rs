@@ -2,8 +2,10 @@
 
 use std::cmp::Ordering;
 
+use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::job::{JobId, JobRow};
+use crate::domain::histogram::Histogram;
+use crate::domain::job::{JobDetail, JobId, JobRow};
 
 /// What a list is ordered by; ties are broken by primary key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -180,4 +182,26 @@ mod tests {
             }
         }
     }
+}
+
+/// A request for what a screen begins with.
+#[derive(Clone, Debug)]
+pub struct GlanceQuery {
+    /// Which facet is estimated.
+    pub facet: Facet,
+    /// The first page.
+    pub page: PageQuery,
+    /// Whether everything of its first job is wanted too.
+    pub opens: bool,
+}
+
+/// What a screen begins with, as far as it came at once.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    /// The facet as the database's statistics have it.
+    pub estimate: Option<Histogram>,
+    /// The page.
+    pub page: Page,
+    /// Its first job. Where that is missing the job may be there all the same.
+    pub job: Option<JobDetail>,
 }

@@ -20,8 +20,9 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{Homes, LedgerError, Whose};
 use crate::store::Identity;
 use crate::store::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, ListedBar, Page,
-    PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
+    HistogramStep, ListedBar, Page, PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError,
+    StoreInfo, Watermark,
 };
 
 /// Rows that one step of a judged count reads.
@@ -187,16 +188,12 @@ impl<S: Store> Store for Judged<S> {
         self.store.page(query, budget)
     }
 
-    fn glance<'a>(
-        &'a self,
-        facet: Facet,
-        query: PageQuery,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
-        if asks(&query.filter) {
-            return async move { Ok((None, self.judged_page(query, budget).await?)) }.boxed();
+    fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {
+        if asks(&query.page.filter) {
+            let page = self.judged_page(query.page, budget);
+            return async move { Ok(Glance { estimate: None, page: page.await?, job: None }) }.boxed();
         }
-        self.store.glance(facet, query, budget)
+        self.store.glance(query, budget)
     }
 
     fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

@@ -11,7 +11,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::engine::EngineOptions;
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, open, survey};
-use dlq_tui::store::{Availability, Budget, Cursor, PageQuery, Sort, Store};
+use dlq_tui::store::{Availability, Budget, Cursor, GlanceQuery, PageQuery, Sort, Store};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Said, TestDb, Wire};
@@ -76,10 +76,10 @@ fn is_useful(screen: &Screen<'_>) -> bool {
 }
 
 #[tokio::test]
-async fn the_first_screen_takes_three_flights_behind_the_greeting_and_one_connection() {
+async fn the_first_screen_takes_two_flights_behind_the_greeting_and_one_connection() {
     let Some(db) = seeded("screen").await else { return };
     // The greeting asks for TLS first.
-    let wire = Wire::until(&db.url, 2 + 3 * READ);
+    let wire = Wire::until(&db.url, 2 + 2 * READ);
     let pty = Pty::console(&[]).size(140, 45).env("DATABASE_URL", &wire.url).start();
     pty.wait("bars, rows and a job", is_useful);
 }
@@ -92,8 +92,9 @@ async fn buffers(rows: u32) -> Option<u64> {
     let wire = Wire::to(&db.url, Duration::ZERO);
     let (store, ..) = opened(&wire).await;
     let query = PageQuery { filter: Filter::all(), sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
-    let (_, page) = store.glance(Facet::Error, query, &budget()).await.expect("a glance");
-    store.detail(&page.entries[0].row.id, &budget()).await.expect("a job");
+    let query = GlanceQuery { facet: Facet::Error, page: query, opens: true };
+    let glance = store.glance(query, &budget()).await.expect("a glance");
+    assert_eq!(glance.job.map(|job| job.row.id).as_ref(), glance.page.entries.first().map(|entry| &entry.row.id));
     let said = wire.said();
     let scripts = said.iter().filter_map(|said| if let Said::Query(script) = said { Some(script) } else { None });
     let statements: Vec<&str> =

@@ -100,8 +100,8 @@ pub use sample::sample;
 pub use watch::Mark;
 
 use super::{
-    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
-    PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Watermark,
+    Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
+    HistogramStep, Identity, Page, PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Watermark,
 };
 use crate::adapter::{Column, Retention};
 use crate::domain::action::{Action, Fate, JobOutcome};
@@ -251,13 +251,8 @@ impl Store for SqlStore {
         told("page", self.read_page(query, budget), |page| page.entries.len())
     }
 
-    fn glance<'a>(
-        &'a self,
-        facet: Facet,
-        query: PageQuery,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<(Option<Histogram>, Page)>> {
-        told("glance", self.read_glance(facet, query, budget), |(_, page)| page.entries.len())
+    fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {
+        told("glance", self.read_glance(query, budget), |glance| glance.page.entries.len())
     }
 
     fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

@@ -15,13 +15,12 @@ use super::scan::{Scan, Step};
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
 use crate::domain::action::Fate;
-use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::store::{
-    Budget, Cursor, Entry, FreezeStep, Frozen, Page, PageQuery, Position, Result, Scanned, Sort, SortKey, StoreError,
+    Budget, Cursor, Entry, FreezeStep, Frozen, Glance, GlanceQuery, Page, PageQuery, Position, Result, Scanned, Sort,
+    SortKey, StoreError,
 };
 
 /// Jobs of one step of freezing: the more, the more memory, half of which the allocator never gives back.
@@ -64,22 +63,27 @@ impl SqlStore {
         Ok(Page { entries, next, scanned })
     }
 
-    /// Both in one exchange, where the page takes one statement; one after the other elsewhere.
-    pub(super) async fn read_glance(
-        &self,
-        facet: Facet,
-        query: PageQuery,
-        budget: &Budget,
-    ) -> Result<(Option<Histogram>, Page)> {
+    /// All in one exchange, where the page takes one statement; one after the other elsewhere.
+    pub(super) async fn read_glance(&self, query: GlanceQuery, budget: &Budget) -> Result<Glance> {
+        let GlanceQuery { facet, page: query, opens } = query;
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
         let scan = self.scan(&judge, query.sort, budget);
-        if let (Some(estimate), Some(page)) = (self.statistics_statement(facet), scan.only_statement(&query)?) {
-            match self.engine.read(&[estimate, page], &scan.direct_budget()).await {
-                Ok(mut results) => {
-                    let step = scan.only_step(results.pop().unwrap_or_default(), &query)?;
-                    let estimate = self.estimate_of(facet, results.pop().unwrap_or_default(), budget).await?;
-                    let forward = query.cursor.is_forward();
-                    return Ok((estimate, self.page_of(step, &judge, query.sort, forward).await?));
+        if let (Some(estimate), Some(only)) = (self.statistics_statement(facet), scan.only_segment(&query)?) {
+            let mut statements = vec![estimate, scan.only_statement(&only, &query)?];
+            // A key that is not unique by itself is asked for by name.
+            if opens && self.layout.scope.is_none() {
+                let first = scan.first_key(&only)?;
+                statements.push(self.detail_statement(|sql| first(sql)));
+            }
+            match self.engine.read(&statements, &scan.direct_budget()).await {
+                Ok(results) => {
+                    let mut results = results.into_iter();
+                    let mut next = || results.next().unwrap_or_default();
+                    let estimate = self.estimate_of(facet, next(), budget).await?;
+                    let step = scan.only_step(next(), &query)?;
+                    let page = self.page_of(step, &judge, query.sort, true).await?;
+                    let job = self.details_of(next()).next().transpose()?;
+                    return Ok(Glance { estimate, page, job });
                 }
                 Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => return Err(error),
                 // Each by itself has its own ways out.
@@ -87,7 +91,7 @@ impl SqlStore {
             }
         }
         let estimate = self.read_statistics(facet, budget).await.unwrap_or_default();
-        Ok((estimate, self.read_page(query, budget).await?))
+        Ok(Glance { estimate, page: self.read_page(query, budget).await?, job: None })
     }
 
     pub(super) async fn read_rows(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>> {

@@ -83,15 +83,28 @@ impl Scan<'_> {
         format!("{statement:?}")
     }
 
-    /// The statement of a page that takes no other: of one segment, and not known to take too long.
-    pub(super) fn only_statement(&self, query: &PageQuery) -> Result<Option<Statement>> {
+    /// The segment of a first page that takes one statement: there is no other, and it is not known to take too long.
+    pub(super) fn only_segment(&self, query: &PageQuery) -> Result<Option<Segment>> {
         let order = self.order()?;
-        let forward = query.cursor.is_forward();
-        let segments = segments(&query.cursor, forward, order.nullable && !self.layout.is_key(order));
-        let [only] = segments.as_slice() else { return Ok(None) };
-        let is_slow = || self.pace.is_slow(&self.question(order, &segments, forward));
-        let is_direct = self.judge.rest.is_none() && !is_slow();
-        Ok(is_direct.then(|| self.direct_statement(order, only, forward, query.limit.max(1))))
+        let mut segments = segments(&query.cursor, true, order.nullable && !self.layout.is_key(order));
+        let is_direct = query.cursor == Cursor::Start && segments.len() == 1 && self.judge.rest.is_none();
+        let is_quick = is_direct && !self.pace.is_slow(&self.question(order, &segments, true));
+        Ok(segments.pop().filter(|_| is_quick))
+    }
+
+    /// The statement of such a page.
+    pub(super) fn only_statement(&self, only: &Segment, query: &PageQuery) -> Result<Statement> {
+        Ok(self.direct_statement(self.order()?, only, true, query.limit.max(1)))
+    }
+
+    /// Writes that a row is the first of such a page.
+    pub(super) fn first_key(&self, only: &Segment) -> Result<impl Fn(&mut Sql)> {
+        let (order, key) = (self.order()?, &self.layout.key.raw);
+        Ok(move |sql: &mut Sql| {
+            sql.push(&format!("{key} = (SELECT {key}"));
+            self.push_rows(sql, order, only, true, 1);
+            sql.push(")");
+        })
     }
 
     /// What it found.
@@ -245,14 +258,19 @@ impl Scan<'_> {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
+        self.push_rows(&mut sql, order, segment, forward, limit);
+        sql.done()
+    }
+
+    /// Writes which rows are read directly, and in which order.
+    fn push_rows(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool, limit: usize) {
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
-        self.judge.push(&mut sql);
+        self.judge.push(sql);
         sql.push(" AND ");
         // What is asked of all rows stands there already: said twice, the planner would take it for two chances.
-        self.beyond(&mut sql, order, segment, forward);
+        self.beyond(sql, order, segment, forward);
         let order = order_by(&self.by(order, segment.null), self.sort.descending == forward);
         sql.push(&format!(" ORDER BY {order} LIMIT {limit}"));
-        sql.done()
     }
 
     fn window_statement(&self, order: &Expr, segment: &Segment, forward: bool, size: usize) -> Statement {

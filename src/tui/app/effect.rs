@@ -12,7 +12,7 @@ use crate::domain::redact::Redactor;
 use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
 use crate::ledger::RunId;
-use crate::store::{HistogramQuery, PageQuery, Watermark};
+use crate::store::{GlanceQuery, HistogramQuery, PageQuery, Watermark};
 use crate::triage::plan::Scope;
 use crate::tui::keys::Keymap;
 
@@ -57,8 +57,8 @@ pub enum Request {
     Reopen(String),
     /// Estimate a facet from the database's statistics.
     Estimate(Facet),
-    /// What the first screen shows of the store: such an estimate, and a page.
-    Glance(Facet, PageQuery),
+    /// What the first screen shows of the store.
+    Glance(GlanceQuery),
     /// One step of a count.
     Histogram(HistogramQuery),
     /// Totals by state.

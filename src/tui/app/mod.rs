@@ -12,5 +12,5 @@ mod tests;
 
 pub use document::{JobDocument, warm_up};
 pub use effect::{Effect, Request, RequestId, Settings, Slot};
-pub use msg::{Msg, Opened, Reply};
+pub use msg::{FirstScreen, Msg, Opened, Reply};
 pub use update::{command_reference, refusal, start, update};

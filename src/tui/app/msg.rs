@@ -15,6 +15,17 @@ use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::store_name;
 use crate::tui::StoreChoice;
 
+/// What the first screen shows of the store, as [`crate::store::Glance`].
+#[derive(Debug)]
+pub struct FirstScreen {
+    /// The estimate.
+    pub estimate: Option<Histogram>,
+    /// The page.
+    pub page: Page,
+    /// Its first job, ready to be drawn.
+    pub job: Option<Arc<JobDocument>>,
+}
+
 /// A fact that the model is told.
 #[derive(Debug)]
 pub enum Msg {
@@ -97,7 +108,7 @@ pub enum Reply {
     /// To `Estimate`.
     Estimate(Result<Option<Histogram>, StoreError>),
     /// To `Glance`.
-    Glance(Box<Result<(Option<Histogram>, Page), StoreError>>),
+    Glance(Box<Result<FirstScreen, StoreError>>),
     /// To `Histogram`.
     Histogram(Box<Result<HistogramStep, StoreError>>),
     /// To `Totals`.

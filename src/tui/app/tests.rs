@@ -16,7 +16,7 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::model::{Focus, Link, Marks, Model, Overlay, Source, Stale};
-use super::{Effect, JobDocument, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
+use super::{Effect, FirstScreen, JobDocument, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -61,7 +61,7 @@ impl Console {
         let mut console = Self::connecting();
         console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
         console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-        console.answer(Slot::Page, Reply::Glance(Box::new(Ok((None, page(0..n, None))))));
+        console.answer(Slot::Page, first_screen(None, page(0..n, None), None));
         console
     }
 
@@ -260,6 +260,10 @@ fn run(id: &str) -> Run {
         ended_at: None,
         tally,
     }
+}
+
+fn first_screen(estimate: Option<Histogram>, page: Page, job: Option<&str>) -> Reply {
+    Reply::Glance(Box::new(Ok(FirstScreen { estimate, page, job: job.map(document) })))
 }
 
 fn document(id: &str) -> Arc<JobDocument> {

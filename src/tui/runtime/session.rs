@@ -12,13 +12,13 @@ use crate::config::Thresholds;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
-use crate::domain::job::{JobId, JobRow};
+use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, Homes, Known, Ledger, LedgerError, Run, Whose, known};
-use crate::store::{Budget, Entry, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
+use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::Desk;
 use crate::triage::run::RunControl;
-use crate::tui::app::{JobDocument, Msg, Opened, Reply, Request};
+use crate::tui::app::{FirstScreen, JobDocument, Msg, Opened, Reply, Request};
 use crate::tui::{Launch, OpenStore, Opener};
 
 /// The longest that connecting and looking for layouts may take; the drivers give up before.
@@ -101,7 +101,7 @@ impl Session {
             Request::Histogram(query) => Reply::Histogram(Box::new(self.histogram(query, budget).await)),
             Request::Page(query) => Reply::Page(self.page(query, budget).await),
             Request::Detail(id) => Reply::Detail(self.detail(id, going).await),
-            Request::Glance(facet, query) => Reply::Glance(Box::new(self.glance(facet, query, budget).await)),
+            Request::Glance(query) => Reply::Glance(Box::new(self.glance(query, going).await)),
             Request::Rows(ids) => {
                 let rows = match self.store() {
                     Ok(open) => open.desk.store.rows(&ids, budget).await,
@@ -160,14 +160,16 @@ impl Session {
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 
-    async fn glance(
-        &self,
-        facet: Facet,
-        query: PageQuery,
-        budget: &Budget,
-    ) -> Result<(Option<Histogram>, Page), StoreError> {
-        let (estimate, page) = self.store()?.desk.store.glance(facet, query, budget).await?;
-        Ok((estimate, Page { entries: self.masked(page.entries), ..page }))
+    async fn glance(&self, query: GlanceQuery, going: &Going) -> Result<FirstScreen, StoreError> {
+        let desk = self.store()?.desk;
+        let Glance { estimate, page, job } = desk.store.glance(query, &going.budget).await?;
+        let page = Page { entries: self.masked(page.entries), ..page };
+        let job = match job {
+            // One that cannot be shown is asked for by itself, and says why.
+            Some(job) => self.document(job, desk, going).await.ok(),
+            None => None,
+        };
+        Ok(FirstScreen { estimate, page, job })
     }
 
     /// Rows with what looks like a secret masked.
@@ -184,6 +186,11 @@ impl Session {
     async fn detail(&self, id: JobId, going: &Going) -> Result<Option<Arc<JobDocument>>, StoreError> {
         let desk = self.store()?.desk;
         let Some(detail) = desk.store.detail(&id, &going.budget).await? else { return Ok(None) };
+        self.document(detail, desk, going).await.map(Some)
+    }
+
+    /// A job with what the ledger knows of it, ready to be drawn.
+    async fn document(&self, detail: JobDetail, desk: Desk, going: &Going) -> Result<Arc<JobDocument>, StoreError> {
         let mut behind = None;
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
         let (history, replayed) = match self.homes().at_hand() {
@@ -201,10 +208,7 @@ impl Session {
         });
         let built = built.await;
         behind.map(tokio::spawn);
-        match built {
-            Ok(document) => Ok(Some(Arc::new(document))),
-            Err(_) => Err(StoreError::Input("this job could not be prepared for display".into())),
-        }
+        built.map(Arc::new).map_err(|_| StoreError::Input("this job could not be prepared for display".into()))
     }
 }
 

@@ -13,7 +13,7 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
     assert_eq!(asked(&console), [Slot::Page]);
     assert!(matches!(console.request(Slot::Page), Some(Request::Glance(..))));
     let bars = counted(&[("A", 3)]).histogram;
-    console.answer(Slot::Page, Reply::Glance(Box::new(Ok((Some(bars), page(0..5, None))))));
+    console.answer(Slot::Page, first_screen(Some(bars), page(0..5, None), None));
     assert!(console.model.histogram.shown.is_some() && console.current() == Some("job-0"));
     assert_eq!(asked(&console), [Slot::Detail], "the job on screen comes before any count");
     console.counting();
@@ -24,6 +24,23 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
     console.keys("r");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
     assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
+}
+
+#[test]
+fn a_job_that_comes_with_the_page_is_shown_and_not_asked_for() {
+    let screen = |job| {
+        let mut console = Console::connecting();
+        console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+        console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+        console.answer(Slot::Page, first_screen(None, page(0..5, None), Some(job)));
+        console
+    };
+    let console = screen("job-0");
+    assert!(console.model.detail.document.is_some() && console.request(Slot::Detail).is_none());
+    assert!(console.request(Slot::Histogram).is_some(), "nothing is left for the count to wait for");
+    let console = screen("job-1");
+    assert!(console.model.detail.document.is_none(), "it died after the page was read");
+    assert!(console.request(Slot::Detail).is_some());
 }
 
 #[test]

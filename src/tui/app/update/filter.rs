@@ -3,7 +3,7 @@
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, HistogramQuery, PageQuery, Resume};
+use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{BarValue, Focus, HistogramPane, Link, Model, PAGE, Side};
 
@@ -109,7 +109,8 @@ pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.histogram.counting_since = Some(now);
     model.asks.page = Some(Side::Start);
     model.list.asked();
-    let request = Request::Glance(model.histogram.facet, page_query(model, Cursor::Start));
+    let (facet, page) = (model.histogram.facet, page_query(model, Cursor::Start));
+    let request = Request::Glance(GlanceQuery { facet, page, opens: model.shows_detail() });
     vec![model.asks.ask(Slot::Page, request)]
 }
 

@@ -13,7 +13,7 @@ use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{Anew, Focus, Link, Model, Overlay, Picker, RunsPage};
-use crate::tui::app::msg::{Opened, Reply};
+use crate::tui::app::msg::{FirstScreen, Opened, Reply};
 use crate::tui::keys::Command;
 
 /// How often totals by state are read when nothing else asks for them.
@@ -178,10 +178,10 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
     if again { filter::refresh(model, now) } else { filter::begin(model, now) }
 }
 
-/// What the first screen shows is there. The count, which may take long, waits for the job under the cursor: with one
-/// connection open it would stand before it, and with two take its share of both machines.
-fn on_glance(model: &mut Model, result: Result<(Option<Histogram>, Page), StoreError>, now: Timestamp) -> Vec<Effect> {
-    let (estimate, page) = match result {
+/// What the first screen shows is there. Where the job under the cursor is still to come, the count, which may take long,
+/// waits for it: with one connection open it would stand before it, and with two take its share of both machines.
+fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Timestamp) -> Vec<Effect> {
+    let FirstScreen { estimate, page, job } = match result {
         Ok(glance) => glance,
         Err(e @ StoreError::Unreachable(_)) => return on_page(model, Err(e), now),
         Err(_) => {
@@ -191,6 +191,11 @@ fn on_glance(model: &mut Model, result: Result<(Option<Histogram>, Page), StoreE
         }
     };
     show_estimate(model, estimate);
+    let first = page.entries.first().map(|entry| &entry.row.id);
+    if let Some(document) = job.filter(|job| model.shows_detail() && first == Some(&job.detail.row.id)) {
+        model.detail.turn_to(document.detail.row.id.clone());
+        show_document(model, document);
+    }
     let mut effects = on_page(model, Ok(page), now);
     if model.asks.is_open(Slot::Histogram) {
         // The operator was quicker, and had something else counted.
@@ -297,9 +302,8 @@ fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreEr
     }
     match result {
         Ok(Some(document)) => {
-            model.detail.document = Some(document);
             model.detail.absent = None;
-            settle_document(model);
+            show_document(model, document);
         }
         Ok(None) => {
             model.detail.absent = Some("this job is no longer there: replayed, discarded or pruned meanwhile".into());
@@ -313,6 +317,11 @@ fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreEr
         }
     }
     effects
+}
+
+fn show_document(model: &mut Model, document: Arc<JobDocument>) {
+    model.detail.document = Some(document);
+    settle_document(model);
 }
 
 fn settle_document(model: &mut Model) {
