@@ -92,6 +92,12 @@ impl Purse {
         self.paid_at = self.paid_at.max(now).after(self.share.rest_after(cost));
     }
 
+    /// When something that cost this may come again by itself, for it to take no more than a quarter of the share: looks may
+    /// take half, and there are recounts.
+    pub fn again_at(&self, cost: Duration, now: Timestamp) -> Timestamp {
+        now.after(self.share.rest_after(cost.saturating_mul(4)))
+    }
+
     /// When all that was spent is paid for.
     pub fn paid_at(&self) -> Timestamp {
         self.paid_at
@@ -127,6 +133,7 @@ mod tests {
         purse.spend(MS(150), at(0));
         purse.spend(MS(10), at(1_000));
         assert_eq!((purse.paid_at(), purse.is_paid(at(7_999)), purse.is_paid(at(8_000))), (at(8_000), false, true));
+        assert_eq!(purse.again_at(MS(10), at(1_000)), at(3_000), "whatever else was spent");
         purse.spend(MS(10), at(60_000));
         assert_eq!(purse.paid_at(), at(60_500), "what was not spent is not saved up");
     }

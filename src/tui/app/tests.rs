@@ -862,7 +862,7 @@ fn the_number_of_dead_jobs_follows_the_counts_where_no_filter_narrows_them() {
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3), ("B", 6)])))));
     assert_eq!(dead(&console), Some(Count::exact(9)), "the full count is later");
     let totals = vec![(State::Dead, Count::exact(12)), (State::Resolved, Count::exact(1))];
-    console.model.live.next_totals = Some(console.now);
+    (console.model.live.next_totals, console.model.live.totals_changed) = (Some(console.now), true);
     console.wait(Duration::ZERO).answer(Slot::Totals, Reply::Totals(Ok(totals)));
     assert_eq!(dead(&console), Some(Count::exact(12)), "three died that no look could see");
     let cell = |n| Cell { bucket: 7, value: Some("A".into()), n, first_seen: None, last_seen: None, example: None };

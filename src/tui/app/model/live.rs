@@ -57,8 +57,10 @@ pub struct Live {
     pub cost: Duration,
     /// When the next look is due.
     pub next_look: Option<Timestamp>,
-    /// When the totals are due.
+    /// When the totals are due, if anything has changed since they were read.
     pub next_totals: Option<Timestamp>,
+    /// Whether anything may have.
+    pub totals_changed: bool,
     /// When the totals were asked for.
     pub totals_since: Option<Timestamp>,
     /// When a count that failed is tried again, or one that takes its time goes on.
@@ -84,6 +86,7 @@ impl Live {
             cost: Duration::ZERO,
             next_look: None,
             next_totals: None,
+            totals_changed: false,
             totals_since: None,
             next_count: None,
             count_waits: false,
@@ -104,6 +107,11 @@ impl Live {
         if !about_the_same || known.is_zero() {
             self.cost = cost;
         }
+    }
+
+    /// When the totals are to be read again; never while nothing changes.
+    pub fn totals_due(&self) -> Option<Timestamp> {
+        self.next_totals.filter(|_| self.totals_changed)
     }
 
     /// When the look that is due will be late: not while the source answers something else, as it does while it counts.

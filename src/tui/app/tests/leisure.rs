@@ -67,3 +67,45 @@ fn looks_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_t
     }
     assert_eq!(rests, [3, 6, 12, 24, 48, 60]);
 }
+
+/// A look that finds something changed, or nothing.
+fn looked(console: &mut Console, changed: bool) {
+    let seen = Changes { changed, older: Older::Rewritten, server_time: console.now, ..changes(Vec::new()) };
+    console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+}
+
+#[test]
+fn totals_are_read_again_when_something_has_changed_and_not_before() {
+    let mut console = Console::with_jobs(5);
+    console.counting();
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))])));
+    for _ in 0..5 {
+        console.wait(Duration::from_secs(60));
+        looked(&mut console, false);
+        assert!(console.request(Slot::Totals).is_none());
+    }
+    looked(&mut console.wait(Duration::from_secs(60)), true);
+    console.wait(Duration::from_secs(1));
+    assert!(console.request(Slot::Totals).is_some());
+    console.answer(Slot::Totals, Reply::Totals(Err(StoreError::Locked("a migration".into()))));
+    console.wait(Duration::from_secs(60));
+    assert!(console.request(Slot::Totals).is_some(), "they are still old");
+}
+
+#[test]
+fn totals_that_are_dear_leave_recounts_their_part() {
+    let mut console = Console::with_jobs(5);
+    console.counting();
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
+    console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
+    looked(&mut console, true);
+    console.wait(Duration::from_secs(51));
+    assert!(console.request(Slot::Totals).is_none(), "one second is paid for, and what is left is for counts");
+    looked(&mut console, true);
+    assert!(console.request(Slot::Histogram).is_some());
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 4)])))));
+    console.wait(Duration::from_secs(150));
+    assert!(console.request(Slot::Totals).is_some());
+}

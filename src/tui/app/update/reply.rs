@@ -53,13 +53,16 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         Reply::Totals(result) => {
             let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
             model.live.purse.spend(cost, now);
-            model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.paid_at()));
+            model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
             match result {
                 Ok(totals) => {
                     model.live.totals = Some((now, totals));
                     heard(model, now)
                 }
-                Err(e) => fault(model, &e, "counting by state", now),
+                Err(e) => {
+                    model.live.totals_changed = true;
+                    fault(model, &e, "counting by state", now)
+                }
             }
         }
         Reply::Page(result) => on_page(model, result, now),

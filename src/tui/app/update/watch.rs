@@ -29,7 +29,7 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             if is_due(model.live.next_look, now) && !model.live.paused && !model.asks.is_open(Slot::Look) {
                 effects.extend(look(model));
             }
-            if is_due(model.live.next_totals, now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
+            if is_due(model.live.totals_due(), now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
                 effects.push(totals(model, now));
             }
             let goes_on = model.histogram.at_leisure;
@@ -63,7 +63,7 @@ fn reach(model: &mut Model) -> Vec<Effect> {
 
 /// Asks for the totals.
 pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
-    model.live.totals_since = Some(now);
+    (model.live.totals_since, model.live.totals_changed) = (Some(now), false);
     model.asks.ask(Slot::Totals, Request::Totals)
 }
 
@@ -128,6 +128,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     if !changes.changed {
         return effects;
     }
+    model.live.totals_changed = true;
     let before = counted_dead(model);
     model.histogram.show_counts(rows);
     move_dead(model, before);
@@ -206,7 +207,7 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                 // A look that does not come back must not pass for a quiet night.
                 let late = model.live.late_at().filter(|_| model.asks.is_open(Slot::Look));
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
-                due.push(model.live.next_totals.filter(|_| !model.asks.is_open(Slot::Totals)));
+                due.push(model.live.totals_due().filter(|_| !model.asks.is_open(Slot::Totals)));
             }
             let rests = model.histogram.at_leisure && model.live.paused;
             due.push(model.live.next_count.filter(|_| !rests && !model.asks.is_open(Slot::Histogram)));
