@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::histogram::Count;
+use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
@@ -11,6 +11,10 @@ use crate::triage::live::{Poll, Purse};
 
 /// A look that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(4);
+
+/// How long totals speak for rows that may have become others since: some looks longer than what they are read every so
+/// often, where that is cheap.
+const FRESH_TOTALS: Duration = Duration::from_secs(45);
 
 /// What looks may cost more or less than another without a word.
 const COST_STEP: Duration = Duration::from_millis(10);
@@ -61,6 +65,8 @@ pub struct Live {
     pub next_totals: Option<Timestamp>,
     /// Whether anything may have.
     pub totals_changed: bool,
+    /// Whether rows of any state may have become others since, and not only been added.
+    pub totals_rewritten: bool,
     /// When the totals were asked for.
     pub totals_since: Option<Timestamp>,
     /// When a count that failed is tried again, or one that takes its time goes on.
@@ -87,6 +93,7 @@ impl Live {
             next_look: None,
             next_totals: None,
             totals_changed: false,
+            totals_rewritten: false,
             totals_since: None,
             next_count: None,
             count_waits: false,
@@ -112,6 +119,16 @@ impl Live {
     /// When the totals are to be read again; never while nothing changes.
     pub fn totals_due(&self) -> Option<Timestamp> {
         self.next_totals.filter(|_| self.totals_changed)
+    }
+
+    /// Calls the totals estimates that are not fresh any more, if rows may have become others since they were read. Those of
+    /// the dead follow the looks, and are judged with them.
+    pub fn doubt_totals(&mut self, now: Timestamp) {
+        let Some((at, totals)) = self.totals.as_mut().filter(|_| self.totals_rewritten) else { return };
+        if at.age(now) >= FRESH_TOTALS {
+            let others = totals.iter_mut().filter(|(state, _)| *state != State::Dead);
+            others.for_each(|(_, count)| count.exactness = Exactness::Estimate.max(count.exactness));
+        }
     }
 
     /// When the look that is due will be late: not while the source answers something else, as it does while it counts.

@@ -109,3 +109,35 @@ fn totals_that_are_dear_leave_recounts_their_part() {
     console.wait(Duration::from_secs(150));
     assert!(console.request(Slot::Totals).is_some());
 }
+
+#[test]
+fn totals_say_that_they_are_old_once_rows_have_become_others() {
+    let mut console = Console::with_jobs(5);
+    console.counting();
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let totals = vec![(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))];
+    console.wait(Duration::from_secs(1)).answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    let ignored = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[1].1.exactness);
+    let mut at = |seconds, changed, older| {
+        console.wait(Duration::from_secs(seconds));
+        let seen = Changes { changed, older, server_time: console.now, ..changes(Vec::new()) };
+        console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+        ignored(&console)
+    };
+    assert_eq!(at(60, true, Older::Untouched), Some(Exactness::Exact), "rows were only added");
+    assert_eq!(at(2, true, Older::Rewritten), Some(Exactness::Estimate));
+}
+
+#[test]
+fn totals_that_rows_have_left_are_fresh_for_a_moment() {
+    let mut console = Console::with_jobs(5);
+    console.counting();
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let totals = vec![(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))];
+    console.wait(Duration::from_secs(1)).answer(Slot::Totals, Reply::Totals(Ok(totals)));
+    let ignored = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[1].1.exactness);
+    looked(console.wait(Duration::from_secs(20)), true);
+    assert_eq!(ignored(&console), Some(Exactness::Exact), "they are read again soon, where that is cheap");
+    looked(console.wait(Duration::from_secs(30)), false);
+    assert_eq!(ignored(&console), Some(Exactness::Estimate), "the last look saw nothing new, and one before it did");
+}

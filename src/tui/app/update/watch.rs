@@ -7,7 +7,7 @@ use super::{anew, filter};
 use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
-use crate::store::{Changes, StoreError};
+use crate::store::{Changes, Older, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{Anew, Link, Model, Overlay};
 
@@ -63,7 +63,8 @@ fn reach(model: &mut Model) -> Vec<Effect> {
 
 /// Asks for the totals.
 pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
-    (model.live.totals_since, model.live.totals_changed) = (Some(now), false);
+    model.live.totals_since = Some(now);
+    (model.live.totals_changed, model.live.totals_rewritten) = (false, false);
     model.asks.ask(Slot::Totals, Request::Totals)
 }
 
@@ -125,10 +126,12 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     if changes.turned {
         effects.extend(anew::ask(model, Anew::Turned, now));
     }
+    model.live.totals_changed |= changes.changed;
+    model.live.totals_rewritten |= changes.changed && changes.older != Older::Untouched;
+    model.live.doubt_totals(now);
     if !changes.changed {
         return effects;
     }
-    model.live.totals_changed = true;
     let before = counted_dead(model);
     model.histogram.show_counts(rows);
     move_dead(model, before);
