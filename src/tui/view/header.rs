@@ -121,7 +121,7 @@ fn totals<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> 
     items
 }
 
-/// How fast the dead grow, and what looking costs.
+/// How fast the dead grow, what looking costs, and how far the count has got that takes its time.
 fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     let mut items = Vec::new();
     let server_now = model.live.server_now(now);
@@ -133,6 +133,9 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     if !model.live.cost.is_zero() {
         items.push(Ranked::left(8, looks(model)));
     }
+    // Why numbers are estimates, and that it will pass.
+    let recount = model.histogram.recount_share().map(|share| format!("recount {}", words::progress(share)));
+    items.extend(recount.map(|recount| Ranked::left(7, Phrase::of(Role::Dim, recount))));
     items
 }
 

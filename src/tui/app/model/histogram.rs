@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::facet::Facet;
-use crate::domain::histogram::{Bar, Histogram};
+use crate::domain::histogram::{Bar, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{HistogramStep, Resume};
@@ -29,6 +29,8 @@ pub struct HistogramPane {
     pub unfinished: Option<Resume>,
     /// Whether that is one that the watch began by itself, and takes its time.
     pub at_leisure: bool,
+    /// How far a recount has got, from 0 to 1, which is shown only when it is complete.
+    recounted: Option<f32>,
     /// What was known before anything was counted.
     estimate: Option<Histogram>,
     /// Index of the first bar on screen.
@@ -47,10 +49,23 @@ impl HistogramPane {
             counting_since: None,
             unfinished: None,
             at_leisure: false,
+            recounted: None,
             estimate: None,
             top: 0,
             place: None,
         }
+    }
+
+    /// The count begins anew, for the operator: nothing of an earlier one is left.
+    pub fn begin_count(&mut self, now: Timestamp) {
+        self.counting_since = Some(now);
+        (self.unfinished, self.at_leisure, self.recounted) = (None, false, None);
+    }
+
+    /// How far a recount has got that somebody may wait for: it was asked for, or what is shown meanwhile is an estimate.
+    pub fn recount_share(&self) -> Option<f32> {
+        let is_old = self.shown.as_ref().is_some_and(|shown| shown.total.exactness != Exactness::Exact);
+        self.recounted.filter(|_| !self.at_leisure || is_old)
     }
 
     /// The bars, in the order of the facet.
@@ -147,8 +162,14 @@ impl HistogramPane {
         let is_complete = step.resume.is_none();
         self.unfinished = step.resume.clone();
         let keeps = match &mut self.counts {
-            Some(counts) if is_complete => counts.recount(step),
-            Some(_) => return true,
+            Some(counts) if is_complete => {
+                self.recounted = None;
+                counts.recount(step)
+            }
+            Some(_) => {
+                self.recounted = step.histogram.progress;
+                return true;
+            }
             None if is_complete => {
                 self.counts = Some(LiveCounts::new(step));
                 false

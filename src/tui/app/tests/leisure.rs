@@ -40,6 +40,29 @@ fn the_windows_of_a_recount_come_as_the_share_of_the_database_pays_for_them() {
 }
 
 #[test]
+fn how_far_a_recount_has_got_is_told_while_the_counts_are_old_or_when_it_was_asked_for() {
+    let half = || {
+        let mut step = window(150);
+        step.histogram.progress = Some(0.5);
+        Reply::Histogram(Box::new(Ok(step)))
+    };
+    let mut console = recounting();
+    console.answer(Slot::Histogram, half());
+    assert_eq!(console.model.histogram.recount_share(), Some(0.5), "the counts are a minute old");
+    console.keys("r");
+    assert_eq!(console.model.histogram.recount_share(), None);
+    console.answer(Slot::Histogram, half());
+    assert_eq!(console.model.histogram.recount_share(), Some(0.5));
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 4)])))));
+    assert_eq!(console.model.histogram.recount_share(), None);
+    console.wait(Duration::from_secs(10));
+    let seen = Changes { older: Older::Rewritten, server_time: Timestamp(5_000_000), ..changes(Vec::new()) };
+    console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+    console.answer(Slot::Histogram, half());
+    assert_eq!(console.model.histogram.recount_share(), None, "they are fresh still");
+}
+
+#[test]
 fn a_recount_rests_while_the_watch_is_paused_and_what_is_asked_for_does_not() {
     let mut console = recounting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));

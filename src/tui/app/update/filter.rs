@@ -80,8 +80,7 @@ fn expect_count(model: &mut Model, now: Timestamp) {
     model.live.next_count = None;
     model.live.count_waits = false;
     model.live.next_look = Some(now);
-    model.histogram.counting_since = Some(now);
-    (model.histogram.unfinished, model.histogram.at_leisure) = (None, false);
+    model.histogram.begin_count(now);
 }
 
 /// Counts the facet from the beginning, whether or not there was an estimate.
