@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long)]
     pub small: bool,
     /// Only these parts: start, counts, pages, scans, fingerprints, freeze, leaving, footprint, live, replay, batch, workers,
-    /// keyboard, million, indexes, peers.
+    /// keyboard, million, soak, indexes, peers.
     #[arg(long, value_delimiter = ',', value_parser = part)]
     only: Vec<String>,
     /// Leaves parts out.

@@ -31,6 +31,7 @@ mod report;
 mod sample;
 mod scans;
 mod screen;
+mod soak;
 mod start;
 mod steps;
 mod stopwatch;
@@ -72,7 +73,7 @@ use table::{Table, summary};
 /// Parts that leave the database as it is, in the order in which they run.
 const READING: [&str; 8] = ["start", "counts", "pages", "scans", "fingerprints", "freeze", "leaving", "footprint"];
 /// Parts that write to it, or need a server for more.
-const WRITING: [&str; 8] = ["live", "replay", "batch", "workers", "keyboard", "million", "indexes", "peers"];
+const WRITING: [&str; 9] = ["live", "replay", "batch", "workers", "keyboard", "million", "soak", "indexes", "peers"];
 
 fn main() -> ExitCode {
     let args = Args::parse().checked();
@@ -182,6 +183,7 @@ async fn writing(part: &str, bench: &Bench<'_>, copy: &str, slices: &mut Slices)
         }
         "workers" => workers::measure(bench, copy, slices).await,
         "keyboard" => Ok(keyboard::measure(bench, copy, slices)),
+        "soak" => soak::measure(bench, copy),
         "indexes" => pages::with_indexes(bench, copy).await,
         _ => million::measure(bench, copy, slices),
     }

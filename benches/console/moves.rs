@@ -125,4 +125,16 @@ impl Baseline {
             ),
         }
     }
+
+    /// Some jobs of `dead_letter_jobs` that are ignored or dead again, and some that go, wherever they lie among so many.
+    pub fn moved_rows(self, count: u32, rows: u32) -> String {
+        // Some dozen blocks, of as many rows each.
+        let share = (19_200.0 / f64::from(rows)).min(100.0);
+        let some = format!("select ctid from dead_letter_jobs tablesample system ({share:.5}) limit {count}");
+        format!(
+            "update dead_letter_jobs set status = case status when 'failed' then 'ignored' else 'failed' end
+             where ctid in ({some}) and status in ('failed', 'ignored');
+             delete from dead_letter_jobs where ctid in ({some})"
+        )
+    }
 }

@@ -7,8 +7,8 @@ use crate::pty::{Pty, Screen};
 use crate::sample::Sample;
 
 /// The terminal's size.
-const COLUMNS: u16 = 140;
-const ROWS: u16 = 45;
+pub const COLUMNS: u16 = 140;
+pub const ROWS: u16 = 45;
 /// How long an answer to a key is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
