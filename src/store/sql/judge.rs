@@ -31,6 +31,8 @@ pub(super) struct Judge<'a> {
     exact: Vec<Clause>,
     loose: Vec<Clause>,
     dead_only: bool,
+    /// Whether the table of dead jobs is taken to hold little else.
+    mostly_dead: bool,
     /// What remains to be judged in memory; `None` when the condition says it all.
     pub(super) rest: Option<CompiledFilter>,
     /// What that needs.
@@ -55,13 +57,19 @@ impl<'a> Judge<'a> {
         }
         let rest = (!loose.is_empty()).then(|| filter.compile_only(now, |c| loose.contains(c)));
         let dead_only = !filter.clauses().iter().any(names_states);
-        Self { layout, exact, loose, dead_only, rest, extras }
+        Self { layout, exact, loose, dead_only, mostly_dead: true, rest, extras }
     }
 
     /// A judge of everything, whatever its state.
     pub(super) fn everything(layout: &'a Layout) -> Self {
         let (exact, loose) = (Vec::new(), Vec::new());
-        Self { layout, exact, loose, dead_only: false, rest: None, extras: Extras::default() }
+        Self { layout, exact, loose, dead_only: false, mostly_dead: true, rest: None, extras: Extras::default() }
+    }
+
+    /// The same, of a table that may hold few dead jobs among others.
+    pub(super) fn of_few_dead(&self) -> Self {
+        let (exact, loose, rest) = (self.exact.clone(), self.loose.clone(), self.rest.clone());
+        Self { exact, loose, rest, mostly_dead: false, ..*self }
     }
 
     /// Whether only dead jobs can match.
@@ -254,7 +262,12 @@ impl<'a> Judge<'a> {
             match words {
                 [] => sql.push("1 = 0"),
                 words => {
-                    self.layout.speech.one_of(sql, &expr.raw, words);
+                    let speech = self.layout.speech;
+                    let one_of = |sql: &mut Sql| speech.one_of(sql, &expr.raw, words);
+                    match state == State::Dead && self.mostly_dead {
+                        true => speech.likely(sql, &one_of),
+                        false => one_of(sql),
+                    }
                     sql
                 }
             };

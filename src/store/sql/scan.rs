@@ -6,6 +6,7 @@
 //! a number of rows in order, whatever they are, of which those are returned that pass. A window is bounded whatever
 //! the filter is.
 
+use std::iter;
 use std::time::{Duration, Instant};
 
 use super::build::Sql;
@@ -60,10 +61,17 @@ impl Scan<'_> {
         if self.judge.rest.is_some() {
             return self.windows(order, forward, &segments, limit).await;
         }
-        let question = self.question(order, &segments, forward);
-        if !self.pace.is_slow(&question) {
-            match self.direct(order, forward, &segments, limit).await {
-                Err(StoreError::Timeout(_)) if !self.judge.by_key() => self.pace.mark_slow(&question),
+        // Along the order as long as jobs are mostly dead, and else by what finds the few that are. Where the planner knows which
+        // it is, both are one statement, and the question of the second is known to be slow.
+        let few = (!self.judge.reads_payload()).then(|| self.judge.of_few_dead());
+        for judge in iter::once(self.judge).chain(&few) {
+            let scan = Scan { judge, ..*self };
+            let question = scan.question(order, &segments, forward);
+            if self.pace.is_slow(&question) {
+                continue;
+            }
+            match scan.direct(order, forward, &segments, limit).await {
+                Err(StoreError::Timeout(_)) if !judge.by_key() => self.pace.mark_slow(&question),
                 other => return other,
             }
         }

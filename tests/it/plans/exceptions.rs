@@ -253,13 +253,4 @@ const EXCEPTIONS: &[Exception] = &[
         cured: false,
         why: "a table of some rows, kept along",
     },
-    Exception {
-        case: "dead_letter_jobs",
-        engine: "sqlite",
-        phases: &["a page", "the last page"],
-        what: "TEMP B-TREE",
-        cured: false,
-        why: "SQLite does not reckon with the end of a page: the index of states seems the better one to it, and what comes is \
-              sorted; where that takes too long, pages go by windows along the time",
-    },
 ];

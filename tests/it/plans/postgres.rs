@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::layouts::CASES;
 use super::story::{PHASE, install_missing, tell};
-use super::{Fault, MANY, judge, shown};
+use super::{Fault, MANY, Stage, judge, shown};
 use crate::harness::{self, Engine, Server, TestDb};
 
 const SETTINGS: [&str; 9] = [
@@ -32,10 +32,10 @@ async fn no_hot_path_reads_a_table_from_end_to_end_on_postgresql() {
         case.install(&db).await;
         let indexed = db.twin().await;
         tell(case, &db).await;
-        wrong.extend(judge(case, "postgres", false, &faults(&server, &db).await));
+        wrong.extend(judge(case, "postgres", Stage::AsItComes, &faults(&server, &db).await));
         if install_missing(case, &indexed).await {
             tell(case, &indexed).await;
-            wrong.extend(judge(case, "postgres", true, &faults(&server, &indexed).await));
+            wrong.extend(judge(case, "postgres", Stage::Indexed, &faults(&server, &indexed).await));
         }
     }
     assert!(wrong.is_empty(), "{} faults\n{}", wrong.len(), wrong.join("\n"));

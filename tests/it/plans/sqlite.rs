@@ -6,7 +6,7 @@ use dlq_tui::store::sql::engine::{Listener, Statement, Value};
 
 use super::layouts::CASES;
 use super::story::{PHASE, install_missing, tell_to};
-use super::{Fault, judge, shown};
+use super::{Fault, Stage, judge, shown};
 use crate::harness::{self, Engine, TestDb};
 use crate::store_desk::{budget, engine};
 
@@ -19,16 +19,19 @@ async fn no_hot_path_reads_a_table_from_end_to_end_on_sqlite() {
     for case in CASES.iter().filter(|case| case.engines.contains(&Engine::Sqlite)) {
         let db = harness::sqlite(case.name).await;
         case.install(&db).await;
-        for indexed in [false, true] {
-            if indexed && !install_missing(case, &db).await {
-                continue;
+        for stage in [Stage::Unseen, Stage::AsItComes, Stage::Indexed] {
+            match stage {
+                Stage::Unseen => db.execute("drop table sqlite_stat1").await,
+                Stage::AsItComes => case.analyze(&db).await,
+                Stage::Indexed if install_missing(case, &db).await => {}
+                Stage::Indexed => continue,
             }
             let heard: Arc<Mutex<Vec<Statement>>> = Arc::default();
             let hears = Arc::clone(&heard);
             let listener = Listener::new(move |statement| hears.lock().expect("a lock").push(statement.clone()));
             tell_to(case, &db, Some(listener)).await;
             let heard = std::mem::take(&mut *heard.lock().expect("a lock"));
-            wrong.extend(judge(case, "sqlite", indexed, &faults(&heard, &db).await));
+            wrong.extend(judge(case, "sqlite", stage, &faults(&heard, &db).await));
         }
     }
     assert!(wrong.is_empty(), "{} faults\n{}", wrong.len(), wrong.join("\n"));

@@ -142,6 +142,11 @@ pub(super) trait Speech: Sync {
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
 
+    /// Writes a condition that most rows meet, so that no index is taken for it alone.
+    fn likely(&self, sql: &mut Sql, condition: &dyn Fn(&mut Sql)) {
+        condition(sql);
+    }
+
     /// Whether a text expression is NULL or empty.
     fn missing(&self, raw: &str) -> String {
         format!("({raw} IS NULL OR {raw} = '')")

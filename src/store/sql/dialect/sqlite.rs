@@ -155,6 +155,13 @@ impl Speech for Sqlite {
         sql.push(")");
     }
 
+    fn likely(&self, sql: &mut Sql, condition: &dyn Fn(&mut Sql)) {
+        // Without statistics any index on what is compared counts as a good one, and all that it has would be sorted for a page.
+        sql.push("likelihood(");
+        condition(sql);
+        sql.push(", 0.95)");
+    }
+
     fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
         let place = sql.bind(Bind::Texts(ids.iter().cloned().map(Some).collect()));
         let value = self.cast("value", kind);
