@@ -54,3 +54,46 @@ async fn windows_with_odd_times_and_with_jobs_that_just_died_are_counted_like_al
     let truth: Vec<String> = truth.iter().map(|line| line.replace(".000000", "")).collect();
     assert_eq!(told, truth);
 }
+
+#[tokio::test]
+async fn tables_of_sqlite_are_counted_whole_whatever_their_rows_are_numbered_by() {
+    for (shape, change) in [
+        ("numbered", ""),
+        ("sparse", "update dead_letter_jobs set rowid = rowid * 1000000007;"),
+        ("negative", "update dead_letter_jobs set rowid = rowid - 3000;"),
+        ("with gaps", "delete from dead_letter_jobs where rowid between 1000 and 4000 or rowid > 5990;"),
+        // Such a table has no numbers, or something else is called like them.
+        (
+            "unnumbered",
+            "alter table dead_letter_jobs rename to had; create table dead_letter_jobs (id text primary key, \
+            job_class, job_id, queue_name, arguments, error_class, error_message, error_backtrace, failed_at, status, metadata, \
+            created_at, updated_at) without rowid; insert into dead_letter_jobs select * from had; drop table had;",
+        ),
+        ("misnamed", "alter table dead_letter_jobs add column _rowid_ text;"),
+    ] {
+        let db = harness::sqlite(shape).await;
+        Layout::DeadLetterJobs.seed(&db, 6_000).await;
+        for (time, remainder) in
+            [("strftime('%Y-%m-%d %H:%M:%f', 'now')", 1), ("'2026-02-30 00:00:00'", 2), ("'never'", 3)]
+        {
+            let odd = format!("update dead_letter_jobs set failed_at = {time}, error_class = 'Odd'");
+            db.execute(&format!("{odd} where abs(rowid) % 500 = {remainder}")).await;
+        }
+        db.execute(change).await;
+        let store = gentle_store(&db, Layout::DeadLetterJobs).await;
+        let step = histogram(&store, Facet::Error, &Filter::all()).await;
+        let mut told: Vec<String> = step
+            .histogram
+            .bars
+            .iter()
+            .map(|bar| format!("{} {}", bar.value.as_ref().map_or("", |value| value.exact()), bar.count.n))
+            .collect();
+        told.sort_unstable();
+        let truth =
+            "select error_class || ' ' || count(*) from dead_letter_jobs where status = 'failed' group by error_class";
+        let mut truth = db.column(truth).await;
+        truth.sort_unstable();
+        assert_eq!(told, truth, "{shape}");
+        assert!(truth.iter().any(|line| line.starts_with("Odd ")), "{shape}");
+    }
+}

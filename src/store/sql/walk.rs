@@ -5,7 +5,7 @@ use super::blocks::{Window, read_before, read_blocks};
 use super::build::Sql;
 use super::count::CountState;
 use super::dialect::Place;
-use super::engine::Statement;
+use super::engine::{Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::Part;
@@ -74,8 +74,8 @@ impl SqlStore {
         let plan = Statement { sql: speech.explain(&plain.sql), binds: plain.binds };
         let mut results = self.engine.read(&[size, plan], budget).await?.into_iter();
         let Some(blocks) = read_blocks(results.next().unwrap_or_default())? else { return Ok(short) };
-        let plan = results.next().unwrap_or_default().into_iter().next();
-        let plan = plan.map(|row| Cells::new(row).text()).transpose()?.flatten().unwrap_or_default();
+        let line = results.next().unwrap_or_default().into_iter().next().and_then(|mut row| row.0.pop());
+        let plan = line.map(|line| Cells::new(Row(vec![line])).text()).transpose()?.flatten().unwrap_or_default();
         // An index may hold all that is asked for, or lead to the few rows that are.
         let is_spared = speech.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
         Ok(Way { has_blocks: true, is_long: blocks > MOMENT && !is_spared })

@@ -7,6 +7,7 @@ mod batch;
 pub(super) mod bloat;
 mod epoch;
 mod mysql;
+mod numbered;
 mod places;
 mod postgres;
 pub(super) mod privileges;
@@ -379,7 +380,8 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// What a plan costs by its first line, in units of which reading a block in turn is one; `None` where it does not say.
+    /// What a plan costs by its first line (the last column of it), in units of which reading a block in turn is one; `None`
+    /// where it does not say.
     fn cost_of(&self, _plan: &str) -> Option<u64> {
         None
     }

@@ -2,7 +2,9 @@
 //! whole numbers.
 
 use super::batch::batch_json;
-use super::{BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, literal};
+use super::{
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, literal, numbered,
+};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
@@ -330,5 +332,17 @@ impl Speech for Sqlite {
 
     fn explain(&self, sql: &str) -> String {
         format!("EXPLAIN QUERY PLAN {sql}")
+    }
+
+    fn cost_of(&self, plan: &str) -> Option<u64> {
+        numbered::cost_of(plan)
+    }
+
+    fn blocks(&self, place: Place<'_>) -> Option<Statement> {
+        Some(numbered::blocks(place))
+    }
+
+    fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
+        numbered::in_blocks(sql, from, to);
     }
 }
