@@ -16,6 +16,7 @@ pub mod log;
 pub mod notation;
 pub mod options;
 pub mod pacing;
+pub mod pattern;
 pub mod record;
 pub mod redact;
 pub mod secret;

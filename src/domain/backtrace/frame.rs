@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use crate::domain::pattern::{Match, Pattern};
 
 /// Bytes of the longest line that can be a frame.
 const MAX_LINE: usize = 2_000;
@@ -23,18 +23,17 @@ pub(super) struct Parsed {
 
 /// One language's frame. The groups `file`, `line`, `function` and `package` are taken where they are there.
 struct Shape {
-    pattern: Regex,
+    pattern: Pattern,
     by_name: bool,
     has_code: bool,
 }
 
-/// What `\w` stands for between the brackets of the shapes: the letters of any script, without knowing each by name as the
-/// expressions' own does, which takes a hundred times as long to compile.
-const WORD: &str = r"A-Za-z0-9_\x{80}-\x{10FFFF}";
+/// What `\w` stands for between the brackets of the shapes: the letters of any script, by whatever bytes.
+const WORD: &str = r"A-Za-z0-9_\x80-\xFF";
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let shape = |pattern: &str, by_name, has_code| {
-        Some(Shape { pattern: Regex::new(&pattern.replace(r"\w", WORD)).ok()?, by_name, has_code })
+        Some(Shape { pattern: Pattern::new(&pattern.replace(r"\w", WORD))?, by_name, has_code })
     };
     let shapes = [
         // Python: `  File "app/x.py", line 3, in f`, and below it the code
@@ -74,8 +73,8 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
 });
 
 /// Go: the place stands below the function, after a tab.
-static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\t(?P<file>\S.*?):(?P<line>[0-9]+)(?: \+0x[0-9a-f]+)?$").ok());
+static PLACE: LazyLock<Option<Pattern>> =
+    LazyLock::new(|| Pattern::new(r"^\t(?P<file>\S.*?):(?P<line>[0-9]+)(?: \+0x[0-9a-f]+)?$"));
 
 /// `line` as a frame, if it is one.
 pub(super) fn parse(line: &str) -> Option<Parsed> {
@@ -83,7 +82,7 @@ pub(super) fn parse(line: &str) -> Option<Parsed> {
         return None;
     }
     SHAPES.iter().find_map(|shape| {
-        let found = shape.pattern.captures(line)?;
+        let found = shape.pattern.first(line)?;
         Some(Parsed { by_name: shape.by_name, has_code: shape.has_code, ..taken(&found) })
     })
 }
@@ -94,14 +93,14 @@ pub(super) fn place_below(above: &str, line: &str) -> Option<Parsed> {
     if !line.starts_with('\t') || line.len() > MAX_LINE || !calls || above.starts_with([' ', '\t']) {
         return None;
     }
-    let found = PLACE.as_ref()?.captures(line)?;
+    let found = PLACE.as_ref()?.first(line)?;
     let function = above.strip_prefix("created by ").unwrap_or(above);
     let function = function.split(" in goroutine").next().unwrap_or(function);
     Some(Parsed { function: Some(function.to_owned()), ..taken(&found) })
 }
 
-fn taken(found: &Captures<'_>) -> Parsed {
-    let get = |name: &str| found.name(name).map(|m| m.as_str().to_owned());
+fn taken(found: &Match<'_>) -> Parsed {
+    let get = |group| found.get(group).map(str::to_owned);
     Parsed {
         file: get("file"),
         line: get("line").and_then(|digits| digits.parse().ok()),

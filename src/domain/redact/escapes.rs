@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::domain::pattern::Span;
+
 /// How the escapes of a text are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escapes {
@@ -97,9 +99,6 @@ impl Escapes {
         }
     }
 }
-
-/// The first byte of a part of a text, and the one behind it.
-pub(super) type Span = (usize, usize);
 
 fn unicode(text: &str) -> Option<(char, usize)> {
     let unit = |at: usize| text.get(at..at + 4).and_then(|hex| u16::from_str_radix(hex, 16).ok());

@@ -3,7 +3,7 @@
 //! Every text is looked through for them, so there is no pattern to compile and one look at each byte: what begins one
 //! is rare.
 
-use super::escapes::Span;
+use crate::domain::pattern::Span;
 
 /// Beginnings that a kind of credential has by its maker, and how few characters may follow.
 const PREFIXES: [(&str, usize); 18] = [

@@ -3,62 +3,59 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::REDACTED;
-use super::escapes::{Escapes, Span};
+use super::escapes::Escapes;
 use super::looks;
+use crate::domain::pattern::{Pattern, Span};
 
-// A bounded repetition of a class of characters is compiled once for each time that it may be repeated, which made four of
-// these cost more at a start than all else: where the class cannot run past what follows it, there is no bound.
+// A bounded repetition of a class is compiled once for each time that it may be repeated: where the class cannot run past what
+// follows it, there is no bound.
 
 /// A word and what joins it to its value. The word may be quoted, the quotes escaped, and stand in brackets.
-static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?:[cC](?:ontraseña|ONTRASEÑA)|[A-Za-z_][A-Za-z0-9_.\-]{1,63})(?:\\{0,4}["'])?\]?\s{0,4}(?:=>|[=:])\s{0,4}"#,
+static KEY: LazyLock<Option<Pattern>> = LazyLock::new(|| {
+    Pattern::new(
+        r#"(?:[cC](?:ontraseña|ONTRASEÑA)|[A-Za-z_][A-Za-z0-9_.\-]{1,63})(?:\\{0,4}["'])?\]?<space>{0,4}(?:=>|[=:])<space>{0,4}"#,
     )
-    .ok()
 });
 
 /// A scheme with what it announces, which is one value.
-static SCHEMED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"^(?i:bearer|basic|digest|token)\s+[^\s,;"'\\]+"#).ok());
+static SCHEMED: LazyLock<Option<Pattern>> =
+    LazyLock::new(|| Pattern::new(r#"^(?i:bearer|basic|digest|token)<space>+[^\s,;"'\\]+"#));
 
 /// The password of an address. One that holds an `@` ends at the last of them; one that holds a `/` is none where a port
 /// may stand before it.
-static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+static ADDRESS: LazyLock<Option<Pattern>> = LazyLock::new(|| {
+    Pattern::new(
         r#"(?x) ://[^\s/:@"'\\\[]*: (?:
             (?P<secret>[^\s/"'\\]+) @
           | (?P<slashed>[^\s@"'\\,]+ @ (?:[^\s/"'\\,]+@)?)
           | (?P<cut>[^\s/?\#@"'\\]+) $
         )"#,
     )
-    .ok()
 });
 
 /// A credential that only its scheme announces.
-static SCHEME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)\b(?:bearer|basic)\s+(?P<secret>[A-Za-z0-9._~+/=\-]{16,})").ok());
+static SCHEME: LazyLock<Option<Pattern>> =
+    LazyLock::new(|| Pattern::new(r"(?i)\b(?:bearer|basic)<space>+(?P<secret>[A-Za-z0-9._~+/=\-]{16,})"));
 
 /// The beginning of an element.
-static ELEMENT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.:\-]{1,63})(?:\s[^<>]*)?>").ok());
+static ELEMENT: LazyLock<Option<Pattern>> =
+    LazyLock::new(|| Pattern::new(r"<(?P<name>[A-Za-z_][A-Za-z0-9_.:\-]{1,63})(?:<space>[^<>]*)?>"));
 
 /// What databases say of a row that breaks a constraint: `Key (email, token)=(a, b) already exists`.
-static CONSTRAINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?s)\((?P<names>[^()=]+)\)=\((?P<secret>.*?)(?:\)(?: already | is | conflicts |[.,;\r\n]|$)|$)").ok()
+static CONSTRAINT: LazyLock<Option<Pattern>> = LazyLock::new(|| {
+    Pattern::new(r"(?s)\((?P<names>[^()=]+)\)=\((?P<secret>.*?)(?:\)(?: already | is | conflicts |[.,;\r\n]|$)|$)")
 });
 
 /// The same elsewhere: `Duplicate entry 'x' for key 'users.index_users_on_token'`.
-static DUPLICATE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']+)'").ok());
+static DUPLICATE: LazyLock<Option<Pattern>> =
+    LazyLock::new(|| Pattern::new(r"(?s)Duplicate entry '(?P<secret>.*?)' for key '(?P<names>[^']+)'"));
 
 const DUPLICATE_BEGINS: &str = "Duplicate entry '";
 
 /// A whole row, whose values have no names.
-static ROW: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?s)Failing row contains \((?P<secret>.*?)(?:\)(?:[.,;\r\n]|$)|$)").ok());
+static ROW: LazyLock<Option<Pattern>> =
+    LazyLock::new(|| Pattern::new(r"(?s)Failing row contains \((?P<secret>.*?)(?:\)(?:[.,;\r\n]|$)|$)"));
 
 /// What stands for a password in an address of the config.
 const STARS: &str = "***";
@@ -177,26 +174,25 @@ fn mentions_scheme(text: &str) -> bool {
     b.map(|(at, _)| at).any(|at| begins(at, b"bearer") || begins(at, b"basic"))
 }
 
-fn bare(pattern: &Option<Regex>, text: &str, hits: &mut Vec<Span>) {
+fn bare(pattern: &Option<Pattern>, text: &str, hits: &mut Vec<Span>) {
     let Some(pattern) = pattern else {
         return;
     };
-    let found = pattern.captures_iter(text).filter_map(|found| found.name("secret"));
-    hits.extend(found.map(|secret| (secret.start(), secret.end())));
+    hits.extend(pattern.all(text).filter_map(|found| found.span_of("secret")));
 }
 
 /// Values whose columns, or the index over them, are named beside them; an index is named after its columns.
-fn named(pattern: &Option<Regex>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
+fn named(pattern: &Option<Pattern>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
     let secret_name = |name: &str| {
         let words: Vec<&str> = name.split('_').collect();
         let from = |start: usize| (start + 1..=words.len()).map(move |end| (start, end));
         (0..words.len()).flat_map(from).any(|(start, end)| is_secret(&words[start..end].join("_")))
     };
     let part_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    for found in pattern.iter().flat_map(|pattern| pattern.captures_iter(text)) {
-        let (Some(names), Some(secret)) = (found.name("names"), found.name("secret")) else { continue };
-        if names.as_str().split(|c| !part_of_name(c)).any(secret_name) {
-            hits.push((secret.start(), secret.end()));
+    for found in pattern.iter().flat_map(|pattern| pattern.all(text)) {
+        let (Some(names), Some(secret)) = (found.get("names"), found.span_of("secret")) else { continue };
+        if names.split(|c| !part_of_name(c)).any(secret_name) {
+            hits.push(secret);
         }
     }
 }
@@ -207,10 +203,10 @@ fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
         return;
     };
     let mut from = 0;
-    while let Some(found) = key.find_at(text, from) {
-        from = found.end();
+    while let Some((start, end)) = key.find_at(text, from) {
+        from = end;
         let part_of_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
-        let name = found.as_str().split(|c| !part_of_key(c)).next().unwrap_or("");
+        let name = text[start..end].split(|c| !part_of_key(c)).next().unwrap_or("");
         let last = name.rsplit('.').next().unwrap_or("");
         if !is_secret(last) && (last == name || !is_secret(name)) {
             continue;
@@ -232,8 +228,8 @@ fn value(text: &str) -> Option<Span> {
     if let Some((start, end)) = quoted(text) {
         return Some((start, end));
     }
-    if let Some(found) = SCHEMED.as_ref().and_then(|schemed| schemed.find(text)) {
-        return Some((0, found.end()));
+    if let Some(found) = SCHEMED.as_ref().and_then(|schemed| schemed.find_at(text, 0)) {
+        return Some(found);
     }
     let end = plain(text);
     (end > 0).then_some((0, end))
@@ -298,21 +294,20 @@ fn plain(text: &str) -> usize {
 
 /// What stands in elements with a secret name: `<password>…</password>`.
 fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
-    for found in ELEMENT.iter().flat_map(|element| element.captures_iter(text)) {
-        let (Some(tag), Some(name)) = (found.get(0), found.name("name")) else { continue };
-        let name = name.as_str();
+    for found in ELEMENT.iter().flat_map(|element| element.all(text)) {
+        let ((opens, begins), Some(name)) = (found.span(), found.get("name")) else { continue };
         if !is_secret(name.rsplit([':', '.']).next().unwrap_or(name)) {
             continue;
         }
-        let inside = &text[tag.end()..];
+        let inside = &text[begins..];
         let end = inside.find(&format!("</{name}")).or_else(|| {
             // Not closed: cut off, or none at all, such as the type of a value or a word to be filled in.
-            let typed = text[..tag.start()].ends_with(|c: char| c.is_alphanumeric());
+            let typed = text[..opens].ends_with(|c: char| c.is_alphanumeric());
             let cut = inside.find(|c: char| c == '<' || c.is_whitespace()).unwrap_or(inside.len());
             (!typed).then_some(cut)
         });
         if let Some(end) = end.filter(|end| *end > 0) {
-            hits.push((tag.end(), tag.end() + end));
+            hits.push((begins, begins + end));
         }
     }
 }
@@ -320,17 +315,18 @@ fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) 
 /// The passwords of addresses.
 fn addresses(text: &str, hits: &mut Vec<Span>) {
     let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    for found in ADDRESS.iter().flat_map(|address| address.captures_iter(text)) {
-        if let Some(secret) = found.name("secret") {
-            hits.push((secret.start(), secret.end()));
-        } else if let Some(secret) = found.name("slashed")
-            && !port(secret.as_str().split(['/', '?', '#']).next().unwrap_or(""))
+    for found in ADDRESS.iter().flat_map(|address| address.all(text)) {
+        let of = |group| found.span_of(group).map(|(start, end)| (start, end, &text[start..end]));
+        if let Some((start, end, _)) = of("secret") {
+            hits.push((start, end));
+        } else if let Some((start, end, secret)) = of("slashed")
+            && !port(secret.split(['/', '?', '#']).next().unwrap_or(""))
         {
-            hits.push((secret.start(), secret.end() - 1));
-        } else if let Some(secret) = found.name("cut")
-            && !port(secret.as_str().trim_end_matches(|c: char| !c.is_alphanumeric()))
+            hits.push((start, end - 1));
+        } else if let Some((start, end, secret)) = of("cut")
+            && !port(secret.trim_end_matches(|c: char| !c.is_alphanumeric()))
         {
-            hits.push((secret.start(), secret.end()));
+            hits.push((start, end));
         }
     }
 }
@@ -338,6 +334,6 @@ fn addresses(text: &str, hits: &mut Vec<Span>) {
 /// The value of a row that is there already, cut off before it says under which key.
 fn cut_duplicate(text: &str) -> Option<Span> {
     let start = text.rfind(DUPLICATE_BEGINS)? + DUPLICATE_BEGINS.len();
-    let told = DUPLICATE.as_ref().is_some_and(|told| told.is_match(&text[start - DUPLICATE_BEGINS.len()..]));
+    let told = DUPLICATE.as_ref().is_some_and(|told| told.is_in(&text[start - DUPLICATE_BEGINS.len()..]));
     (!told && start < text.len()).then_some((start, text.len()))
 }
