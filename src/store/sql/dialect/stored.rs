@@ -15,11 +15,10 @@ pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
     let table = sql.text(place.table);
     let columns = sql.bind(Bind::Texts(columns.iter().map(|column| Some((*column).to_owned())).collect()));
     sql.push(&format!(
-        "WITH s AS (SELECT * FROM pg_catalog.pg_stats WHERE schemaname = {schema}::text \
-         AND tablename = {table}::text AND attname = ANY({columns}::text[]) AND NOT inherited) \
-         SELECT s.attname::text, u.v, round(u.f::numeric * 1000000)::bigint \
-         FROM s, unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS u(v, f) \
-         UNION ALL SELECT s.attname::text, NULL, round(s.null_frac::numeric * 1000000)::bigint FROM s \
+        "SELECT s.attname::text, u.v, round(u.f::numeric * 1000000)::bigint FROM pg_catalog.pg_stats AS s, \
+         unnest(s.most_common_vals::text::text[] || NULL::text, s.most_common_freqs || s.null_frac) AS u(v, f) \
+         WHERE s.schemaname = {schema}::text AND s.tablename = {table}::text AND s.attname = ANY({columns}::text[]) \
+         AND NOT s.inherited \
          UNION ALL SELECT NULL, CASE WHEN c.reltuples < 0 OR abs(b.n - c.relpages) > c.relpages / {GROWN} THEN 'old' END, \
          greatest(CASE WHEN c.relpages > 0 AND b.n > 0 THEN c.reltuples * (b.n::float8 / c.relpages) \
          ELSE c.reltuples END, 0)::bigint FROM pg_catalog.pg_class c \
