@@ -49,6 +49,8 @@ pub(super) struct Pace {
     slow: Mutex<HashSet<String>>,
     /// Of questions that are read by windows: rows looked at since a page was last filled, and hits among them.
     yields: Mutex<HashMap<String, Yield>>,
+    /// The same of the last window alone.
+    latest: Mutex<HashMap<String, Yield>>,
     /// Whether every question counts as slow, and windows stay small.
     gentle: bool,
 }
@@ -57,7 +59,7 @@ impl Pace {
     pub(super) fn new(gentle: bool) -> Self {
         let (rows, blocks) = if gentle { (LEAST, LEAST_BLOCKS) } else { (FIRST, FIRST_BLOCKS) };
         let (rows, blocks) = (AtomicUsize::new(rows), AtomicU64::new(blocks));
-        Self { rows, blocks, slow: Mutex::default(), yields: Mutex::default(), gentle }
+        Self { rows, blocks, slow: Mutex::default(), yields: Mutex::default(), latest: Mutex::default(), gentle }
     }
 
     /// Takes note of what a step found, and says what came of all since the last full page.
@@ -67,13 +69,23 @@ impl Pace {
             yields.remove(question);
             return Yield::default();
         }
-        if yields.len() > REMEMBERED {
-            yields.clear();
-        }
-        let so_far = yields.entry(question.to_owned()).or_default();
+        let so_far = entry(&mut yields, question);
         so_far.rows = so_far.rows.saturating_add(step.rows);
         so_far.hits = so_far.hits.saturating_add(step.hits);
         *so_far
+    }
+
+    /// Takes note of what a window found.
+    pub(super) fn found(&self, question: &str, window: Yield) {
+        *entry(&mut self.latest.lock().unwrap_or_else(|p| p.into_inner()), question) = window;
+    }
+
+    /// Rows in which as many hits may be expected as are wanted, and some more; any number where there were few of late.
+    pub(super) fn rows_for(&self, question: &str, wanted: usize) -> usize {
+        let latest = self.latest.lock().unwrap_or_else(|p| p.into_inner());
+        let Some(Yield { rows, hits: hits @ 1.. }) = latest.get(question).copied() else { return usize::MAX };
+        let rows = u128::from(rows) * wanted as u128 * 5 / 4 / u128::from(hits);
+        usize::try_from(rows).map_or(usize::MAX, |rows| rung(rows.max(LEAST)))
     }
 
     /// Rows of the next window, no more than `most`.
@@ -131,9 +143,29 @@ impl Pace {
     }
 }
 
+/// What is remembered of a question, among those that anything is remembered of.
+fn entry<'m>(memory: &'m mut HashMap<String, Yield>, question: &str) -> &'m mut Yield {
+    if memory.len() > REMEMBERED {
+        memory.clear();
+    }
+    memory.entry(question.to_owned()).or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_is_made_for_the_hits_that_are_wanted_of_it() {
+        let pace = Pace::new(false);
+        assert_eq!(pace.rows_for("q", 3_000), usize::MAX, "nothing is known yet");
+        pace.found("q", Yield { rows: 100_000, hits: 20_000 });
+        assert_eq!(pace.rows_for("q", 3_000), rung(18_750));
+        assert_eq!(pace.rows_for("q", 1), rung(LEAST));
+        assert_eq!(pace.rows_for("q", usize::MAX), usize::MAX);
+        pace.found("q", Yield { rows: 100_000, hits: 0 });
+        assert_eq!(pace.rows_for("q", 3_000), usize::MAX, "what is rare is looked for in large windows");
+    }
 
     #[test]
     fn a_window_shrinks_to_a_single_row_where_it_must_and_grows_again() {

@@ -15,7 +15,7 @@ use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
-use super::pace::{MOST_HEAVY, Pace, TARGET};
+use super::pace::{MOST_HEAVY, Pace, TARGET, Yield};
 use super::row::{Read, read, select};
 use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
@@ -149,12 +149,16 @@ impl Scan<'_> {
 
     async fn windows(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
         let started = Instant::now();
+        let question = self.question(order, segments, forward);
         let (mut rows, mut looked_at, mut last) = (Vec::new(), 0, None);
         for (i, segment) in segments.iter().enumerate() {
             let mut from = segment.from.clone();
             loop {
                 let here = Segment { null: segment.null, from: from.clone() };
-                let (found, seen, end) = self.window(order, forward, &here).await?;
+                // What is found beyond the limit is read once more, by the next step.
+                let most = self.pace.rows_for(&question, limit.saturating_sub(rows.len()));
+                let (found, seen, end) = self.window(order, forward, &here, most).await?;
+                self.pace.found(&question, Yield { rows: seen, hits: found.len() as u64 });
                 looked_at += seen;
                 for row in found {
                     if rows.len() < limit {
@@ -183,14 +187,16 @@ impl Scan<'_> {
         Ok(Step { rows, last: None, looked_at: Some(looked_at) })
     }
 
-    /// One window: the rows that pass, how many were looked at, and the last place unless the segment ended.
+    /// One window, of `most` rows at the most: the rows that pass, how many were looked at, and the last place unless the
+    /// segment ended.
     async fn window(
         &self,
         order: &Expr,
         forward: bool,
         segment: &Segment,
+        most: usize,
     ) -> Result<(Vec<Read>, u64, Option<Position>)> {
-        let most = if self.judge.rest.is_some() { MOST_HEAVY } else { usize::MAX };
+        let most = if self.judge.rest.is_some() { MOST_HEAVY.min(most) } else { most };
         let (rows, size) = self.paced(most, |size| self.window_statement(order, segment, forward, size)).await?;
         let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
         let edge = u64::try_from(size).unwrap_or(u64::MAX);
