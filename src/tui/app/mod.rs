@@ -10,7 +10,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use document::{JobDocument, warm_up};
+pub use document::{JobDocument, warm_up, warm_up_rest};
 pub use effect::{Effect, Request, RequestId, Settings, Slot};
 pub use msg::{FirstScreen, Msg, Opened, Reply};
 pub use update::{command_reference, refusal, start, update};

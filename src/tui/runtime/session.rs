@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::world::Fact;
 use crate::config::Thresholds;
@@ -18,7 +18,7 @@ use crate::ledger::{HistoryEntry, Homes, Known, Ledger, LedgerError, Run, Whose,
 use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::Desk;
 use crate::triage::run::RunControl;
-use crate::tui::app::{FirstScreen, JobDocument, Msg, Opened, Reply, Request};
+use crate::tui::app::{FirstScreen, JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
 use crate::tui::{Launch, OpenStore, Opener};
 
 /// The longest that connecting and looking for layouts may take; the drivers give up before.
@@ -26,6 +26,8 @@ const CONNECT: Duration = Duration::from_secs(30);
 
 /// Runs listed at a time.
 const RUNS: usize = 200;
+/// How long what is not on the first screen waits for it to be drawn: it would take the processor from it.
+const FIRST_FRAME: Duration = Duration::from_millis(10);
 /// How long a database may take to say which it is.
 const IDENTITY: Duration = Duration::from_secs(2);
 
@@ -197,7 +199,7 @@ impl Session {
             Some(ledger) => past(&ledger, &desk, &known(&detail)).await.unwrap_or_default(),
             // Nor does it wait for the ledger to be opened, or made.
             None => {
-                behind = Some(tell_past(self.homes(), desk.clone(), known(&detail), going.facts.clone()));
+                behind = Some(follow_up(self.homes(), desk.clone(), known(&detail), going.facts.clone()));
                 Default::default()
             }
         };
@@ -212,8 +214,11 @@ impl Session {
     }
 }
 
-/// Opens the ledger, and tells what it knows of a job.
-async fn tell_past(homes: Homes, desk: Desk, job: Known, facts: UnboundedSender<Fact>) {
+/// What the first job did not wait for: opens the ledger, tells what it knows of the job, and makes ready what its other
+/// sides need.
+async fn follow_up(homes: Homes, desk: Desk, job: Known, facts: UnboundedSender<Fact>) {
+    sleep(FIRST_FRAME).await;
+    tokio::task::spawn_blocking(warm_up_rest);
     let Ok(ledger) = homes.ledger().await else { return };
     let (history, replayed) = past(&ledger, &desk, &job).await.unwrap_or_default();
     if !history.is_empty() {

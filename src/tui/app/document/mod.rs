@@ -26,6 +26,7 @@ pub use search::{Direction, Needle};
 
 use body::{Body, Text};
 use build::Reading;
+use highlight::Grammar;
 
 use crate::domain::backtrace::{Backtrace, Origins};
 use crate::domain::job::JobDetail;
@@ -34,13 +35,18 @@ use crate::domain::redact::{Masker, Redactor};
 use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;
 
-/// Makes ready what the first jobs need, patterns and grammars, which takes tens of milliseconds once: for a thread that
-/// can wait, while nothing is there to be shown yet.
+/// Makes ready what the first screen needs, patterns and a grammar, which takes milliseconds once: for a thread that can
+/// wait, while nothing is there to be shown yet.
 pub fn warm_up() {
     let masker = Masker::new(Arc::default());
     masker.text(Untrusted::from("RuntimeError: password=x <a>b</a> (c)=(d) at https://user:secret@host"));
     Backtrace::parse("app/models/charge.rb:12:in 'capture'", &Origins::default());
-    highlight::warm_up();
+    highlight::warm_up(&[Grammar::Json]);
+}
+
+/// The same for the sides of a job that the first screen does not show.
+pub fn warm_up_rest() {
+    highlight::warm_up(&[Grammar::Backtrace, Grammar::Message]);
 }
 
 /// A side of a job.
@@ -128,7 +134,6 @@ impl JobDocument {
             Tab::Metadata => reading.metadata(&detail),
             Tab::History => build::history(&history, redactor),
         });
-        highlight::warm_up();
         let detail = JobDetail { row: redactor.row(detail.row), ..detail };
         JobDocument { detail, history, replayed: 0, bodies, redactor: redactor.clone() }
     }

@@ -21,6 +21,8 @@ const TOTALS_EVERY: Duration = Duration::from_secs(30);
 
 /// How long counting waits for the first job to be on screen.
 const JOB_FIRST: Duration = Duration::from_secs(1);
+/// How long it waits for a first screen that is complete.
+const FRAME_FIRST: Duration = Duration::from_millis(10);
 
 /// When a count is tried again that failed, or that stood before a lock.
 const FAILED_REST: Duration = Duration::from_secs(60);
@@ -181,8 +183,9 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
     if again { filter::refresh(model, now) } else { filter::begin(model, now) }
 }
 
-/// What the first screen shows is there. Where the job under the cursor is still to come, the count, which may take long,
-/// waits for it: with one connection open it would stand before it, and with two take its share of both machines.
+/// What the first screen shows is there. The count, which may take long, waits until it is drawn, and for the job under the
+/// cursor where that is still to come: with one connection open it would stand before it, and with two take its share of both
+/// machines.
 fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Timestamp) -> Vec<Effect> {
     let FirstScreen { estimate, page, job } = match result {
         Ok(glance) => glance,
@@ -199,17 +202,14 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
         model.detail.turn_to(document.detail.row.id.clone());
         show_document(model, document);
     }
-    let mut effects = on_page(model, Ok(page), now);
+    let effects = on_page(model, Ok(page), now);
     if model.asks.is_open(Slot::Histogram) {
         // The operator was quicker, and had something else counted.
         return effects;
     }
-    if model.asks.detail.is_some() {
-        model.live.count_waits = true;
-        model.live.next_count = Some(now.after(JOB_FIRST));
-    } else {
-        effects.push(filter::count(model, now));
-    }
+    let wait = if model.asks.detail.is_some() { JOB_FIRST } else { FRAME_FIRST };
+    model.live.count_waits = true;
+    model.live.next_count = Some(now.after(wait));
     effects
 }
 

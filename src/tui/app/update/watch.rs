@@ -35,7 +35,11 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             let goes_on = model.histogram.at_leisure;
             let rests = goes_on && model.live.paused;
             if is_due(model.live.next_count, now) && !rests && !model.asks.is_open(Slot::Histogram) {
-                effects.extend(if goes_on { filter::reconcile(model, now) } else { filter::recount(model, now) });
+                effects.extend(match (goes_on, model.live.count_waits) {
+                    (true, _) => filter::reconcile(model, now),
+                    (false, true) => vec![filter::count(model, now)],
+                    (false, false) => filter::recount(model, now),
+                });
             }
         }
         _ => {}
