@@ -1,6 +1,7 @@
 //! The yardstick: the same question put by somebody who knows SQL: to `psql`, or, where the database has no such client that
 //! tells times, in a session of this process.
 
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use crate::harness::Engine;
 use crate::process::cpu_time_below;
 use crate::psql::Psql;
+use crate::pty::Pty;
 use crate::sample::Sample;
+use crate::screen::{COLUMNS, ROWS};
 
 /// A client of one database.
 #[derive(Clone, Debug)]
@@ -125,14 +128,21 @@ impl Client {
         Some(self.psql()?.buffers(statement))
     }
 
-    /// How long the database's own client takes as a process, its start and its connection included; nothing where there is
-    /// no such client.
+    /// How long the database's own client takes on a terminal like the console's, its start and its connection included;
+    /// nothing where there is no such client.
     pub fn process(&self, statement: &str, runs: usize) -> Option<Sample> {
+        let command = self.command(statement);
+        let program = command.get_program().to_str()?;
+        // Asked apart, as a program that is not there cannot be started on a terminal.
+        Command::new(program).arg("--version").stdout(Stdio::null()).status().ok()?;
+        let arguments: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
         let run = || {
-            let began = Instant::now();
-            let status =
-                self.command(statement).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-            status.is_ok_and(|status| status.success()).then(|| began.elapsed())
+            let mut launch = Pty::program(program, &arguments).size(COLUMNS, ROWS);
+            for (name, value) in command.get_envs() {
+                launch = launch.env(name.to_str()?, value?.to_str()?);
+            }
+            let mut pty = launch.start();
+            pty.wait_for_exit().success().then(|| pty.heard_after())
         };
         std::iter::repeat_with(run).take(runs).collect()
     }

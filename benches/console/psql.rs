@@ -22,7 +22,7 @@ impl Psql {
 
     pub fn command(&self, statements: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.url]);
+        command.args(["-X", "-q", "-A", "-t", "-P", "pager=off", "-v", "ON_ERROR_STOP=1", "-d", &self.url]);
         for statement in statements {
             command.args(["-c", statement]);
         }

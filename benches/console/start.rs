@@ -21,7 +21,7 @@ const ROUND_TRIPS: f64 = 3.0;
 pub fn measure(bench: &Bench<'_>) -> Table {
     let runs = if bench.small { 1 } else { 9 };
     let mut table = Table::new(format!(
-        "1. First useful screen; baseline: {} prints the first page, process start included",
+        "1. First useful screen; baseline: {} prints the first page on the same terminal, process start included",
         bench.client().name()
     ));
     let few = frames(bench.few, runs);
@@ -88,7 +88,7 @@ fn frames(url: &str, runs: usize) -> Sample {
     let frame = |_| {
         let mut pty = console(url, &[]);
         pty.wait("bars, rows and a job", is_useful);
-        let age = pty.age();
+        let age = pty.heard_after();
         pty.send("q");
         pty.wait_for_exit();
         wait_until_idle(&client);

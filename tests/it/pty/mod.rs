@@ -80,7 +80,7 @@ impl Launch {
         let (rows, columns) = (non_zero(self.rows), non_zero(self.columns));
         let parser = vt100::Parser::new_with_callbacks(rows, columns, 0, SideEffects::default());
         let terminal = Arc::new(Terminal {
-            state: Mutex::new(State { parser, raw: Vec::new(), ended: false }),
+            state: Mutex::new(State { parser, raw: Vec::new(), heard: began, ended: false }),
             changed: Condvar::new(),
         });
         let feeder = Arc::clone(&terminal);
@@ -243,10 +243,10 @@ impl Pty {
         self.child.wait().expect("the program's exit status")
     }
 
-    /// How long ago the program was started.
+    /// How long after its start the program last wrote something, or closed the terminal.
     #[allow(dead_code, reason = "the bench asks")]
-    pub fn age(&self) -> Duration {
-        self.began.elapsed()
+    pub fn heard_after(&self) -> Duration {
+        self.terminal.lock().heard - self.began
     }
 
     /// Every byte that the program wrote.
@@ -305,6 +305,8 @@ struct Terminal {
 struct State {
     parser: vt100::Parser<SideEffects>,
     raw: Vec<u8>,
+    /// When the latest bytes came, or the end.
+    heard: Instant,
     ended: bool,
 }
 
@@ -327,12 +329,15 @@ impl Terminal {
     fn feed(&self, mut reader: Box<dyn Read + Send>) {
         let mut chunk = [0u8; 16 * 1024];
         while let Ok(length @ 1..) = reader.read(&mut chunk) {
+            let heard = Instant::now();
             let mut state = self.lock();
+            state.heard = heard;
             state.raw.extend_from_slice(&chunk[..length]);
             state.parser.process(&chunk[..length]);
             self.changed.notify_all();
         }
-        self.lock().ended = true;
+        let mut state = self.lock();
+        (state.heard, state.ended) = (Instant::now(), true);
         self.changed.notify_all();
     }
 
