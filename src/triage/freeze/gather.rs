@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use tokio::sync::mpsc::{self, Receiver, Sender};
+
 use super::{Ask, PlanError};
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::job::JobId;
 use crate::domain::redact::Masker;
 use crate::ledger::{Census, Ledger, Part, RunId};
-use crate::store::{Budget, Cursor, Frozen, Identity, StoreError};
+use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Store, StoreError};
 use crate::triage::Desk;
 use crate::triage::guard::Guard;
 use crate::triage::plan::Scope;
@@ -20,6 +22,9 @@ use crate::triage::undo;
 const GATHER: usize = 3_000;
 /// Jobs looked up by id at a time.
 const LOOKUP: usize = 500;
+
+/// Steps that wait, read, for those before them to be written.
+const AHEAD: usize = 1;
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
 
@@ -116,21 +121,27 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
         // How often a job was replayed only the ledger knows; the store is asked for the rest.
         let asked = filter.without(&Key::Replayed);
         let (store, budget) = (Arc::clone(&self.desk.store), self.budget);
-        self.check()?;
-        let mut step = store.freeze(&asked, Cursor::Start, budget).await?;
-        loop {
-            self.check()?;
-            let mut jobs = self.guard.pass(Some(filter), step.jobs).await?;
-            self.leave_unfit(&mut jobs).await?;
-            self.progress.examined += step.scanned.rows;
-            self.progress.share = step.scanned.share;
-            self.take(jobs);
-            let Some(cursor) = step.next.filter(|_| self.left > 0) else { return Ok(0) };
-            // The source reads on while the record is written.
-            let (next, written) = tokio::join!(store.freeze(&asked, cursor, budget), self.write(GATHER));
-            written?;
-            step = next?;
+        let mut next = Some(Cursor::Start);
+        while let Some(cursor) = next.filter(|_| self.left > 0) {
+            // The source reads on while what it read is looked at and written down.
+            let (into, steps) = mpsc::channel(AHEAD);
+            let reading = read_on(&*store, &asked, cursor, self.left, budget, into);
+            (next, _) = tokio::try_join!(reading, self.write_down(filter, steps))?;
         }
+        Ok(0)
+    }
+
+    async fn write_down(&mut self, filter: &Filter, mut steps: Receiver<FreezeStep>) -> Result<(), PlanError> {
+        while let Some(FreezeStep { jobs, scanned, .. }) = steps.recv().await {
+            self.check()?;
+            let mut jobs = self.guard.pass(Some(filter), jobs).await?;
+            self.leave_unfit(&mut jobs).await?;
+            self.progress.examined += scanned.rows;
+            self.progress.share = scanned.share;
+            self.take(jobs);
+            self.write(GATHER).await?;
+        }
+        Ok(())
     }
 
     async fn named(&mut self, ids: &[JobId], of: u64) -> Result<u64, PlanError> {
@@ -221,5 +232,30 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
 
     fn check(&self) -> Result<(), PlanError> {
         if self.budget.cancel.is_cancelled() { Err(StoreError::Cancelled.into()) } else { Ok(()) }
+    }
+}
+
+/// Reads jobs from a cursor on, a step at a time, until there are so many or no more; from where they go on.
+async fn read_on(
+    store: &dyn Store,
+    filter: &Filter,
+    mut cursor: Cursor,
+    most: u64,
+    budget: &Budget,
+    into: Sender<FreezeStep>,
+) -> Result<Option<Cursor>, PlanError> {
+    let mut jobs = 0;
+    loop {
+        let step = store.freeze(filter, cursor, budget).await?;
+        jobs += step.jobs.len() as u64;
+        let next = step.next.clone();
+        if into.send(step).await.is_err() {
+            // Whoever takes them has failed, and says so.
+            return Ok(None);
+        }
+        match next {
+            Some(next) if jobs < most => cursor = next,
+            next => return Ok(next),
+        }
     }
 }
