@@ -78,11 +78,13 @@ impl Sqlite {
                 sql.push_int(epoch::epoch(kind, at, true));
             }
             _ => {
-                // Zones move a written date by less than a day; the date alone sorts right with and without `T`.
-                const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
-                let date = if later { at.before(DAY) } else { at.after(2 * DAY) };
-                let date = literal(date, "0001-01-01", "9999-12-31");
-                sql.push(&format!("({raw} {op} ")).push_text(&date[..10]);
+                // Zones move what is written by less than this. Of one date all with a space sort before all with a `T`, so that
+                // the bound is one that neither is wrongly beyond.
+                const ZONE: std::time::Duration = std::time::Duration::from_secs(15 * 3_600);
+                let bound = if later { at.before(ZONE) } else { at.after(ZONE) };
+                let bound = literal(bound, "0001-01-01", "9999-12-31T99");
+                let bound = if later { bound } else { bound.replacen(' ', "T", 1) };
+                sql.push(&format!("({raw} {op} ")).push_text(&bound);
                 sql.push(&format!(" AND {} {op} ", micros(raw))).push_int(at.0).push(")");
             }
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
+use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, Sort, Store};
 
 /// What SQLite's own functions take for an instant, and what no program takes for one.
@@ -53,4 +54,39 @@ async fn text_that_is_no_date_is_no_time_and_its_row_stands_in_the_list_all_the_
     let counted = odd.store.histogram(query, &budget()).await.expect("a count").histogram;
     let none = counted.bars.iter().find(|bar| bar.value.is_none()).expect("a bar of those without an hour");
     assert_eq!((counted.total.n, none.count.n), (all.len() as u64, NONE.len() as u64));
+}
+
+#[tokio::test]
+async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
+    let bound = Timestamp(1_795_046_400_000_000); // 2026-11-19 00:00 UTC
+    let forms = [
+        (0, "%Y-%m-%d %H:%M:%S"),
+        (0, "%Y-%m-%dT%H:%M:%S"),
+        (14, "%Y-%m-%d %H:%M:%S%:z"),
+        (-14, "%Y-%m-%dT%H:%M:%S%:z"),
+    ];
+    let (mut rows, mut since) = (Vec::new(), Vec::new());
+    // Every three quarters of an hour, for two days on either side.
+    for step in -64..=64_i64 {
+        for (zone, form) in forms {
+            let at = Timestamp(bound.0 + step * 2_700_000_000);
+            let zone = chrono::FixedOffset::east_opt(zone * 3_600).expect("a zone");
+            let written = at.calendar().expect("a date").with_timezone(&zone).format(form);
+            if step >= 0 {
+                since.push(rows.len());
+            }
+            rows.push(format!("({}, '{written}', 0, 'A', 'boom')", rows.len()));
+        }
+    }
+    let odd = Odd::new(&format!("SELECT * FROM (VALUES {})", rows.join(", "))).await;
+    let page = async |filter: &str| {
+        let filter = Filter::parse(filter).expect("a filter");
+        let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 1_000 };
+        let found = odd.store.page(query, &budget()).await.expect("a page").entries;
+        let mut ids: Vec<usize> = found.iter().map(|entry| entry.row.id.as_str().parse().expect("a number")).collect();
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(page("since:2026-11-19T00:00:00Z").await, since);
+    assert_eq!(page("until:2026-11-19T00:00:00Z").await, (0..since[0]).collect::<Vec<_>>());
 }
