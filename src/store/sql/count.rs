@@ -34,6 +34,8 @@ pub struct CountState {
     pub(super) bars: HashMap<Option<String>, Tally>,
     side: Side,
     at: At,
+    /// Whether the first window was only something to be seen, and one statement over all is tried now.
+    then_whole: bool,
 }
 
 /// What windows were read so far.
@@ -71,14 +73,23 @@ impl SqlStore {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
         let grouping = Grouping { layout: &self.layout, facet: query.facet };
         if let Some(state) = query.resume.as_ref().and_then(Resume::counted) {
-            let state = state.clone();
+            let mut state = state.clone();
+            if std::mem::take(&mut state.then_whole) {
+                let plain = grouping.statement(&judge, None, |_| {});
+                match self.count_whole(&judge, &grouping, budget).await {
+                    Err(StoreError::Timeout(_)) => self.pace.mark_slow(&format!("{plain:?}")),
+                    other => return other,
+                }
+            }
             return self.count_windows(&judge, &grouping, state, budget).await;
         }
-        let (mut by_blocks, mut blocks) = (false, None);
+        let (mut by_blocks, mut blocks, mut then_whole) = (false, None, false);
         if !in_memory(&judge, &grouping) {
             let plain = grouping.statement(&judge, None, |_| {});
             let (question, way) = (format!("{plain:?}"), self.way_to_count(plain, budget).await?);
-            if !way.is_long && !self.pace.is_slow(&question) {
+            let is_quick = !way.is_long && !self.pace.is_slow(&question);
+            then_whole = is_quick && way.may_be_long;
+            if is_quick && !then_whole {
                 match self.count_whole(&judge, &grouping, budget).await {
                     Err(StoreError::Timeout(_)) => self.pace.mark_slow(&question),
                     other => return other,
@@ -90,6 +101,7 @@ impl SqlStore {
             by_blocks = blocks.is_some_and(|blocks| blocks > MOMENT);
         }
         let mut state = self.begin_windows(&judge, &grouping, budget).await?;
+        state.then_whole = then_whole;
         // Asked for last, so that every row that was there when the recent past was read stands in them.
         if let Some(blocks) = if by_blocks { self.blocks(budget).await? } else { None } {
             state.at = At::Block(Walk::of(blocks));
@@ -118,7 +130,7 @@ impl SqlStore {
                 example: cell.example.clone(),
             });
         }
-        Ok(CountState { bars, side, at: At::Order(Cursor::Start) })
+        Ok(CountState { bars, side, at: At::Order(Cursor::Start), then_whole: false })
     }
 
     /// Everything in one snapshot: the counts, and what is read beside them.

@@ -134,7 +134,7 @@ impl Grouping<'_> {
         sql.push(&format!(" FROM {from} WHERE "));
         judge.push(&mut sql);
         within(&mut sql);
-        sql.push(") AS x GROUP BY v");
+        sql.push(&format!(") AS x GROUP BY {}", speech.told_apart("v")));
         if slot.is_some() {
             sql.push(", s");
         }

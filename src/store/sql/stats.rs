@@ -133,9 +133,9 @@ impl SqlStore {
             };
         };
         let word = self.layout.speech.contract("v", Kind::Text);
-        let group = self.layout.speech.group(&expr.raw);
+        let (group, by) = (self.layout.speech.group(&expr.raw), self.layout.speech.told_apart("v"));
         let from = &self.layout.from;
-        sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY v"));
+        sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
         let rows = match self.engine.read(&[sql.done()], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             Err(StoreError::Timeout(_)) => return self.guess_states(budget).await,

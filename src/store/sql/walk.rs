@@ -15,6 +15,8 @@ use crate::store::{Budget, Result};
 
 /// Blocks that one statement gets through in a moment (256 MB).
 pub(super) const MOMENT: u64 = 32_768;
+/// Rows that one statement gets through before anybody waits for it.
+const MANY: u64 = 100_000;
 /// What part of the cost of reading every block a plan may have that reads something else.
 const SPARED: u64 = 2;
 
@@ -24,6 +26,8 @@ pub(super) struct Way {
     pub(super) has_blocks: bool,
     /// Whether one statement would take long.
     pub(super) is_long: bool,
+    /// Whether it might, as the table is large and more is not known: something should be there to be seen before.
+    pub(super) may_be_long: bool,
 }
 
 /// How far a walk over the blocks has come, from the last one to the first.
@@ -69,8 +73,12 @@ impl SqlStore {
     pub(super) async fn way_to_count(&self, plain: Statement, budget: &Budget) -> Result<Way> {
         let speech = self.layout.speech;
         let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let short = Way { has_blocks: false, is_long: false };
-        let Some(size) = speech.blocks(place) else { return Ok(short) };
+        let short = Way { has_blocks: false, is_long: false, may_be_long: false };
+        let Some(size) = speech.blocks(place) else {
+            let Some(rows) = speech.rows(place) else { return Ok(short) };
+            let rows = read_blocks(self.engine.read(&[rows], budget).await?.pop().unwrap_or_default())?;
+            return Ok(Way { may_be_long: rows.is_some_and(|rows| rows > MANY), ..short });
+        };
         let plan = Statement { sql: speech.explain(&plain.sql), binds: plain.binds };
         let mut results = self.engine.read(&[size, plan], budget).await?.into_iter();
         let Some(blocks) = read_blocks(results.next().unwrap_or_default())? else { return Ok(short) };
@@ -78,7 +86,7 @@ impl SqlStore {
         let plan = line.map(|line| Cells::new(Row(vec![line])).text()).transpose()?.flatten().unwrap_or_default();
         // An index may hold all that is asked for, or lead to the few rows that are.
         let is_spared = speech.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
-        Ok(Way { has_blocks: true, is_long: blocks > MOMENT && !is_spared })
+        Ok(Way { has_blocks: true, is_long: blocks > MOMENT && !is_spared, ..short })
     }
 
     /// Counts the next window of blocks; how far that leads, until all are read.

@@ -48,7 +48,7 @@ pub(super) fn window_statement(
     sql.push(" THEN 1 ELSE 0 END AS hit FROM ");
     speech.window(&mut sql, shape, within);
     sql.push(&scan.layout.join);
-    sql.push(") AS x GROUP BY v");
+    sql.push(&format!(") AS x GROUP BY {}", speech.told_apart("v")));
     sql.done()
 }
 

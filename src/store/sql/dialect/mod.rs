@@ -122,6 +122,11 @@ pub(super) trait Speech: Sync {
         raw.to_owned()
     }
 
+    /// What such expressions are grouped by, once they have a name.
+    fn told_apart(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
     /// The first `n` characters of a text expression.
     fn head(&self, raw: &str, n: usize) -> String {
         format!("left({raw}, {n})")
@@ -377,6 +382,11 @@ pub(super) trait Speech: Sync {
     /// A table as `t`, of which only some blocks are read that chance takes, each with this probability in percent; `None`
     /// where that cannot be had.
     fn sampled(&self, _table: &str, _percent: f64) -> Option<String> {
+        None
+    }
+
+    /// How many rows a table has, more or less; `None` where it is read by its blocks.
+    fn rows(&self, _place: Place<'_>) -> Option<Statement> {
         None
     }
 

@@ -122,7 +122,13 @@ impl Speech for Mysql {
     }
 
     fn group(&self, raw: &str) -> String {
-        bytes(raw)
+        // Not by its bytes: of those the server does not know how many there may be, and keeps the values in a file.
+        format!("CONVERT({raw} USING utf8mb4) COLLATE utf8mb4_bin")
+    }
+
+    fn told_apart(&self, name: &str) -> String {
+        // Values are the same to that collation where they differ in spaces at the end.
+        format!("{name}, LENGTH({name})")
     }
 
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
@@ -332,6 +338,13 @@ impl Speech for Mysql {
     fn gate(&self) -> Option<&'static str> {
         // A server that follows another is not told from one that somebody has closed.
         Some("CASE WHEN CAST(@@global.read_only AS CHAR) IN ('0', 'OFF') THEN 0 ELSE 1 END")
+    }
+
+    fn rows(&self, place: Place<'_>) -> Option<Statement> {
+        let mut sql = Sql::new(&Mysql);
+        sql.push("SELECT CAST(table_rows AS SIGNED) FROM information_schema.tables WHERE table_schema = ");
+        sql.push_text(place.schema).push(" AND table_name = ").push_text(place.table);
+        Some(sql.done())
     }
 
     fn catalogue(&self, tables: &[String]) -> Statement {
