@@ -39,6 +39,7 @@ mod store_counts;
 mod store_desk;
 mod store_destinations;
 mod store_filters;
+mod store_idle;
 mod store_keys;
 mod store_mariadb;
 mod store_odd;

@@ -72,6 +72,8 @@ pub(super) struct Layout {
     pub(super) more: BTreeMap<String, Expr>,
     /// Conditions of the states that have one.
     conditions: BTreeMap<State, String>,
+    /// Whether its rows change with transactions of the database that is asked, which is what change tokens tell of.
+    pub(super) has_transactions: bool,
 }
 
 impl Layout {
@@ -135,6 +137,7 @@ impl Layout {
             join,
             key_collation: collation,
             columns: found.columns.clone(),
+            has_transactions: found.without_transactions.is_none() && !found.is_view,
             time: match &otherwise {
                 Some(otherwise) if !served(found, &time, spec.order.needs.as_deref()) => otherwise.clone(),
                 _ => time,

@@ -129,7 +129,7 @@ impl<'a> Axis<'a> {
             true => "NULL".to_owned(),
             false => format!("(SELECT max({}) FROM {} AS t)", self.order.raw, self.layout.table),
         };
-        sql.push(&format!("SELECT {}, {}, {reach}, ", speech.clock(), speech.change_token().unwrap_or("NULL")));
+        sql.push(&format!("SELECT {}, {}, {reach}, ", speech.clock(), self.token().unwrap_or("NULL")));
         let rewrites = if self.layout.is_whole() { speech.rewrites(&mut sql, &self.layout.table) } else { None };
         sql.push(rewrites.as_deref().unwrap_or("NULL"));
         sql.push(&format!(", {}", speech.gate().unwrap_or("NULL")));
@@ -157,10 +157,16 @@ impl<'a> Axis<'a> {
         )
     }
 
+    fn token(&self) -> Option<&'static str> {
+        // How far keys reach is read along with it.
+        let token = self.layout.speech.change_token(self.is_time());
+        token.filter(|_| self.layout.has_transactions)
+    }
+
     /// Writes that anything may have changed since a look.
     pub(super) fn gate(&self, sql: &mut Sql, since: Option<&Mark>) {
         let token = since.and_then(|m| m.token.as_deref());
-        if let (Some(expression), Some(token)) = (self.layout.speech.change_token(), token) {
+        if let (Some(expression), Some(token)) = (self.token(), token) {
             sql.push(&format!(" AND {expression} <> ")).push_text(token);
         }
     }

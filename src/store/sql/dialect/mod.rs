@@ -286,8 +286,9 @@ pub(super) trait Speech: Sync {
         None
     }
 
-    /// A token that differs whenever anything may have changed, as a contract column; `None` where there is none.
-    fn change_token(&self) -> Option<&'static str> {
+    /// A token that differs whenever transactions may have changed anything, as a contract column; `None` where there is none.
+    /// `is_first` says that nothing of a table is read before: a token may be no part of what is read, and only older.
+    fn change_token(&self, _is_first: bool) -> Option<&'static str> {
         None
     }
 

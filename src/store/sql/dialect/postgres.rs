@@ -337,7 +337,7 @@ impl Speech for Postgres {
         )
     }
 
-    fn change_token(&self) -> Option<&'static str> {
+    fn change_token(&self, _is_first: bool) -> Option<&'static str> {
         Some("pg_current_snapshot()::text")
     }
 

@@ -272,6 +272,14 @@ impl Speech for Sqlite {
         };
     }
 
+    fn change_token(&self, _is_first: bool) -> Option<&'static str> {
+        // What others have committed is counted for each connection by itself, and what it has written itself is not in it.
+        Some(
+            "(SELECT id || ' ' || (SELECT data_version FROM pragma_data_version) || ' ' || total_changes() \
+             FROM temp.dlq_tui_session)",
+        )
+    }
+
     fn columns(&self, place: Place<'_>) -> Statement {
         let mut sql = Sql::new(&Sqlite);
         sql.push("SELECT c.name, c.type, CASE WHEN c.hidden IN (2, 3) THEN 1 ELSE 0 END FROM pragma_table_xinfo(");

@@ -26,6 +26,9 @@ use crate::store::{Result, StoreError};
 /// Steps of SQLite's virtual machine between two looks at the stop flag and the clock: well under a millisecond.
 const STEPS: i32 = 4_000;
 
+/// A table of each connection with one row, whose `id` no other connection has.
+pub(in crate::store::sql) const SESSION: &str = "dlq_tui_session";
+
 pub(super) struct Sqlite {
     options: SqliteConnectOptions,
     read_only: Option<String>,
@@ -53,6 +56,9 @@ impl Sqlite {
             false => self.options.clone(),
         };
         let mut connection = options.connect().await.map_err(store_error)?;
+        // By this looks know whether they ask the connection that the look before asked.
+        let session = format!("CREATE TEMP TABLE {SESSION} AS SELECT hex(randomblob(8)) AS id");
+        bind::command(AssertSqlSafe(session)).execute(&mut connection).await.map_err(store_error)?;
         let inode = Inode::at(file).filter(|now| before.is_none_or(|before| before == *now)).ok_or_else(replaced)?;
         self.was_there.store(true, Ordering::Relaxed);
         let stop = Arc::new(Stop::new());

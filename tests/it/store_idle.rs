@@ -1,0 +1,90 @@
+//! Looks at databases that nobody writes to, and what ends the calm.
+
+use std::time::Duration;
+
+use dlq_tui::domain::action::{Action, JobResult};
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::filter::Filter;
+use dlq_tui::store::sql::SqlStore;
+use dlq_tui::store::{Changes, Cursor, Store, Watermark};
+use sqlx::{Connection, Executor, MySqlConnection};
+
+use crate::fixtures::Layout;
+use crate::fixtures::sql::ago;
+use crate::harness::{self, TestDb};
+use crate::store_desk::*;
+
+async fn look(store: &SqlStore, since: &Watermark) -> Changes {
+    store.changes(Some(since), Facet::Error, &Filter::all(), &budget()).await.expect("a look")
+}
+
+/// Looks until one finds that nothing changed, as a server tidies up for a while behind what was written.
+async fn calm(store: &SqlStore, mut since: Watermark) -> Watermark {
+    for _ in 0..100 {
+        let changes = look(store, &since).await;
+        if !changes.changed {
+            assert!(changes.cells.is_empty(), "nothing is counted: {changes:?}");
+            return changes.watermark;
+        }
+        since = changes.watermark;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("looks find changes where nobody writes")
+}
+
+/// Jobs of the last seconds that a look counts.
+fn counted(changes: &Changes) -> u64 {
+    changes.cells.iter().filter(|cell| cell.bucket >= changes.from_bucket).map(|cell| cell.n).sum()
+}
+
+/// Makes the newest `n` jobs die just now.
+fn dying(db: &TestDb, n: u32) -> String {
+    format!(
+        "update dead_letter_jobs set failed_at = {} where id in (select id from (select id from dead_letter_jobs where \
+         status = 'failed' order by failed_at desc limit {n}) as newest)",
+        ago(db.engine, 1)
+    )
+}
+
+#[tokio::test]
+async fn nothing_is_counted_where_nobody_writes_and_a_commit_ends_that() {
+    let server = harness::private_mariadb();
+    let mut dbs = vec![harness::sqlite("idle").await];
+    if let Some(server) = &server {
+        dbs.push(server.database("idle").await);
+    }
+    for db in dbs {
+        Layout::DeadLetterJobs.seed(&db, 300).await;
+        db.execute(&dying(&db, 5)).await;
+        let store = store(&db, Layout::DeadLetterJobs).await;
+        let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+        let quiet = calm(&store, begun).await;
+
+        db.execute(&dying(&db, 7)).await;
+        let changes = look(&store, &quiet).await;
+        assert_eq!((changes.changed, counted(&changes)), (true, 7), "what others commit");
+
+        let quiet = calm(&store, changes.watermark).await;
+        let newest =
+            store.freeze(&Filter::all(), Cursor::Start, &budget()).await.expect("a step").jobs.swap_remove(0).id;
+        let applied = apply(&store, batch(Action::Ignore, [newest])).await;
+        assert!(applied.values().all(|result| *result == JobResult::Done), "{applied:?}");
+        let changes = look(&store, &quiet).await;
+        assert_eq!((changes.changed, counted(&changes)), (true, 6), "what we commit ourselves");
+    }
+}
+
+#[tokio::test]
+async fn a_commit_is_seen_that_comes_long_after_what_it_wrote() {
+    let Some(server) = harness::private_mariadb() else { return };
+    let db = server.database("late").await;
+    Layout::DeadLetterJobs.seed(&db, 300).await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    let mut late = MySqlConnection::connect(&db.url).await.expect("a session");
+    late.execute(sqlx::AssertSqlSafe(format!("start transaction; {}", dying(&db, 4)))).await.expect("an update");
+    let quiet = calm(&store, begun).await;
+    late.execute("commit").await.expect("a commit");
+    let changes = look(&store, &quiet).await;
+    assert_eq!((changes.changed, counted(&changes)), (true, 4));
+}
