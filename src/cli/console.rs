@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::args::ConsoleArgs;
@@ -19,7 +20,7 @@ use crate::store::sql::Rejected;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
 use crate::tui::runtime::ConsoleError;
-use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
+use crate::tui::{self, Ahead, Launch, OpenStore, Opener, StoreChoice};
 
 /// How long a source may take to answer before the console comes up without it, and waits there. At 150 ms a round trip one
 /// takes two thirds of a second.
@@ -52,7 +53,8 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     let opener = Arc::new(Way::new(session, origin));
     // The source is waited for in any case.
     tokio::task::spawn_blocking(tui::warm_up);
-    opener.first_look().await?;
+    // A filter makes another first screen.
+    opener.first_look(filter.is_all()).await?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
         record,
@@ -97,17 +99,19 @@ struct Way {
     origin: Origin,
     statement: Duration,
     surveyed: Mutex<Option<Arc<Surveyed>>>,
+    /// The store that is being opened before anybody asks for it, with its name.
+    begun: Mutex<Option<JoinHandle<std::result::Result<(String, OpenStore), StoreError>>>>,
 }
 
 impl Way {
     fn new(session: Session, origin: Origin) -> Self {
         let statement = session.statement_timeout(&origin);
-        Self { session, origin, statement, surveyed: Mutex::new(None) }
+        Self { session, origin, statement, surveyed: Mutex::new(None), begun: Mutex::new(None) }
     }
 
     /// Looks before the console comes up, so that what cannot be mended by waiting is said in the shell. A source that
     /// is merely away is no reason to stay away: the console waits for it.
-    async fn first_look(&self) -> Result<()> {
+    async fn first_look(self: &Arc<Self>, begins: bool) -> Result<()> {
         let budget = Budget::new(self.statement);
         let looking = open::survey_silently(&self.session, self.origin.clone(), &budget);
         // An operator who sees nothing for long does not know whether anything happens: the console says it.
@@ -116,7 +120,12 @@ impl Way {
         let looked = open::or_asked(&self.session, &self.origin, looked, &budget).await;
         match looked.map(|surveyed| self.keep(surveyed)) {
             Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only().map(drop),
-            Ok(_) => Ok(()),
+            Ok(surveyed) => {
+                if begins {
+                    self.begin(&surveyed);
+                }
+                Ok(())
+            }
             Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::retryable) => Ok(()),
             Err(error) => Err(error),
         }
@@ -149,7 +158,27 @@ impl Way {
         let found = found.ok_or_else(|| self.gone(surveyed, name))?;
         let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
         let record = Some(surveyed.homes.clone());
-        Ok(OpenStore { desk, deliver: open::deliver(&self.origin), validate: self.origin.validate(), record })
+        let (deliver, validate) = (open::deliver(&self.origin), self.origin.validate());
+        Ok(OpenStore { desk, deliver, validate, record, ahead: None })
+    }
+
+    /// Opens the only store there is and asks for what its first screen shows, while the terminal is made ready.
+    fn begin(self: &Arc<Self>, surveyed: &Arc<Surveyed>) {
+        let &[only] = surveyed.matching().as_slice() else { return };
+        let (way, surveyed, name) = (Arc::clone(self), Arc::clone(surveyed), only.label());
+        let begun = tokio::spawn(async move {
+            let mut open = way.open_in(&surveyed, &name).await?;
+            open.ahead = Some(Arc::new(Ahead::ask(Arc::clone(&open.desk.store), Budget::new(way.statement))));
+            Ok((name, open))
+        });
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+    }
+
+    /// The store that was begun with, once, if it is this one and could be opened.
+    async fn begun(&self, name: &str) -> Option<OpenStore> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let (opened, open) = begun.await.ok()?.ok()?;
+        (opened == name).then_some(open)
     }
 
     /// Why a store that was there is not there any more.
@@ -190,6 +219,9 @@ impl Opener for Way {
 
     fn open(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
         async move {
+            if let Some(open) = self.begun(&name).await {
+                return Ok(open);
+            }
             let surveyed = self.survey().await.map_err(store_error)?;
             self.open_in(&surveyed, &name).await
         }

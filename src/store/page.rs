@@ -106,7 +106,7 @@ impl Cursor {
 }
 
 /// A request for some rows of a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PageQuery {
     /// Which jobs; resolved, so that its times are absolute.
     pub filter: Filter,
@@ -185,7 +185,7 @@ mod tests {
 }
 
 /// A request for what a screen begins with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GlanceQuery {
     /// Which facet is estimated.
     pub facet: Facet,

@@ -163,8 +163,15 @@ impl Session {
     }
 
     async fn glance(&self, query: GlanceQuery, going: &Going) -> Result<FirstScreen, StoreError> {
-        let desk = self.store()?.desk;
-        let Glance { estimate, page, job } = desk.store.glance(query, &going.budget).await?;
+        let OpenStore { desk, ahead, .. } = self.store()?;
+        let answered = match ahead {
+            Some(ahead) => ahead.answer(&query).await,
+            None => None,
+        };
+        let Glance { estimate, page, job } = match answered {
+            Some(glance) => glance,
+            None => desk.store.glance(query, &going.budget).await?,
+        };
         let page = Page { entries: self.masked(page.entries), ..page };
         let job = match job {
             // One that cannot be shown is asked for by itself, and says why.

@@ -11,7 +11,8 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
     let asked = |console: &Console| console.asked.iter().map(|(_, slot, _)| *slot).collect::<Vec<_>>();
     assert_eq!(asked(&console), [Slot::Page]);
-    assert!(matches!(console.request(Slot::Page), Some(Request::Glance(..))));
+    let Some(Request::Glance(query)) = console.request(Slot::Page) else { panic!("a glance") };
+    assert_eq!(*query, crate::tui::app::first_query(&opened().info), "which may have been asked for beforehand");
     let bars = counted(&[("A", 3)]).histogram;
     console.answer(Slot::Page, first_screen(Some(bars), page(0..5, None), None));
     assert!(console.model.histogram.shown.is_some() && console.current() == Some("job-0"));

@@ -3,7 +3,7 @@
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
-use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume};
+use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume, Sort, StoreInfo};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{BarValue, Focus, HistogramPane, Link, Model, PAGE, Side};
 
@@ -93,6 +93,15 @@ pub fn count(model: &mut Model, now: Timestamp) -> Effect {
 fn count_from(model: &Model, resume: Option<Resume>) -> Request {
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
     Request::Histogram(HistogramQuery { facet, filter, resume })
+}
+
+/// What a console asks a store for first, where nothing else was asked of it: all jobs, and room for one of them.
+pub fn first_query(info: &StoreInfo) -> GlanceQuery {
+    let facet = info.facets.first().copied().unwrap_or(Facet::Error);
+    let usual = Sort::default();
+    let sort = Sort { key: info.sorts.first().copied().unwrap_or(usual.key), ..usual };
+    let page = PageQuery { filter: Filter::all(), sort, cursor: Cursor::Start, limit: PAGE };
+    GlanceQuery { facet, page, opens: true }
 }
 
 /// Reads what the first screen shows: an estimate and the first rows at once. Where a filter is in force there is no

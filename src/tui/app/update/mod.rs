@@ -21,6 +21,7 @@ use super::msg::Msg;
 use crate::domain::time::Timestamp;
 use crate::tui::keys::{self, Chord, Place};
 
+pub use filter::first_query;
 pub use words::reference as command_reference;
 
 /// What the model asks for before anything has happened.
