@@ -19,8 +19,8 @@ use crate::ledger::Homes;
 use crate::store::sql::Rejected;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
-use crate::tui::runtime::ConsoleError;
-use crate::tui::{self, Ahead, Launch, OpenStore, Opener, StoreChoice};
+use crate::tui::runtime::{Ahead, ConsoleError};
+use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
 
 /// How long a source may take to answer before the console comes up without it, and waits there. At 150 ms a round trip one
 /// takes two thirds of a second.
@@ -100,8 +100,11 @@ struct Way {
     statement: Duration,
     surveyed: Mutex<Option<Arc<Surveyed>>>,
     /// The store that is being opened before anybody asks for it, with its name.
-    begun: Mutex<Option<JoinHandle<std::result::Result<(String, OpenStore), StoreError>>>>,
+    begun: Mutex<Option<JoinHandle<Begun>>>,
 }
+
+/// A store that was opened, with its name.
+type Begun = std::result::Result<(String, OpenStore), StoreError>;
 
 impl Way {
     fn new(session: Session, origin: Origin) -> Self {
@@ -193,6 +196,8 @@ impl Way {
 
     /// Closes the connection, so that nothing of ours keeps running on the server.
     async fn close(&self) {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take();
+        begun.iter().for_each(JoinHandle::abort);
         if let Some(surveyed) = self.known() {
             surveyed.engine.close(LEAVE).await;
         }

@@ -7,14 +7,13 @@ mod program;
 pub mod runtime;
 pub mod view;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tokio::task::JoinSet;
 
 use crate::domain::redact::Redactor;
 use crate::ledger::Homes;
-use crate::store::{Budget, Deliver, Glance, GlanceQuery, Store, StoreError};
+use crate::store::{Deliver, StoreError};
 use crate::triage::Desk;
 
 /// One layout that was found in a source: what the picker shows.
@@ -69,32 +68,7 @@ pub struct OpenStore {
     /// The record of the store's source; looked up when it is first needed. Without, the one of the launch.
     pub record: Option<Homes>,
     /// What the first screen shows, where it was asked for beforehand.
-    pub ahead: Option<Arc<Ahead>>,
-}
-
-/// An answer that is on its way before the console asks for it; nobody wants it any more once this is dropped.
-pub struct Ahead {
-    query: GlanceQuery,
-    answer: Mutex<Option<JoinSet<Result<Glance, StoreError>>>>,
-}
-
-impl Ahead {
-    /// Asks a store for what a console begins with that shows all of it.
-    pub fn ask(store: Arc<dyn Store>, budget: Budget) -> Self {
-        let query = app::first_query(store.info());
-        let asked = query.clone();
-        let mut answer = JoinSet::new();
-        answer.spawn(async move { store.glance(asked, &budget).await });
-        Self { query, answer: Mutex::new(Some(answer)) }
-    }
-
-    /// The answer to a question, where that is the one, nobody has had it, and there is one: what it failed of may be over. It
-    /// may hold a job that was not asked for.
-    pub async fn answer(&self, query: &GlanceQuery) -> Option<Glance> {
-        let is_answered = *query == GlanceQuery { opens: query.opens, ..self.query.clone() };
-        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        answer.filter(|_| is_answered)?.join_next().await?.ok()?.ok()
-    }
+    pub ahead: Option<Arc<runtime::Ahead>>,
 }
 
 /// What the console is started with.

@@ -1,6 +1,7 @@
 //! The only place of the console that spawns, sleeps, owns a channel or touches the terminal.
 
 mod act;
+mod ahead;
 mod backend;
 mod clipboard;
 mod console;
@@ -42,6 +43,7 @@ use crate::ledger::RunId;
 use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
 
+pub use ahead::Ahead;
 pub use guard::{fitness, fitness_here};
 
 /// Model and view, as the loop sees them.

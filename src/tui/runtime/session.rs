@@ -147,14 +147,19 @@ impl Session {
         self.store()?.desk.store.histogram(query, budget).await
     }
 
-    /// Values for completion: what the statistics know, or one step of a count where there are none.
+    /// Values for completion: what the statistics know, or the first steps of a count where there are none.
     async fn values(&self, facet: Facet, budget: &Budget) -> Result<Histogram, StoreError> {
         let store = self.store()?.desk.store;
         if let Some(histogram) = store.estimate(facet, budget).await? {
             return Ok(histogram);
         }
         let query = HistogramQuery { facet, filter: Filter::default(), resume: None };
-        Ok(store.histogram(query, budget).await?.histogram)
+        let step = store.histogram(query.clone(), budget).await?;
+        if step.resume.is_none() {
+            return Ok(step.histogram);
+        }
+        // The first step of a long count may be no more than something to be seen.
+        Ok(store.histogram(HistogramQuery { resume: step.resume, ..query }, budget).await?.histogram)
     }
 
     async fn page(&self, query: PageQuery, budget: &Budget) -> Result<Page, StoreError> {
@@ -165,7 +170,10 @@ impl Session {
     async fn glance(&self, query: GlanceQuery, going: &Going) -> Result<FirstScreen, StoreError> {
         let OpenStore { desk, ahead, .. } = self.store()?;
         let answered = match ahead {
-            Some(ahead) => ahead.answer(&query).await,
+            Some(ahead) => tokio::select! {
+                answered = ahead.answer(&query) => answered,
+                () = going.budget.cancel.cancelled() => return Err(StoreError::Cancelled),
+            },
             None => None,
         };
         let Glance { estimate, page, job } = match answered {
