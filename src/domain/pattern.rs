@@ -36,7 +36,12 @@ impl Pattern {
 
     /// The first match.
     pub fn first<'t>(&self, text: &'t str) -> Option<Match<'t>> {
-        self.0.captures(text.as_bytes()).map(|groups| Match { text, groups })
+        self.first_from(text, 0)
+    }
+
+    /// The first match from a place on.
+    pub fn first_from<'t>(&self, text: &'t str, from: usize) -> Option<Match<'t>> {
+        self.0.captures_at(text.as_bytes(), from).map(|groups| Match { text, groups })
     }
 
     /// All matches, none of which overlap.

@@ -315,18 +315,23 @@ fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) 
 /// The passwords of addresses.
 fn addresses(text: &str, hits: &mut Vec<Span>) {
     let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    for found in ADDRESS.iter().flat_map(|address| address.all(text)) {
+    let mut from = 0;
+    while let Some(found) = ADDRESS.as_ref().and_then(|address| address.first_from(text, from)) {
         let of = |group| found.span_of(group).map(|(start, end)| (start, end, &text[start..end]));
+        from = found.span().1;
         if let Some((start, end, _)) = of("secret") {
             hits.push((start, end));
-        } else if let Some((start, end, secret)) = of("slashed")
-            && !port(secret.split(['/', '?', '#']).next().unwrap_or(""))
-        {
-            hits.push((start, end - 1));
-        } else if let Some((start, end, secret)) = of("cut")
-            && !port(secret.trim_end_matches(|c: char| !c.is_alphanumeric()))
-        {
-            hits.push((start, end));
+        } else if let Some((start, end, secret)) = of("slashed") {
+            match port(secret.split(['/', '?', '#']).next().unwrap_or("")) {
+                // What follows a port may reach into another address.
+                true => from = start,
+                false => hits.push((start, end - 1)),
+            }
+        } else if let Some((start, end, secret)) = of("cut") {
+            match port(secret.trim_end_matches(|c: char| !c.is_alphanumeric())) {
+                true => from = start,
+                false => hits.push((start, end)),
+            }
         }
     }
 }
