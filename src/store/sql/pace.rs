@@ -100,7 +100,10 @@ impl Pace {
         let next = (rows as f64 * share) as usize;
         let most = if self.gentle { LEAST } else { MOST };
         let least = if rows < LEAST { 1 } else { LEAST };
-        self.rows.store(rung(next).clamp(least, most), Ordering::Relaxed);
+        let next = rung(next).clamp(least, most);
+        // A window that was small because little was wanted says nothing against large ones.
+        let stays = if took <= TARGET { self.rows.load(Ordering::Relaxed) } else { 0 };
+        self.rows.store(if rows < stays { next.max(stays) } else { next }, Ordering::Relaxed);
     }
 
     /// Makes the window smaller after a step that ran into its deadline; `false` where it is the smallest there is.
