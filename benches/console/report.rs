@@ -3,7 +3,7 @@
 use crate::table::{Table, summary};
 
 const INTRODUCTION: &str = "\
-Written by `scripts/bench --markdown docs/benchmarks.md`; no figure here comes from anywhere else. It fills a database of its own \
+Written by `scripts/bench --markdown FILE`; no figure here comes from anywhere else. It fills a database of its own \
 from a fixed seed, and measures the program beside what somebody who knows SQL would type, in one run: the first useful screen, \
 exact and estimated counts, keeping them right while jobs die, pages at any depth, filters that no index serves, fingerprints, \
 replays with the ledger beside one statement, a script that goes row by row and the retries of other frameworks, workers \

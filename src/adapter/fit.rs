@@ -33,6 +33,9 @@ pub struct Table {
     pub is_view: bool,
     /// Its storage engine, where that has no transactions; `VIEW` where the server does not tell.
     pub without_transactions: Option<String>,
+    /// Whether its rows change with transactions of which the database's own log does not tell: it stands on another server, or
+    /// with another storage engine.
+    pub is_elsewhere: bool,
     /// What keeps rows from the role that looks, where something does: such a table looks emptier than it is.
     pub row_security: Option<RowSecurity>,
     /// Whether its rows stand in other tables, which are its parts.

@@ -61,6 +61,12 @@ async fn tables_of_sqlite_are_counted_whole_whatever_their_rows_are_numbered_by(
         ("numbered", ""),
         ("sparse", "update dead_letter_jobs set rowid = rowid * 1000000007;"),
         ("negative", "update dead_letter_jobs set rowid = rowid - 3000;"),
+        // What died today and not just now, written so that it sorts behind what just died.
+        (
+            "written both ways",
+            "update dead_letter_jobs set failed_at = strftime('%Y-%m-%dT00:00:01', 'now'), error_class = 'Odd' \
+             where rowid % 10 = 4",
+        ),
         ("with gaps", "delete from dead_letter_jobs where rowid between 1000 and 4000 or rowid > 5990;"),
         // Such a table has no numbers, or something else is called like them.
         (

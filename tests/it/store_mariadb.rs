@@ -1,11 +1,14 @@
 //! What MariaDB keeps in tables that other databases do not: numbers without a sign, text in wide character sets, dates that
 //! are none.
 
+use std::time::Duration;
+
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::histogram::{Count, Exactness};
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Availability, Cursor, Sort, Store};
+use dlq_tui::store::{Availability, Budget, Cursor, HistogramQuery, Sort, Store, StoreError};
 
 use crate::cli::User;
 use crate::fixtures::Layout;
@@ -266,4 +269,73 @@ async fn a_row_with_such_a_value_is_not_put_back_in_part_where_another_no_longer
     assert!(tally.failed.iter().any(|(why, _)| why.exact().contains("would not hold it")), "{tally:?}");
     db.execute("alter table jobs_dlq modify note varchar(20)").await;
     assert_eq!(bench.undo(&run).await.1.done, 3);
+}
+
+#[tokio::test]
+async fn values_are_told_apart_by_every_byte() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("bytes").await;
+    Layout::DeadLetterJobs.seed(&db, 60).await;
+    let values = ["Boom", "boom", "Boom ", "Boom  ", "Böom", "Bo\u{308}om", "BOOM", "Boom\u{0}", ""];
+    db.execute("alter table dead_letter_jobs modify error_class varchar(80) character set utf8mb4 not null").await;
+    for (n, value) in values.iter().enumerate() {
+        let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let rows = "status = 'failed' and error_class not like 'b%' and error_class <> ''";
+        db.execute(&format!(
+            "update dead_letter_jobs set error_class = convert(x'{hex}' using utf8mb4) where id in \
+             (select id from (select id from dead_letter_jobs where {rows} order by id limit {}) as some)",
+            n + 1
+        ))
+        .await;
+    }
+    for store in [store(&db, Layout::DeadLetterJobs).await, gentle_store(&db, Layout::DeadLetterJobs).await] {
+        let counted = bars(&histogram(&store, Facet::Error, &Filter::all()).await.histogram);
+        for (n, value) in values.iter().enumerate() {
+            assert_eq!(counted.get(&Some((*value).to_owned())), Some(&(n as u64 + 1)), "{value:?} in {counted:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_table_shows_some_jobs_before_all_are_counted() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("large").await;
+    Layout::DeadLetterJobs.install(&db).await;
+    db.execute(
+        "insert into dead_letter_jobs (id, job_class, job_id, arguments, error_class, error_backtrace, failed_at, status, \
+         metadata, created_at, updated_at) select uuid(), 'A', seq, '[]', concat('E', seq % 3), '[]', \
+         '2026-01-01' + interval seq second, 'failed', '{}', '2026-01-01', '2026-01-01' from seq_1_to_200000; \
+         analyze table dead_letter_jobs",
+    )
+    .await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    let mut query = HistogramQuery { facet: Facet::Error, filter: Filter::all(), resume: None };
+    let first = store.histogram(query.clone(), &budget()).await.expect("a step");
+    let total = first.histogram.total;
+    assert!(total.exactness == Exactness::AtLeast && (1..200_000).contains(&total.n), "{total:?}");
+    query.resume = first.resume;
+    // The second step counts all of them, whatever the first has.
+    let second = store.histogram(query.clone(), &budget()).await.expect("a step");
+    assert!(second.resume.is_none() && second.watermark.is_some());
+    assert_eq!(second.histogram.total, Count::exact(200_000));
+    // And where that takes too long, the first is gone on with.
+    let first = store.histogram(HistogramQuery { resume: None, ..query.clone() }, &budget()).await.expect("a step");
+    query = HistogramQuery { facet: Facet::Error, filter: Filter::all(), resume: first.resume };
+    let hasty = Budget::new(Duration::from_millis(40));
+    let step = loop {
+        match store.histogram(query.clone(), &hasty).await {
+            Err(StoreError::Timeout(_)) => {}
+            step => break step.expect("a step"),
+        }
+    };
+    assert!(step.resume.is_some(), "200,000 rows are not read in 40 ms: {:?}", step.histogram.total);
+    query.resume = step.resume;
+    let total = loop {
+        let step = store.histogram(query.clone(), &budget()).await.expect("a step");
+        query.resume = step.resume;
+        if query.resume.is_none() {
+            break step.histogram.total;
+        }
+    };
+    assert_eq!(total, Count::exact(200_000));
 }

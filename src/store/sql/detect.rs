@@ -351,7 +351,9 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<Catalogue> {
         let kind = cells.int()?;
         table.is_partitioned = kind == Some(1);
         table.heirs = (kind == Some(2)).then(Vec::new);
-        table.is_view = cells.int()? == Some(1);
+        let place = cells.int()?;
+        table.is_view = matches!(place, Some(1 | 2));
+        table.is_elsewhere = matches!(place, Some(2 | 3));
         privileges::add(table, &column.name, cells.text()?.as_deref().unwrap_or_default());
         table.columns.push(column);
     }

@@ -137,7 +137,7 @@ impl Layout {
             join,
             key_collation: collation,
             columns: found.columns.clone(),
-            has_transactions: found.without_transactions.is_none() && !found.is_view,
+            has_transactions: found.without_transactions.is_none() && !found.is_elsewhere,
             time: match &otherwise {
                 Some(otherwise) if !served(found, &time, spec.order.needs.as_deref()) => otherwise.clone(),
                 _ => time,

@@ -8,7 +8,7 @@ use super::dialect::Place;
 use super::engine::{Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
-use super::layout::Part;
+use super::layout::{Expr, Part};
 use super::row::Cells;
 use super::watch::Axis;
 use crate::store::{Budget, Result};
@@ -118,7 +118,8 @@ impl SqlStore {
         let by = (&*self.engine, &self.pace);
         // Most windows hold old rows only, each with its time: then the database need not ask that of each row. What comes
         // back tells whether it was so.
-        let (mut walk, mut is_trusted) = (walk, walk.untried == 0 && self.layout.part(Part::At).is_some());
+        let tells = |at: &Expr| self.layout.speech.sorts_in_time(at.kind);
+        let (mut walk, mut is_trusted) = (walk, walk.untried == 0 && self.layout.part(Part::At).is_some_and(tells));
         loop {
             let of = |window: Window| Ok(statement(window, is_trusted));
             let Some((window, rows)) = read_before(walk.end, usize::MAX, by, of, budget).await? else {

@@ -16,6 +16,7 @@ mod stored;
 pub(super) mod ties;
 pub(super) mod vitals;
 mod window;
+mod written;
 
 use super::build::Sql;
 use super::engine::{Dialect, Statement};
@@ -24,6 +25,7 @@ use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
 pub(super) use places::{IndexPlace, Unique};
 pub(super) use window::{WindowShape, order_by};
+use written::{fraction, like, literal};
 
 /// The speech of a database.
 pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
@@ -120,6 +122,11 @@ pub(super) trait Speech: Sync {
     /// A text expression as values are told apart by in a GROUP BY: exactly.
     fn group(&self, raw: &str) -> String {
         raw.to_owned()
+    }
+
+    /// Whether what a kind of column holds sorts by the instants that it stands for.
+    fn sorts_in_time(&self, _kind: Kind) -> bool {
+        true
     }
 
     /// What such expressions are grouped by, once they have a name.
@@ -315,8 +322,8 @@ pub(super) trait Speech: Sync {
 
     /// Tables and columns: `schema, table, column, type, nullable (0 or 1), collation`, and the table's storage engine where
     /// that has no transactions; the column's places in indexes, for [`Speech::places`]; the role, where row-level security
-    /// keeps rows of the table from it; whether the table is partitioned (1) or others may inherit from it (2); whether it is a view, or stands elsewhere
-    /// (0 or 1); and what the role may not do, as [`privileges`] reads it. The columns of a table in order of position.
+    /// keeps rows of the table from it; whether the table is partitioned (1) or others may inherit from it (2); whether it is a view
+    /// (1), stands on another server (2), or with a storage engine that has a log of its own (3); and what the role may not do, as [`privileges`] reads it. The columns of a table in order of position.
     fn catalogue(&self, tables: &[String]) -> Statement;
 
     /// The places of a column in indexes, as the catalogue tells them: here lines of place (from 1), `p` for the primary key
@@ -422,38 +429,4 @@ pub(super) struct NewTable {
     pub(super) instant: &'static str,
     pub(super) word: &'static str,
     pub(super) after: &'static str,
-}
-
-/// An instant as a database without time zones writes it; beyond its calendar, the last instant that it knows.
-fn literal(at: Timestamp, first: &str, last: &str) -> String {
-    use chrono::Datelike;
-    match at.calendar() {
-        Some(c) if (1..=9999).contains(&c.year()) => c.format("%Y-%m-%d %H:%M:%S%.6f").to_string(),
-        _ if at.0 < 0 => first.to_owned(),
-        _ => last.to_owned(),
-    }
-}
-
-/// The digits of a second's fraction that a type names: `datetime(3)`, `timestamp(0) with time zone`.
-fn fraction(data_type: &str) -> Option<u32> {
-    let (_, rest) = data_type.split_once('(')?;
-    rest.split_once(')')?.0.parse().ok()
-}
-
-/// A LIKE pattern in which `!` escapes.
-fn like(parts: &[String]) -> String {
-    let escaped: Vec<String> = parts
-        .iter()
-        .map(|part| {
-            let mut out = String::with_capacity(part.len());
-            for c in part.chars() {
-                if matches!(c, '%' | '_' | '!') {
-                    out.push('!');
-                }
-                out.push(c);
-            }
-            out
-        })
-        .collect();
-    escaped.join("%")
 }

@@ -362,7 +362,7 @@ impl Speech for Mysql {
             "SELECT c.table_schema, c.table_name, c.column_name, c.column_type, \
              CASE WHEN c.is_nullable = 'YES' THEN 1 ELSE 0 END, c.collation_name, \
              CASE WHEN k.table_type LIKE '%VIEW' THEN 'VIEW' ELSE e.engine END, s.places, NULL, NULL, \
-             CASE WHEN k.table_type LIKE '%VIEW' THEN 1 ELSE 0 END, \
+             CASE WHEN k.table_type LIKE '%VIEW' THEN 1 WHEN k.engine <> 'InnoDB' THEN 3 ELSE 0 END, \
              CONCAT(CASE WHEN FIND_IN_SET('select', c.privileges) > 0 THEN '' ELSE 'r' END, \
              CASE WHEN FIND_IN_SET('insert', c.privileges) > 0 THEN '' ELSE 'a' END, \
              CASE WHEN FIND_IN_SET('update', c.privileges) > 0 THEN '' ELSE 'w' END) \

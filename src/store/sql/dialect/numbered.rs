@@ -1,6 +1,7 @@
 //! SQLite's tables cut into blocks: so many rows each, by the numbers that rows stand under.
 //!
-//! A row keeps its number whatever is changed of it, so that none is passed over and none is met twice.
+//! A row keeps its number when it is changed, but where that is its key or it is replaced, and with VACUUM in a table that does
+//! not name it: then it may be passed over or met twice, like a row that moves between blocks elsewhere.
 
 use super::sqlite::Sqlite;
 use super::{Place, Speech};

@@ -8,7 +8,7 @@ use super::{
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::{Bind, Statement};
+use crate::store::sql::engine::{Bind, CHANGES, Statement};
 
 pub(super) struct Sqlite;
 
@@ -273,11 +273,12 @@ impl Speech for Sqlite {
     }
 
     fn change_token(&self, _is_first: bool) -> Option<&'static str> {
-        // What others have committed is counted for each connection by itself, and what it has written itself is not in it.
-        Some(
-            "(SELECT id || ' ' || (SELECT data_version FROM pragma_data_version) || ' ' || total_changes() \
-             FROM temp.dlq_tui_session)",
-        )
+        Some(CHANGES)
+    }
+
+    fn sorts_in_time(&self, kind: Kind) -> bool {
+        // Of one day what is written with a `T` sorts behind what is not, and zones count for nothing.
+        !matches!(kind, Kind::Utc | Kind::Instant)
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {

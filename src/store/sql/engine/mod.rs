@@ -44,6 +44,7 @@ pub use heard::Listener;
 use link::{Answer, Connector, Facts, Limits, Link, Mode};
 pub use options::EngineOptions;
 use pool::{Lease, Pool};
+pub(super) use sqlite::CHANGES;
 use step::{step, steps};
 pub use tx::Tx;
 

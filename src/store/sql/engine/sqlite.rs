@@ -26,8 +26,13 @@ use crate::store::{Result, StoreError};
 /// Steps of SQLite's virtual machine between two looks at the stop flag and the clock: well under a millisecond.
 const STEPS: i32 = 4_000;
 
-/// A table of each connection with one row, whose `id` no other connection has.
-pub(in crate::store::sql) const SESSION: &str = "dlq_tui_session";
+/// Makes a table of the connection's own with one row, whose `id` no other connection has.
+const SESSION: &str = "CREATE TEMP TABLE dlq_tui_session AS SELECT hex(randomblob(8)) AS id";
+
+/// A text that differs once anything was committed to the file. What others commit is counted for each connection by itself, and
+/// what it commits itself is not in that.
+pub(in crate::store::sql) const CHANGES: &str = "\
+    (SELECT id || ' ' || (SELECT data_version FROM pragma_data_version) || ' ' || total_changes() FROM temp.dlq_tui_session)";
 
 pub(super) struct Sqlite {
     options: SqliteConnectOptions,
@@ -56,9 +61,6 @@ impl Sqlite {
             false => self.options.clone(),
         };
         let mut connection = options.connect().await.map_err(store_error)?;
-        // By this looks know whether they ask the connection that the look before asked.
-        let session = format!("CREATE TEMP TABLE {SESSION} AS SELECT hex(randomblob(8)) AS id");
-        bind::command(AssertSqlSafe(session)).execute(&mut connection).await.map_err(store_error)?;
         let inode = Inode::at(file).filter(|now| before.is_none_or(|before| before == *now)).ok_or_else(replaced)?;
         self.was_there.store(true, Ordering::Relaxed);
         let stop = Arc::new(Stop::new());
@@ -67,7 +69,11 @@ impl Sqlite {
         handle.set_progress_handler(STEPS, move || seen.go_on());
         drop(handle);
         let (file, read_only) = (Arc::from(file), self.read_only.clone());
-        Ok(LiteLink { connection, stop, limit: Duration::MAX, file, inode, read_only })
+        let mut link = LiteLink { connection, stop, limit: Duration::MAX, file, inode, read_only };
+        // It reads the schema, as the first statement of any kind does.
+        let made = bind::command(SESSION).execute(&mut link.connection).await;
+        made.map_err(|error| link.unreadable(store_error(error)))?;
+        Ok(link)
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn tables(tables: &[String]) -> Statement {
          AND i.indexprs IS NULL, i.indisprimary, i.indnkeyatts, i.indkey), chr(10)) \
          FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND a.attnum = ANY(i.indkey)), \
          CASE WHEN c.relrowsecurity AND row_security_active(c.oid) THEN current_user END, \
-         CASE WHEN c.relkind = 'p' THEN 1 WHEN c.relhassubclass THEN 2 ELSE 0 END, CASE WHEN c.relkind IN ('v', 'f') THEN 1 ELSE 0 END, {LACKS} \
+         CASE WHEN c.relkind = 'p' THEN 1 WHEN c.relhassubclass THEN 2 ELSE 0 END, CASE c.relkind WHEN 'v' THEN 1 WHEN 'f' THEN 2 ELSE 0 END, {LACKS} \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
          WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY({place}::name[]) \
