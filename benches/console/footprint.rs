@@ -13,8 +13,9 @@ use crate::sample::{Sample, told};
 use crate::screen::{console, is_useful};
 use crate::table::{Line, Table};
 
-/// For how long a console says nothing that has come to rest, and how long that is waited for.
-const REST: Duration = Duration::from_secs(5);
+/// For how long a console says nothing that has come to rest, and how long that is waited for. Behind a count a look may be ten
+/// seconds away, as the watch pays for it.
+const REST: Duration = Duration::from_secs(20);
 const PATIENCE: Duration = Duration::from_secs(180);
 /// Moves of the cursor whose bytes are counted.
 const MOVES: usize = 10;
