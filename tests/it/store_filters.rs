@@ -10,7 +10,7 @@ use dlq_tui::domain::job::{JobDetail, State};
 use dlq_tui::domain::json;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::store::{Cursor, PageQuery, Sort, Store};
+use dlq_tui::store::{Cursor, Entry, PageQuery, Sort, Store};
 
 use crate::fixtures::Layout;
 use crate::harness;
@@ -293,5 +293,34 @@ async fn a_window_reads_no_more_rows_than_it_says_however_many_lie_beyond_it() {
         let (read, scanned) = (rows_read().await - before, page.scanned.expect("a scan").rows);
         // Each is read once in order and once by its key; the ends of the table are looked up for the progress.
         assert!(scanned > 0 && read <= 3 * scanned + 100, "{layout:?}: read {read} rows for {scanned}");
+    }
+}
+
+#[tokio::test]
+async fn what_died_outside_of_a_span_of_time_is_not_looked_at() {
+    for db in harness::every_engine("span").await {
+        Layout::DeadLetterJobs.seed(&db, 3_000).await;
+        // One that can only go by windows, from the newest job on.
+        let store = gentle_store(&db, Layout::DeadLetterJobs).await;
+        let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 500).await;
+        let time = |entry: &Entry| entry.row.at.expect("a time").to_rfc3339();
+        let (until, since) = (time(&all[all.len() - 200]), time(&all[all.len() - 100]));
+        let meant: Vec<&Entry> = all.iter().filter(|entry| (&since..&until).contains(&&time(entry))).collect();
+        assert!(meant.len() > 50, "{}", meant.len());
+        let query = |cursor| PageQuery {
+            filter: filter(&format!("since:{since} until:{until} msg:/./")),
+            sort: Sort::default(),
+            cursor,
+            limit: 1_000,
+        };
+        let (mut found, mut looked_at, mut next) = (Vec::new(), 0, Some(Cursor::Start));
+        while let Some(cursor) = next {
+            let page = store.page(query(cursor), &budget()).await.expect("a page");
+            looked_at += page.scanned.expect("windows").rows;
+            found.extend(page.entries.into_iter().map(|entry| entry.row.id));
+            next = page.next;
+        }
+        assert!(meant.iter().map(|entry| &entry.row.id).eq(&found), "{:?}", db.engine);
+        assert!(looked_at < 1_000, "{looked_at} of 3,000 on {:?}", db.engine);
     }
 }

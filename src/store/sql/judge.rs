@@ -113,6 +113,16 @@ impl<'a> Judge<'a> {
         sql.push(")");
     }
 
+    /// Writes when a job must have died that passes, each condition before an AND: what died at other times need not be looked
+    /// at. Nothing where that is told by another table.
+    pub(super) fn span(&self, sql: &mut Sql) {
+        let times = |clause: &&Clause| clause.key == Key::At && !clause.negated && self.layout.join.is_empty();
+        for clause in self.exact.iter().filter(times) {
+            self.clause(sql, clause);
+            sql.push(" AND ");
+        }
+    }
+
     fn clause(&self, sql: &mut Sql, clause: &Clause) {
         sql.push("(").join(&clause.any, " OR ", |sql, test| self.test(sql, &clause.key, test));
         sql.push(if clause.negated { ") IS NOT TRUE" } else { ")" });
