@@ -28,6 +28,19 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
 }
 
 #[test]
+fn a_guess_of_how_many_are_dead_gives_way_to_what_was_counted() {
+    let header = |guessed: Count| {
+        let mut console = Console::with_jobs(3);
+        console.counting();
+        console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
+        console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, guessed)])));
+        console.model.live.totals.as_ref().map(|(_, totals)| totals[0].1)
+    };
+    assert_eq!(header(Count { n: 900, exactness: Exactness::Estimate }), Some(Count::exact(3)));
+    assert_eq!(header(Count::exact(4)), Some(Count::exact(4)), "one died meanwhile");
+}
+
+#[test]
 fn a_job_that_comes_with_the_page_is_shown_and_not_asked_for() {
     let screen = |job| {
         let mut console = Console::connecting();

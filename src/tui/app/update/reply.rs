@@ -59,6 +59,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             match result {
                 Ok(totals) => {
                     model.live.totals = Some((now, totals));
+                    watch::know_better(model);
                     heard(model, now)
                 }
                 Err(e) => {

@@ -156,6 +156,13 @@ pub fn tell_dead(model: &mut Model) {
     }
 }
 
+/// And after the totals were read: where they are a guess, what was counted and seen by looks is nearer.
+pub fn know_better(model: &mut Model) {
+    if header_dead(model).is_some_and(|dead| dead.exactness != Exactness::Exact) {
+        tell_dead(model);
+    }
+}
+
 /// And after a look: the totals are read seldom, and moved by what looks see in between. Totals that lie between the two
 /// looks were read between them, and knew a part of what came; others know of rows that no look can see, and a row that
 /// both have met is counted twice until the totals are read again.
