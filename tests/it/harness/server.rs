@@ -75,7 +75,15 @@ impl Server {
     pub fn start(&self) {
         let mut own = self.require_own();
         assert!(!own.process.is_running(), "start: the server runs already");
-        own.process = own.plan.run().unwrap_or_else(|reason| panic!("the server does not start again: {reason}"));
+        let deadline = Instant::now() + START_LIMIT;
+        own.process = loop {
+            match own.plan.run() {
+                Ok(process) => break process,
+                // Behind a kill its sessions may hold the server's memory for a moment longer, and it refuses to start.
+                Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK_AGAIN),
+                Err(reason) => panic!("the server does not start again: {reason}"),
+            }
+        };
     }
 
     /// Freezes the server: connections stay open and nothing answers, as when a network path dies.
