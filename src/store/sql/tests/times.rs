@@ -59,16 +59,16 @@ async fn text_that_is_no_date_is_no_time_and_its_row_stands_in_the_list_all_the_
 #[tokio::test]
 async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
     let bound = Timestamp(1_795_046_400_000_000); // 2026-11-19 00:00 UTC
-    let forms = [
-        (0, "%Y-%m-%d %H:%M:%S"),
-        (0, "%Y-%m-%dT%H:%M:%S"),
-        (14, "%Y-%m-%d %H:%M:%S%:z"),
-        (-14, "%Y-%m-%dT%H:%M:%S%:z"),
-    ];
+    let mut forms = vec![(0, "%Y-%m-%d %H:%M:%S"), (0, "%Y-%m-%dT%H:%M:%S")];
+    forms.extend(
+        [-14, 14]
+            .into_iter()
+            .flat_map(|zone| ["%Y-%m-%d %H:%M:%S%:z", "%Y-%m-%dT%H:%M:%S%:z"].map(|form| (zone, form))),
+    );
     let (mut rows, mut since) = (Vec::new(), Vec::new());
     // Every three quarters of an hour, for two days on either side.
     for step in -64..=64_i64 {
-        for (zone, form) in forms {
+        for &(zone, form) in &forms {
             let at = Timestamp(bound.0 + step * 2_700_000_000);
             let zone = chrono::FixedOffset::east_opt(zone * 3_600).expect("a zone");
             let written = at.calendar().expect("a date").with_timezone(&zone).format(form);
