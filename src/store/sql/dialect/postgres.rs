@@ -1,10 +1,11 @@
 //! PostgreSQL's text.
 
 pub(super) mod catalogue;
+mod instant;
 
 use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction,
-    like, literal, stored,
+    like, stored,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -21,59 +22,6 @@ impl Postgres {
             Kind::Utc => "timestamp",
             Kind::Instant => "timestamptz",
             Kind::Text | Kind::Json | Kind::Lines => "text",
-        }
-    }
-
-    /// An instant with its zone: the session's is UTC, but a literal should not depend on it.
-    fn instant_text(at: Timestamp) -> String {
-        let text = literal(at, "-infinity", "infinity");
-        if text.ends_with("infinity") { text } else { text + "+00" }
-    }
-
-    /// An instant in what `kind` is compared with.
-    fn instant(sql: &mut Sql, kind: Kind, at: Timestamp, round_up: bool) -> String {
-        match kind {
-            Kind::EpochS | Kind::EpochMs => {
-                let place = sql.bind(Bind::Int(Some(epoch::epoch(kind, at, round_up))));
-                format!("{place}::bigint")
-            }
-            Kind::Instant => format!("({} AT TIME ZONE 'UTC')", Self::utc(sql, at)),
-            _ => Self::utc(sql, at),
-        }
-    }
-
-    /// An instant without its zone, reckoned and not read: the planner does that once, where it would have the text read
-    /// again for every row.
-    fn utc(sql: &mut Sql, at: Timestamp) -> String {
-        match literal(at, "-infinity", "infinity") {
-            text if text.ends_with("infinity") => format!("timestamp '{text}'"),
-            _ => {
-                let seconds = sql.bind(Bind::Int(Some(at.0.div_euclid(1_000_000))));
-                let micros = sql.bind(Bind::Int(Some(at.0.rem_euclid(1_000_000))));
-                format!(
-                    "(timestamp '1970-01-01' + interval '1 second' * {seconds}::bigint + interval '1 microsecond' * {micros}::bigint)"
-                )
-            }
-        }
-    }
-}
-
-/// What no instant reaches whose microseconds are to fit a whole number: the calendar here goes on for some years, and then
-/// there is infinity.
-const BEYOND: &str = "'294247-01-01'";
-
-/// Whether a time is an instant.
-fn countable(raw: &str) -> String {
-    format!("{raw} > '-infinity' AND {raw} < {BEYOND}")
-}
-
-/// The ends of what an instant can be.
-fn ends(kind: Kind) -> (String, String) {
-    match kind {
-        Kind::Utc | Kind::Instant => ("> '-infinity'".to_owned(), format!("< {BEYOND}")),
-        kind => {
-            let (first, last) = epoch::ends(kind);
-            (format!(">= {first}"), format!("<= {last}"))
         }
     }
 }
@@ -100,7 +48,10 @@ impl Speech for Postgres {
             }
             // An infinite time has no number.
             Kind::Utc | Kind::Instant => {
-                format!("CASE WHEN {} THEN round(extract(epoch from {raw}) * 1000000)::bigint END", countable(raw))
+                format!(
+                    "CASE WHEN {} THEN round(extract(epoch from {raw}) * 1000000)::bigint END",
+                    instant::countable(raw)
+                )
             }
         }
     }
@@ -108,7 +59,7 @@ impl Speech for Postgres {
     fn is_countable(&self, raw: &str, kind: Kind) -> String {
         match kind {
             // Comparing alone: a count asks it of each row, and has no use for the number.
-            Kind::Utc | Kind::Instant => countable(raw),
+            Kind::Utc | Kind::Instant => instant::countable(raw),
             _ => format!("{} IS NOT NULL", self.contract(raw, kind)),
         }
     }
@@ -126,20 +77,20 @@ impl Speech for Postgres {
     }
 
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
-        let instant = Self::instant(sql, kind, at, true);
-        sql.push(&format!("{raw} >= {instant} AND {raw} {}", ends(kind).1));
+        let instant = instant::bound(sql, kind, at, true);
+        sql.push(&format!("{raw} >= {instant} AND {raw} {}", instant::ends(kind).1));
     }
 
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
-        let instant = Self::instant(sql, kind, at, true);
-        sql.push(&format!("{raw} < {instant} AND {raw} {}", ends(kind).0));
+        let instant = instant::bound(sql, kind, at, true);
+        sql.push(&format!("{raw} < {instant} AND {raw} {}", instant::ends(kind).0));
     }
 
     fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         // The first comparison decides nearly always.
-        let instant = Self::instant(sql, kind, at, true);
+        let instant = instant::bound(sql, kind, at, true);
         let beyond = match kind {
-            Kind::Utc | Kind::Instant => format!("{raw} >= {BEYOND}"),
+            Kind::Utc | Kind::Instant => format!("{raw} >= {}", instant::BEYOND),
             kind => format!("{raw} > {}", epoch::ends(kind).1),
         };
         sql.push(&format!("({raw} < {instant} OR {beyond} OR {raw} IS NULL)"));
@@ -208,7 +159,7 @@ impl Speech for Postgres {
         match kind {
             Kind::Utc | Kind::Instant => format!(
                 "CASE WHEN {} THEN floor(extract(epoch from {raw}) * 1000000 / {width})::bigint END",
-                countable(raw)
+                instant::countable(raw)
             ),
             kind => format!("floor(({})::numeric / {width})::bigint", self.contract(raw, kind)),
         }
@@ -246,7 +197,7 @@ impl Speech for Postgres {
         }
         if columns.run_after {
             names.push("run_after");
-            lists.push(list("::timestamptz[]", &|r| Some(Self::instant_text(r.run_after?))));
+            lists.push(list("::timestamptz[]", &|r| Some(instant::text(r.run_after?))));
         }
         if columns.kept {
             names.push("kept");
@@ -273,8 +224,8 @@ impl Speech for Postgres {
 
     fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String {
         match (at, zoned) {
-            (Some(at), true) => Self::instant(sql, Kind::Instant, at, false),
-            (Some(at), false) => Self::instant(sql, Kind::Utc, at, false),
+            (Some(at), true) => instant::bound(sql, Kind::Instant, at, false),
+            (Some(at), false) => instant::bound(sql, Kind::Utc, at, false),
             (None, true) => self.now().to_owned(),
             (None, false) => self.now_utc().to_owned(),
         }
