@@ -73,8 +73,8 @@ impl Poll {
 
 /// What watching has left to spend of the database's time.
 ///
-/// Looks, totals and the recounts that the watch begins by itself are paid from it. What the operator asks for is not: that
-/// is done at once.
+/// Looks, totals and the counts that nobody asked for are paid from it: recounts as they go, the first count, which is made
+/// at once, afterwards. What the operator asks for is not.
 #[derive(Clone, Copy, Debug)]
 pub struct Purse {
     share: Share,

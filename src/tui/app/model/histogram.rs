@@ -29,6 +29,9 @@ pub struct HistogramPane {
     pub unfinished: Option<Resume>,
     /// Whether that is one that the watch began by itself, and takes its time.
     pub at_leisure: bool,
+    /// Whether it is one that nobody asked for and that is done at once all the same, as the first one is: the watch pays
+    /// for it afterwards.
+    pub unasked: bool,
     /// How far a recount has got, from 0 to 1, which is shown only when it is complete.
     recounted: Option<f32>,
     /// What was known before anything was counted.
@@ -49,6 +52,7 @@ impl HistogramPane {
             counting_since: None,
             unfinished: None,
             at_leisure: false,
+            unasked: false,
             recounted: None,
             estimate: None,
             top: 0,
@@ -59,7 +63,8 @@ impl HistogramPane {
     /// The count begins anew, for the operator: nothing of an earlier one is left.
     pub fn begin_count(&mut self, now: Timestamp) {
         self.counting_since = Some(now);
-        (self.unfinished, self.at_leisure, self.recounted) = (None, false, None);
+        (self.unfinished, self.recounted) = (None, None);
+        (self.at_leisure, self.unasked) = (false, false);
     }
 
     /// How far a recount has got that somebody may wait for: it was asked for, or what is shown meanwhile is an estimate.

@@ -118,6 +118,27 @@ fn totals_are_read_again_when_something_has_changed_and_not_before() {
 }
 
 #[test]
+fn the_first_count_is_paid_for_before_another_comes_by_itself_and_what_was_asked_for_is_not() {
+    let recounts_after = |mut console: Console| {
+        let dear = HistogramStep { cost: Duration::from_secs(3), ..counted(&[("A", 5)]) };
+        console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(dear))));
+        let mut seconds = 0;
+        while console.request(Slot::Histogram).is_none() && seconds < 600 {
+            seconds += 10;
+            looked(console.wait(Duration::from_secs(10)), true);
+        }
+        seconds
+    };
+    let mut console = Console::with_jobs(5);
+    console.counting();
+    assert_eq!(recounts_after(console), 150, "two in a hundred");
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.keys("r");
+    assert_eq!(recounts_after(console), 10);
+}
+
+#[test]
 fn totals_that_are_dear_leave_recounts_their_part() {
     let mut console = Console::with_jobs(5);
     console.counting();

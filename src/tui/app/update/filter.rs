@@ -76,6 +76,13 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     vec![model.asks.cancel(Slot::Look), model.asks.ask(Slot::Histogram, request)]
 }
 
+/// As [`recount`], of its own accord.
+pub fn recount_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let effects = recount(model, now);
+    model.histogram.unasked = true;
+    effects
+}
+
 fn expect_count(model: &mut Model, now: Timestamp) {
     model.live.next_count = None;
     model.live.count_waits = false;
@@ -83,9 +90,10 @@ fn expect_count(model: &mut Model, now: Timestamp) {
     model.histogram.begin_count(now);
 }
 
-/// Counts the facet from the beginning, whether or not there was an estimate.
+/// Counts the facet for the first time, whether or not there was an estimate.
 pub fn count(model: &mut Model, now: Timestamp) -> Effect {
     expect_count(model, now);
+    model.histogram.unasked = true;
     let request = count_from(model, None);
     model.asks.ask(Slot::Histogram, request)
 }
@@ -109,7 +117,7 @@ pub fn first_query(info: &StoreInfo) -> GlanceQuery {
 pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let written = model.filter.written.clone();
     if !written.is_all() || model.list.loaded {
-        return refresh(model, now);
+        return refresh_unasked(model, now);
     }
     model.filter.set(written, model.live.server_now(now));
     model.list.halted = false;
@@ -162,6 +170,13 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         model.asks.detail = Some(job.clone());
         effects.push(model.asks.ask(Slot::Detail, Request::Detail(job)));
     }
+    effects
+}
+
+/// As [`refresh`], of its own accord.
+pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let effects = refresh(model, now);
+    model.histogram.unasked = true;
     effects
 }
 

@@ -133,7 +133,7 @@ pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match std::mem::replace(&mut model.live.link, Link::Up) {
         Link::Down { .. } => {
             model.say("connected again", now);
-            filter::refresh(model, now)
+            filter::refresh_unasked(model, now)
         }
         Link::Connecting | Link::Up => Vec::new(),
     }
@@ -181,7 +181,7 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
         model.complain(opened.info.warnings.join("; "), now);
     }
     model.source.opened = Some(opened);
-    if again { filter::refresh(model, now) } else { filter::begin(model, now) }
+    if again { filter::refresh_unasked(model, now) } else { filter::begin(model, now) }
 }
 
 /// What the first screen shows is there. The count, which may take long, waits until it is drawn, and for the job under the
@@ -194,7 +194,7 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
         Err(_) => {
             // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
             model.asks.page = None;
-            return filter::recount(model, now);
+            return filter::recount_unasked(model, now);
         }
     };
     show_estimate(model, estimate);
@@ -237,7 +237,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
     let at_leisure = model.histogram.at_leisure;
-    if at_leisure {
+    if at_leisure || model.histogram.unasked {
         model.live.purse.spend(step.cost, now);
     }
     let keeps_looks = model.histogram.take_count(&step, rows);
