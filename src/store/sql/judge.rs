@@ -91,6 +91,7 @@ impl<'a> Judge<'a> {
     /// Writes the condition.
     pub(super) fn push(&self, sql: &mut Sql) {
         sql.push("(");
+        self.roughly(sql);
         let mut first = true;
         if self.dead_only && self.layout.part(Part::State).is_some() {
             self.state(sql, State::Dead);
@@ -116,11 +117,34 @@ impl<'a> Judge<'a> {
     /// Writes when a job must have died that passes, each condition before an AND: what died at other times need not be looked
     /// at. Nothing where that is told by another table.
     pub(super) fn span(&self, sql: &mut Sql) {
-        let times = |clause: &&Clause| clause.key == Key::At && !clause.negated && self.layout.join.is_empty();
-        for clause in self.exact.iter().filter(times) {
+        if !self.layout.join.is_empty() {
+            return;
+        }
+        self.roughly(sql);
+        for clause in self.times() {
             self.clause(sql, clause);
             sql.push(" AND ");
         }
+    }
+
+    /// Writes the same, as well as it can be told at little cost. It stands before what is exact: between what an index finds
+    /// and where the span begins may lie a million rows, and every condition that they pass costs its time.
+    fn roughly(&self, sql: &mut Sql) {
+        let Some(expr) = self.expr(Part::At) else { return };
+        for clause in self.times() {
+            if let [Test::Time { from, to }] = clause.any.as_slice() {
+                let at = |bound: &Option<TimeBound>| match bound {
+                    Some(TimeBound::At(at)) => Some(*at),
+                    _ => None,
+                };
+                self.layout.speech.roughly(sql, &expr.raw, expr.kind, at(from), at(to));
+            }
+        }
+    }
+
+    /// What is asked of the time of death.
+    fn times(&self) -> impl Iterator<Item = &Clause> {
+        self.exact.iter().filter(|clause| clause.key == Key::At && !clause.negated)
     }
 
     fn clause(&self, sql: &mut Sql, clause: &Clause) {

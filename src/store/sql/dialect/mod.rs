@@ -152,6 +152,10 @@ pub(super) trait Speech: Sync {
         sql.push(") IS NOT TRUE");
     }
 
+    /// Writes what tells at little cost that a time is not in a span, each before an AND; nothing where telling exactly costs
+    /// as little.
+    fn roughly(&self, _sql: &mut Sql, _raw: &str, _kind: Kind, _from: Option<Timestamp>, _to: Option<Timestamp>) {}
+
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
 

@@ -1,6 +1,8 @@
 //! SQLite's text. Times are text in UTC (`2026-11-20 03:12:09.123456`, with or without `T`, zone or fraction) or
 //! whole numbers.
 
+use std::time::Duration;
+
 use super::batch::batch_json;
 use super::{
     BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, literal, numbered,
@@ -31,6 +33,16 @@ fn micros(raw: &str) -> String {
 
 fn is_date(raw: &str) -> String {
     format!("date(substr({raw}, 1, 10)) = substr({raw}, 1, 10)")
+}
+
+/// Writes whether a time may lie beyond an edge, by its text alone and to the second: always where it names a zone.
+fn maybe_beyond(sql: &mut Sql, raw: &str, op: &str, edge: Timestamp) {
+    let edge = literal(edge, "0001-01-01 00:00:00", "9999-12-31 99:99:99");
+    let [spaced, joined] = [" ", "T"].map(|mark| edge.get(..19).unwrap_or(&edge).replacen(' ', mark, 1));
+    // The first holds for nearly all that pass: what is written the one way sorts before what is written the other.
+    let (surely, maybe, other) = if op == "<" { (spaced, joined, ' ') } else { (joined, spaced, 'T') };
+    sql.push(&format!("({raw} {op} ")).push_text(&surely).push(&format!(" OR ({raw} {op} ")).push_text(&maybe);
+    sql.push(&format!(" AND substr({raw}, 11, 1) <> '{other}') OR substr({raw}, -6, 1) IN ('+', '-'))"));
 }
 
 /// A real from whole numbers and powers of two, which are exact: SQLite's reading of decimals is not, at the ends of the
@@ -80,7 +92,7 @@ impl Sqlite {
             _ => {
                 // Zones move what is written by less than this. Of one date all with a space sort before all with a `T`, so that
                 // the bound is one that neither is wrongly beyond.
-                const ZONE: std::time::Duration = std::time::Duration::from_secs(15 * 3_600);
+                const ZONE: Duration = Duration::from_secs(15 * 3_600);
                 let bound = if later { at.before(ZONE) } else { at.after(ZONE) };
                 let bound = literal(bound, "0001-01-01", "9999-12-31T99");
                 let bound = if later { bound } else { bound.replacen(' ', "T", 1) };
@@ -150,6 +162,20 @@ impl Speech for Sqlite {
 
     fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         self.compare(sql, raw, kind, at, false);
+    }
+
+    fn roughly(&self, sql: &mut Sql, raw: &str, kind: Kind, from: Option<Timestamp>, to: Option<Timestamp>) {
+        const SECOND: Duration = Duration::from_secs(1);
+        if matches!(kind, Kind::EpochS | Kind::EpochMs) {
+            return;
+        }
+        // A time that is written without its seconds sorts before all that have some.
+        for (op, edge) in [(">=", from.map(|at| at.before(SECOND))), ("<", to.map(|at| at.after(SECOND)))] {
+            if let Some(edge) = edge {
+                maybe_beyond(sql, raw, op, edge);
+                sql.push(" AND ");
+            }
+        }
     }
 
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {

@@ -59,17 +59,21 @@ async fn text_that_is_no_date_is_no_time_and_its_row_stands_in_the_list_all_the_
 #[tokio::test]
 async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
     let bound = Timestamp(1_795_046_400_000_000); // 2026-11-19 00:00 UTC
-    let mut forms = vec![(0, "%Y-%m-%d %H:%M:%S"), (0, "%Y-%m-%dT%H:%M:%S")];
+    let plain = ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S%.6f"];
+    let mut forms: Vec<(i32, &str)> = plain.map(|form| (0, form)).to_vec();
     forms.extend(
         [-14, 14]
             .into_iter()
             .flat_map(|zone| ["%Y-%m-%d %H:%M:%S%:z", "%Y-%m-%dT%H:%M:%S%:z"].map(|form| (zone, form))),
     );
     let (mut rows, mut since) = (Vec::new(), Vec::new());
-    // Every three quarters of an hour, for two days on either side.
-    for step in -64..=64_i64 {
+    // Every three quarters of an hour, for two days on either side, and every minute next to it.
+    let hours = (-64..=64_i64).map(|step| step * 2_700_000_000);
+    let mut steps: Vec<i64> = hours.chain((-3..=3).map(|step| step * 60_000_000)).collect();
+    steps.sort_unstable();
+    for step in steps {
         for &(zone, form) in &forms {
-            let at = Timestamp(bound.0 + step * 2_700_000_000);
+            let at = Timestamp(bound.0 + step);
             let zone = chrono::FixedOffset::east_opt(zone * 3_600).expect("a zone");
             let written = at.calendar().expect("a date").with_timezone(&zone).format(form);
             if step >= 0 {
@@ -81,7 +85,7 @@ async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
     let odd = Odd::new(&format!("SELECT * FROM (VALUES {})", rows.join(", "))).await;
     let page = async |filter: &str| {
         let filter = Filter::parse(filter).expect("a filter");
-        let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 1_000 };
+        let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 2_000 };
         let found = odd.store.page(query, &budget()).await.expect("a page").entries;
         let mut ids: Vec<usize> = found.iter().map(|entry| entry.row.id.as_str().parse().expect("a number")).collect();
         ids.sort_unstable();
@@ -89,4 +93,22 @@ async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
     };
     assert_eq!(page("since:2026-11-19T00:00:00Z").await, since);
     assert_eq!(page("until:2026-11-19T00:00:00Z").await, (0..since[0]).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_bound_on_written_times_is_exact_within_the_second() {
+    let forms = ["", ".4", ".500000", ".500001", ".6Z", ".5+00:00", ".499999+01:00", ".5-01:00"];
+    let row = |(n, form): (usize, &&str)| format!("({n}, '2026-11-19 10:00:00{form}', 0, 'A', 'boom')");
+    let rows: Vec<String> = forms.iter().enumerate().map(row).collect();
+    let odd = Odd::new(&format!("SELECT * FROM (VALUES {})", rows.join(", "))).await;
+    let page = async |filter: Filter| {
+        let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
+        let found = odd.store.page(query, &budget()).await.expect("a page").entries;
+        let mut ids: Vec<usize> = found.iter().map(|entry| entry.row.id.as_str().parse().expect("a number")).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let of = |text: &str| Filter::parse(text).expect("a filter");
+    assert_eq!(page(of("since:2026-11-19T10:00:00.5Z")).await, [2, 3, 4, 5, 7]);
+    assert_eq!(page(of("until:2026-11-19T10:00:00.5Z")).await, [0, 1, 6]);
 }
