@@ -259,10 +259,7 @@ impl Scan<'_> {
             rows: size,
         };
         let position = self.layout.speech.position(&order.raw, order.kind);
-        let within = &mut |sql: &mut Sql| {
-            self.judge.span(sql);
-            self.within(sql, order, segment, true);
-        };
+        let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, true);
         window_statement(self, grouping, &shape, &position, within)
     }
 
@@ -305,14 +302,17 @@ impl Scan<'_> {
         sql.push(", CASE WHEN ");
         self.judge.push(&mut sql);
         sql.push(" THEN 1 ELSE 0 END AS hit, rn FROM ");
-        let within = &mut |sql: &mut Sql| {
-            self.judge.span(sql);
-            self.within(sql, order, segment, forward);
-        };
+        let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, forward);
         self.layout.speech.window(&mut sql, &shape, within);
         sql.push(&self.layout.join);
         sql.push(&format!(") AS x WHERE hit = 1 OR rn = {size}"));
         sql.done()
+    }
+
+    /// Writes which rows of a segment a window may hold, whether or not they pass.
+    fn in_window(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+        self.judge.span(sql);
+        self.within(sql, order, segment, forward);
     }
 
     /// Writes whether a row belongs to a segment and lies beyond its place.
