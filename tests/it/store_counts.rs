@@ -2,7 +2,9 @@
 
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
+use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::domain::time::Timestamp;
+use dlq_tui::store::{HistogramQuery, HistogramStep, Store};
 
 use crate::fixtures::Layout;
 use crate::harness;
@@ -53,6 +55,40 @@ async fn windows_with_odd_times_and_with_jobs_that_just_died_are_counted_like_al
     let truth: Vec<String> = db.column(TRUTH).await;
     let truth: Vec<String> = truth.iter().map(|line| line.replace(".000000", "")).collect();
     assert_eq!(told, truth);
+}
+
+#[tokio::test]
+async fn something_of_a_large_table_of_mariadb_is_there_to_be_seen_before_all_of_it_is_counted() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("glimpse").await;
+    Layout::DeadLetterJobs.seed(&db, 6_000).await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    let query = || HistogramQuery { facet: Facet::Error, filter: Filter::all(), resume: None };
+    let of_few = store.histogram(query(), &budget()).await.expect("a count");
+    assert!(of_few.resume.is_none(), "one statement counts a small table");
+    // A table is large where the server takes it for that.
+    for statement in [
+        "alter table dead_letter_jobs stats_persistent = 1, stats_auto_recalc = 0",
+        "analyze table dead_letter_jobs",
+        "update mysql.innodb_table_stats set n_rows = 5000000 \
+         where database_name = database() and table_name = 'dead_letter_jobs'",
+        // Under its name again, the table has this read.
+        "rename table dead_letter_jobs to aside, aside to dead_letter_jobs",
+    ] {
+        db.execute(statement).await;
+    }
+    let first = store.histogram(query(), &budget()).await.expect("a count");
+    let seen = &first.histogram.total;
+    assert!((1..=1_000).contains(&seen.n) && seen.exactness == Exactness::AtLeast, "{seen:?}");
+    let rest = HistogramQuery { resume: first.resume, ..query() };
+    let whole = store.histogram(rest, &budget()).await.expect("a count");
+    assert!(whole.resume.is_none(), "what is left is one statement");
+    let counts = |step: &HistogramStep| {
+        let mut bars: Vec<_> = step.histogram.bars.iter().map(|bar| (bar.value.clone(), bar.count)).collect();
+        bars.sort_by_key(|(value, _)| value.as_ref().map(|value| value.exact().to_owned()));
+        bars
+    };
+    assert_eq!(counts(&whole), counts(&of_few));
 }
 
 #[tokio::test]

@@ -24,6 +24,8 @@ use crate::store::{
 
 /// Values that are told apart.
 const MOST_VALUES: usize = 10_000;
+/// Rows of a first window that is only something to be seen.
+const GLIMPSE: usize = 1_000;
 /// Slots of the trend, and their length in microseconds.
 const SLOTS: usize = 12;
 const SLOT: i64 = TREND_SLOT.as_micros() as i64;
@@ -287,7 +289,8 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<Option<Position>> {
         let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
-        let counted = scan.window_counts(cursor, grouping).await?;
+        let most = if state.then_whole { GLIMPSE } else { usize::MAX };
+        let counted = scan.window_counts(cursor, grouping, most).await?;
         for (value, tally) in counted.values {
             state.add(value, &tally);
         }

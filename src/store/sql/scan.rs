@@ -214,15 +214,20 @@ impl Scan<'_> {
         self.windows(order, true, &segments(cursor, true, nullable), usize::MAX).await
     }
 
-    /// Counts by value in the next window forward.
-    pub(super) async fn window_counts(&self, cursor: &Cursor, grouping: &Grouping<'_>) -> Result<WindowCounts> {
+    /// Counts by value in the next window forward, of `most` rows at the most.
+    pub(super) async fn window_counts(
+        &self,
+        cursor: &Cursor,
+        grouping: &Grouping<'_>,
+        most: usize,
+    ) -> Result<WindowCounts> {
         let order = self.order()?;
         let nullable = order.nullable && !self.layout.is_key(order);
         let segments = segments(cursor, true, nullable);
         let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
         for segment in &segments {
             let statement = |size| self.counting_statement(order, segment, size, grouping);
-            let (rows, _) = self.paced(grouping.most_rows(), statement).await?;
+            let (rows, _) = self.paced(grouping.most_rows().min(most), statement).await?;
             let counts = read_window(grouping, rows)?;
             sum.values.extend(counts.values);
             sum.looked_at += counts.looked_at;
