@@ -9,6 +9,7 @@ use dlq_tui::domain::histogram::Histogram;
 use dlq_tui::store::{Budget, Cursor, HistogramQuery, PageQuery, Sort, Store, StoreError};
 
 use crate::client::Client;
+use crate::harness::Engine;
 use crate::sample::Sample;
 
 /// Rows of a page.
@@ -16,6 +17,9 @@ pub const PAGE: usize = 100;
 /// Database sessions of ours that do something.
 const BUSY: &str = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active' \
                     and application_name like 'dlq-tui%'";
+/// The same on MariaDB, where sessions have no name.
+const BUSY_MARIADB: &str = "select cast(count(*) as char) from information_schema.processlist where db = database() \
+                            and command <> 'Sleep' and id <> connection_id()";
 
 /// A filter, of which it is known that it can be read.
 pub fn filter(text: &str) -> Filter {
@@ -95,9 +99,13 @@ pub async fn cancelled<T>(
 
 /// Waits until no session of ours does anything on the server; whether that can be told.
 pub fn wait_until_idle(server: &Client) -> bool {
-    let is_told = server.name() == "psql";
-    while is_told && server.print(&[BUSY]) != "0" {}
-    is_told
+    let busy = match server.engine() {
+        Engine::Postgres => BUSY,
+        Engine::Mysql => BUSY_MARIADB,
+        Engine::Sqlite => return false,
+    };
+    while server.print(&[busy]) != "0" {}
+    true
 }
 
 /// Both times of [`cancelled`], several times over.
