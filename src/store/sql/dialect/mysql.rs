@@ -123,12 +123,12 @@ impl Speech for Mysql {
 
     fn group(&self, raw: &str) -> String {
         // Not by its bytes: of those the server does not know how many there may be, and keeps the values in a file.
-        format!("CONVERT({raw} USING utf8mb4) COLLATE utf8mb4_bin")
+        format!("CONVERT({raw} USING utf8mb4) COLLATE utf8mb4_bin /*M! COLLATE utf8mb4_nopad_bin */")
     }
 
     fn told_apart(&self, name: &str) -> String {
-        // Values are the same to that collation where they differ in spaces at the end.
-        format!("{name}, LENGTH({name})")
+        // Values are the same to the collation that MySQL has where they differ in spaces at the end.
+        format!("{name} /*!50700 , LENGTH({name}) */")
     }
 
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
