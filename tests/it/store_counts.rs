@@ -2,8 +2,9 @@
 
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::domain::histogram::Exactness;
+use dlq_tui::domain::histogram::{Bar, Exactness};
 use dlq_tui::domain::time::Timestamp;
+use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{HistogramQuery, HistogramStep, Store};
 
 use crate::fixtures::Layout;
@@ -17,7 +18,7 @@ const TRUTH: &str = "select concat_ws(' ', error_class, count(*), \
     from dead_letter_jobs where status = 'failed' group by error_class order by error_class";
 
 #[tokio::test]
-async fn windows_with_odd_times_and_with_jobs_that_just_died_are_counted_like_all_others() {
+async fn odd_times_and_jobs_that_just_died_are_counted_like_all_others_in_windows_and_whole() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("odd_windows").await;
     Layout::DeadLetterJobs.seed(&db, 6_000).await;
@@ -40,21 +41,26 @@ async fn windows_with_odd_times_and_with_jobs_that_just_died_are_counted_like_al
          insert into dead_letter_jobs select * from shuffled order by error_class = 'Odd', md5(id::text || 'x')",
     )
     .await;
-    let step = histogram(&gentle_store(&db, Layout::DeadLetterJobs).await, Facet::Error, &Filter::all()).await;
-    let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.0.to_string());
-    let mut told: Vec<String> = step
-        .histogram
-        .bars
-        .iter()
-        .map(|bar| {
-            let value = bar.value.as_ref().map_or("", |value| value.exact());
-            format!("{value} {} {} {}", bar.count.n, time(bar.first_seen), time(bar.last_seen))
-        })
-        .collect();
-    told.sort_unstable();
     let truth: Vec<String> = db.column(TRUTH).await;
     let truth: Vec<String> = truth.iter().map(|line| line.replace(".000000", "")).collect();
-    assert_eq!(told, truth);
+    let windows = gentle_store(&db, Layout::DeadLetterJobs).await;
+    assert_eq!(told(&windows).await, truth);
+    let whole = store(&db, Layout::DeadLetterJobs).await;
+    assert_eq!(told(&whole).await, truth);
+    assert_eq!(told(&whole).await, truth, "and once it is known that some times are none");
+}
+
+/// As [`TRUTH`] has it.
+async fn told(store: &SqlStore) -> Vec<String> {
+    let step = histogram(store, Facet::Error, &Filter::all()).await;
+    let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| at.0.to_string());
+    let line = |bar: &Bar| {
+        let value = bar.value.as_ref().map_or("", |value| value.exact());
+        format!("{value} {} {} {}", bar.count.n, time(bar.first_seen), time(bar.last_seen))
+    };
+    let mut told: Vec<String> = step.histogram.bars.iter().map(line).collect();
+    told.sort_unstable();
+    told
 }
 
 #[tokio::test]
