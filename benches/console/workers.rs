@@ -35,10 +35,10 @@ const QUIET: Duration = Duration::from_secs(8);
 const CLAIM: &str = "select id from jobs where locked_at is null and run_after <= now() \
                      order by run_after limit 1 for update skip locked";
 
-/// Watches workers alone, then beside a replay into the table that they claim from.
+/// Watches workers alone, then beside a replay into the table that they claim from, and beside the same move as one statement.
 pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Table, String> {
     let (jobs, quiet) = if bench.small { (2_000, QUIET / 4) } else { (100_000.min(u64::from(bench.rows / 20)), QUIET) };
-    let slice = slices.take(jobs, false)?;
+    let (slice, by_hand) = (slices.take(jobs, false)?, slices.take(jobs, false)?);
     Client::new(copy).print(&[
         "truncate jobs",
         &format!("insert into jobs (payload) select '{{}}' from generate_series(1, {WAITING})"),
@@ -58,10 +58,14 @@ pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Resu
     let took = execute_all(&desk, &ledger, &plan, RunOptions::default()).await;
     let beside = workers.stop();
     ledger.close().await;
-    Ok(report(plan.count, took, &alone, &beside))
+    let (client, statements) = (Client::new(copy), bench.baseline().replay(&by_hand));
+    let workers = Workers::start(copy);
+    tokio::task::spawn_blocking(move || client.once(&statements)).await.expect("a session");
+    let beside_one = workers.stop();
+    Ok(report(plan.count, took, &alone, &beside, &beside_one))
 }
 
-fn report(jobs: u64, took: Duration, alone: &Sample, beside: &Sample) -> Table {
+fn report(jobs: u64, took: Duration, alone: &Sample, beside: &Sample, beside_one: &Sample) -> Table {
     let mut table = Table::new(format!(
         "7. Workers that claim jobs (FOR UPDATE SKIP LOCKED) while {jobs} are replayed into their table; baseline: the same \
          workers alone"
@@ -79,6 +83,10 @@ fn report(jobs: u64, took: Duration, alone: &Sample, beside: &Sample) -> Table {
             alone.len(),
             WORKERS * RATE
         )),
+    );
+    table.add(
+        Line::new("a claim beside the same move in one statement, p50 / p99 / longest", beside_one.quantiles())
+            .because("not ours: how far one writer alone holds workers up on this machine"),
     );
     table
 }
