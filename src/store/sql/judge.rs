@@ -127,8 +127,9 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Writes the same, as well as it can be told at little cost. It stands before what is exact: between what an index finds
-    /// and where the span begins may lie a million rows, and every condition that they pass costs its time.
+    /// Writes when a job must have died, as well as it can be told at little cost, each condition before an AND. It stands before
+    /// what is exact: between what an index finds and where the span begins may lie a million rows, and every condition that
+    /// they pass costs its time.
     fn roughly(&self, sql: &mut Sql) {
         let Some(expr) = self.expr(Part::At) else { return };
         for clause in self.times() {

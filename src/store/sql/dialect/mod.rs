@@ -152,8 +152,8 @@ pub(super) trait Speech: Sync {
         sql.push(") IS NOT TRUE");
     }
 
-    /// Writes what tells at little cost that a time is not in a span, each before an AND; nothing where telling exactly costs
-    /// as little.
+    /// Writes conditions that cost little, each before an AND: they hold for every time that [`Speech::at_or_after`] and
+    /// [`Speech::earlier`] let through, and for some beyond. None where telling exactly costs as little.
     fn roughly(&self, _sql: &mut Sql, _raw: &str, _kind: Kind, _from: Option<Timestamp>, _to: Option<Timestamp>) {}
 
     /// Whether a text expression is one of these words, exactly, as an index can serve it.

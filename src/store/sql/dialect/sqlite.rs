@@ -35,14 +35,18 @@ fn is_date(raw: &str) -> String {
     format!("date(substr({raw}, 1, 10)) = substr({raw}, 1, 10)")
 }
 
-/// Writes whether a time may lie beyond an edge, by its text alone and to the second: always where it names a zone.
+/// Writes whether a time may lie beyond an edge, by its text alone and to the second. Only what is written to the second, without
+/// a zone and by the clock, is turned down: all else that is read as an instant may be another than its text looks like.
 fn maybe_beyond(sql: &mut Sql, raw: &str, op: &str, edge: Timestamp) {
     let edge = literal(edge, "0001-01-01 00:00:00", "9999-12-31 99:99:99");
     let [spaced, joined] = [" ", "T"].map(|mark| edge.get(..19).unwrap_or(&edge).replacen(' ', mark, 1));
     // The first holds for nearly all that pass: what is written the one way sorts before what is written the other.
     let (surely, maybe, other) = if op == "<" { (spaced, joined, ' ') } else { (joined, spaced, 'T') };
     sql.push(&format!("({raw} {op} ")).push_text(&surely).push(&format!(" OR ({raw} {op} ")).push_text(&maybe);
-    sql.push(&format!(" AND substr({raw}, 11, 1) <> '{other}') OR substr({raw}, -6, 1) IN ('+', '-'))"));
+    sql.push(&format!(
+        " AND substr({raw}, 11, 1) <> '{other}') OR substr({raw}, -6, 1) IN ('+', '-') \
+         OR {raw} NOT GLOB '????-??-??[ T]??:??:*' OR substr({raw}, 12, 2) = '24')"
+    ));
 }
 
 /// A real from whole numbers and powers of two, which are exact: SQLite's reading of decimals is not, at the ends of the
@@ -169,8 +173,8 @@ impl Speech for Sqlite {
         if matches!(kind, Kind::EpochS | Kind::EpochMs) {
             return;
         }
-        // A time that is written without its seconds sorts before all that have some.
-        for (op, edge) in [(">=", from.map(|at| at.before(SECOND))), ("<", to.map(|at| at.after(SECOND)))] {
+        // A fraction makes a time later than its second, and never earlier.
+        for (op, edge) in [(">=", from), ("<", to.map(|at| at.after(SECOND)))] {
             if let Some(edge) = edge {
                 maybe_beyond(sql, raw, op, edge);
                 sql.push(" AND ");

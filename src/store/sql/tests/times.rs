@@ -59,7 +59,16 @@ async fn text_that_is_no_date_is_no_time_and_its_row_stands_in_the_list_all_the_
 #[tokio::test]
 async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
     let bound = Timestamp(1_795_046_400_000_000); // 2026-11-19 00:00 UTC
-    let plain = ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S%.6f"];
+    let plain = [
+        "%Y-%m-%d %H:%M:%S",
+        "%Y-%m-%dT%H:%M:%S",
+        "%Y-%m-%d %H:%M",
+        "%Y-%m-%dT%H:%MZ",
+        "%Y-%m-%d\t%H:%M:%S",
+        "%Y-%m-%d  %H:%M",
+        "%Y-%m-%d T%H:%M",
+        "%Y-%m-%d %H:%M:%S%.6f",
+    ];
     let mut forms: Vec<(i32, &str)> = plain.map(|form| (0, form)).to_vec();
     forms.extend(
         [-14, 14]
@@ -93,13 +102,19 @@ async fn a_bound_on_written_times_holds_for_every_form_and_zone() {
     };
     assert_eq!(page("since:2026-11-19T00:00:00Z").await, since);
     assert_eq!(page("until:2026-11-19T00:00:00Z").await, (0..since[0]).collect::<Vec<_>>());
+    // The rows of that very minute, which are there twice, and no others lie between the two.
+    let later: Vec<usize> = since[2 * forms.len()..].to_vec();
+    assert_eq!(page("since:2026-11-19T00:00:30Z").await, later);
+    assert_eq!(page("until:2026-11-19T00:00:30Z").await, (0..later[0]).collect::<Vec<_>>());
 }
 
 #[tokio::test]
 async fn a_bound_on_written_times_is_exact_within_the_second() {
     let forms = ["", ".4", ".500000", ".500001", ".6Z", ".5+00:00", ".499999+01:00", ".5-01:00"];
     let row = |(n, form): (usize, &&str)| format!("({n}, '2026-11-19 10:00:00{form}', 0, 'A', 'boom')");
-    let rows: Vec<String> = forms.iter().enumerate().map(row).collect();
+    let mut rows: Vec<String> = forms.iter().enumerate().map(row).collect();
+    // An hour that SQLite reads as the first of the day after.
+    rows.push("(8, '2026-11-18 24:30:00', 0, 'A', 'boom')".to_owned());
     let odd = Odd::new(&format!("SELECT * FROM (VALUES {})", rows.join(", "))).await;
     let page = async |filter: Filter| {
         let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: 100 };
@@ -110,5 +125,6 @@ async fn a_bound_on_written_times_is_exact_within_the_second() {
     };
     let of = |text: &str| Filter::parse(text).expect("a filter");
     assert_eq!(page(of("since:2026-11-19T10:00:00.5Z")).await, [2, 3, 4, 5, 7]);
-    assert_eq!(page(of("until:2026-11-19T10:00:00.5Z")).await, [0, 1, 6]);
+    assert_eq!(page(of("until:2026-11-19T10:00:00.5Z")).await, [0, 1, 6, 8]);
+    assert_eq!(page(of("since:2026-11-19T00:15:00Z until:2026-11-19T00:45:00Z")).await, [8]);
 }
