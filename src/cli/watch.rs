@@ -138,7 +138,8 @@ impl<'a> Watcher<'a> {
         let told = numbers(&counts.histogram());
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
         let mut purse = Purse::new(opened.share);
-        purse.spend(begun.elapsed(), step.histogram.as_of);
+        let cost = begun.elapsed();
+        purse.spend(cost, step.histogram.as_of.after(cost));
         let (unfinished, watermark) = (None, step.watermark);
         Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, wait, told })
     }

@@ -73,8 +73,8 @@ impl Poll {
 
 /// What watching has left to spend of the database's time.
 ///
-/// Looks, totals and the counts that nobody asked for are paid from it: recounts as they go, the first count, which is made
-/// at once, afterwards. What the operator asks for is not.
+/// Looks, totals and the counts that nobody asked for are paid from it: recounts as they go, and those that are made at once,
+/// when a source is opened or was lost, afterwards. What the operator asks for is not.
 #[derive(Clone, Copy, Debug)]
 pub struct Purse {
     share: Share,

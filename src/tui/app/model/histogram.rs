@@ -60,7 +60,12 @@ impl HistogramPane {
         }
     }
 
-    /// The count begins anew, for the operator: nothing of an earlier one is left.
+    /// Whether the count that is under way is one that the watch pays for.
+    pub fn is_paid_for(&self) -> bool {
+        self.at_leisure || self.unasked
+    }
+
+    /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
     pub fn begin_count(&mut self, now: Timestamp) {
         self.counting_since = Some(now);
         (self.unfinished, self.recounted) = (None, None);

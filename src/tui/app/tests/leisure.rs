@@ -139,6 +139,30 @@ fn the_first_count_is_paid_for_before_another_comes_by_itself_and_what_was_asked
 }
 
 #[test]
+fn a_count_that_fails_is_paid_for_as_the_one_that_is_tried_in_its_place() {
+    let failed = |error| Reply::Histogram(Box::new(Err(error)));
+    let paid_after = |console: &Console| console.now.age(console.model.live.purse.paid_at().max(console.now)).as_secs();
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, failed(StoreError::Timeout(Duration::from_secs(2))));
+    assert_eq!(paid_after(&console), 100, "the server has worked for it");
+    console.wait(Duration::from_secs(60));
+    assert!(console.request(Slot::Histogram).is_some(), "it is tried again");
+    let dear =
+        || Reply::Histogram(Box::new(Ok(HistogramStep { cost: Duration::from_secs(1), ..counted(&[("A", 5)]) })));
+    console.answer(Slot::Histogram, dear());
+    assert_eq!(paid_after(&console), 90);
+
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.keys("r");
+    console.answer(Slot::Histogram, failed(StoreError::Locked("a migration".into())));
+    console.wait(Duration::from_secs(60));
+    assert!(console.request(Slot::Histogram).is_some(), "it is tried again");
+    console.answer(Slot::Histogram, dear());
+    assert_eq!(paid_after(&console), 0, "the operator asked for it");
+}
+
+#[test]
 fn totals_that_are_dear_leave_recounts_their_part() {
     let mut console = Console::with_jobs(5);
     console.counting();

@@ -46,6 +46,11 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 // Tried again when the next recount is due; what is shown stays, with its exactness. A lock is soon
                 // over, and its wait cost the database nothing.
                 let rest = if matches!(e, StoreError::Locked(_)) { LOCKED_REST } else { FAILED_REST };
+                if let StoreError::Timeout(after) = e
+                    && model.histogram.is_paid_for()
+                {
+                    model.live.purse.spend(after, now);
+                }
                 model.live.next_count = Some(now.after(rest));
                 let mut effects = fault(model, &e, "counting", now);
                 effects.extend(first_totals(model, now));
@@ -233,13 +238,14 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if step.histogram.facet != model.histogram.facet {
         return Vec::new();
     }
+    // Before a count of our own takes its place.
+    if model.histogram.is_paid_for() {
+        model.live.purse.spend(step.cost, now);
+    }
     let mut effects = heard(model, now);
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
     let at_leisure = model.histogram.at_leisure;
-    if at_leisure || model.histogram.unasked {
-        model.live.purse.spend(step.cost, now);
-    }
     let keeps_looks = model.histogram.take_count(&step, rows);
     if let Some(resume) = step.resume {
         if at_leisure {

@@ -38,7 +38,9 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                 effects.extend(match (goes_on, model.live.count_waits) {
                     (true, _) => filter::reconcile(model, now),
                     (false, true) => vec![filter::count(model, now)],
-                    (false, false) => filter::recount_unasked(model, now),
+                    // What failed is tried again for whom it was.
+                    (false, false) if model.histogram.unasked => filter::recount_unasked(model, now),
+                    (false, false) => filter::recount(model, now),
                 });
             }
         }
