@@ -26,16 +26,21 @@ impl Postgres {
     }
 }
 
-/// Asks whether a text holds pieces one after the other. One alone is found a third quicker than by LIKE, which goes from
-/// letter to letter.
+/// Asks whether a text holds pieces one after the other. The last is looked for first, as what stands before it in arguments is
+/// the name of a key, which they all have; and by itself, which takes a third less time than LIKE, which goes from letter to
+/// letter.
 fn holds(sql: &mut Sql, text: &str, pieces: &[String]) {
-    if let [piece] = pieces {
-        let place = sql.text(piece);
-        sql.push(&format!("strpos({text}, {place}::text) > 0"));
-    } else {
+    let Some(last) = pieces.last() else {
+        sql.push(&format!("{text} IS NOT NULL"));
+        return;
+    };
+    let place = sql.text(last);
+    sql.push(&format!("(strpos({text}, {place}::text) > 0"));
+    if pieces.len() > 1 {
         let place = sql.text(&format!("%{}%", like(pieces)));
-        sql.push(&format!("{text} LIKE {place}::text ESCAPE '!'"));
+        sql.push(&format!(" AND {text} LIKE {place}::text ESCAPE '!'"));
     }
+    sql.push(")");
 }
 
 impl Speech for Postgres {
@@ -144,7 +149,8 @@ impl Speech for Postgres {
     }
 
     fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
-        holds(sql, &format!("({raw})::text"), pieces);
+        // Whatever the column's collation takes for the same, and where it takes no patterns.
+        holds(sql, &format!("(({raw})::text COLLATE \"C\")"), pieces);
     }
 
     fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
