@@ -45,7 +45,7 @@ pub(super) struct Yield {
 pub(super) struct Pace {
     rows: AtomicUsize,
     blocks: AtomicU64,
-    /// Questions for which the direct statement took too long.
+    /// Questions for which the direct statement took too long, or was asked in vain.
     slow: Mutex<HashSet<String>>,
     /// Of questions that are read by windows: rows looked at since a page was last filled, and hits among them.
     yields: Mutex<HashMap<String, Yield>>,
@@ -136,7 +136,7 @@ impl Pace {
         self.gentle || self.slow.lock().unwrap_or_else(|p| p.into_inner()).contains(question)
     }
 
-    /// Remembers that it does.
+    /// Remembers that it does, or that it is asked in vain.
     pub(super) fn mark_slow(&self, question: &str) {
         let mut slow = self.slow.lock().unwrap_or_else(|p| p.into_inner());
         if slow.len() > REMEMBERED {

@@ -127,7 +127,8 @@ impl Speech for Mysql {
     }
 
     fn told_apart(&self, name: &str) -> String {
-        // Values are the same to the collation that MySQL has where they differ in spaces at the end.
+        // Values are the same to the collation that MySQL has where they differ in spaces at the end. MariaDB passes over what is
+        // marked for the versions of MySQL that it has no part in.
         format!("{name} /*!50700 , LENGTH({name}) */")
     }
 
