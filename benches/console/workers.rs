@@ -39,12 +39,15 @@ const CLAIM: &str = "select id from jobs where locked_at is null and run_after <
 pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Table, String> {
     let (jobs, quiet) = if bench.small { (2_000, QUIET / 4) } else { (100_000.min(u64::from(bench.rows / 20)), QUIET) };
     let (slice, by_hand) = (slices.take(jobs, false)?, slices.take(jobs, false)?);
-    Client::new(copy).print(&[
-        "truncate jobs",
-        &format!("insert into jobs (payload) select '{{}}' from generate_series(1, {WAITING})"),
-        "vacuum analyze jobs",
-        "checkpoint",
-    ]);
+    let ground = || {
+        Client::new(copy).print(&[
+            "truncate jobs",
+            &format!("insert into jobs (payload) select '{{}}' from generate_series(1, {WAITING})"),
+            "vacuum analyze jobs",
+            "checkpoint",
+        ])
+    };
+    ground();
     let store = Arc::new(open_store(copy, bench.ground.layout, &bench.budget).await) as Arc<dyn Store>;
     let desk = desk(store);
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -59,6 +62,7 @@ pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Resu
     let beside = workers.stop();
     ledger.close().await;
     let (client, statements) = (Client::new(copy), bench.baseline().replay(&by_hand));
+    ground();
     let workers = Workers::start(copy);
     tokio::task::spawn_blocking(move || client.once(&statements)).await.expect("a session");
     let beside_one = workers.stop();
