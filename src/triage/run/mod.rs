@@ -54,7 +54,8 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
-            batch: 5_000,
+            // More are no quicker, and some of them are in memory with all that is kept of them, twice over.
+            batch: 2_000,
             adapts: true,
             rate: None,
             deliver: None,
