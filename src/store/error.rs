@@ -17,6 +17,9 @@ pub enum StoreError {
     /// A statement ran into its deadline.
     #[error("the database took longer than {0:?} to answer")]
     Timeout(std::time::Duration),
+    /// Somebody with the right to do so stopped a statement, or a deadline of the server's own did that is shorter than ours.
+    #[error("the statement was stopped from another session")]
+    Interrupted,
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
@@ -85,6 +88,7 @@ impl StoreError {
             Self::Unreachable(_) => "the database cannot be reached",
             Self::Unproven(_) => "the database cannot be reached over a trusted connection",
             Self::Timeout(_) => "the database took too long to answer",
+            Self::Interrupted => "a statement was stopped from another session",
             Self::Cancelled => "cancelled",
             Self::Locked(_) => "rows or tables are locked by another session",
             Self::Unrecorded(_) => "the ledger cannot keep what must be on record",
@@ -100,7 +104,10 @@ impl StoreError {
 
     /// Whether the same call may succeed later without anybody changing anything.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Timeout(_) | Self::Locked(_) | Self::Unrecorded(_))
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::Timeout(_) | Self::Interrupted | Self::Locked(_) | Self::Unrecorded(_)
+        )
     }
 
     /// What is to be done before a run that it has stopped can go on; `None` where that is not known.

@@ -104,6 +104,7 @@ impl Source {
             | StoreError::ShutOut { .. }
             | StoreError::Unproven(_)
             | StoreError::Timeout(_)
+            | StoreError::Interrupted
             | StoreError::Locked(_)
             | StoreError::Full(_) => LedgerError::Unusable { place: place(), reason: error.to_string() },
             StoreError::Refused { message, .. } | StoreError::Unfit { message, .. } => LedgerError::Refused(message),

@@ -94,7 +94,9 @@ impl Engine<'_> {
                 answer.untouched = true;
                 return answer;
             }
-            let away = matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_));
+            // No job is at fault for it, however often it comes.
+            let away =
+                matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_) | StoreError::Interrupted);
             let weary = part.tries >= TRIES && !away;
             if error.retryable() && weary {
                 answer.settled.extend(self.given_up(&part, &error).await);
@@ -109,7 +111,8 @@ impl Engine<'_> {
             }
             self.tell(Some(format!("{error}; trying again")));
             self.control.rest(pause(self.options.retry, part.tries)).await;
-            if matches!(error, StoreError::Timeout(_)) && part.ids.len() > 1 {
+            // A server may have a deadline that ours cannot put off.
+            if matches!(error, StoreError::Timeout(_) | StoreError::Interrupted) && part.ids.len() > 1 {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
                 parts.extend(halves.map(|ids| {

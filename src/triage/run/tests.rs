@@ -447,6 +447,16 @@ async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
 }
 
 #[tokio::test]
+async fn no_job_is_at_fault_when_an_administrator_stops_its_statement_again_and_again() {
+    let bench = Bench::new(1).await;
+    let run = bench.all(Action::Replay).await;
+    bench.fake.with(|data| data.faults = (0..9).map(|_| Fault::Before(StoreError::Interrupted)).collect());
+    let receipt = bench.execute(&run, small()).await;
+    assert!(receipt.is_complete(), "{receipt:?}");
+    assert_eq!(receipt.run.tally.done, 1);
+}
+
+#[tokio::test]
 async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
     let bench = Bench::new(6).await;
     let run = bench.all(Action::Discard).await;

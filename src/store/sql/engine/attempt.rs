@@ -24,8 +24,6 @@ pub(super) fn shut_out(error: StoreError) -> StoreError {
         StoreError::Refused { message, code: Some(code) } | StoreError::Unfit { message, code } => {
             StoreError::ShutOut { message, code }
         }
-        // Stopped from another session, which happens to a BEGIN as to anything else.
-        StoreError::Refused { message, code: None } => StoreError::Unreachable(message),
         other => other,
     }
 }

@@ -118,9 +118,7 @@ fn timed(error: StoreError, limit: Duration, elapsed: Duration) -> StoreError {
         StoreError::Timeout(_) if elapsed.saturating_add(Duration::from_millis(20)) >= limit => {
             StoreError::Timeout(limit)
         }
-        StoreError::Timeout(_) => {
-            StoreError::Refused { message: "the statement was stopped from another session".into(), code: None }
-        }
+        StoreError::Timeout(_) => StoreError::Interrupted,
         other => other,
     }
 }
