@@ -21,8 +21,10 @@ use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
 use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
 
-/// How long the direct statement may take before windows are used instead.
+/// How long the direct statement may take before windows are used instead; where it reads payloads no index helps it, and
+/// windows find as soon what is near.
 const DIRECT: Duration = Duration::from_millis(400);
+const DIRECT_OF_PAYLOADS: Duration = Duration::from_millis(50);
 
 /// A question for rows.
 pub(super) struct Scan<'a> {
@@ -125,8 +127,7 @@ impl Scan<'_> {
     pub(super) fn direct_budget(&self) -> Budget {
         let most = match (self.judge.by_key(), self.judge.reads_payload()) {
             (true, _) => self.budget.statement,
-            // Windows find as soon what is near, and for what is far the time would be lost.
-            (false, true) => TARGET,
+            (false, true) => DIRECT_OF_PAYLOADS,
             (false, false) => DIRECT,
         };
         let deadline = self.budget.statement.min(most);
