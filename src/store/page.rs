@@ -89,6 +89,8 @@ pub struct Stored {
     pub(crate) left: u64,
     /// Those before this one were read in an earlier pass.
     pub(crate) floor: u64,
+    /// The last key that was read, where a table is stored by its key and goes by that.
+    pub(crate) key: Option<JobId>,
 }
 
 impl Stored {

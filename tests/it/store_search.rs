@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use dlq_tui::domain::facet::Facet;
+use dlq_tui::domain::histogram::Count;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::{Budget, Cursor, Entry, Page, PageQuery, Sort, Store, StoreError};
+use dlq_tui::store::{Budget, Cursor, Entry, HistogramQuery, Page, PageQuery, Sort, Store, StoreError};
 
 use crate::fixtures::Layout;
-use crate::harness::{self, TestDb};
+use crate::harness::{self, Engine, TestDb};
 use crate::store_desk::*;
 
 /// Rows enough for a table to be read as it is stored.
@@ -41,12 +43,14 @@ fn ids(entries: impl IntoIterator<Item = Entry>) -> BTreeSet<JobId> {
 }
 
 async fn selected(db: &TestDb, condition: &str) -> BTreeSet<JobId> {
-    let sql = format!("select cast(id as text) from dead_letter_jobs where status = 'failed' and {condition}");
+    let text = if db.engine == Engine::Mysql { "char" } else { "text" };
+    let sql = format!("select cast(id as {text}) from dead_letter_jobs where status = 'failed' and {condition}");
     db.column(&sql).await.into_iter().map(JobId::new).collect()
 }
 
 /// Ids of the `n` oldest dead jobs, as a list in SQL.
-const OLDEST: &str = "(select id from dead_letter_jobs where status = 'failed' order by failed_at limit 9)";
+const OLDEST: &str = "(select id from \
+                      (select id from dead_letter_jobs where status = 'failed' order by failed_at limit 9) as oldest)";
 
 #[tokio::test]
 async fn what_is_rare_is_found_wherever_it_is_stored_and_wherever_it_moves_meanwhile() {
@@ -66,9 +70,49 @@ async fn what_is_rare_is_found_by_the_numbers_of_rows_on_sqlite() {
     find_what_is_rare(&db).await;
 }
 
+#[tokio::test]
+async fn what_is_rare_is_found_by_the_keys_of_rows_on_mariadb() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("rare").await;
+    Layout::DeadLetterJobs.seed(&db, ROWS).await;
+    db.execute(&format!("update dead_letter_jobs set error_message = 'Needle in hay' where id in {OLDEST}")).await;
+    db.execute("analyze table dead_letter_jobs").await;
+    find_what_is_rare(&db).await;
+}
+
+#[tokio::test]
+async fn keys_that_are_numbers_lead_through_a_table_as_well_however_far_they_lie_apart() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("numbers").await;
+    Layout::DlqEvents.seed(&db, ROWS).await;
+    // Beyond the largest signed number, and none of them next to another.
+    db.execute(
+        "alter table dlq_events modify id bigint unsigned not null auto_increment; \
+         update dlq_events set id = 9223372036854775807 + id * 1000 order by id desc; \
+         update dlq_events set error_reason = 'a needle' where status = 'FAILED_PERMANENTLY' order by created_at limit 9; \
+         analyze table dlq_events",
+    )
+    .await;
+    let wanted = db.column("select cast(id as char) from dlq_events where error_reason = 'a needle'").await;
+    let store = gentle_store(&db, Layout::DlqEvents).await;
+    let pages = search(&store, "msg:needle", async |_, _| {}).await;
+    assert!(pages.iter().any(is_stored), "never read as it is stored");
+    assert_eq!(ids(pages.into_iter().flat_map(|page| page.entries)), wanted.into_iter().map(JobId::new).collect());
+    let mut query = HistogramQuery { facet: Facet::Fingerprint, filter: filter("msg:needle"), resume: None };
+    let counted = loop {
+        let step = store.histogram(query.clone(), &budget()).await.expect("a step");
+        query.resume = step.resume;
+        if query.resume.is_none() {
+            break step.histogram.total;
+        }
+    };
+    assert_eq!(counted, Count::exact(9));
+}
+
 /// Looks for the oldest jobs, and one of the newest, while some of the old ones are changed.
 async fn find_what_is_rare(db: &TestDb) {
-    let newest = "(select id from dead_letter_jobs where status = 'failed' order by failed_at desc limit 1)";
+    let newest = "(select id from \
+                  (select id from dead_letter_jobs where status = 'failed' order by failed_at desc limit 1) as newest)";
     db.execute(&format!("update dead_letter_jobs set error_message = 'a needle' where id = {newest}")).await;
     let wanted = selected(db, "lower(error_message) like '%needle%'").await;
     assert_eq!(wanted.len(), 10);
@@ -79,7 +123,8 @@ async fn find_what_is_rare(db: &TestDb) {
         let pages = search(&store, text, async |_, next| {
             if matches!(next, Cursor::Stored(_)) && !std::mem::replace(&mut moved, true) {
                 let touch = "update dead_letter_jobs set metadata = '{\"touched\": 1}'";
-                db.execute(&format!("{touch} where id in (select id from {OLDEST} as o limit 3)")).await;
+                let some = format!("(select id from {OLDEST} as o limit 3)");
+                db.execute(&format!("{touch} where id in (select id from {some} as few)")).await;
             }
         })
         .await;

@@ -5,72 +5,182 @@
 //! is only added to hold the newest rows, so that windows go from the last block to the first. A row that is changed
 //! while windows are read may move from a block that was not read yet to one that was, or back: who needs each row
 //! exactly once reads in one statement, or says that there may be changes.
+//!
+//! A table that is stored by its key has no blocks to go by. There so many rows count as one, windows go from key to key,
+//! each from the last of one window, and where the next one ends is asked first: to pass over rows takes a third of what
+//! reading them does. A row stays where it is, and how many blocks there are is a guess.
 
 use std::time::Instant;
 
 use super::SqlStore;
+use super::build::Sql;
 use super::dialect::Place;
 use super::engine::{Engine, Row, Statement};
+use super::layout::Layout;
 use super::pace::{LEAST_BLOCKS, Pace, TARGET};
 use super::row::Cells;
+use crate::domain::job::JobId;
 use crate::store::{Budget, Result, StoreError};
 
+/// Rows that a block is taken to hold.
+pub(super) const ROWS_OF_BLOCK: u64 = 10;
+
 /// Blocks from one up to another, which is not among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) from: u64,
     pub(super) to: u64,
+    /// What the window goes by where the table is stored by its key.
+    pub(super) keys: Option<Keys>,
+}
+
+/// Keys from one down to another, which is among them; to an end of the table where there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Keys {
+    before: Option<JobId>,
+    pub(super) down_to: Option<JobId>,
+}
+
+/// Where a window ends: before a block, and before a key where the table is stored by it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End<'a> {
+    pub(super) block: u64,
+    pub(super) key: Option<&'a JobId>,
 }
 
 impl Window {
     /// The last `blocks` of those before `end`; `None` when there are none.
     pub(super) fn before(end: u64, blocks: u64) -> Option<Self> {
-        (end > 0).then(|| Self { from: end.saturating_sub(blocks.max(1)), to: end })
+        (end > 0).then(|| Self { from: end.saturating_sub(blocks.max(1)), to: end, keys: None })
     }
+
+    /// The same where the table is stored by its key. It is through when there are no rows any more, whatever it was taken for.
+    fn down_to(end: End<'_>, blocks: u64, key: Option<JobId>) -> Self {
+        let from = key.as_ref().map_or(0, |_| end.block.saturating_sub(blocks).max(1));
+        let keys = Keys { before: end.key.cloned(), down_to: key };
+        Self { from, to: end.block.max(from), keys: Some(keys) }
+    }
+
+    /// The last key of the window, where the next one begins.
+    pub(super) fn last_key(&self) -> Option<JobId> {
+        self.keys.as_ref().and_then(|keys| keys.down_to.clone())
+    }
+
+    /// Writes whether a row stands in it.
+    pub(super) fn push(&self, sql: &mut Sql, layout: &Layout) {
+        match &self.keys {
+            None => layout.speech.in_blocks(sql, self.from, self.to),
+            Some(Keys { before, down_to }) => {
+                let bounds = [("<", before), (">=", down_to)].into_iter();
+                let bounds = bounds.filter_map(|(op, key)| Some((op, key.as_ref()?)));
+                for (op, key) in bounds {
+                    push_key(sql, layout, op, key);
+                    sql.push(" AND ");
+                }
+                sql.push("1 = 1");
+            }
+        }
+    }
+}
+
+/// Writes how the key compares to one.
+fn push_key(sql: &mut Sql, layout: &Layout, op: &str, id: &JobId) {
+    let place = layout.speech.cast(&sql.text(id.as_str()), layout.key.kind);
+    sql.push(&format!("{} {op} {place}", layout.key.raw));
 }
 
 impl SqlStore {
     /// How many blocks the table is stored in; `None` where it cannot be read by them.
     pub(super) async fn blocks(&self, budget: &Budget) -> Result<Option<u64>> {
         let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        if self.layout.is_stored_by_key {
+            let Some(statement) = self.layout.speech.rows(place) else { return Ok(None) };
+            let rows = read_number(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?;
+            return Ok(rows.map(|rows| (rows / ROWS_OF_BLOCK).max(1)));
+        }
         let Some(statement) = self.layout.speech.blocks(place) else { return Ok(None) };
-        read_blocks(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
+        read_number(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
     }
 }
 
-/// Reads what [`super::dialect::Speech::blocks`] asked for.
-pub(super) fn read_blocks(rows: Vec<Row>) -> Result<Option<u64>> {
+/// Reads what [`super::dialect::Speech::blocks`] or [`super::dialect::Speech::rows`] asked for.
+pub(super) fn read_number(rows: Vec<Row>) -> Result<Option<u64>> {
     let blocks = rows.into_iter().next().map(|row| Cells::new(row).int()).transpose()?.flatten();
     Ok(blocks.and_then(|n| u64::try_from(n).ok()))
 }
 
-/// Reads the window before a block, a smaller one each time that it takes too long or has more than `most` rows, unless it is
-/// the smallest; the rows of `statement`, and what was read. `None` before the first block.
-///
-/// The next window goes by what this one took; half of the rows that one may have count as much as its time.
-pub(super) async fn read_before(
-    end: u64,
-    most: usize,
-    (engine, pace): (&Engine, &Pace),
-    statement: impl Fn(Window) -> Result<Statement>,
-    budget: &Budget,
-) -> Result<Option<(Window, Vec<Row>)>> {
-    loop {
-        let Some(window) = Window::before(end, pace.blocks()) else { return Ok(None) };
-        let (blocks, began) = (window.to - window.from, Instant::now());
-        match engine.read(&[statement(window)?], budget).await {
-            Ok(mut results) => {
-                let rows = results.pop().unwrap_or_default();
-                if rows.len() <= most || blocks <= LEAST_BLOCKS {
-                    let share = rows.len() as f64 * 2.0 / most as f64;
-                    pace.learn_blocks(blocks, engine.worked(began).max(TARGET.mul_f64(share)));
-                    return Ok(Some((window, rows)));
-                }
-            }
-            Err(StoreError::Timeout(_)) if blocks > 1 => {}
-            Err(error) => return Err(error),
+/// What windows are read with.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) layout: &'a Layout,
+    pub(super) pace: &'a Pace,
+    pub(super) budget: &'a Budget,
+}
+
+impl Reader<'_> {
+    /// Reads the window before a place, a smaller one each time that it takes too long or has more than `most` rows, unless it
+    /// is the smallest; the rows of `statement`, and what was read. `None` before the first block.
+    ///
+    /// The next window goes by what this one took; half of the rows that one may have count as much as its time.
+    pub(super) async fn read_before(
+        self,
+        end: End<'_>,
+        most: usize,
+        statement: impl Fn(&Window) -> Result<Statement>,
+    ) -> Result<Option<(Window, Vec<Row>)>> {
+        if end.block == 0 {
+            return Ok(None);
         }
-        pace.back_off_blocks(blocks);
+        loop {
+            let (blocks, began) = (self.pace.blocks(), Instant::now());
+            match self.try_before(end, blocks, &statement).await {
+                Ok(None) => return Ok(None),
+                Ok(Some((window, rows))) => {
+                    let blocks = if window.keys.is_some() { blocks } else { window.to - window.from };
+                    if rows.len() <= most || blocks <= LEAST_BLOCKS {
+                        let share = rows.len() as f64 * 2.0 / most as f64;
+                        self.pace.learn_blocks(blocks, self.engine.worked(began).max(TARGET.mul_f64(share)));
+                        return Ok(Some((window, rows)));
+                    }
+                }
+                Err(StoreError::Timeout(_)) if blocks > 1 => {}
+                Err(error) => return Err(error),
+            }
+            self.pace.back_off_blocks(blocks.min(end.block.max(1)));
+        }
+    }
+
+    async fn try_before(
+        self,
+        end: End<'_>,
+        blocks: u64,
+        statement: impl Fn(&Window) -> Result<Statement>,
+    ) -> Result<Option<(Window, Vec<Row>)>> {
+        let window = match self.layout.is_stored_by_key {
+            true => Some(Window::down_to(end, blocks, self.key_before(end, blocks).await?)),
+            false => Window::before(end.block, blocks),
+        };
+        let Some(window) = window else { return Ok(None) };
+        let rows = self.engine.read(&[statement(&window)?], self.budget).await?.pop();
+        Ok(Some((window, rows.unwrap_or_default())))
+    }
+
+    /// The key that so many blocks end with, from the last one before a place; `None` where fewer are left.
+    async fn key_before(self, end: End<'_>, blocks: u64) -> Result<Option<JobId>> {
+        let layout = self.layout;
+        let rows = blocks.saturating_mul(ROWS_OF_BLOCK).max(1);
+        let mut sql = Sql::new(layout.speech);
+        // Nothing is joined: it would be looked up for each row that is passed over.
+        let alone = layout.from_stored.strip_suffix(layout.join.as_str()).unwrap_or(&layout.from_stored);
+        sql.push(&format!("SELECT {} FROM {alone} WHERE ", layout.key_text));
+        match end.key {
+            Some(key) => push_key(&mut sql, layout, "<", key),
+            None => drop(sql.push("1 = 1")),
+        }
+        sql.push(&format!(" ORDER BY {} DESC LIMIT 1 OFFSET {}", layout.key.raw, rows - 1));
+        let row = self.engine.read(&[sql.done()], self.budget).await?.pop().unwrap_or_default().pop();
+        Ok(row.map(|row| Cells::new(row).text()).transpose()?.flatten().map(JobId::new))
     }
 }
 
@@ -86,6 +196,19 @@ mod tests {
             end = window.from;
         }
         assert_eq!(read, [(700, 1_000), (400, 700), (100, 400), (0, 100)]);
-        assert_eq!(Window::before(5, 0), Some(Window { from: 4, to: 5 }), "a window of nothing would never end");
+        let least = Window::before(5, 0).map(|window| (window.from, window.to));
+        assert_eq!(least, Some((4, 5)), "a window of nothing would never end");
+    }
+
+    #[test]
+    fn a_table_that_goes_by_its_key_is_through_when_there_is_no_row_left_and_not_before() {
+        let end = |block, key| End { block, key };
+        let key = JobId::new("k");
+        let first = Window::down_to(end(1_000, None), 300, Some(key.clone()));
+        assert_eq!((first.from, first.last_key()), (700, Some(key.clone())));
+        let more_than_thought = Window::down_to(end(200, Some(&key)), 300, Some(JobId::new("j")));
+        assert_eq!(more_than_thought.from, 1, "there is another window");
+        let last = Window::down_to(end(1_000, Some(&key)), 300, None);
+        assert_eq!((last.from, last.last_key()), (0, None), "fewer than were thought");
     }
 }

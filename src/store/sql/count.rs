@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::SqlStore;
+use super::blocks::ROWS_OF_BLOCK;
 use super::build::Sql;
 use super::engine::{Row, Statement};
 use super::group::{Counted, Grouping, Tally, example, untrusted};
@@ -13,7 +14,7 @@ use super::layout::Part;
 use super::look::Recent;
 use super::sampled::filled_up;
 use super::scan::Scan;
-use super::walk::{MOMENT, Walk};
+use super::walk::{MANY, MOMENT, Walk};
 use super::watch::{Axis, Look, cells};
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
@@ -79,7 +80,13 @@ impl SqlStore {
             if std::mem::take(&mut state.then_whole) {
                 let plain = grouping.statement(&judge, None, |_| {});
                 match self.count_whole(&judge, &grouping, budget).await {
-                    Err(StoreError::Timeout(_)) => self.pace.mark_slow(&format!("{plain:?}")),
+                    Err(StoreError::Timeout(_)) => {
+                        self.pace.mark_slow(&format!("{plain:?}"));
+                        if self.layout.is_stored_by_key {
+                            // What was counted of the newest is in the windows again that lie ahead.
+                            return Box::pin(self.count_on(HistogramQuery { resume: None, ..query }, budget)).await;
+                        }
+                    }
                     other => return other,
                 }
             }
@@ -100,12 +107,13 @@ impl SqlStore {
             by_blocks = way.has_blocks;
         } else if judge.rest.is_none() {
             blocks = self.blocks(budget).await?;
-            by_blocks = blocks.is_some_and(|blocks| blocks > MOMENT);
+            let moment = if self.layout.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
+            by_blocks = blocks.is_some_and(|blocks| blocks > moment);
         }
         let mut state = self.begin_windows(&judge, &grouping, budget).await?;
         state.then_whole = then_whole;
         // Asked for last, so that every row that was there when the recent past was read stands in them.
-        if let Some(blocks) = if by_blocks { self.blocks(budget).await? } else { None } {
+        if let Some(blocks) = if by_blocks && !then_whole { self.blocks(budget).await? } else { None } {
             state.at = At::Block(Walk::of(blocks));
         }
         if let Some(sample) = self.sample(blocks, &judge, &grouping, budget).await? {

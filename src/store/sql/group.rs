@@ -106,7 +106,12 @@ impl Grouping<'_> {
     /// The same, by value alone and quicker, where every row has a time that can be told. Where one has none, it shows as a
     /// value without a first or without a last time; see [`Tally::is_timed`].
     pub(super) fn statement_of_timed(&self, judge: &Judge<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
-        self.counting(&self.layout.from, judge, &self.at().0, None, within)
+        self.timed_over(&self.layout.from, judge, within)
+    }
+
+    /// The same over another row source, `t` with what is joined to it.
+    pub(super) fn timed_over(&self, from: &str, judge: &Judge<'_>, within: impl FnOnce(&mut Sql)) -> Statement {
+        self.counting(from, judge, &self.at().0, None, within)
     }
 
     fn counting(

@@ -56,6 +56,10 @@ pub(super) struct Layout {
     pub(super) join: String,
     /// The table as `t` with what is joined to it.
     pub(super) from: String,
+    /// The same where it is read as it is stored.
+    pub(super) from_stored: String,
+    /// Whether it is stored in the order of the key.
+    pub(super) is_stored_by_key: bool,
     pub(super) key: Expr,
     /// What the key is unique within, where it is not unique in the whole table.
     pub(super) scope: Option<Expr>,
@@ -127,17 +131,23 @@ impl Layout {
             let condition = spec.states.when.get(state)?;
             Some((state, format!("({})", names.fill(condition.get_ref().trim()))))
         });
+        let has_transactions = found.without_transactions.is_none() && !found.is_elsewhere;
+        // What has no transactions is stored in files that go by no key.
+        let is_primary = found.unique.get("").is_some_and(|of| of.iter().eq(key.column.iter()));
+        let by_key = speech.by_primary_key().filter(|_| is_primary && scope.is_none() && has_transactions);
         Self {
             speech,
             adapter: adapter.name.clone(),
             schema: schema.to_owned(),
             more: spec.more.iter().map(|(name, field)| (name.clone(), expr(field))).collect(),
             from: format!("{table} AS t{join}"),
+            from_stored: format!("{table} AS t{}{join}", by_key.unwrap_or_default()),
+            is_stored_by_key: by_key.is_some(),
             conditions: conditions.collect(),
             join,
             key_collation: collation,
             columns: found.columns.clone(),
-            has_transactions: found.without_transactions.is_none() && !found.is_elsewhere,
+            has_transactions,
             time: match &otherwise {
                 Some(otherwise) if !served(found, &time, spec.order.needs.as_deref()) => otherwise.clone(),
                 _ => time,

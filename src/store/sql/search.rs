@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use super::SqlStore;
-use super::blocks::{Window, read_before};
+use super::blocks::{End, ROWS_OF_BLOCK, Reader, Window};
 use super::build::Sql;
 use super::engine::Statement;
 use super::judge::Judge;
@@ -23,8 +23,7 @@ use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Result, Scanned, Stor
 const NEWEST: u64 = 20_000;
 /// A table of fewer blocks is through before it pays.
 const LEAST: u64 = 1_000;
-/// Rows that a block is taken to hold, and how much quicker they are read as they are stored.
-const ROWS_OF_BLOCK: u64 = 10;
+/// How much quicker rows are read as they are stored.
 const QUICKER: u64 = 3;
 /// Rows that one window returns at the most: they may bring heavy columns along.
 const MOST: usize = 2_000;
@@ -44,7 +43,7 @@ impl SqlStore {
         }
         let blocks = self.blocks(budget).await?.filter(|blocks| pays(so_far, query.limit, *blocks));
         let Some(blocks) = blocks else { return Ok(page) };
-        let at = Stored { beyond: beyond.clone(), until: None, blocks, left: blocks, floor: 0 };
+        let at = Stored { beyond: beyond.clone(), until: None, blocks, left: blocks, floor: 0, key: None };
         Ok(Page { next: Some(Cursor::Stored(at)), ..page })
     }
 
@@ -56,6 +55,7 @@ impl SqlStore {
         while at.left > at.floor {
             let (window, found) = scan.stored(&at).await?;
             at.left = window.from.max(at.floor);
+            at.key = window.last_key();
             entries.extend(found);
             // Another window would take about as long as this one.
             if entries.len() >= MOST || began.elapsed() >= TARGET / 2 {
@@ -66,8 +66,9 @@ impl SqlStore {
         let share = if is_first_pass { (at.blocks - at.left) as f64 / at.blocks.max(1) as f64 } else { 1.0 };
         let next = match (at.left > at.floor, is_first_pass) {
             (true, _) => Some(at),
-            (false, true) => Some(self.tail(at, budget).await?),
-            (false, false) => None,
+            // Where rows are stored by their key, none of them moves.
+            (false, true) if !self.layout.is_stored_by_key => Some(self.tail(at, budget).await?),
+            (false, _) => None,
         };
         let scanned = Some(Scanned { rows: 0, share: share as f32 });
         Ok(Page { entries, next: next.map(Cursor::Stored), scanned })
@@ -84,15 +85,17 @@ impl SqlStore {
 impl Scan<'_> {
     /// The hits in the next window of blocks.
     async fn stored(&self, at: &Stored) -> Result<(Window, Vec<Entry>)> {
-        let statement = |window| self.stored_statement(at, window);
-        let read_on = read_before(at.left, MOST, (self.engine, self.pace), statement, self.budget).await?;
-        let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0 }, Vec::new()));
+        let statement = |window: &Window| self.stored_statement(at, window);
+        let Self { engine, layout, pace, budget, .. } = *self;
+        let end = End { block: at.left, key: at.key.as_ref() };
+        let read_on = Reader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;
+        let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0, keys: None }, Vec::new()));
         let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
         let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
         Ok((window, reads.into_iter().filter(passes).map(|read| read.entry).collect()))
     }
 
-    fn stored_statement(&self, at: &Stored, window: Window) -> Result<Statement> {
+    fn stored_statement(&self, at: &Stored, window: &Window) -> Result<Statement> {
         let order = self.order()?;
         // Rows without a value stand behind all that have one.
         let until = at.until.as_ref().filter(|place| place.key.is_some());
@@ -101,8 +104,8 @@ impl Scan<'_> {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
-        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
-        self.layout.speech.in_blocks(&mut sql, window.from, window.to);
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from_stored));
+        window.push(&mut sql, self.layout);
         sql.push(" AND ");
         self.judge.push(&mut sql);
         sql.push(" AND ((");

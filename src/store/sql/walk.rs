@@ -1,7 +1,7 @@
 //! Counting a big table as it is stored, window of blocks by window of blocks.
 
 use super::SqlStore;
-use super::blocks::{Window, read_before, read_blocks};
+use super::blocks::{End, Reader, Window, read_number};
 use super::build::Sql;
 use super::count::CountState;
 use super::dialect::Place;
@@ -11,12 +11,13 @@ use super::judge::Judge;
 use super::layout::{Expr, Part};
 use super::row::Cells;
 use super::watch::Axis;
+use crate::domain::job::JobId;
 use crate::store::{Budget, Result};
 
 /// Blocks that one statement gets through in a moment (256 MB).
 pub(super) const MOMENT: u64 = 32_768;
 /// Rows that one statement gets through before anybody waits for it.
-const MANY: u64 = 100_000;
+pub(super) const MANY: u64 = 100_000;
 /// What part of the cost of reading every block a plan may have that reads something else.
 const SPARED: u64 = 2;
 
@@ -31,10 +32,12 @@ pub(super) struct Way {
 }
 
 /// How far a walk over the blocks has come, from the last one to the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
     /// Blocks before this one are still to be read.
     end: u64,
+    /// The last key that was read, where the table is stored by it.
+    key: Option<JobId>,
     blocks: u64,
     /// Windows that were read in vain as if nothing odd were in them, and those that are not tried so until the next try.
     vain: u32,
@@ -46,12 +49,13 @@ const MOST_VAIN: u32 = 6;
 
 impl Walk {
     pub(super) fn of(blocks: u64) -> Self {
-        Self { end: blocks, blocks, vain: 0, untried: 0 }
+        Self { end: blocks, key: None, blocks, vain: 0, untried: 0 }
     }
 
-    /// On to the window before; nothing where there is none.
-    fn on_to(self, end: u64) -> Option<Self> {
-        Some(Self { end, untried: self.untried.saturating_sub(1), ..self }).filter(|walk| walk.end > 0)
+    /// On behind a window; nothing where none is left.
+    fn behind(self, window: &Window) -> Option<Self> {
+        let untried = self.untried.saturating_sub(1);
+        Some(Self { end: window.from, key: window.last_key(), untried, ..self }).filter(|walk| walk.end > 0)
     }
 
     /// The same place after a window was read in vain. What is odd about one is likely to be odd about those next to it, and
@@ -62,7 +66,7 @@ impl Walk {
     }
 
     /// How much of the table is read.
-    pub(super) fn share(self) -> f32 {
+    pub(super) fn share(&self) -> f32 {
         // The share is for a gauge.
         (1.0 - self.end as f64 / self.blocks.max(1) as f64) as f32
     }
@@ -76,12 +80,13 @@ impl SqlStore {
         let short = Way { has_blocks: false, is_long: false, may_be_long: false };
         let Some(size) = speech.blocks(place) else {
             let Some(rows) = speech.rows(place) else { return Ok(short) };
-            let rows = read_blocks(self.engine.read(&[rows], budget).await?.pop().unwrap_or_default())?;
-            return Ok(Way { may_be_long: rows.is_some_and(|rows| rows > MANY), ..short });
+            let rows = read_number(self.engine.read(&[rows], budget).await?.pop().unwrap_or_default())?;
+            let is_big = rows.is_some_and(|rows| rows > MANY);
+            return Ok(Way { may_be_long: is_big, has_blocks: is_big && self.layout.is_stored_by_key, ..short });
         };
         let plan = Statement { sql: speech.explain(&plain.sql), binds: plain.binds };
         let mut results = self.engine.read(&[size, plan], budget).await?.into_iter();
-        let Some(blocks) = read_blocks(results.next().unwrap_or_default())? else { return Ok(short) };
+        let Some(blocks) = read_number(results.next().unwrap_or_default())? else { return Ok(short) };
         let line = results.next().unwrap_or_default().into_iter().next().and_then(|mut row| row.0.pop());
         let plan = line.map(|line| Cells::new(Row(vec![line])).text()).transpose()?.flatten().unwrap_or_default();
         // An index may hold all that is asked for, or lead to the few rows that are.
@@ -101,34 +106,37 @@ impl SqlStore {
         let axis = Axis::of(&self.layout, judge.only_dead());
         let recent = axis.as_ref().zip(state.before());
         let end = recent.and_then(|(axis, bucket)| axis.instant_of(bucket, grouping));
-        let statement = |window: Window, is_trusted: bool| {
+        let from = &self.layout.from_stored;
+        let statement = |window: &Window, is_trusted: bool| {
             let within = |sql: &mut Sql| {
                 sql.push(" AND ");
-                self.layout.speech.in_blocks(sql, window.from, window.to);
+                window.push(sql, &self.layout);
                 if let Some((axis, bucket)) = recent.filter(|_| !is_trusted || end.is_none()) {
                     sql.push(" AND ");
                     axis.before(sql, bucket);
                 }
             };
             match is_trusted {
-                true => grouping.statement_of_timed(judge, within),
-                false => grouping.statement(judge, None, within),
+                true => grouping.timed_over(from, judge, within),
+                false => grouping.statement_over(from, judge, None, within),
             }
         };
-        let by = (&*self.engine, &self.pace);
+        let reader = Reader { engine: &self.engine, layout: &self.layout, pace: &self.pace, budget };
         // Most windows hold old rows only, each with its time: then the database need not ask that of each row. What comes
         // back tells whether it was so.
         let tells = |at: &Expr| self.layout.speech.sorts_in_time(at.kind);
-        let (mut walk, mut is_trusted) = (walk, walk.untried == 0 && self.layout.part(Part::At).is_some_and(tells));
+        let mut is_trusted = walk.untried == 0 && self.layout.part(Part::At).is_some_and(tells);
+        let mut walk = walk;
         loop {
-            let of = |window: Window| Ok(statement(window, is_trusted));
-            let Some((window, rows)) = read_before(walk.end, usize::MAX, by, of, budget).await? else {
+            let of = |window: &Window| Ok(statement(window, is_trusted));
+            let place = End { block: walk.end, key: walk.key.as_ref() };
+            let Some((window, rows)) = reader.read_before(place, usize::MAX, of).await? else {
                 return Ok(None);
             };
             let counted = grouping.read(rows)?;
             if !is_trusted || counted.iter().all(|one| one.tally.is_timed(end)) {
                 state.take(counted);
-                return Ok(walk.on_to(window.from));
+                return Ok(walk.behind(&window));
             }
             (walk, is_trusted) = (walk.warned(), false);
         }

@@ -397,6 +397,12 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// What stands behind a table where it is to be read as it is stored, in the order of its primary key; `None` where tables
+    /// are stored in another order.
+    fn by_primary_key(&self) -> Option<&'static str> {
+        None
+    }
+
     /// How many rows a table has, more or less; `None` where it is read by its blocks.
     fn rows(&self, _place: Place<'_>) -> Option<Statement> {
         None

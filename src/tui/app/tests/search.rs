@@ -10,7 +10,7 @@ fn hits_that_come_in_no_order_take_their_places_and_leave_the_cursor_on_its_job(
     let scanned = Some(Scanned { rows: 0, share: 0.1 });
     let stored = |left| {
         let beyond = entry(900).position;
-        Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left, floor: 0 }))
+        Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left, floor: 0, key: None }))
     };
     let found = |ns: &[usize], next| Page { entries: ns.iter().map(|n| entry(*n)).collect(), next, scanned };
     console.answer(Slot::Page, Reply::Page(Ok(found(&[950, 900], stored(9)))));
@@ -38,7 +38,7 @@ fn of_more_hits_than_are_kept_the_first_stay_and_the_search_asks_for_none_behind
     let mut console = Console::with_jobs(5);
     console.keys("/").text("msg:needle").keys("Enter");
     let beyond = entry(9_000).position;
-    let at = Stored { beyond, until: None, blocks: 9, left: 9, floor: 0 };
+    let at = Stored { beyond, until: None, blocks: 9, left: 9, floor: 0, key: None };
     let next = Some(Cursor::Stored(at));
     console
         .answer(Slot::Page, Reply::Page(Ok(Page { entries: vec![entry(9_000)], next: next.clone(), scanned: None })));
