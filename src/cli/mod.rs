@@ -64,7 +64,8 @@ pub fn main() -> ExitCode {
     };
     let began = Instant::now();
     log::began(env!("CARGO_PKG_VERSION"), &word);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // What takes long happens in the database. A thread for each core of a large machine would hold memory of its own.
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => return end(Err(e).context("cannot start")).into(),
     };
