@@ -13,7 +13,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
     SqliteSynchronous,
 };
-use sqlx::{Connection, SqlSafeStr, Sqlite, Transaction};
+use sqlx::{ConnectOptions, Connection, SqlSafeStr, Sqlite, Transaction};
 
 use super::place::{Place, log_of};
 use crate::ledger::error::{LedgerError, Result};
@@ -35,6 +35,9 @@ const HOMING_ROWS: u64 = 50_000;
 const HOMING_ROUNDS: u32 = 2;
 /// Pages of the log from which on whoever writes does it all the same, 160 MiB.
 const CHECKPOINT_PAGES: &str = "40000";
+/// The longest log that is left as it is when the file is opened, in bytes: whoever opens the file first reads all of it, which
+/// takes a third of a millisecond for each megabyte.
+const LEFT_BEHIND: u64 = 4 << 20;
 /// Times that bringing the schema up to date is tried: two processes may find the file new at the same moment.
 const MIGRATION_TRIES: u32 = 10;
 
@@ -69,10 +72,13 @@ impl File {
             .max_connections(3)
             .acquire_timeout(BUSY)
             .after_release(|connection, _| Box::pin(in_order(connection)))
-            .connect_with(options)
+            .connect_with(options.clone())
             .await
             .map_err(|e| unusable(sentence(&e)))?;
         migrate(&pool).await.map_err(unusable)?;
+        if log_of(path).metadata().is_ok_and(|log| log.len() > LEFT_BEHIND) {
+            tokio::spawn(clear_up(options));
+        }
         let place = Place::of(path, inode);
         place.still_there()?;
         Ok(Self { pool, place, written: Arc::default() })
@@ -172,6 +178,15 @@ impl File {
         }
         LedgerError::Refused(sentence(&error))
     }
+}
+
+/// Empties the log that a process has left behind: it ends without closing the file. Where others read or write just then
+/// nothing is done, and nobody waits.
+async fn clear_up(options: SqliteConnectOptions) {
+    let Ok(mut connection) = options.busy_timeout(Duration::ZERO).connect().await else { return };
+    let emptying = Statement { sql: "PRAGMA wal_checkpoint(TRUNCATE)".to_owned(), binds: Vec::new() };
+    drop(lite::bind(&emptying).execute(&mut connection).await);
+    drop(connection.close().await);
 }
 
 /// What to do with a file that is damaged.
@@ -416,6 +431,23 @@ mod tests {
             }
         }
         assert!(log() < once * 3, "{} bytes after four times what made {once}", log());
+
+        // Who opens the file behind a process that has left a long log empties it.
+        let mut reader = file.pool.begin().await.unwrap();
+        lite::bind(&statement("SELECT 1 FROM big".into())).fetch_all(&mut *reader).await.unwrap();
+        drop(File::open(&path).await.unwrap());
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(log() > LEFT_BEHIND, "it was taken from under somebody who reads it");
+        drop(reader);
+        let heir = File::open(&path).await.unwrap();
+        for _ in 0..100 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            if log() == 0 {
+                break;
+            }
+        }
+        assert_eq!(log(), 0);
+        assert_eq!(heir.read(&[statement("SELECT count(*) > 0 FROM big".into())]).await.unwrap().len(), 1);
 
         // Somebody who goes on reading an old state of things keeps the log where it is, and nobody from writing.
         let mut reader = file.pool.begin().await.unwrap();
