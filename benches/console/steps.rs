@@ -97,6 +97,9 @@ pub async fn cancelled<T>(
     Some((ended - asked, wait_until_idle(server).then(|| asked.elapsed())))
 }
 
+/// The longest that a server may go on with what nobody waits for any more.
+const STILL_BUSY: Duration = Duration::from_secs(60);
+
 /// Waits until no session of ours does anything on the server; whether that can be told.
 pub fn wait_until_idle(server: &Client) -> bool {
     let busy = match server.engine() {
@@ -104,7 +107,10 @@ pub fn wait_until_idle(server: &Client) -> bool {
         Engine::Mysql => BUSY_MARIADB,
         Engine::Sqlite => return false,
     };
-    while server.print(&[busy]) != "0" {}
+    let began = Instant::now();
+    while server.print(&[busy]) != "0" {
+        assert!(began.elapsed() < STILL_BUSY, "the server is still at work for us, and nobody waits for it");
+    }
     true
 }
 

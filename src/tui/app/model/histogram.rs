@@ -27,11 +27,8 @@ pub struct HistogramPane {
     pub counting_since: Option<Timestamp>,
     /// Where a count that is under way goes on.
     pub unfinished: Option<Resume>,
-    /// Whether that is one that the watch began by itself, and takes its time.
-    pub at_leisure: bool,
-    /// Whether it is one that nobody asked for and that is done at once all the same, as the first one is: the watch pays
-    /// for it afterwards.
-    pub unasked: bool,
+    /// Whose count that is.
+    pub counted_for: CountedFor,
     /// How far a recount has got, from 0 to 1, which is shown only when it is complete.
     recounted: Option<f32>,
     /// What was known before anything was counted.
@@ -39,6 +36,17 @@ pub struct HistogramPane {
     /// Index of the first bar on screen.
     pub top: usize,
     place: Option<BarValue>,
+}
+
+/// Whose a count is: who waits for it, and who pays for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountedFor {
+    /// Somebody asked for it: it is done at once.
+    Operator,
+    /// Nobody asked for it, and it is done at once all the same, as the first one is: the watch pays for it afterwards.
+    Watch,
+    /// The watch began it by itself, and takes its time: it pays for each step before the next.
+    Leisure,
 }
 
 impl HistogramPane {
@@ -51,8 +59,7 @@ impl HistogramPane {
             marks: HashSet::new(),
             counting_since: None,
             unfinished: None,
-            at_leisure: false,
-            unasked: false,
+            counted_for: CountedFor::Operator,
             recounted: None,
             estimate: None,
             top: 0,
@@ -62,20 +69,20 @@ impl HistogramPane {
 
     /// Whether the count that is under way is one that the watch pays for.
     pub fn is_paid_for(&self) -> bool {
-        self.at_leisure || self.unasked
+        self.counted_for != CountedFor::Operator
     }
 
     /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
     pub fn begin_count(&mut self, now: Timestamp) {
         self.counting_since = Some(now);
         (self.unfinished, self.recounted) = (None, None);
-        (self.at_leisure, self.unasked) = (false, false);
+        self.counted_for = CountedFor::Operator;
     }
 
     /// How far a recount has got that somebody may wait for: it was asked for, or what is shown meanwhile is an estimate.
     pub fn recount_share(&self) -> Option<f32> {
         let is_old = self.shown.as_ref().is_some_and(|shown| shown.total.exactness != Exactness::Exact);
-        self.recounted.filter(|_| !self.at_leisure || is_old)
+        self.recounted.filter(|_| self.counted_for != CountedFor::Leisure || is_old)
     }
 
     /// The bars, in the order of the facet.

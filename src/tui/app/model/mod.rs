@@ -11,7 +11,7 @@ mod overlay;
 pub use asks::Asks;
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
-pub use histogram::{BarValue, HistogramPane};
+pub use histogram::{BarValue, CountedFor, HistogramPane};
 pub use list::{ListPane, Marks, PAGE, Side, Stale};
 pub use live::{Link, Live};
 pub use overlay::{

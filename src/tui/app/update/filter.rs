@@ -5,7 +5,7 @@ use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume, Sort, StoreInfo};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{BarValue, Focus, HistogramPane, Link, Model, PAGE, Side};
+use crate::tui::app::model::{BarValue, CountedFor, Focus, HistogramPane, Link, Model, PAGE, Side};
 
 /// Puts a filter in force: the list starts anew, the bars are counted anew.
 pub fn apply(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
@@ -79,7 +79,7 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// As [`recount`], of its own accord.
 pub fn recount_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let effects = recount(model, now);
-    model.histogram.unasked = true;
+    model.histogram.counted_for = CountedFor::Watch;
     effects
 }
 
@@ -93,7 +93,7 @@ fn expect_count(model: &mut Model, now: Timestamp) {
 /// Counts the facet for the first time, whether or not there was an estimate.
 pub fn count(model: &mut Model, now: Timestamp) -> Effect {
     expect_count(model, now);
-    model.histogram.unasked = true;
+    model.histogram.counted_for = CountedFor::Watch;
     let request = count_from(model, None);
     model.asks.ask(Slot::Histogram, request)
 }
@@ -136,7 +136,7 @@ pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let resume = model.histogram.unfinished.clone();
     if resume.is_none() {
         model.histogram.counting_since = Some(now);
-        model.histogram.at_leisure = true;
+        model.histogram.counted_for = CountedFor::Leisure;
     }
     let request = count_from(model, resume);
     vec![model.asks.ask(Slot::Histogram, request)]
@@ -176,7 +176,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// As [`refresh`], of its own accord.
 pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let effects = refresh(model, now);
-    model.histogram.unasked = true;
+    model.histogram.counted_for = CountedFor::Watch;
     effects
 }
 

@@ -12,7 +12,7 @@ use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError, Water
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Anew, Focus, Link, Model, Overlay, Picker, RunsPage};
+use crate::tui::app::model::{Anew, CountedFor, Focus, Link, Model, Overlay, Picker, RunsPage};
 use crate::tui::app::msg::{FirstScreen, Opened, Reply};
 use crate::tui::keys::Command;
 
@@ -245,7 +245,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     let mut effects = heard(model, now);
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
-    let at_leisure = model.histogram.at_leisure;
+    let at_leisure = model.histogram.counted_for == CountedFor::Leisure;
     let keeps_looks = model.histogram.take_count(&step, rows);
     if let Some(resume) = step.resume {
         if at_leisure {
@@ -260,7 +260,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if model.screen.focus == Focus::Histogram {
         model.histogram.pin();
     }
-    model.histogram.at_leisure = false;
+    model.histogram.counted_for = CountedFor::Operator;
     watch::tell_dead(model);
     // A look that is under way goes on from an older watermark.
     model.live.watermark = Watermark::after_count(model.live.watermark.as_ref(), step.watermark, keeps_looks);

@@ -9,7 +9,7 @@ use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, Older, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Anew, Link, Model, Overlay};
+use crate::tui::app::model::{Anew, CountedFor, Link, Model, Overlay};
 
 /// Does what is due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
@@ -32,15 +32,15 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             if is_due(model.live.totals_due(), now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
                 effects.push(totals(model, now));
             }
-            let goes_on = model.histogram.at_leisure;
-            let rests = goes_on && model.live.paused;
+            let counted_for = model.histogram.counted_for;
+            let rests = counted_for == CountedFor::Leisure && model.live.paused;
             if is_due(model.live.next_count, now) && !rests && !model.asks.is_open(Slot::Histogram) {
-                effects.extend(match (goes_on, model.live.count_waits) {
-                    (true, _) => filter::reconcile(model, now),
-                    (false, true) => vec![filter::count(model, now)],
+                effects.extend(match (counted_for, model.live.count_waits) {
+                    (CountedFor::Leisure, _) => filter::reconcile(model, now),
+                    (_, true) => vec![filter::count(model, now)],
                     // What failed is tried again for whom it was.
-                    (false, false) if model.histogram.unasked => filter::recount_unasked(model, now),
-                    (false, false) => filter::recount(model, now),
+                    (CountedFor::Watch, false) => filter::recount_unasked(model, now),
+                    (CountedFor::Operator, false) => filter::recount(model, now),
                 });
             }
         }
@@ -225,7 +225,7 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
                 due.push(model.live.totals_due().filter(|_| !model.asks.is_open(Slot::Totals)));
             }
-            let rests = model.histogram.at_leisure && model.live.paused;
+            let rests = model.histogram.counted_for == CountedFor::Leisure && model.live.paused;
             due.push(model.live.next_count.filter(|_| !rests && !model.asks.is_open(Slot::Histogram)));
         }
         Link::Connecting => {}
