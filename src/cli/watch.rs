@@ -163,7 +163,9 @@ impl<'a> Watcher<'a> {
             }
             Err(error) if error.retryable() => {
                 if !was_away {
-                    out::say(&format!("the database is away, and is tried again: {}", Clean::line(&error.to_string())));
+                    let what =
+                        if matches!(error, StoreError::Interrupted) { "no look" } else { "the database is away" };
+                    out::say(&format!("{what}, and is tried again: {}", Clean::line(&error.to_string())));
                 }
                 // Half of the jitter: one console in a terminal has nobody to get out of step with.
                 self.wait = self.poll.failed(0.5);

@@ -110,6 +110,11 @@ impl StoreError {
         )
     }
 
+    /// Whether less at a time may get through: a deadline ended it, ours or one that cannot be told from somebody's stop.
+    pub fn took_too_long(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::Interrupted)
+    }
+
     /// What is to be done before a run that it has stopped can go on; `None` where that is not known.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {

@@ -239,9 +239,9 @@ async fn a_run_on_mariadb_loses_nothing_whatever_happens_to_the_server() {
 
 /// MariaDB does not remember how a transaction ended whose session was ended while it committed.
 #[tokio::test]
-async fn a_run_on_mariadb_that_is_recorded_elsewhere_says_which_jobs_it_doubts() {
+async fn a_run_on_mariadb_that_is_recorded_elsewhere_loses_nothing_and_says_which_jobs_it_doubts() {
     let Some(server) = harness::careful_mariadb() else { return };
-    survives(&server, &[Fault::Killed, Fault::Terminated, Fault::Terminated], Home::Local).await;
+    survives(&server, &[Fault::Killed, Fault::Terminated, Fault::Cancelled], Home::Local).await;
 }
 
 #[tokio::test]

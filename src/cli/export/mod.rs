@@ -127,7 +127,7 @@ async fn details(opened: &Opened, ids: &[JobId]) -> Result<Vec<JobDetail>, Store
     while let Some(ids) = waiting.pop() {
         match opened.desk.store.details(ids, &opened.budget).await {
             Ok(some) => found.extend(some),
-            Err(StoreError::Timeout(_)) if ids.len() > 1 => {
+            Err(error) if error.took_too_long() && ids.len() > 1 => {
                 let (left, right) = ids.split_at(ids.len() / 2);
                 waiting.extend([right, left]);
             }

@@ -132,7 +132,11 @@ impl SqlStore {
         match self.engine.read(&[way], budget).await {
             Ok(results) => read(results.concat()).map(Some),
             Err(
-                StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Unfit { .. } | StoreError::Timeout(_),
+                StoreError::Denied(_)
+                | StoreError::Refused { .. }
+                | StoreError::Unfit { .. }
+                | StoreError::Timeout(_)
+                | StoreError::Interrupted,
             ) => Ok(None),
             Err(error) => Err(error),
         }

@@ -7,7 +7,7 @@ use super::group::{Grouping, Tally, untrusted};
 use super::judge::Judge;
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result};
 
 /// Blocks that are read, taken from the whole table.
 const BLOCKS: u64 = 1_000;
@@ -45,7 +45,7 @@ impl SqlStore {
         let rows = match self.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // The count itself goes by windows that adapt.
-            Err(StoreError::Timeout(_)) => return Ok(None),
+            Err(error) if error.took_too_long() => return Ok(None),
             Err(error) => return Err(error),
         };
         let mut sample: HashMap<Option<String>, Tally> = HashMap::new();

@@ -15,7 +15,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result};
 
 /// Blocks that a sample reads, more or less.
 const SAMPLE: u64 = 3_000;
@@ -128,7 +128,7 @@ impl SqlStore {
             sql.push(&format!("SELECT count(*) FROM {} AS t", self.layout.table));
             return match self.engine.read(&[sql.done()], budget).await {
                 Ok(mut results) => Ok(vec![(State::Dead, Count::exact(first_count(results.pop())?))]),
-                Err(StoreError::Timeout(_)) => self.guess_states(budget).await,
+                Err(error) if error.took_too_long() => self.guess_states(budget).await,
                 Err(error) => Err(error),
             };
         };
@@ -138,7 +138,7 @@ impl SqlStore {
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
         let rows = match self.engine.read(&[sql.done()], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
-            Err(StoreError::Timeout(_)) => return self.guess_states(budget).await,
+            Err(error) if error.took_too_long() => return self.guess_states(budget).await,
             Err(error) => return Err(error),
         };
         let mut totals: BTreeMap<State, u64> = BTreeMap::new();

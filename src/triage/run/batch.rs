@@ -94,10 +94,10 @@ impl Engine<'_> {
                 answer.untouched = true;
                 return answer;
             }
-            // No job is at fault for it, however often it comes.
-            let away =
-                matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_) | StoreError::Interrupted);
-            let weary = part.tries >= TRIES && !away;
+            let away = matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_));
+            // No job is at fault for what somebody stops, unless it is this one each time.
+            let most = if matches!(error, StoreError::Interrupted) { TRIES * 4 } else { TRIES };
+            let weary = part.tries >= most && !away;
             if error.retryable() && weary {
                 answer.settled.extend(self.given_up(&part, &error).await);
                 continue;
@@ -111,8 +111,7 @@ impl Engine<'_> {
             }
             self.tell(Some(format!("{error}; trying again")));
             self.control.rest(pause(self.options.retry, part.tries)).await;
-            // A server may have a deadline that ours cannot put off.
-            if matches!(error, StoreError::Timeout(_) | StoreError::Interrupted) && part.ids.len() > 1 {
+            if error.took_too_long() && part.ids.len() > 1 {
                 let second = part.ids.split_off(part.ids.len() / 2);
                 let halves = [part.ids, second];
                 parts.extend(halves.map(|ids| {

@@ -24,6 +24,8 @@ pub(super) fn shut_out(error: StoreError) -> StoreError {
         StoreError::Refused { message, code: Some(code) } | StoreError::Unfit { message, code } => {
             StoreError::ShutOut { message, code }
         }
+        // It happens to a BEGIN as to anything else, and nothing was asked yet.
+        StoreError::Interrupted => StoreError::Unreachable(StoreError::Interrupted.to_string()),
         other => other,
     }
 }
