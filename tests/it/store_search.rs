@@ -98,15 +98,34 @@ async fn keys_that_are_numbers_lead_through_a_table_as_well_however_far_they_lie
     let pages = search(&store, "msg:needle", async |_, _| {}).await;
     assert!(pages.iter().any(is_stored), "never read as it is stored");
     assert_eq!(ids(pages.into_iter().flat_map(|page| page.entries)), wanted.into_iter().map(JobId::new).collect());
-    let mut query = HistogramQuery { facet: Facet::Fingerprint, filter: filter("msg:needle"), resume: None };
-    let counted = loop {
+    let all = db.count("dlq_events where status = 'FAILED_PERMANENTLY' and error_reason > ''").await;
+    // What the database counts, and what is judged in memory.
+    for (text, n) in [("msg:needle", 9), ("msg:/[n]eedle$/", 9), ("msg:/./", all)] {
+        let (counted, steps) = counted(&store, text).await;
+        assert_eq!(counted, Count::exact(n), "{text}");
+        assert!(steps.iter().any(|step| step.contains("Block(")), "{text}: never counted as it is stored");
+    }
+    // What keeps to a span of time goes along it, and ends with it.
+    let early = "since:2026-11-01T00:00 until:2026-11-01T01:00";
+    let text = format!("msg:/[n]eedle$/ {early}");
+    let pages = search(&store, &text, async |_, _| {}).await;
+    assert!(!pages.iter().any(is_stored), "read as it is stored");
+    let (_, steps) = counted(&store, &text).await;
+    assert!(!steps.iter().any(|step| step.contains("Block(")), "counted as it is stored");
+}
+
+/// What a filter counts in the end, and where each step of the count went on.
+async fn counted(store: &dyn Store, text: &str) -> (Count, Vec<String>) {
+    let mut query = HistogramQuery { facet: Facet::Fingerprint, filter: filter(text), resume: None };
+    let mut steps = Vec::new();
+    loop {
         let step = store.histogram(query.clone(), &budget()).await.expect("a step");
         query.resume = step.resume;
         if query.resume.is_none() {
-            break step.histogram.total;
+            return (step.histogram.total, steps);
         }
-    };
-    assert_eq!(counted, Count::exact(9));
+        steps.push(format!("{:?}", query.resume));
+    }
 }
 
 /// Looks for the oldest jobs, and one of the newest, while some of the old ones are changed.

@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::SqlStore;
 use super::build::Sql;
 use super::dialect::Place;
-use super::engine::{Engine, Row, Statement};
+use super::engine::{Bind, Engine, Row, Statement};
 use super::layout::Layout;
 use super::pace::{LEAST_BLOCKS, Pace, TARGET};
 use super::row::Cells;
@@ -30,6 +30,8 @@ pub(super) const ROWS_OF_BLOCK: u64 = 10;
 pub(super) struct Window {
     pub(super) from: u64,
     pub(super) to: u64,
+    /// How many were asked for.
+    pub(super) blocks: u64,
     /// What the window goes by where the table is stored by its key.
     pub(super) keys: Option<Keys>,
 }
@@ -51,14 +53,20 @@ pub(super) struct End<'a> {
 impl Window {
     /// The last `blocks` of those before `end`; `None` when there are none.
     pub(super) fn before(end: u64, blocks: u64) -> Option<Self> {
-        (end > 0).then(|| Self { from: end.saturating_sub(blocks.max(1)), to: end, keys: None })
+        let blocks = blocks.max(1);
+        (end > 0).then(|| Self { from: end.saturating_sub(blocks), to: end, blocks: blocks.min(end), keys: None })
     }
 
     /// The same where the table is stored by its key. It is through when there are no rows any more, whatever it was taken for.
     fn down_to(end: End<'_>, blocks: u64, key: Option<JobId>) -> Self {
         let from = key.as_ref().map_or(0, |_| end.block.saturating_sub(blocks).max(1));
         let keys = Keys { before: end.key.cloned(), down_to: key };
-        Self { from, to: end.block.max(from), keys: Some(keys) }
+        Self { from, to: end.block.max(from), blocks, keys: Some(keys) }
+    }
+
+    /// Whether what it took tells how long so many blocks take; the last one by keys may have had a few rows only.
+    fn is_full(&self) -> bool {
+        self.keys.as_ref().is_none_or(|keys| keys.down_to.is_some())
     }
 
     /// The last key of the window, where the next one begins.
@@ -109,6 +117,14 @@ pub(super) fn read_number(rows: Vec<Row>) -> Result<Option<u64>> {
     Ok(blocks.and_then(|n| u64::try_from(n).ok()))
 }
 
+/// How much of so many blocks is read where some are left: all of it only where none is, as how many there are may be a guess.
+pub(super) fn share(left: u64, blocks: u64) -> f32 {
+    const MOST: f32 = 0.99;
+    // The share is for a gauge.
+    let share = (1.0 - left as f64 / blocks.max(1) as f64) as f32;
+    if left == 0 { 1.0 } else { share.clamp(0.0, MOST) }
+}
+
 /// What windows are read with.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -133,21 +149,24 @@ impl Reader<'_> {
             return Ok(None);
         }
         loop {
-            let (blocks, began) = (self.pace.blocks(), Instant::now());
+            let most_blocks = if self.layout.is_stored_by_key { u64::MAX } else { end.block };
+            let (blocks, began) = (self.pace.blocks().min(most_blocks), Instant::now());
             match self.try_before(end, blocks, &statement).await {
                 Ok(None) => return Ok(None),
                 Ok(Some((window, rows))) => {
-                    let blocks = if window.keys.is_some() { blocks } else { window.to - window.from };
-                    if rows.len() <= most || blocks <= LEAST_BLOCKS {
-                        let share = rows.len() as f64 * 2.0 / most as f64;
-                        self.pace.learn_blocks(blocks, self.engine.worked(began).max(TARGET.mul_f64(share)));
+                    if rows.len() <= most || window.blocks <= LEAST_BLOCKS {
+                        if window.is_full() {
+                            let share = rows.len() as f64 * 2.0 / most as f64;
+                            let took = self.engine.worked(began).max(TARGET.mul_f64(share));
+                            self.pace.learn_blocks(window.blocks, took);
+                        }
                         return Ok(Some((window, rows)));
                     }
+                    self.pace.back_off_blocks(window.blocks);
                 }
-                Err(StoreError::Timeout(_)) if blocks > 1 => {}
+                Err(error) if error.took_too_long() && blocks > 1 => self.pace.back_off_blocks(blocks),
                 Err(error) => return Err(error),
             }
-            self.pace.back_off_blocks(blocks.min(end.block.max(1)));
         }
     }
 
@@ -178,9 +197,16 @@ impl Reader<'_> {
             Some(key) => push_key(&mut sql, layout, "<", key),
             None => drop(sql.push("1 = 1")),
         }
-        sql.push(&format!(" ORDER BY {} DESC LIMIT 1 OFFSET {}", layout.key.raw, rows - 1));
-        let row = self.engine.read(&[sql.done()], self.budget).await?.pop().unwrap_or_default().pop();
-        Ok(row.map(|row| Cells::new(row).text()).transpose()?.flatten().map(JobId::new))
+        // Bound: each size would make another statement.
+        let skipped = sql.bind(Bind::Int(Some(i64::try_from(rows - 1).unwrap_or(i64::MAX))));
+        sql.push(&format!(" ORDER BY {} DESC LIMIT 1 OFFSET {skipped}", layout.key.raw));
+        let Some(row) = self.engine.read(&[sql.done()], self.budget).await?.pop().unwrap_or_default().pop() else {
+            return Ok(None);
+        };
+        match Cells::new(row).text()?.map(JobId::new) {
+            Some(key) if end.key != Some(&key) => Ok(Some(key)),
+            _ => Err(StoreError::Layout(format!("the key {} does not lead through the table", layout.key.raw))),
+        }
     }
 }
 

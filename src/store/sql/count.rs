@@ -8,10 +8,11 @@ use super::SqlStore;
 use super::blocks::ROWS_OF_BLOCK;
 use super::build::Sql;
 use super::engine::{Row, Statement};
-use super::group::{Counted, Grouping, Tally, example, untrusted};
+use super::group::{Counted, Grouping, Tally, untrusted};
 use super::judge::Judge;
 use super::layout::Part;
 use super::look::Recent;
+use super::memory::in_memory;
 use super::sampled::filled_up;
 use super::scan::Scan;
 use super::walk::{MANY, MOMENT, Walk};
@@ -80,11 +81,13 @@ impl SqlStore {
             if std::mem::take(&mut state.then_whole) {
                 let plain = grouping.statement(&judge, None, |_| {});
                 match self.count_whole(&judge, &grouping, budget).await {
-                    Err(StoreError::Timeout(_)) => {
-                        self.pace.mark_slow(&format!("{plain:?}"));
-                        if self.layout.is_stored_by_key {
+                    Err(error) if error.took_too_long() => {
+                        self.remember(&error, &format!("{plain:?}"));
+                        let by_key = self.layout.is_stored_by_key && !judge.has_span();
+                        if let Some(blocks) = if by_key { self.blocks(budget).await? } else { None } {
                             // What was counted of the newest is in the windows again that lie ahead.
-                            return Box::pin(self.count_on(HistogramQuery { resume: None, ..query }, budget)).await;
+                            state = self.begin_windows(&judge, &grouping, budget).await?;
+                            state.at = At::Block(Walk::of(blocks));
                         }
                     }
                     other => return other,
@@ -100,14 +103,15 @@ impl SqlStore {
             then_whole = is_quick && way.may_be_long;
             if is_quick && !then_whole {
                 match self.count_whole(&judge, &grouping, budget).await {
-                    Err(StoreError::Timeout(_)) => self.pace.mark_slow(&question),
+                    Err(error) if error.took_too_long() => self.remember(&error, &question),
                     other => return other,
                 }
             }
-            by_blocks = way.has_blocks;
-        } else if judge.rest.is_none() {
-            blocks = self.blocks(budget).await?;
+            by_blocks = way.has_blocks && !(self.layout.is_stored_by_key && judge.has_span());
+        } else if !judge.has_span() || judge.rest.is_none() && !self.layout.is_stored_by_key {
+            // In order, a count ends with the span that it keeps to.
             let moment = if self.layout.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
+            blocks = self.blocks(budget).await?;
             by_blocks = blocks.is_some_and(|blocks| blocks > moment);
         }
         let mut state = self.begin_windows(&judge, &grouping, budget).await?;
@@ -121,6 +125,13 @@ impl SqlStore {
             return Ok(unfinished(query.facet, state, 0.0));
         }
         self.count_windows(&judge, &grouping, state, budget).await
+    }
+
+    /// Remembers that a question takes too long for one statement, unless somebody stopped it: once is no habit.
+    fn remember(&self, error: &StoreError, question: &str) {
+        if matches!(error, StoreError::Timeout(_)) {
+            self.pace.mark_slow(question);
+        }
     }
 
     /// A count by windows that has only begun. What is counted of the recent past is what looks take it to be: windows,
@@ -274,8 +285,11 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<HistogramStep> {
         let reached = match (state.at.clone(), judge.rest.is_some()) {
-            (At::Block(walk), _) => {
-                let walk = self.window_of_blocks(judge, grouping, &mut state, walk, budget).await?;
+            (At::Block(walk), is_in_memory) => {
+                let walk = match is_in_memory {
+                    true => self.rows_of_blocks(judge, grouping, &mut state, walk, budget).await?,
+                    false => self.window_of_blocks(judge, grouping, &mut state, walk, budget).await?,
+                };
                 walk.map(|walk| (walk.share(), At::Block(walk)))
             }
             (At::Order(cursor), is_in_memory) => {
@@ -294,23 +308,6 @@ impl SqlStore {
         };
         state.at = at;
         Ok(unfinished(grouping.facet, state, share))
-    }
-
-    async fn window_in_memory(
-        &self,
-        judge: &Judge<'_>,
-        grouping: &Grouping<'_>,
-        state: &mut CountState,
-        cursor: &Cursor,
-        budget: &Budget,
-    ) -> Result<Option<Position>> {
-        let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
-        let step = scan.window_step(cursor).await?;
-        for read in &step.rows {
-            let value = value_in_memory(grouping.facet, read);
-            state.add(value, &tally_in_memory(grouping.facet, read));
-        }
-        Ok(step.last)
     }
 
     async fn window_grouped(
@@ -363,11 +360,6 @@ impl CountState {
     }
 }
 
-/// Whether rows are counted here, one by one: the database cannot judge them, or not tell the values apart.
-pub(super) fn in_memory(judge: &Judge<'_>, grouping: &Grouping<'_>) -> bool {
-    grouping.facet == Facet::Fingerprint || judge.rest.is_some()
-}
-
 fn trend(counts: &[Counted], from: Timestamp) -> HashMap<Option<String>, Vec<u32>> {
     let first = from.0.div_euclid(SLOT);
     let mut trends: HashMap<Option<String>, Vec<u32>> = HashMap::new();
@@ -415,29 +407,6 @@ fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side
     bars.sort_by(|a, b| facet.order(a, b));
     let n = bars.iter().fold(side.rest, |sum, bar| sum.saturating_add(bar.count.n));
     Histogram { facet, bars, total: Count { n, exactness }, as_of: side.clock, progress: None }
-}
-
-/// A row that is in memory, counted.
-pub(super) fn tally_in_memory(facet: Facet, read: &super::row::Read) -> Tally {
-    let row = &read.entry.row;
-    let message = row.message.as_ref().filter(|_| facet == Facet::Fingerprint);
-    Tally { n: 1, first: row.at, last: row.at, example: message.and_then(|message| example(message.exact())) }
-}
-
-/// The value of a facet for a row that is in memory.
-pub(super) fn value_in_memory(facet: Facet, read: &super::row::Read) -> Option<String> {
-    let row = &read.entry.row;
-    let exact = |t: &Option<crate::domain::text::Untrusted>| t.as_ref().map(|t| t.exact().to_owned());
-    match facet {
-        Facet::Error => exact(&row.error_class),
-        Facet::Fingerprint => Some(read.fingerprint().to_string()),
-        Facet::Class => exact(&row.job_class),
-        Facet::Queue => exact(&row.queue),
-        Facet::Reason => read.reason.clone(),
-        Facet::Worker => exact(&row.worker),
-        Facet::State => Some(row.state.word().to_owned()),
-        Facet::Hour => row.at.and_then(Timestamp::calendar).map(|c| c.format("%Y-%m-%dT%H").to_string()),
-    }
 }
 
 #[cfg(test)]

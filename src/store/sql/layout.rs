@@ -134,7 +134,8 @@ impl Layout {
         let has_transactions = found.without_transactions.is_none() && !found.is_elsewhere;
         // What has no transactions is stored in files that go by no key.
         let is_primary = found.unique.get("").is_some_and(|of| of.iter().eq(key.column.iter()));
-        let by_key = speech.by_primary_key().filter(|_| is_primary && scope.is_none() && has_transactions);
+        let leads = key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| speech.leads(c));
+        let by_key = speech.by_primary_key().filter(|_| leads && is_primary && scope.is_none() && has_transactions);
         Self {
             speech,
             adapter: adapter.name.clone(),

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
-use super::count::{in_memory, tally_in_memory, value_in_memory};
 use super::engine::Row;
 use super::group::{Counted, Grouping, Tally};
 use super::judge::Judge;
+use super::memory::{in_memory, tally_in_memory, value_in_memory};
 use super::row::{Cells, WIDTH, read, select};
 use super::watch::{Axis, Look, Mark, cells};
 use crate::domain::facet::Facet;

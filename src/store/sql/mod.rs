@@ -11,7 +11,7 @@
 //! | `detail` | everything of a job |
 //! | `search` | reading them as they are stored, where hits are rare |
 //! | `blocks` | a table cut into windows as it is stored |
-//! | `group`, `count`, `window`, `walk`, `stats`, `sampled` | histograms, totals, estimates |
+//! | `group`, `count`, `window`, `walk`, `memory`, `stats`, `sampled` | histograms, totals, estimates |
 //! | `watch`, `look` | what is new since the last look |
 //! | `apply`, `handover`, `steps`, `message` | the verbs |
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
@@ -48,6 +48,7 @@ mod judge;
 mod kept;
 mod layout;
 mod look;
+mod memory;
 mod message;
 mod misread;
 mod offers;

@@ -21,8 +21,8 @@ use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
 use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
 
-/// How long the direct statement may take before windows are used instead; where it reads payloads no index helps it, and
-/// windows find as soon what is near.
+/// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index
+/// helps it, and windows find as soon what is near.
 const DIRECT: Duration = Duration::from_millis(400);
 const DIRECT_OF_PAYLOADS: Duration = Duration::from_millis(50);
 
@@ -74,6 +74,8 @@ impl Scan<'_> {
             }
             match scan.direct(order, forward, &segments, limit).await {
                 Err(StoreError::Timeout(_)) if !judge.by_key() => self.pace.mark_slow(&question),
+                // Once is no habit.
+                Err(StoreError::Interrupted) if !judge.by_key() => {}
                 other => return other,
             }
         }
@@ -127,7 +129,9 @@ impl Scan<'_> {
     pub(super) fn direct_budget(&self) -> Budget {
         let most = match (self.judge.by_key(), self.judge.reads_payload()) {
             (true, _) => self.budget.statement,
-            (false, true) => DIRECT_OF_PAYLOADS,
+            (false, true) if self.judge.reads_payload_only() => DIRECT_OF_PAYLOADS,
+            // For what is far the time would be lost.
+            (false, true) => TARGET,
             (false, false) => DIRECT,
         };
         let deadline = self.budget.statement.min(most);
@@ -249,7 +253,7 @@ impl Scan<'_> {
                     self.pace.learn(size, self.engine.worked(began));
                     return Ok((results.pop().unwrap_or_default(), size));
                 }
-                Err(StoreError::Timeout(_)) if self.pace.back_off(size) => {}
+                Err(error) if error.took_too_long() && self.pace.back_off(size) => {}
                 Err(error) => return Err(error),
             }
         }

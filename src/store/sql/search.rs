@@ -10,14 +10,16 @@
 use std::time::Instant;
 
 use super::SqlStore;
-use super::blocks::{End, ROWS_OF_BLOCK, Reader, Window};
+use super::blocks::{End, ROWS_OF_BLOCK, Reader, Window, share};
 use super::build::Sql;
 use super::engine::Statement;
 use super::judge::Judge;
+use super::layout::Expr;
 use super::pace::{LEAST_BLOCKS, TARGET, Yield};
 use super::row::{Read, read, select};
 use super::scan::{Scan, Segment, segments};
-use crate::store::{Budget, Cursor, Entry, Page, PageQuery, Result, Scanned, Stored};
+use super::watch::Axis;
+use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Stored};
 
 /// Rows that are looked at in order before anything else is thought of.
 const NEWEST: u64 = 20_000;
@@ -41,7 +43,8 @@ impl SqlStore {
         if so_far.rows < NEWEST {
             return Ok(page);
         }
-        let blocks = self.blocks(budget).await?.filter(|blocks| pays(so_far, query.limit, *blocks));
+        let is_within = Judge::new(&self.layout, &query.filter, self.server_now()).has_span();
+        let blocks = self.blocks(budget).await?.filter(|blocks| pays(so_far, query.limit, *blocks, is_within));
         let Some(blocks) = blocks else { return Ok(page) };
         let at = Stored { beyond: beyond.clone(), until: None, blocks, left: blocks, floor: 0, key: None };
         Ok(Page { next: Some(Cursor::Stored(at)), ..page })
@@ -53,24 +56,25 @@ impl SqlStore {
         let scan = self.scan(&judge, query.sort, budget);
         let (began, mut entries) = (Instant::now(), Vec::new());
         while at.left > at.floor {
-            let (window, found) = scan.stored(&at).await?;
+            let end = End { block: at.left, key: at.key.as_ref() };
+            let (window, found) = scan.stored(end, Some(&at)).await?;
             at.left = window.from.max(at.floor);
             at.key = window.last_key();
-            entries.extend(found);
+            entries.extend(found.into_iter().map(|read| read.entry));
             // Another window would take about as long as this one.
             if entries.len() >= MOST || began.elapsed() >= TARGET / 2 {
                 break;
             }
         }
         let is_first_pass = at.floor == 0;
-        let share = if is_first_pass { (at.blocks - at.left) as f64 / at.blocks.max(1) as f64 } else { 1.0 };
+        let share = if is_first_pass { share(at.left, at.blocks) } else { 1.0 };
         let next = match (at.left > at.floor, is_first_pass) {
             (true, _) => Some(at),
             // Where rows are stored by their key, none of them moves.
             (false, true) if !self.layout.is_stored_by_key => Some(self.tail(at, budget).await?),
             (false, _) => None,
         };
-        let scanned = Some(Scanned { rows: 0, share: share as f32 });
+        let scanned = Some(Scanned { rows: 0, share });
         Ok(Page { entries, next: next.map(Cursor::Stored), scanned })
     }
 
@@ -83,24 +87,19 @@ impl SqlStore {
 }
 
 impl Scan<'_> {
-    /// The hits in the next window of blocks.
-    async fn stored(&self, at: &Stored) -> Result<(Window, Vec<Entry>)> {
-        let statement = |window: &Window| self.stored_statement(at, window);
+    /// The hits in the window before a place, of a search only those that lie ahead of it.
+    pub(super) async fn stored(&self, end: End<'_>, ahead: Option<&Stored>) -> Result<(Window, Vec<Read>)> {
+        let statement = |window: &Window| self.stored_statement(window, ahead);
         let Self { engine, layout, pace, budget, .. } = *self;
-        let end = End { block: at.left, key: at.key.as_ref() };
         let read_on = Reader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;
-        let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0, keys: None }, Vec::new()));
+        let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0, blocks: 0, keys: None }, Vec::new()));
         let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
         let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));
-        Ok((window, reads.into_iter().filter(passes).map(|read| read.entry).collect()))
+        Ok((window, reads.into_iter().filter(passes).collect()))
     }
 
-    fn stored_statement(&self, at: &Stored, window: &Window) -> Result<Statement> {
+    fn stored_statement(&self, window: &Window, ahead: Option<&Stored>) -> Result<Statement> {
         let order = self.order()?;
-        // Rows without a value stand behind all that have one.
-        let until = at.until.as_ref().filter(|place| place.key.is_some());
-        let nullable = order.nullable && !self.layout.is_key(order) && until.is_none();
-        let ahead = segments(&Cursor::After(at.beyond.clone()), true, nullable);
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
@@ -108,25 +107,45 @@ impl Scan<'_> {
         window.push(&mut sql, self.layout);
         sql.push(" AND ");
         self.judge.push(&mut sql);
-        sql.push(" AND ((");
-        sql.join(&ahead, ") OR (", |sql, segment| self.within(sql, order, segment, true));
-        sql.push("))");
-        if let Some(until) = until {
-            sql.push(" AND ");
-            self.within(&mut sql, order, &Segment { null: false, from: Some(until.clone()) }, false);
+        match ahead {
+            Some(at) => self.ahead(&mut sql, order, at),
+            None => self.older(&mut sql),
         }
         // No ORDER BY: the planner would take the index that serves it. The least of windows gives all that it has.
-        if window.to - window.from > LEAST_BLOCKS {
+        if window.blocks > LEAST_BLOCKS {
             sql.push(&format!(" LIMIT {}", MOST + 1));
         }
         Ok(sql.done())
     }
+
+    /// Writes a further condition: that a row lies ahead of a search.
+    fn ahead(&self, sql: &mut Sql, order: &Expr, at: &Stored) {
+        // Rows without a value stand behind all that have one.
+        let until = at.until.as_ref().filter(|place| place.key.is_some());
+        let nullable = order.nullable && !self.layout.is_key(order) && until.is_none();
+        let ahead = segments(&Cursor::After(at.beyond.clone()), true, nullable);
+        sql.push(" AND ((").join(&ahead, ") OR (", |sql, segment| self.within(sql, order, segment, true)).push("))");
+        if let Some(until) = until {
+            sql.push(" AND ");
+            self.within(sql, order, &Segment { null: false, from: Some(until.clone()) }, false);
+        }
+    }
+
+    /// The same: that looks have not counted it.
+    fn older(&self, sql: &mut Sql) {
+        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
+            sql.push(" AND ");
+            axis.before(sql, bucket);
+        }
+    }
 }
 
-/// Whether reading all blocks costs less than filling a page in order, at the rate at which hits came so far.
-fn pays(so_far: Yield, limit: usize, blocks: u64) -> bool {
+/// Whether reading all blocks costs less than filling a page in order, at the rate at which hits came so far. A search that
+/// keeps to a span of time ends with that: how much it holds is known when as much was read as all blocks would cost.
+fn pays(so_far: Yield, limit: usize, blocks: u64, is_within: bool) -> bool {
     let all = blocks.saturating_mul(ROWS_OF_BLOCK) / QUICKER;
-    blocks >= LEAST && (limit as u64).saturating_mul(so_far.rows) > so_far.hits.saturating_mul(all)
+    let is_long = !is_within || so_far.rows >= all;
+    is_long && blocks >= LEAST && (limit as u64).saturating_mul(so_far.rows) > so_far.hits.saturating_mul(all)
 }
 
 #[cfg(test)]
@@ -136,9 +155,11 @@ mod tests {
     #[test]
     fn all_of_a_table_is_read_only_where_a_page_would_cost_as_much() {
         let of = |rows, hits| Yield { rows, hits };
-        assert!(pays(of(20_000, 0), 200, 800_000), "nothing so far");
-        assert!(pays(of(20_000, 1), 200, 800_000), "a page would take four million rows");
-        assert!(!pays(of(20_000, 20), 200, 800_000), "a page takes 200,000 rows");
-        assert!(!pays(of(20_000, 0), 200, 999), "the table is small");
+        assert!(pays(of(20_000, 0), 200, 800_000, false), "nothing so far");
+        assert!(pays(of(20_000, 1), 200, 800_000, false), "a page would take four million rows");
+        assert!(!pays(of(20_000, 20), 200, 800_000, false), "a page takes 200,000 rows");
+        assert!(!pays(of(20_000, 0), 200, 999, false), "the table is small");
+        assert!(!pays(of(20_000, 0), 200, 800_000, true), "the span may end with the next row");
+        assert!(pays(of(3_000_000, 0), 200, 800_000, true), "the span is long");
     }
 }

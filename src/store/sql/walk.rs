@@ -1,7 +1,7 @@
 //! Counting a big table as it is stored, window of blocks by window of blocks.
 
 use super::SqlStore;
-use super::blocks::{End, Reader, Window, read_number};
+use super::blocks::{End, Reader, Window, read_number, share};
 use super::build::Sql;
 use super::count::CountState;
 use super::dialect::Place;
@@ -35,9 +35,9 @@ pub(super) struct Way {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
     /// Blocks before this one are still to be read.
-    end: u64,
+    pub(super) end: u64,
     /// The last key that was read, where the table is stored by it.
-    key: Option<JobId>,
+    pub(super) key: Option<JobId>,
     blocks: u64,
     /// Windows that were read in vain as if nothing odd were in them, and those that are not tried so until the next try.
     vain: u32,
@@ -53,7 +53,7 @@ impl Walk {
     }
 
     /// On behind a window; nothing where none is left.
-    fn behind(self, window: &Window) -> Option<Self> {
+    pub(super) fn behind(self, window: &Window) -> Option<Self> {
         let untried = self.untried.saturating_sub(1);
         Some(Self { end: window.from, key: window.last_key(), untried, ..self }).filter(|walk| walk.end > 0)
     }
@@ -67,8 +67,7 @@ impl Walk {
 
     /// How much of the table is read.
     pub(super) fn share(&self) -> f32 {
-        // The share is for a gauge.
-        (1.0 - self.end as f64 / self.blocks.max(1) as f64) as f32
+        share(self.end, self.blocks)
     }
 }
 

@@ -403,6 +403,11 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// Whether values of a column, as the contract tells them, compare as the column does.
+    fn leads(&self, _column: &Column) -> bool {
+        false
+    }
+
     /// How many rows a table has, more or less; `None` where it is read by its blocks.
     fn rows(&self, _place: Place<'_>) -> Option<Statement> {
         None

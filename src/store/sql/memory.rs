@@ -1,0 +1,89 @@
+//! Counting what is judged in memory: rows are read, and told apart here.
+
+use std::time::Instant;
+
+use super::SqlStore;
+use super::blocks::End;
+use super::count::CountState;
+use super::group::{Grouping, Tally, example};
+use super::judge::Judge;
+use super::pace::TARGET;
+use super::row::Read;
+use super::scan::Scan;
+use super::walk::Walk;
+use crate::domain::facet::Facet;
+use crate::domain::time::Timestamp;
+use crate::store::{Budget, Cursor, Position, Result, Sort};
+
+/// Whether rows are counted here, one by one: the database cannot judge them, or not tell the values apart.
+pub(super) fn in_memory(judge: &Judge<'_>, grouping: &Grouping<'_>) -> bool {
+    grouping.facet == Facet::Fingerprint || judge.rest.is_some()
+}
+
+/// A row that is in memory, counted.
+pub(super) fn tally_in_memory(facet: Facet, read: &Read) -> Tally {
+    let row = &read.entry.row;
+    let message = row.message.as_ref().filter(|_| facet == Facet::Fingerprint);
+    Tally { n: 1, first: row.at, last: row.at, example: message.and_then(|message| example(message.exact())) }
+}
+
+/// The value of a facet for a row that is in memory.
+pub(super) fn value_in_memory(facet: Facet, read: &Read) -> Option<String> {
+    let row = &read.entry.row;
+    let exact = |t: &Option<crate::domain::text::Untrusted>| t.as_ref().map(|t| t.exact().to_owned());
+    match facet {
+        Facet::Error => exact(&row.error_class),
+        Facet::Fingerprint => Some(read.fingerprint().to_string()),
+        Facet::Class => exact(&row.job_class),
+        Facet::Queue => exact(&row.queue),
+        Facet::Reason => read.reason.clone(),
+        Facet::Worker => exact(&row.worker),
+        Facet::State => Some(row.state.word().to_owned()),
+        Facet::Hour => row.at.and_then(Timestamp::calendar).map(|c| c.format("%Y-%m-%dT%H").to_string()),
+    }
+}
+
+impl SqlStore {
+    /// Counts the next window in order; its last place, until all are read.
+    pub(super) async fn window_in_memory(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        state: &mut CountState,
+        cursor: &Cursor,
+        budget: &Budget,
+    ) -> Result<Option<Position>> {
+        let scan = Scan { before: state.before(), ..self.scan(judge, Sort::default(), budget) };
+        let step = scan.window_step(cursor).await?;
+        for read in &step.rows {
+            let value = value_in_memory(grouping.facet, read);
+            state.add(value, &tally_in_memory(grouping.facet, read));
+        }
+        Ok(step.last)
+    }
+
+    /// Counts the next windows of blocks where rows are judged in memory; how far that leads, until all are read.
+    pub(super) async fn rows_of_blocks(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        state: &mut CountState,
+        mut walk: Walk,
+        budget: &Budget,
+    ) -> Result<Option<Walk>> {
+        let scan = Scan { before: state.before(), ..self.scan(judge, Sort::default(), budget) };
+        let began = Instant::now();
+        loop {
+            let (window, reads) = scan.stored(End { block: walk.end, key: walk.key.as_ref() }, None).await?;
+            for read in &reads {
+                state.add(value_in_memory(grouping.facet, read), &tally_in_memory(grouping.facet, read));
+            }
+            let Some(behind) = walk.behind(&window) else { return Ok(None) };
+            walk = behind;
+            // Another window would take about as long as this one.
+            if began.elapsed() >= TARGET / 2 {
+                return Ok(Some(walk));
+            }
+        }
+    }
+}
