@@ -26,23 +26,20 @@ impl Postgres {
     }
 }
 
-/// Asks whether a text holds pieces one after the other. The last is looked for first, as what stands before it in arguments is
-/// the name of a key, which they all have; and by itself, which takes a third less time than LIKE, which goes from letter to
-/// letter.
+/// Asks whether a text holds pieces one after the other. One is looked for by itself, which skips what LIKE looks at letter by
+/// letter. Several are not looked for so first: to get ready for it costs a short text as much as it spares.
 fn holds(sql: &mut Sql, text: &str, pieces: &[String]) {
-    let Some(last) = pieces.last() else {
-        sql.push(&format!("{text} IS NOT NULL"));
-        return;
+    match pieces {
+        [] => sql.push(&format!("{text} IS NOT NULL")),
+        [piece] => {
+            let place = sql.text(piece);
+            sql.push(&format!("(strpos({text}, {place}::text) > 0)"))
+        }
+        pieces => {
+            let place = sql.text(&format!("%{}%", like(pieces)));
+            sql.push(&format!("({text} LIKE {place}::text ESCAPE '!')"))
+        }
     };
-    let place = sql.text(last);
-    let found = format!("strpos({text}, {place}::text) > 0");
-    if pieces.len() == 1 {
-        sql.push(&format!("({found})"));
-        return;
-    }
-    // Of two conditions beside one another the planner puts LIKE first, which it takes for the cheaper one.
-    let place = sql.text(&format!("%{}%", like(pieces)));
-    sql.push(&format!("CASE WHEN {found} THEN {text} LIKE {place}::text ESCAPE '!' ELSE false END"));
 }
 
 impl Speech for Postgres {
