@@ -163,8 +163,11 @@ impl<'a> Watcher<'a> {
             }
             Err(error) if error.retryable() => {
                 if !was_away {
-                    let what =
-                        if matches!(error, StoreError::Interrupted) { "no look" } else { "the database is away" };
+                    let what = if matches!(error, StoreError::Interrupted) {
+                        "the database gave no answer"
+                    } else {
+                        "the database is away"
+                    };
                     out::say(&format!("{what}, and is tried again: {}", Clean::line(&error.to_string())));
                 }
                 // Half of the jitter: one console in a terminal has nobody to get out of step with.

@@ -95,9 +95,13 @@ impl Engine<'_> {
                 return answer;
             }
             let away = matches!(error, StoreError::Unreachable(_) | StoreError::Unrecorded(_));
-            // No job is at fault for what somebody stops, unless it is this one each time.
-            let most = if matches!(error, StoreError::Interrupted) { TRIES * 4 } else { TRIES };
-            let weary = part.tries >= most && !away;
+            // No job is at fault for what somebody stops, unless it is this one each time and others got through.
+            let weary = match error {
+                StoreError::Interrupted => {
+                    part.tries >= TRIES * 4 && answer.settled.iter().any(|it| it.outcome.1 == JobResult::Done)
+                }
+                _ => part.tries >= TRIES && !away,
+            };
             if error.retryable() && weary {
                 answer.settled.extend(self.given_up(&part, &error).await);
                 continue;
