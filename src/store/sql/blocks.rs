@@ -7,7 +7,7 @@
 //! exactly once reads in one statement, or says that there may be changes.
 //!
 //! A table that is stored by its key has no blocks to go by. There so many rows count as one, windows go from key to key,
-//! each from the last of one window, and where the next one ends is asked first: to pass over rows takes a third of what
+//! each from the last of one window, and where the next one ends is asked first: to pass over rows takes half of what
 //! reading them does. A row stays where it is, and how many blocks there are is a guess.
 
 use std::time::Instant;
@@ -64,9 +64,9 @@ impl Window {
         Self { from, to: end.block.max(from), blocks, keys: Some(keys) }
     }
 
-    /// Whether what it took tells how long so many blocks take; the last one by keys may have had a few rows only.
-    fn is_full(&self) -> bool {
-        self.keys.as_ref().is_none_or(|keys| keys.down_to.is_some())
+    /// Whether it has as much as was asked for, so that what it took tells how long that takes; the last one may not.
+    fn is_full(&self, asked: u64) -> bool {
+        self.keys.as_ref().map_or(self.blocks == asked, |keys| keys.down_to.is_some())
     }
 
     /// The last key of the window, where the next one begins.
@@ -148,25 +148,30 @@ impl Reader<'_> {
         if end.block == 0 {
             return Ok(None);
         }
+        // Others learn meanwhile; what was too much here stays too much.
+        let mut cap = u64::MAX;
         loop {
-            let most_blocks = if self.layout.is_stored_by_key { u64::MAX } else { end.block };
-            let (blocks, began) = (self.pace.blocks().min(most_blocks), Instant::now());
-            match self.try_before(end, blocks, &statement).await {
+            let (asked, began) = (self.pace.blocks().min(cap), Instant::now());
+            match self.try_before(end, asked, &statement).await {
                 Ok(None) => return Ok(None),
                 Ok(Some((window, rows))) => {
                     if rows.len() <= most || window.blocks <= LEAST_BLOCKS {
-                        if window.is_full() {
+                        if window.is_full(asked) {
                             let share = rows.len() as f64 * 2.0 / most as f64;
                             let took = self.engine.worked(began).max(TARGET.mul_f64(share));
-                            self.pace.learn_blocks(window.blocks, took);
+                            self.pace.learn_blocks(asked, took);
                         }
                         return Ok(Some((window, rows)));
                     }
-                    self.pace.back_off_blocks(window.blocks);
+                    cap = window.blocks;
                 }
-                Err(error) if error.took_too_long() && blocks > 1 => self.pace.back_off_blocks(blocks),
+                Err(error) if error.took_too_long() && asked > 1 => {
+                    cap = if self.layout.is_stored_by_key { asked } else { asked.min(end.block) };
+                }
                 Err(error) => return Err(error),
             }
+            self.pace.back_off_blocks(cap);
+            cap = (cap / 2).max(1);
         }
     }
 

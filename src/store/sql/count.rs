@@ -108,8 +108,7 @@ impl SqlStore {
                 }
             }
             by_blocks = way.has_blocks && !(self.layout.is_stored_by_key && judge.has_span());
-        } else if !judge.has_span() || judge.rest.is_none() && !self.layout.is_stored_by_key {
-            // In order, a count ends with the span that it keeps to.
+        } else if self.goes_as_stored(&judge) {
             let moment = if self.layout.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
             blocks = self.blocks(budget).await?;
             by_blocks = blocks.is_some_and(|blocks| blocks > moment);
@@ -125,6 +124,16 @@ impl SqlStore {
             return Ok(unfinished(query.facet, state, 0.0));
         }
         self.count_windows(&judge, &grouping, state, budget).await
+    }
+
+    /// Whether a count that takes windows may take them as the table is stored. In order, it ends with the span of time that
+    /// it keeps to, and where live jobs stand in the same table it passes over none of them.
+    fn goes_as_stored(&self, judge: &Judge<'_>) -> bool {
+        match (judge.rest.is_some(), self.layout.is_stored_by_key) {
+            (true, _) => !judge.has_span() && self.layout.among(judge.only_dead()).is_none(),
+            (false, true) => !judge.has_span(),
+            (false, false) => true,
+        }
     }
 
     /// Remembers that a question takes too long for one statement, unless somebody stopped it: once is no habit.

@@ -93,12 +93,13 @@ impl<'a> Judge<'a> {
 
     /// Whether it reads nothing else, but for the state.
     pub(super) fn reads_payload_only(&self) -> bool {
-        self.exact.iter().all(is_of_payload)
+        self.exact.iter().all(|clause| is_of_payload(clause) || clause.key == Key::State)
     }
 
-    /// Whether what died at other times need not be looked at.
+    /// Whether windows from the newest job on come to an end before the oldest.
     pub(super) fn has_span(&self) -> bool {
-        self.layout.join.is_empty() && self.times().next().is_some()
+        let begins = |clause: &Clause| matches!(clause.any.as_slice(), [Test::Time { from: Some(_), .. }]);
+        self.layout.join.is_empty() && self.times().any(begins)
     }
 
     /// Writes the condition.

@@ -5,7 +5,7 @@
 //! instead, the last ones first, each window bounded and the progress exact. What is beyond the place that was reached in
 //! order, and only that, is asked for; the end of the table is read again at last, as rows that were changed meanwhile have
 //! mostly moved there. A row that moves into another block that was read already is missed: a list that is looked at can
-//! bear that, a cohort or a count cannot, and neither is read like this.
+//! bear that, and a count of which it is said when rows changed meanwhile; a cohort cannot, and is not read like this.
 
 use std::time::Instant;
 
