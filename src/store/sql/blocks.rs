@@ -196,8 +196,7 @@ impl Reader<'_> {
         let rows = blocks.saturating_mul(ROWS_OF_BLOCK).max(1);
         let mut sql = Sql::new(layout.speech);
         // Nothing is joined: it would be looked up for each row that is passed over.
-        let alone = layout.from_stored.strip_suffix(layout.join.as_str()).unwrap_or(&layout.from_stored);
-        sql.push(&format!("SELECT {} FROM {alone} WHERE ", layout.key_text));
+        sql.push(&format!("SELECT {} FROM {} WHERE ", layout.key_text, layout.stored));
         match end.key {
             Some(key) => push_key(&mut sql, layout, "<", key),
             None => drop(sql.push("1 = 1")),

@@ -21,7 +21,7 @@ use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
 use crate::store::{
-    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, StoreError, Watermark,
+    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, Watermark,
 };
 
 /// Values that are told apart.
@@ -82,8 +82,8 @@ impl SqlStore {
                 let plain = grouping.statement(&judge, None, |_| {});
                 match self.count_whole(&judge, &grouping, budget).await {
                     Err(error) if error.took_too_long() => {
-                        self.remember(&error, &format!("{plain:?}"));
-                        let by_key = self.layout.is_stored_by_key && !judge.has_span();
+                        self.pace.remember(&error, &format!("{plain:?}"));
+                        let by_key = self.layout.is_stored_by_key && self.goes_as_stored(&judge);
                         if let Some(blocks) = if by_key { self.blocks(budget).await? } else { None } {
                             // What was counted of the newest is in the windows again that lie ahead.
                             state = self.begin_windows(&judge, &grouping, budget).await?;
@@ -103,11 +103,11 @@ impl SqlStore {
             then_whole = is_quick && way.may_be_long;
             if is_quick && !then_whole {
                 match self.count_whole(&judge, &grouping, budget).await {
-                    Err(error) if error.took_too_long() => self.remember(&error, &question),
+                    Err(error) if error.took_too_long() => self.pace.remember(&error, &question),
                     other => return other,
                 }
             }
-            by_blocks = way.has_blocks && !(self.layout.is_stored_by_key && judge.has_span());
+            by_blocks = way.has_blocks && self.goes_as_stored(&judge);
         } else if self.goes_as_stored(&judge) {
             let moment = if self.layout.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
             blocks = self.blocks(budget).await?;
@@ -133,13 +133,6 @@ impl SqlStore {
             (true, _) => !judge.has_span() && self.layout.among(judge.only_dead()).is_none(),
             (false, true) => !judge.has_span(),
             (false, false) => true,
-        }
-    }
-
-    /// Remembers that a question takes too long for one statement, unless somebody stopped it: once is no habit.
-    fn remember(&self, error: &StoreError, question: &str) {
-        if matches!(error, StoreError::Timeout(_)) {
-            self.pace.mark_slow(question);
         }
     }
 

@@ -98,8 +98,7 @@ impl<'a> Judge<'a> {
 
     /// Whether windows from the newest job on come to an end before the oldest.
     pub(super) fn has_span(&self) -> bool {
-        let begins = |clause: &Clause| matches!(clause.any.as_slice(), [Test::Time { from: Some(_), .. }]);
-        self.layout.join.is_empty() && self.times().any(begins)
+        has_span(self.layout, &self.exact)
     }
 
     /// Writes the condition.
@@ -159,7 +158,7 @@ impl<'a> Judge<'a> {
 
     /// What is asked of the time of death.
     fn times(&self) -> impl Iterator<Item = &Clause> {
-        self.exact.iter().filter(|clause| clause.key == Key::At && !clause.negated)
+        self.exact.iter().filter(|clause| is_of_death(clause))
     }
 
     fn clause(&self, sql: &mut Sql, clause: &Clause) {
@@ -344,6 +343,17 @@ impl<'a> Judge<'a> {
             word => self.layout.speech.one_of(sql, &expr.raw, &[word.to_owned()]),
         }
     }
+}
+
+/// Whether a clause asks when a job died.
+fn is_of_death(clause: &Clause) -> bool {
+    clause.key == Key::At && !clause.negated
+}
+
+/// Whether windows from the newest job on come to an end before the oldest, as a filter begins at a time.
+pub(super) fn has_span(layout: &Layout, clauses: &[Clause]) -> bool {
+    let begins = |clause: &Clause| matches!(clause.any.as_slice(), [Test::Time { from: Some(_), .. }]);
+    layout.join.is_empty() && clauses.iter().any(|clause| is_of_death(clause) && begins(clause))
 }
 
 /// Whether the database reads for it what a job brought along.

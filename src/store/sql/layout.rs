@@ -56,8 +56,8 @@ pub(super) struct Layout {
     pub(super) join: String,
     /// The table as `t` with what is joined to it.
     pub(super) from: String,
-    /// The same where it is read as it is stored.
-    pub(super) from_stored: String,
+    /// The table as `t` where it is read as it is stored, with nothing joined to it.
+    pub(super) stored: String,
     /// Whether it is stored in the order of the key.
     pub(super) is_stored_by_key: bool,
     pub(super) key: Expr,
@@ -142,7 +142,7 @@ impl Layout {
             schema: schema.to_owned(),
             more: spec.more.iter().map(|(name, field)| (name.clone(), expr(field))).collect(),
             from: format!("{table} AS t{join}"),
-            from_stored: format!("{table} AS t{}{join}", by_key.unwrap_or_default()),
+            stored: format!("{table} AS t{}", by_key.unwrap_or_default()),
             is_stored_by_key: by_key.is_some(),
             conditions: conditions.collect(),
             join,
@@ -262,6 +262,11 @@ impl Layout {
         self.join.is_empty()
             && !self.parts.values().any(looks_up)
             && !self.conditions.values().any(|c| c.to_ascii_lowercase().contains("select"))
+    }
+
+    /// The table as `t` with what is joined to it, where it is read as it is stored.
+    pub(super) fn stored_joined(&self) -> String {
+        format!("{}{}", self.stored, self.join)
     }
 
     /// Whether an order is that of the primary key itself.

@@ -43,6 +43,13 @@ pub(super) fn value_in_memory(facet: Facet, read: &Read) -> Option<String> {
     }
 }
 
+/// Adds rows to what was counted.
+fn add(state: &mut CountState, facet: Facet, rows: &[Read]) {
+    for read in rows {
+        state.add(value_in_memory(facet, read), &tally_in_memory(facet, read));
+    }
+}
+
 impl SqlStore {
     /// Counts the next window in order; its last place, until all are read.
     pub(super) async fn window_in_memory(
@@ -55,10 +62,7 @@ impl SqlStore {
     ) -> Result<Option<Position>> {
         let scan = Scan { before: state.before(), ..self.scan(judge, Sort::default(), budget) };
         let step = scan.window_step(cursor).await?;
-        for read in &step.rows {
-            let value = value_in_memory(grouping.facet, read);
-            state.add(value, &tally_in_memory(grouping.facet, read));
-        }
+        add(state, grouping.facet, &step.rows);
         Ok(step.last)
     }
 
@@ -75,9 +79,7 @@ impl SqlStore {
         let began = Instant::now();
         loop {
             let (window, reads) = scan.stored(End { block: walk.end, key: walk.key.as_ref() }, None).await?;
-            for read in &reads {
-                state.add(value_in_memory(grouping.facet, read), &tally_in_memory(grouping.facet, read));
-            }
+            add(state, grouping.facet, &reads);
             let Some(behind) = walk.behind(&window) else { return Ok(None) };
             walk = behind;
             // Another window would take about as long as this one.

@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::store::StoreError;
+
 /// What a window is meant to take.
 pub(super) const TARGET: Duration = Duration::from_millis(150);
 /// Rows of the first window, and the bounds of all; fewer only where even that many ran into the deadline, as a row may be
@@ -134,6 +136,13 @@ impl Pace {
     /// Whether the direct statement is known to take too long for a question.
     pub(super) fn is_slow(&self, question: &str) -> bool {
         self.gentle || self.slow.lock().unwrap_or_else(|p| p.into_inner()).contains(question)
+    }
+
+    /// Remembers what ended the direct statement, unless somebody stopped it: once is no habit.
+    pub(super) fn remember(&self, error: &StoreError, question: &str) {
+        if matches!(error, StoreError::Timeout(_)) {
+            self.mark_slow(question);
+        }
     }
 
     /// Remembers that it does, or that it is asked in vain.

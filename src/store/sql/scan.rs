@@ -73,9 +73,7 @@ impl Scan<'_> {
                 continue;
             }
             match scan.direct(order, forward, &segments, limit).await {
-                Err(StoreError::Timeout(_)) if !judge.by_key() => self.pace.mark_slow(&question),
-                // Once is no habit.
-                Err(StoreError::Interrupted) if !judge.by_key() => {}
+                Err(error) if error.took_too_long() && !judge.by_key() => self.pace.remember(&error, &question),
                 other => return other,
             }
         }
@@ -338,10 +336,7 @@ impl Scan<'_> {
         let speech = self.layout.speech;
         let key = &self.layout.key;
         let descending = self.sort.descending == forward;
-        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
-            axis.before(sql, bucket);
-            sql.push(" AND ");
-        }
+        self.older(sql);
         let Some(from) = &segment.from else {
             match (segment.null, order.nullable && !self.layout.is_key(order)) {
                 (true, _) => sql.push(&format!("{} IS NULL", order.raw)),
@@ -375,6 +370,14 @@ impl Scan<'_> {
         };
         let id = speech.cast(&sql.text(self.layout.bare(from.id.as_str())), key.kind);
         speech.beyond(sql, value, (&key.raw, id), descending);
+    }
+
+    /// Writes that looks have not counted a row, before an AND; nothing where it is no matter.
+    pub(super) fn older(&self, sql: &mut Sql) {
+        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
+            axis.before(sql, bucket);
+            sql.push(" AND ");
+        }
     }
 
     /// What orders the rows of a segment, the key last where it takes it to tell them apart. Rows without the order's value

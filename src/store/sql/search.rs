@@ -13,12 +13,11 @@ use super::SqlStore;
 use super::blocks::{End, ROWS_OF_BLOCK, Reader, Window, share};
 use super::build::Sql;
 use super::engine::Statement;
-use super::judge::Judge;
+use super::judge::{Judge, has_span};
 use super::layout::Expr;
 use super::pace::{LEAST_BLOCKS, TARGET, Yield};
 use super::row::{Read, read, select};
 use super::scan::{Scan, Segment, segments};
-use super::watch::Axis;
 use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Stored};
 
 /// Rows that are looked at in order before anything else is thought of.
@@ -43,7 +42,7 @@ impl SqlStore {
         if so_far.rows < NEWEST {
             return Ok(page);
         }
-        let is_within = Judge::new(&self.layout, &query.filter, self.server_now()).has_span();
+        let is_within = has_span(&self.layout, query.filter.clauses());
         let blocks = self.blocks(budget).await?.filter(|blocks| pays(so_far, query.limit, *blocks, is_within));
         let Some(blocks) = blocks else { return Ok(page) };
         let at = Stored { beyond: beyond.clone(), until: None, blocks, left: blocks, floor: 0, key: None };
@@ -103,13 +102,13 @@ impl Scan<'_> {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
-        sql.push(&format!(" FROM {} WHERE ", self.layout.from_stored));
+        sql.push(&format!(" FROM {} WHERE ", self.layout.stored_joined()));
         window.push(&mut sql, self.layout);
         sql.push(" AND ");
+        self.older(&mut sql);
         self.judge.push(&mut sql);
-        match ahead {
-            Some(at) => self.ahead(&mut sql, order, at),
-            None => self.older(&mut sql),
+        if let Some(at) = ahead {
+            self.ahead(&mut sql, order, at);
         }
         // No ORDER BY: the planner would take the index that serves it. The least of windows gives all that it has.
         if window.blocks > LEAST_BLOCKS {
@@ -128,14 +127,6 @@ impl Scan<'_> {
         if let Some(until) = until {
             sql.push(" AND ");
             self.within(sql, order, &Segment { null: false, from: Some(until.clone()) }, false);
-        }
-    }
-
-    /// The same: that looks have not counted it.
-    fn older(&self, sql: &mut Sql) {
-        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
-            sql.push(" AND ");
-            axis.before(sql, bucket);
         }
     }
 }

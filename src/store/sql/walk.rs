@@ -105,7 +105,7 @@ impl SqlStore {
         let axis = Axis::of(&self.layout, judge.only_dead());
         let recent = axis.as_ref().zip(state.before());
         let end = recent.and_then(|(axis, bucket)| axis.instant_of(bucket, grouping));
-        let from = &self.layout.from_stored;
+        let from = &self.layout.stored_joined();
         let statement = |window: &Window, is_trusted: bool| {
             let within = |sql: &mut Sql| {
                 sql.push(" AND ");
