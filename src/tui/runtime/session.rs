@@ -180,12 +180,16 @@ impl Session {
             Some(glance) => glance,
             None => desk.store.glance(query, &going.budget).await?,
         };
-        let page = Page { entries: self.masked(page.entries), ..page };
-        let job = match job {
-            // One that cannot be shown is asked for by itself, and says why.
-            Some(job) => self.document(job, desk, going).await.ok(),
-            None => None,
+        // The job is prepared on another thread while its row is masked among the others.
+        let prepared = async {
+            match job {
+                // One that cannot be shown is asked for by itself, and says why.
+                Some(job) => self.document(job, desk, going).await.ok(),
+                None => None,
+            }
         };
+        let (job, entries) = tokio::join!(prepared, async { self.masked(page.entries) });
+        let page = Page { entries, ..page };
         Ok(FirstScreen { estimate, page, job })
     }
 
