@@ -13,7 +13,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::{Cursor, Entry, PageQuery, Sort, Store};
 
 use crate::fixtures::Layout;
-use crate::harness;
+use crate::harness::{self, Engine};
 use crate::store_desk::*;
 
 const EVERYTHING: &str = "state:dead state:retrying state:resolved state:ignored";
@@ -263,6 +263,96 @@ async fn filters_select_what_the_language_says_on_a_nasty_day() {
             layout.nasty_day(&db).await;
             let store = store(&db, layout).await;
             compare(&store, &jobs(&store).await, &format!("{} on {}", layout.table(), db.engine.name())).await;
+        }
+    }
+}
+
+/// Arguments in which a member `k` stands somewhere, or nowhere, with values that print much the same.
+const SHAPES: &[&str] = &[
+    r#"{"k":42}"#,
+    r#"[{"k":"42"}]"#,
+    r#"[[[{"k":[[42]]}]]]"#,
+    r#"{"a":{"b":[1,{"k":{"z":"42"}}]}}"#,
+    r#"{"x":1,"k":[1,2,{"q":[42]}]}"#,
+    r#"{"a":[1,{"k":[]}],"b":{"k":"42"}}"#,
+    r#"{"a":[1,{"k":{"k":42}}],"b":"42"}"#,
+    r#"{"k":42.0}"#,
+    r#"{"k":-5.50}"#,
+    r#"{"k":"-5.50"}"#,
+    r#"{"k":true,"z":false}"#,
+    r#"{"k":"true"}"#,
+    r#"{"k":null}"#,
+    r#"{"k":"null"}"#,
+    r#"{"k":100000}"#,
+    r#"{"k":"1e5"}"#,
+    r#"{"k":99999999999999999999999999999999999999999999}"#,
+    r#"{"k":"it's a \"b\" \\ c"}"#,
+    r#"{"k \"l\".m":"x"}"#,
+    r#"{"k":"\u00e9\n\t"}"#,
+    r#"{"\u00e9":"k"}"#,
+    r#"{"k2":42}"#,
+    r#""{\"k\":42}""#,
+    r#""k 42""#,
+    r#"["k","42"]"#,
+    "42",
+    "[]",
+];
+
+/// What is asked of them.
+const OF_MEMBERS: &[&str] = &[
+    "args.k:42",
+    "args.k:42.0",
+    "args.k:\"-5.50\"",
+    "args.k:true",
+    "args.z:false",
+    "args.k:null",
+    "args.k:100000",
+    "args.k:1e5",
+    "args.k:99999999999999999999999999999999999999999999",
+    r#"args.k:"it's a \"b\" \\ c""#,
+    r#"args."k \"l\".m":x"#,
+    "args.k:\"é\\n\\t\"",
+    "args.é:k",
+    "args.k.z:42",
+    "args.a.b.k.z:42",
+    "args.k.0:1",
+    "args.k.k:42",
+    "args.a.k.k:42",
+    "args.b.k:42",
+    "args.k:42 args.k:x args.k:true",
+    "args.k:4",
+    "args.nowhere:42",
+    "-args.k:42",
+];
+
+#[tokio::test]
+async fn a_member_is_found_in_whatever_its_path_leads_through_and_however_its_value_is_written() {
+    for db in harness::every_engine("members").await {
+        let layout = Layout::DeadLetterJobs;
+        layout.seed(&db, u32::try_from(SHAPES.len()).expect("few")).await;
+        let store = store(&db, layout).await;
+        let all = exhaust(&store, &filter(EVERYTHING), Sort::default(), Cursor::Start, 200).await;
+        for (entry, shape) in all.iter().zip(SHAPES) {
+            let shape = shape.replace('\'', "''");
+            let shape = if db.engine == Engine::Mysql { shape.replace('\\', "\\\\") } else { shape };
+            let set = "update dead_letter_jobs set status = 'failed', arguments = ";
+            db.execute(&format!("{set}'{shape}' where id = '{}'", entry.row.id.as_str())).await;
+        }
+        let jobs = jobs(&store).await;
+        assert_eq!(jobs.len(), SHAPES.len(), "{:?}", db.engine);
+        for text in OF_MEMBERS {
+            let (parsed, known) = (filter(text), filter(text).compile(Timestamp::now()));
+            let expected: BTreeSet<&str> =
+                jobs.iter().filter(|j| known.matches(*j)).map(|j| j.detail.row.id.as_str()).collect();
+            let rows = exhaust(&store, &parsed, Sort::default(), Cursor::Start, 7).await;
+            let rows: BTreeSet<&str> = rows.iter().map(|entry| entry.row.id.as_str()).collect();
+            assert_eq!(rows, expected, "{text} on {:?}", db.engine);
+            assert_eq!(
+                expected.is_empty(),
+                ["args.k:4", "args.k.z:42", "args.k.k:42", "args.nowhere:42"].contains(text),
+                "{text} on {:?}",
+                db.engine
+            );
         }
     }
 }

@@ -198,6 +198,12 @@ pub(super) trait Speech: Sync {
     /// The same of ASCII pieces, whatever the case of ASCII letters.
     fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]);
 
+    /// Whether a column of JSON may have a member of a name with a value in it, anywhere; says whether that was written, which
+    /// is left where a type cannot be asked so.
+    fn has_member(&self, _sql: &mut Sql, _column: (&str, &str), _name: &str, _value: &str) -> bool {
+        false
+    }
+
     /// Whether `(key, id)` lies beyond a place, in either direction; `key` is absent where the primary key orders.
     fn beyond(&self, sql: &mut Sql, key: Option<(&str, String)>, id: (&str, String), descending: bool) {
         let op = if descending { "<" } else { ">" };

@@ -2,6 +2,7 @@
 
 pub(super) mod catalogue;
 mod instant;
+mod member;
 
 use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction,
@@ -150,6 +151,10 @@ impl Speech for Postgres {
     fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
         // Whatever the column's collation takes for the same, and where it takes no patterns.
         holds(sql, &format!("(({raw})::text COLLATE \"C\")"), pieces);
+    }
+
+    fn has_member(&self, sql: &mut Sql, (column, data_type): (&str, &str), name: &str, value: &str) -> bool {
+        data_type == "jsonb" && member::has(sql, column, name, value)
     }
 
     fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {

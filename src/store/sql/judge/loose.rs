@@ -1,6 +1,7 @@
 //! What the last word in memory is spared: a condition that lets every match through, by the pieces that each holds.
 
 use super::{Judge, as_text};
+use crate::adapter::Kind;
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Pattern, Test};
 use crate::store::sql::build::Sql;
@@ -12,6 +13,8 @@ pub(super) struct Pieces {
     fold: bool,
     /// Each stands behind the one before.
     ordered: bool,
+    /// The name and the value of a member of the arguments that a match has.
+    member: Option<(String, String)>,
 }
 
 impl Judge<'_> {
@@ -39,7 +42,14 @@ impl Judge<'_> {
         let fold = pattern.is_some_and(|p| !p.case_sensitive());
         // JSON writes a key before what stands under it; other encodings refer back to what they have written.
         let ordered = self.layout.decode().is_none();
-        (!pieces.is_empty() && *key != Key::Fingerprint).then_some(Pieces { pieces, fold, ordered })
+        let member = match (key, pattern) {
+            // What is a number may be a place in an array.
+            (Key::Arg(path), Some(Pattern::Equals(value))) if ordered => {
+                path.last().filter(|name| name.parse::<usize>().is_err()).map(|name| (name.clone(), value.clone()))
+            }
+            _ => None,
+        };
+        (!pieces.is_empty() && *key != Key::Fingerprint).then_some(Pieces { pieces, fold, ordered, member })
     }
 
     /// Writes that a row may match: that it holds the pieces of one alternative.
@@ -58,6 +68,9 @@ impl Judge<'_> {
             return;
         }
         sql.push("(").join(alternatives, " OR ", |sql, pieces| {
+            if pieces.member.as_ref().is_some_and(|(name, value)| self.has_member(sql, name, value)) {
+                return;
+            }
             sql.push("(").join(&texts, " OR ", |sql, text| {
                 let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
                 let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();
@@ -70,5 +83,58 @@ impl Judge<'_> {
             sql.push(")");
         });
         sql.push(")");
+    }
+
+    /// Writes that the arguments may have a member of a name with a value in it, where the database can be asked so.
+    fn has_member(&self, sql: &mut Sql, name: &str, value: &str) -> bool {
+        let arguments = self.layout.part(Part::Arguments);
+        let json = arguments.filter(|expr| expr.kind == Kind::Json);
+        let column = json.and_then(|expr| Some((expr, expr.column.as_deref()?)));
+        let Some((expr, column)) = column else { return false };
+        let found = self.layout.columns.iter().find(|found| found.name == column);
+        found.is_some_and(|found| self.layout.speech.has_member(sql, (&expr.raw, &found.data_type), name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::{Column, Table, built_in};
+    use crate::domain::filter::Filter;
+    use crate::domain::time::Timestamp;
+    use crate::store::sql::dialect::speech;
+    use crate::store::sql::engine::Dialect;
+    use crate::store::sql::layout::Layout;
+
+    #[test]
+    fn only_a_binary_column_is_asked_for_a_member_and_only_for_one_that_is_named_whole() {
+        let adapters = built_in();
+        let adapter = adapters.iter().find(|adapter| adapter.name == "dead_letter_jobs").unwrap();
+        let spec = adapter.spec("postgres").unwrap();
+        let asks = |data_type: &str, text: &str| {
+            let column = Column {
+                name: "arguments".to_owned(),
+                data_type: data_type.to_owned(),
+                nullable: false,
+                collation: None,
+            };
+            let table = Table { columns: vec![column], ..Table::default() };
+            let layout = Layout::new(speech(Dialect::Postgres), adapter, spec, "public", &table);
+            let mut sql = Sql::new(layout.speech);
+            Judge::new(&layout, &Filter::parse(text).unwrap(), Timestamp(0)).push(&mut sql);
+            (sql.done().sql.contains("@?"), spec.fields.arguments.as_ref().map(|field| field.kind))
+        };
+        for (data_type, text, member) in [
+            ("jsonb", "args.user.id:42", true),
+            ("jsonb", "args.user.id:42 args.user.id:43", true),
+            ("json", "args.user.id:42", false),
+            ("text", "args.user.id:42", false),
+            ("jsonb", "args.user.id:4*", false),
+            ("jsonb", "args.ids.0:42", false),
+            ("jsonb", "args.user.name:é", false),
+            ("jsonb", "args:42", false),
+        ] {
+            assert_eq!(asks(data_type, text), (member, Some(Kind::Json)), "{data_type} {text}");
+        }
     }
 }
