@@ -51,10 +51,10 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     let redaction = Arc::new(session.redactor());
     session.record_reveal(&origin.name).await?;
     let opener = Arc::new(Way::new(session, origin));
-    // The source is waited for in any case.
-    tokio::task::spawn_blocking(tui::warm_up);
-    // A filter makes another first screen.
-    opener.first_look(filter.is_all()).await?;
+    // A filter makes another first screen. The source is waited for in any case, and called first.
+    let look = opener.first_look(filter.is_all());
+    let (looked, ()) = tokio::join!(look, async { drop(tokio::task::spawn_blocking(tui::warm_up)) });
+    looked?;
     let launch = Launch {
         opener: Arc::clone(&opener) as Arc<dyn Opener>,
         record,

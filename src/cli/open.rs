@@ -115,11 +115,11 @@ pub async fn survey_silently(session: &Session, origin: Origin, budget: &Budget)
     survey_by(session, reading(session, tell_faults), origin, budget).await
 }
 
-/// The adapters, which are read on another thread from now on.
+/// The adapters, which are read on another thread once they are asked for.
 fn reading(session: &Session, tell: impl FnOnce(&Library)) -> impl Future<Output = Library> {
     let folder = session.paths.adapters().to_owned();
-    let reading = tokio::task::spawn_blocking(move || Library::load(Some(&folder)));
     async {
+        let reading = tokio::task::spawn_blocking(move || Library::load(Some(&folder)));
         let library = reading.await.unwrap_or_default();
         tell(&library);
         library
