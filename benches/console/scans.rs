@@ -56,7 +56,7 @@ pub async fn measure(bench: &Bench<'_>) -> Table {
             None => line.against("the database has no patterns", ""),
             Some(one) if is_alone => against(line, &ours, &theirs).because(format!(
                 "baseline by one process, as we leave the others to the application; with parallel processes {}; {}",
-                client.timing(one, 1).told(),
+                client.timing(one, runs).told(),
                 cost.each(runs).told()
             )),
             Some(_) => against(line, &ours, &theirs),

@@ -198,9 +198,15 @@ pub(super) trait Speech: Sync {
     /// The same of ASCII pieces, whatever the case of ASCII letters.
     fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]);
 
-    /// Whether a column of JSON may have a member of a name with a value in it, anywhere; says whether that was written, which
-    /// is left where a type cannot be asked so.
-    fn has_member(&self, _sql: &mut Sql, _column: (&str, &str), _name: &str, _value: &str) -> bool {
+    /// Writes that a column of JSON may have a member of a name with a value in it, anywhere, and behind that what else is to hold
+    /// then. Returns whether it wrote anything, which it does not where the column's type, or such a text, cannot be asked for.
+    fn has_member(
+        &self,
+        _sql: &mut Sql,
+        _column: (&str, &str),
+        _member: (&str, &str),
+        _then: &mut dyn FnMut(&mut Sql),
+    ) -> bool {
         false
     }
 

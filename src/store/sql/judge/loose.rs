@@ -68,38 +68,44 @@ impl Judge<'_> {
             return;
         }
         sql.push("(").join(alternatives, " OR ", |sql, pieces| {
-            if pieces.member.as_ref().is_some_and(|(name, value)| self.has_member(sql, name, value)) {
-                return;
+            let mut hold = |sql: &mut Sql| self.hold(sql, &texts, pieces);
+            let member = pieces.member.as_ref();
+            if !member.is_some_and(|(name, value)| self.has_member(sql, (name.as_str(), value.as_str()), &mut hold)) {
+                hold(sql);
             }
-            sql.push("(").join(&texts, " OR ", |sql, text| {
-                let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
-                let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();
-                sql.push("(").join(&runs, " AND ", |sql, run| match pieces.fold {
-                    true => self.layout.speech.contains_ascii_fold(sql, text, run),
-                    false => self.layout.speech.contains(sql, text, run),
-                });
-                sql.push(")");
+        });
+        sql.push(")");
+    }
+
+    /// Writes that one of the texts holds the pieces.
+    fn hold(&self, sql: &mut Sql, texts: &[String], pieces: &Pieces) {
+        sql.push("(").join(texts, " OR ", |sql, text| {
+            let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
+            let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();
+            sql.push("(").join(&runs, " AND ", |sql, run| match pieces.fold {
+                true => self.layout.speech.contains_ascii_fold(sql, text, run),
+                false => self.layout.speech.contains(sql, text, run),
             });
             sql.push(")");
         });
         sql.push(")");
     }
 
-    /// Writes that the arguments may have a member of a name with a value in it, where the database can be asked so.
-    fn has_member(&self, sql: &mut Sql, name: &str, value: &str) -> bool {
-        let arguments = self.layout.part(Part::Arguments);
-        let json = arguments.filter(|expr| expr.kind == Kind::Json);
-        let column = json.and_then(|expr| Some((expr, expr.column.as_deref()?)));
-        let Some((expr, column)) = column else { return false };
+    /// Writes that the arguments may have a member of a name with a value in it, and then something else, where the database can
+    /// be asked so.
+    fn has_member(&self, sql: &mut Sql, member: (&str, &str), then: &mut dyn FnMut(&mut Sql)) -> bool {
+        let json = self.layout.part(Part::Arguments).filter(|expr| expr.kind == Kind::Json);
+        let Some((expr, column)) = json.and_then(|expr| Some((expr, expr.column.as_deref()?))) else { return false };
         let found = self.layout.columns.iter().find(|found| found.name == column);
-        found.is_some_and(|found| self.layout.speech.has_member(sql, (&expr.raw, &found.data_type), name, value))
+        found.is_some_and(|found| self.layout.speech.has_member(sql, (&expr.raw, &found.data_type), member, then))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapter::{Column, Table, built_in};
+    use crate::adapter::{Column, Field, Spec, Table, built_in};
+    use crate::domain::encoding::Encoding;
     use crate::domain::filter::Filter;
     use crate::domain::time::Timestamp;
     use crate::store::sql::dialect::speech;
@@ -111,7 +117,7 @@ mod tests {
         let adapters = built_in();
         let adapter = adapters.iter().find(|adapter| adapter.name == "dead_letter_jobs").unwrap();
         let spec = adapter.spec("postgres").unwrap();
-        let asks = |data_type: &str, text: &str| {
+        let asks = |spec: &Spec, data_type: &str, text: &str| {
             let column = Column {
                 name: "arguments".to_owned(),
                 data_type: data_type.to_owned(),
@@ -122,7 +128,7 @@ mod tests {
             let layout = Layout::new(speech(Dialect::Postgres), adapter, spec, "public", &table);
             let mut sql = Sql::new(layout.speech);
             Judge::new(&layout, &Filter::parse(text).unwrap(), Timestamp(0)).push(&mut sql);
-            (sql.done().sql.contains("@?"), spec.fields.arguments.as_ref().map(|field| field.kind))
+            sql.done().sql.contains("@?")
         };
         for (data_type, text, member) in [
             ("jsonb", "args.user.id:42", true),
@@ -134,7 +140,16 @@ mod tests {
             ("jsonb", "args.user.name:é", false),
             ("jsonb", "args:42", false),
         ] {
-            assert_eq!(asks(data_type, text), (member, Some(Kind::Json)), "{data_type} {text}");
+            assert_eq!(asks(spec, data_type, text), member, "{data_type} {text}");
+        }
+        for other in [
+            |field: &mut Field| field.kind = Kind::Text,
+            |field: &mut Field| drop(field.column.take()),
+            |field: &mut Field| _ = field.decode.insert(String::new(), Encoding::Php),
+        ] {
+            let mut spec = spec.clone();
+            spec.fields.arguments.as_mut().into_iter().for_each(other);
+            assert!(!asks(&spec, "jsonb", "args.user.id:42"), "{:?}", spec.fields.arguments);
         }
     }
 }

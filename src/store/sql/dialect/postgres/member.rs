@@ -5,28 +5,35 @@ use crate::store::sql::build::Sql;
 /// The longest number that is asked for as one: there is an end to those that the database knows.
 const LONGEST: usize = 1_000;
 
-/// Writes whether a column of jsonb has, anywhere, a member of this name with this value in it, as text or as whatever prints
-/// so; also true of what is a text altogether, as that may hold JSON. Writes nothing where it cannot be asked.
+/// A path that leads to something in documents that have, anywhere, a member of this name with this value, as text or as what
+/// prints so. Also in those whose member is an array, as the value may stand somewhere in it, and in those that are a text
+/// altogether, as that may hold JSON. Nothing where that cannot be asked.
 ///
 /// In strict mode each item is come by once, while lax mode goes into each array twice, and takes a quarter longer; what is no
-/// object is passed over all the same, as in strict mode `.**` lets what follows it miss
-/// (<https://www.postgresql.org/docs/12/functions-json.html>).
-pub fn has(sql: &mut Sql, column: &str, name: &str, value: &str) -> bool {
+/// object is passed over all the same, as `.**` lets what follows it miss. What lies in the member is not gone through in turn:
+/// that would take the square of a document in which members of one name stand in each other.
+/// (<https://www.postgresql.org/docs/13/functions-json.html>; that of misses is from `executeAnyItem` in `jsonpath_exec.c`.)
+pub fn path(name: &str, value: &str) -> Option<String> {
     // A path with a NUL is none, and not every database knows every character.
     let is_known = |text: &str| text.is_ascii() && !text.contains('\0');
     if !is_known(name) || !is_known(value) {
-        return false;
+        return None;
     }
-    let (name, text) = (quote(name), quote(value));
     let number = is_number(value).then_some(value);
     if number.is_some_and(|number| number.len() > LONGEST) {
-        return false;
+        return None;
     }
     let other = number.or(["true", "false"].into_iter().find(|word| *word == value));
     let or_other = other.map_or_else(String::new, |other| format!(" || @ == {other}"));
-    let place = sql.text(&format!("strict $.**.{name}.** ? (@ == {text}{or_other})"));
-    sql.push(&format!("({column} @? {place}::jsonpath OR jsonb_typeof({column}) = 'string')"));
-    true
+    let (name, text) = (quote(name), quote(value));
+    let member = format!("@.**.{name} ? (@ == {text}{or_other} || @.type() == \"array\")");
+    Some(format!("strict $ ? (exists ({member}) || @.type() == \"string\")"))
+}
+
+/// Writes whether a path leads to something in a column of jsonb.
+pub fn leads(sql: &mut Sql, column: &str, path: &str) {
+    let place = sql.text(path);
+    sql.push(&format!("{column} @? {place}::jsonpath"));
 }
 
 /// A text as paths write it: as JSON does.
@@ -34,7 +41,7 @@ fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Whether this is a number as jsonb prints it: without an exponent.
+/// Whether this is written as jsonb prints numbers: without an exponent.
 fn is_number(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -65,6 +72,15 @@ mod tests {
             ("nan", false),
         ] {
             assert_eq!(is_number(text), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_not_every_database_knows_is_not_asked_for() {
+        let longest = "9".repeat(LONGEST);
+        assert!(path("k", "v").is_some() && path("k", &longest).is_some());
+        for (name, value) in [("é", "v"), ("k", "é"), ("k\0", "v"), ("k", "\0"), ("k", &format!("{longest}9"))] {
+            assert_eq!(path(name, value), None, "{name} {value}");
         }
     }
 }
