@@ -246,6 +246,12 @@ impl LiveCounts {
         self.base.progress.is_none() && moved && self.base.as_of.age(now) >= rest
     }
 
+    /// Whether the full count is too old to speak for rows that no look has read since.
+    pub fn is_old(&self) -> bool {
+        let fresh = if self.older == Older::Untouched { FRESH_IF_ADDED } else { FRESH };
+        self.changed && self.base.as_of.age(self.as_of) > fresh
+    }
+
     fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>) {
         let values: std::collections::HashSet<&Value> = before.keys().chain(now.keys()).collect();
         for value in values {
@@ -275,9 +281,7 @@ impl LiveCounts {
     /// A count of the full count, moved by what was seen since; an estimate once something may have changed that looks
     /// cannot see, and the full count is no longer fresh.
     fn moved(&self, count: Count, by: i64) -> Count {
-        let fresh = if self.older == Older::Untouched { FRESH_IF_ADDED } else { FRESH };
-        let is_old = self.changed && self.base.as_of.age(self.as_of) > fresh;
-        let exactness = if is_old { Exactness::Estimate.max(count.exactness) } else { count.exactness };
+        let exactness = if self.is_old() { Exactness::Estimate.max(count.exactness) } else { count.exactness };
         Count { n: count.n.saturating_add_signed(by), exactness }
     }
 }

@@ -180,6 +180,27 @@ fn totals_that_are_dear_leave_recounts_their_part() {
 }
 
 #[test]
+fn a_count_that_looks_went_on_beside_is_exact_once_one_says_that_nothing_older_has_changed() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    looked(console.wait(Duration::from_secs(10)), true);
+    assert!(console.request(Slot::Histogram).is_some());
+    let began = console.now;
+    looked(console.wait(Duration::from_secs(5)), true);
+    console.wait(Duration::from_secs(60));
+    looked(&mut console, false);
+    let step = HistogramStep { recent_from: Some(0), ..counted(&[("A", 4)]) };
+    let step = HistogramStep { histogram: Histogram { as_of: began, ..step.histogram }, ..step };
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
+    let shown = |console: &Console| console.model.histogram.shown.as_ref().map(|shown| shown.total);
+    assert_eq!(shown(&console), Some(Count { n: 4, exactness: Exactness::Estimate }));
+    console.wait(Duration::from_secs(5));
+    let seen = Changes { changed: false, older: Older::Untouched, server_time: console.now, ..changes(Vec::new()) };
+    console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+    assert_eq!(shown(&console), Some(Count::exact(4)));
+}
+
+#[test]
 fn totals_say_that_they_are_old_once_rows_have_become_others() {
     let mut console = Console::with_jobs(5);
     console.counting();

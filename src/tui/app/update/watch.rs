@@ -113,9 +113,12 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     let server_now = model.live.server_now(now);
     let rows = model.histogram_rows();
+    let mut is_settled = false;
     if let Some(counts) = &mut model.histogram.counts {
-        let unseen = counts.unseen();
+        let (unseen, was_old) = (counts.unseen(), counts.is_old());
         let came = counts.look(&changes);
+        // A count that came while looks went on is called old until one says what has happened since it began.
+        is_settled = was_old && !counts.is_old();
         let died = counts.unseen().saturating_sub(unseen);
         // Rows that come among the ignored, say, died before.
         if model.filter.resolved.reaches(State::Dead) {
@@ -136,6 +139,10 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.totals_rewritten |= changes.changed && changes.older != Older::Untouched;
     model.live.doubt_totals(now);
     if !changes.changed {
+        if is_settled {
+            model.histogram.show_counts(rows);
+            know_better(model);
+        }
         return effects;
     }
     let before = counted_dead(model);
