@@ -6,6 +6,7 @@
 mod batch;
 pub(super) mod bloat;
 mod epoch;
+mod form;
 mod mysql;
 mod numbered;
 mod places;
@@ -23,6 +24,7 @@ use super::engine::{Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
+pub(super) use form::{Form, Sort};
 pub(super) use places::{IndexPlace, Unique};
 pub(super) use window::{WindowShape, order_by};
 use written::{fraction, like, literal};
@@ -34,30 +36,6 @@ pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
         Dialect::Mysql => &mysql::Mysql,
         Dialect::Sqlite => &sqlite::Sqlite,
     }
-}
-
-/// How the database writes the value of a column that is to be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// As text from which it reads the same value.
-    Text,
-    /// As bytes in hexadecimal.
-    Hex,
-    /// Led by a letter for the value's own type: `t` text and `b` bytes in hexadecimal, `i` a whole number; a real is
-    /// itself.
-    Tagged,
-}
-
-/// What a kept value is, where columns do not say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
-    Text,
-    /// Text that is no UTF-8, in hexadecimal.
-    OddText,
-    /// Bytes in hexadecimal.
-    Bytes,
-    Int,
-    Real,
 }
 
 /// Where a table stands, for catalogue look-ups.
@@ -198,16 +176,9 @@ pub(super) trait Speech: Sync {
     /// The same of ASCII pieces, whatever the case of ASCII letters.
     fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]);
 
-    /// Writes that a column of JSON may have a member of a name with a value in it, anywhere, and behind that what else is to hold
-    /// then. Returns whether it wrote anything, which it does not where the column's type, or such a text, cannot be asked for.
-    fn has_member(
-        &self,
-        _sql: &mut Sql,
-        _column: (&str, &str),
-        _member: (&str, &str),
-        _then: &mut dyn FnMut(&mut Sql),
-    ) -> bool {
-        false
+    /// A condition that every column of JSON meets with such a value in such a member; `None` where it cannot be asked.
+    fn has_member(&self, _sql: &mut Sql, _column: (&str, &str), _member: (&str, &str)) -> Option<String> {
+        None
     }
 
     /// Whether `(key, id)` lies beyond a place, in either direction; `key` is absent where the primary key orders.

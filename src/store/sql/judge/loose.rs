@@ -68,10 +68,16 @@ impl Judge<'_> {
             return;
         }
         sql.push("(").join(alternatives, " OR ", |sql, pieces| {
-            let mut hold = |sql: &mut Sql| self.hold(sql, &texts, pieces);
             let member = pieces.member.as_ref();
-            if !member.is_some_and(|(name, value)| self.has_member(sql, (name.as_str(), value.as_str()), &mut hold)) {
-                hold(sql);
+            match member.and_then(|(name, value)| self.has_member(sql, (name, value))) {
+                // In this order, and not as the planner weighs them: to write a document out as text takes longer than to look
+                // into it.
+                Some(member) => {
+                    sql.push(&format!("CASE WHEN {member} THEN "));
+                    self.hold(sql, &texts, pieces);
+                    sql.push(" ELSE false END");
+                }
+                None => self.hold(sql, &texts, pieces),
             }
         });
         sql.push(")");
@@ -91,13 +97,11 @@ impl Judge<'_> {
         sql.push(")");
     }
 
-    /// Writes that the arguments may have a member of a name with a value in it, and then something else, where the database can
-    /// be asked so.
-    fn has_member(&self, sql: &mut Sql, member: (&str, &str), then: &mut dyn FnMut(&mut Sql)) -> bool {
-        let json = self.layout.part(Part::Arguments).filter(|expr| expr.kind == Kind::Json);
-        let Some((expr, column)) = json.and_then(|expr| Some((expr, expr.column.as_deref()?))) else { return false };
-        let found = self.layout.columns.iter().find(|found| found.name == column);
-        found.is_some_and(|found| self.layout.speech.has_member(sql, (&expr.raw, &found.data_type), member, then))
+    /// A condition that the arguments meet with such a value in such a member, where the database can be asked so.
+    fn has_member(&self, sql: &mut Sql, member: (&str, &str)) -> Option<String> {
+        let expr = self.layout.part(Part::Arguments).filter(|expr| expr.kind == Kind::Json)?;
+        let found = self.layout.columns.iter().find(|found| Some(&found.name) == expr.column.as_ref())?;
+        self.layout.speech.has_member(sql, (&expr.raw, &found.data_type), member)
     }
 }
 

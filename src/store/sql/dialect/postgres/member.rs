@@ -1,7 +1,5 @@
 //! Members of JSON in PostgreSQL's text.
 
-use crate::store::sql::build::Sql;
-
 /// The longest number that is asked for as one: there is an end to those that the database knows.
 const LONGEST: usize = 1_000;
 
@@ -28,12 +26,6 @@ pub fn path(name: &str, value: &str) -> Option<String> {
     let (name, text) = (quote(name), quote(value));
     let member = format!("@.**.{name} ? (@ == {text}{or_other} || @.type() == \"array\")");
     Some(format!("strict $ ? (exists ({member}) || @.type() == \"string\")"))
-}
-
-/// Writes whether a path leads to something in a column of jsonb.
-pub fn leads(sql: &mut Sql, column: &str, path: &str) {
-    let place = sql.text(path);
-    sql.push(&format!("{column} @? {place}::jsonpath"));
 }
 
 /// A text as paths write it: as JSON does.

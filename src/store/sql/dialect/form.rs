@@ -1,0 +1,25 @@
+//! What kept values are, and how the database writes them.
+
+/// How the database writes the value of a column that is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As text from which it reads the same value.
+    Text,
+    /// As bytes in hexadecimal.
+    Hex,
+    /// Led by a letter for the value's own type: `t` text and `b` bytes in hexadecimal, `i` a whole number; a real is
+    /// itself.
+    Tagged,
+}
+
+/// What a kept value is, where columns do not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    Text,
+    /// Text that is no UTF-8, in hexadecimal.
+    OddText,
+    /// Bytes in hexadecimal.
+    Bytes,
+    Int,
+    Real,
+}
