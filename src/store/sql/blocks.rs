@@ -93,7 +93,7 @@ impl Window {
 
 /// Writes how the key compares to one.
 fn push_key(sql: &mut Sql, layout: &Layout, op: &str, id: &JobId) {
-    let place = layout.speech.cast(&sql.text(id.as_str()), layout.key.kind);
+    let place = layout.speech.placed(sql, id.as_str(), layout.key.kind);
     sql.push(&format!("{} {op} {place}", layout.key.raw));
 }
 

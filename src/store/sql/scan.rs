@@ -353,13 +353,13 @@ impl Scan<'_> {
         }
         let by_key = segment.null || self.layout.is_key(order);
         if let Some(value) = from.key.as_ref().filter(|_| !by_key && self.layout.is_unique(order)) {
-            let place = speech.cast(&sql.text(value), order.kind);
+            let place = speech.placed(sql, value, order.kind);
             speech.beyond(sql, None, (&order.raw, place), descending);
             return;
         }
         let value = match (&from.key, by_key) {
             (Some(value), false) => {
-                let mut place = || speech.cast(&sql.text(value), order.kind);
+                let mut place = || speech.placed(sql, value, order.kind);
                 let first = place();
                 if speech.beyond_repeats_key() {
                     place();
@@ -368,7 +368,7 @@ impl Scan<'_> {
             }
             _ => None,
         };
-        let id = speech.cast(&sql.text(self.layout.bare(from.id.as_str())), key.kind);
+        let id = speech.placed(sql, self.layout.bare(from.id.as_str()), key.kind);
         speech.beyond(sql, value, (&key.raw, id), descending);
     }
 

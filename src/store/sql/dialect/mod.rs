@@ -94,6 +94,12 @@ pub(super) trait Speech: Sync {
     /// An expression as the text by which a later statement finds its place again.
     fn position(&self, raw: &str, kind: Kind) -> String;
 
+    /// What `position` printed of a row, as a value that others are compared with.
+    fn placed(&self, sql: &mut Sql, position: &str, kind: Kind) -> String {
+        let place = sql.text(position);
+        self.cast(&place, kind)
+    }
+
     /// A text placeholder cast to what `kind` is compared with.
     fn cast(&self, place: &str, kind: Kind) -> String;
 

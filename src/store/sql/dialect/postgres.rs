@@ -93,6 +93,13 @@ impl Speech for Postgres {
         format!("{place}::text::{}", Self::type_of(kind))
     }
 
+    fn placed(&self, sql: &mut Sql, position: &str, kind: Kind) -> String {
+        match instant::read(position).filter(|_| matches!(kind, Kind::Utc | Kind::Instant)) {
+            Some(at) => instant::bound(sql, kind, at, false),
+            None => self.cast(&sql.text(position), kind),
+        }
+    }
+
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
         let instant = instant::bound(sql, kind, at, true);
         sql.push(&format!("{raw} >= {instant} AND {raw} {}", instant::ends(kind).1));

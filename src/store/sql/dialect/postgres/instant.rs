@@ -16,6 +16,17 @@ pub fn text(at: Timestamp) -> String {
     if text.ends_with("infinity") { text } else { text + "+00" }
 }
 
+/// The instant that the server printed of a column, to the microsecond; `None` where it is none, or would be printed otherwise.
+pub fn read(text: &str) -> Option<Timestamp> {
+    let bare = text.strip_suffix("+00").unwrap_or(text);
+    let at = chrono::NaiveDateTime::parse_from_str(bare, "%Y-%m-%d %H:%M:%S%.f").ok()?;
+    let at = Timestamp(at.and_utc().timestamp_micros());
+    let printed = literal(at, "-infinity", "infinity");
+    // Zeros at the end of a fraction are left out, and the point with them.
+    let shortest = printed.trim_end_matches('0').trim_end_matches('.');
+    (bare == shortest).then_some(at)
+}
+
 /// An instant in what `kind` is compared with.
 pub fn bound(sql: &mut Sql, kind: Kind, at: Timestamp, round_up: bool) -> String {
     match kind {
@@ -55,6 +66,38 @@ pub fn ends(kind: Kind) -> (String, String) {
         kind => {
             let (first, last) = epoch::ends(kind);
             (format!(">= {first}"), format!("<= {last}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_prints_is_read_exactly_or_not_at_all() {
+        for (text, micros) in [
+            ("1970-01-01 00:00:00", 0),
+            ("1970-01-01 00:00:10", 10_000_000),
+            ("1969-12-31 23:59:59.999999", -1),
+            ("2026-11-20 03:04:00.1205", 1_795_143_840_120_500),
+            ("2026-11-20 03:04:00+00", 1_795_143_840_000_000),
+        ] {
+            assert_eq!(read(text), Some(Timestamp(micros)), "{text}");
+        }
+        for text in [
+            "infinity",
+            "-infinity",
+            "0044-03-15 12:00:00 BC",
+            "12026-11-20 03:04:00",
+            "2026-11-20 03:04:00+01",
+            "2026-11-20 05:34:00+02:30",
+            "2026-11-20 03:04:00.1234567",
+            "20/11/2026 03:04:00",
+            "2026-11-20",
+            "",
+        ] {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 }
