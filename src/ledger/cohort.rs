@@ -66,12 +66,13 @@ impl Ledger {
         Err(LedgerError::Refused("too many runs were made at the same instant".into()))
     }
 
-    /// Adds jobs to a run that is being frozen; those that come twice are sorted out by [`Ledger::seal`].
+    /// Adds jobs to a run that is being frozen; those that come twice are sorted out by [`Ledger::seal`], which also makes them
+    /// durable: a cohort that a crash took before that was never shown.
     ///
     /// # Errors
     /// As [`Ledger::create_run`]; [`LedgerError::WrongState`] once the run is sealed.
     pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<()> {
-        let mut tx = self.home.begin().await?;
+        let mut tx = self.home.begin_unsynced().await?;
         let seq = at_work(&mut tx, run, &[RunState::Freezing], "added to").await?;
         let last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
         tx.insert("{run_jobs}", &COLUMNS, jobs, |nth, job| frozen_row(seq, last + 1 + nth as i64, job)).await?;

@@ -45,6 +45,8 @@ const MIGRATION_TRIES: u32 = 10;
 #[derive(Clone, Debug)]
 pub(in crate::ledger) struct File {
     pub(in crate::ledger) pool: SqlitePool,
+    /// One connection, which does not wait for the disk; opened when it is first needed.
+    unsynced: SqlitePool,
     place: Arc<Place>,
     /// Rows written since the log was brought home.
     written: Arc<AtomicU64>,
@@ -68,13 +70,8 @@ impl File {
             .busy_timeout(BUSY)
             .pragma("cache_size", CACHE_KIB)
             .pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
-        let pool = SqlitePoolOptions::new()
-            .max_connections(3)
-            .acquire_timeout(BUSY)
-            .after_release(|connection, _| Box::pin(in_order(connection)))
-            .connect_with(options.clone())
-            .await
-            .map_err(|e| unusable(sentence(&e)))?;
+        let pool = connections(3).connect_with(options.clone()).await.map_err(|e| unusable(sentence(&e)))?;
+        let unsynced = connections(1).connect_lazy_with(options.clone().synchronous(SqliteSynchronous::Normal));
         migrate(&pool).await.map_err(unusable)?;
         if log_of(path).metadata().is_ok_and(|log| log.len() > LEFT_BEHIND) {
             // What fails here is tried again by whoever opens the file next.
@@ -82,7 +79,7 @@ impl File {
         }
         let place = Place::of(path, inode);
         place.still_there()?;
-        Ok(Self { pool, place, written: Arc::default() })
+        Ok(Self { pool, unsynced, place, written: Arc::default() })
     }
 
     /// Opens the file that lies at `path` for reading only, as it is: nothing is made, and nothing brought up to date.
@@ -94,9 +91,13 @@ impl File {
             // Whoever reads beside a log makes an index of it. Without a log nobody writes, and the file is all there is.
             .immutable(!log_of(path).exists())
             .busy_timeout(BUSY);
-        let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(BUSY).connect_with(options).await;
-        let pool = pool.map_err(|e| unusable(path, sentence(&e)))?;
-        Ok(Self { pool, place: Place::of(path, Inode::at(path)), written: Arc::default() })
+        let opened = connections(1).connect_with(options).await.map_err(|e| unusable(path, sentence(&e)))?;
+        Ok(Self {
+            pool: opened.clone(),
+            unsynced: opened,
+            place: Place::of(path, Inode::at(path)),
+            written: Arc::default(),
+        })
     }
 
     /// Where it is.
@@ -111,6 +112,7 @@ impl File {
 
     /// Closes it once running calls have ended.
     pub(super) async fn close(&self) {
+        self.unsynced.close().await;
         self.pool.close().await;
     }
 
@@ -118,12 +120,14 @@ impl File {
     #[cfg(test)]
     pub(in crate::ledger) async fn limit_pages(&self, pages: u32) {
         // Each connection has a limit of its own.
-        let mut held = Vec::new();
-        for _ in 0..self.pool.options().get_max_connections() {
-            let mut connection = self.pool.acquire().await.unwrap();
-            let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
-            sqlx::query(limit).execute(&mut *connection).await.unwrap();
-            held.push(connection);
+        for pool in [&self.pool, &self.unsynced] {
+            let mut held = Vec::new();
+            for _ in 0..pool.options().get_max_connections() {
+                let mut connection = pool.acquire().await.unwrap();
+                let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+                sqlx::query(limit).execute(&mut *connection).await.unwrap();
+                held.push(connection);
+            }
         }
     }
 
@@ -144,8 +148,18 @@ impl File {
 
     /// The write lock is taken at once: one that is taken later can fail without waiting.
     pub(super) async fn begin(&self) -> Result<Tx<'_>> {
+        self.begin_in(&self.pool).await
+    }
+
+    /// As [`File::begin`], of what is lost in a crash of the machine as long as nothing is written behind it: the log is one
+    /// file, and the next commit that waits for the disk takes along all that stands before it there.
+    pub(super) async fn begin_unsynced(&self) -> Result<Tx<'_>> {
+        self.begin_in(&self.unsynced).await
+    }
+
+    async fn begin_in(&self, pool: &SqlitePool) -> Result<Tx<'_>> {
         self.place.still_there()?;
-        let tx = self.pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
+        let tx = pool.begin_with("BEGIN IMMEDIATE").await.map_err(|e| self.fault(e))?;
         // Behind the wait for the write lock.
         self.place.still_whole()?;
         Ok(Tx { file: self, tx, written: 0 })
@@ -344,6 +358,12 @@ async fn migrate(pool: &SqlitePool) -> std::result::Result<(), String> {
     }
 }
 
+/// Connections that are in order.
+fn connections(most: u32) -> SqlitePoolOptions {
+    let options = SqlitePoolOptions::new().max_connections(most).acquire_timeout(BUSY);
+    options.after_release(|connection, _| Box::pin(in_order(connection)))
+}
+
 /// Whether a connection can be used again. Where the disk was full SQLite has ended the transaction by itself: the driver,
 /// whose ROLLBACK fails then, believes for ever that it is still open.
 async fn in_order(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
@@ -406,6 +426,19 @@ mod tests {
         }
         let rows = file.read(&[statement("SELECT count(*) FROM big")]).await.unwrap();
         assert_eq!(rows, [[Row(vec![crate::store::sql::engine::Value::Int(5)])]]);
+    }
+
+    #[tokio::test]
+    async fn what_counts_waits_for_the_disk_and_what_leads_to_it_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
+        let asked = Statement { sql: "PRAGMA synchronous".to_owned(), binds: Vec::new() };
+        let mode = async |mut tx: Tx<'_>| tx.fetch(&asked).await.unwrap();
+        let [full, normal] = [2, 1].map(|n| vec![Row(vec![crate::store::sql::engine::Value::Int(n)])]);
+        for _ in 0..2 {
+            assert_eq!(mode(file.begin().await.unwrap()).await, full);
+            assert_eq!(mode(file.begin_unsynced().await.unwrap()).await, normal);
+        }
     }
 
     #[tokio::test]

@@ -132,6 +132,14 @@ impl Home {
         }
     }
 
+    /// As [`Home::begin`], of what is of no use before a later transaction: a file does not wait for the disk for it.
+    pub(super) async fn begin_unsynced(&self) -> Result<Tx<'_>> {
+        match self {
+            Home::File(file) => Ok(Tx { home: self, open: Open::File(file.begin_unsynced().await?) }),
+            Home::Source(_) => self.begin().await,
+        }
+    }
+
     /// Runs one statement by itself, and returns how many rows it changed.
     pub(super) async fn execute(&self, sql: &str, binds: impl Into<Vec<Bind>>) -> Result<u64> {
         let mut tx = self.begin().await?;
