@@ -28,6 +28,13 @@ impl JobId {
     }
 }
 
+/// The key as [`JobId::as_str`].
+impl From<JobId> for String {
+    fn from(id: JobId) -> String {
+        id.0
+    }
+}
+
 impl fmt::Debug for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "JobId({:?})", self.0)

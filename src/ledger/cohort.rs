@@ -71,7 +71,7 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::create_run`]; [`LedgerError::WrongState`] once the run is sealed.
-    pub async fn freeze_jobs(&self, run: &RunId, jobs: &[Frozen]) -> Result<()> {
+    pub async fn freeze_jobs(&self, run: &RunId, jobs: Vec<Frozen>) -> Result<()> {
         let mut tx = self.home.begin_unsynced().await?;
         let seq = at_work(&mut tx, run, &[RunState::Freezing], "added to").await?;
         let last = tx.number("SELECT coalesce(max(ord), 0) FROM {run_jobs} WHERE run = ?1", [int(seq)]).await?;
@@ -180,8 +180,10 @@ async fn twice(tx: &mut Tx<'_>, run: i64, which: &str, binds: Vec<Bind>) -> Resu
     rows.into_iter().map(|row| Cells::of(row).text()).collect()
 }
 
+/// How much that is.
+const WIDTH: usize = 11;
 /// What [`Ledger::freeze_jobs`] writes of a job.
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; WIDTH] = [
     Column::Int("run"),
     Column::Int("ord"),
     Column::Text("job_id"),
@@ -195,18 +197,18 @@ const COLUMNS: [Column; 11] = [
     Column::Int("replays"),
 ];
 
-fn frozen_row(run: i64, ord: i64, job: &Frozen) -> Vec<Bind> {
-    vec![
+fn frozen_row(run: i64, ord: i64, job: Frozen) -> [Bind; WIDTH] {
+    [
         int(run),
         int(ord),
-        text(job.id.as_str()),
-        maybe(job.error_class.as_ref().map(class_head)),
-        maybe(job.job_class.as_ref().map(class_head)),
+        text(job.id),
+        Bind::Text(job.error_class.map(into_class_head)),
+        Bind::Text(job.job_class.map(into_class_head)),
         Bind::Int(job.at.map(|at| at.0)),
         text(job.state.word()),
-        maybe(job.native.as_ref().map(|word| word.exact())),
-        maybe(job.lineage.as_deref()),
-        maybe(job.successor.as_deref()),
+        Bind::Text(job.native.map(Untrusted::into_exact)),
+        Bind::Text(job.lineage),
+        Bind::Text(job.successor),
         int(i64::try_from(job.replays).unwrap_or(i64::MAX)),
     ]
 }
@@ -216,4 +218,9 @@ pub(super) fn class_head(class: &Untrusted) -> String {
     let class = class.exact();
     // Hardly any has so many characters that they must be counted.
     if class.len() <= CLASS_HEAD { class.to_owned() } else { class.chars().take(CLASS_HEAD).collect() }
+}
+
+/// The same, of a class that nobody else needs.
+fn into_class_head(class: Untrusted) -> String {
+    if class.exact().len() <= CLASS_HEAD { class.into_exact() } else { class_head(&class) }
 }

@@ -54,7 +54,7 @@ async fn open() -> (tempfile::TempDir, Ledger) {
 
 async fn planned(ledger: &Ledger, n: usize) -> RunId {
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
-    ledger.freeze_jobs(&run, &(0..n).map(frozen).collect::<Vec<_>>()).await.unwrap();
+    ledger.freeze_jobs(&run, (0..n).map(frozen).collect()).await.unwrap();
     assert_eq!(ledger.seal(&run).await.unwrap(), n as u64);
     run
 }
@@ -176,10 +176,10 @@ async fn a_run_ends_finished_only_when_every_job_has_an_outcome() {
 async fn a_job_is_in_a_run_once_however_often_it_is_frozen() {
     let (_folder, ledger) = open().await;
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
-    ledger.freeze_jobs(&run, &[frozen(1), frozen(2), frozen(1)]).await.unwrap();
-    ledger.freeze_jobs(&run, &[frozen(2), frozen(3)]).await.unwrap();
+    ledger.freeze_jobs(&run, vec![frozen(1), frozen(2), frozen(1)]).await.unwrap();
+    ledger.freeze_jobs(&run, vec![frozen(2), frozen(3)]).await.unwrap();
     assert_eq!(ledger.seal(&run).await.unwrap(), 3);
-    assert!(ledger.freeze_jobs(&run, &[frozen(4)]).await.is_err());
+    assert!(ledger.freeze_jobs(&run, vec![frozen(4)]).await.is_err());
 }
 
 #[tokio::test]
@@ -308,7 +308,7 @@ async fn a_job_is_known_by_its_lineage_and_by_the_id_that_a_replay_gave_it() {
         ..frozen(n)
     };
     let jobs = [with(0, "a", Some("a2"), 0), with(1, "b", None, 2), with(2, "c", None, 0)];
-    ledger.freeze_jobs(&run, &jobs).await.unwrap();
+    ledger.freeze_jobs(&run, jobs.to_vec()).await.unwrap();
     ledger.seal(&run).await.unwrap();
     assert_eq!(ledger.replays(&run).await.unwrap(), [(0, 2), (2, 1)]);
     assert!(!ledger.has_replays("main", "events public.events").await.unwrap(), "only planned");
@@ -337,7 +337,7 @@ async fn a_replay_that_was_taken_back_is_not_counted() {
     ledger.end(&run, T).await.unwrap();
     let options = Options { undoes: Some(run.0.clone()), ..Options::default() };
     let back = ledger.create_run(&RunIntent { options, ..intent(Action::Recall) }).await.unwrap();
-    ledger.freeze_jobs(&back, &(0..2).map(frozen).collect::<Vec<_>>()).await.unwrap();
+    ledger.freeze_jobs(&back, (0..2).map(frozen).collect()).await.unwrap();
     ledger.seal(&back).await.unwrap();
     ledger.start(&back, T).await.unwrap();
     let (batch, ids) = begin(&ledger, &back, 2).await;
@@ -483,7 +483,7 @@ async fn a_million_ids_freeze_in_seconds() {
         let jobs: Vec<Frozen> = (0..20_000)
             .map(|n| Frozen { id: JobId::new(uuid::Uuid::new_v4().to_string()), ..frozen(step * 20_000 + n) })
             .collect();
-        ledger.freeze_jobs(&run, &jobs).await.unwrap();
+        ledger.freeze_jobs(&run, jobs.clone()).await.unwrap();
     }
     println!("frozen {:?}", begun.elapsed());
     ledger.seal(&run).await.unwrap();

@@ -103,8 +103,8 @@ async fn a_run_is_told_the_same_by_every_engine() {
         assert!(other > run, "{told}");
         let hold = ledger.hold(&run).await.expect("a hold");
         let jobs: Vec<Frozen> = (0..10).chain([3]).map(frozen).collect();
-        ledger.freeze_jobs(&run, &jobs[..6]).await.expect("frozen");
-        ledger.freeze_jobs(&run, &jobs[6..]).await.expect("frozen");
+        ledger.freeze_jobs(&run, jobs[..6].to_vec()).await.expect("frozen");
+        ledger.freeze_jobs(&run, jobs[6..].to_vec()).await.expect("frozen");
         assert_eq!(ledger.seal(&run).await.expect("sealed"), 10, "{told}");
         let kept = ledger.run(&run).await.expect("the run");
         assert_eq!((kept.intent, kept.state, kept.place), (intent(), RunState::Planned, Place::Source), "{told}");
@@ -194,11 +194,11 @@ async fn one_client_holds_a_run_until_its_lease_ends() {
         let hold = mine.hold(&run).await.expect("a hold");
         db.execute(&format!("update {} set held_until = 0", table(&db, "runs"))).await;
         let taken = theirs.hold(&run).await.expect("a lease that has ended is nobody's");
-        let lost = mine.freeze_jobs(&run, &[frozen(1)]).await;
+        let lost = mine.freeze_jobs(&run, vec![frozen(1)]).await;
         assert!(matches!(lost, Err(LedgerError::TakenOver(_))), "{told}: {lost:?}");
         // Giving back what is not one's own any more takes nothing from who has it.
         hold.release().await;
-        theirs.freeze_jobs(&run, &[frozen(1)]).await.expect("frozen");
+        theirs.freeze_jobs(&run, vec![frozen(1)]).await.expect("frozen");
         taken.release().await;
     }
 }

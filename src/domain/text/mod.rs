@@ -42,6 +42,11 @@ impl Untrusted {
         Self { text, altered: true }
     }
 
+    /// The same text as [`Untrusted::exact`].
+    pub fn into_exact(self) -> String {
+        self.text
+    }
+
     /// The text as it was read; never for a terminal.
     pub fn exact(&self) -> &str {
         &self.text

@@ -195,21 +195,20 @@ impl<'a> Tx<'a> {
     }
 
     /// Inserts a row for each of `items`, with a value for every column, a bounded number of them in each statement.
-    pub(super) async fn insert<T>(
+    pub(super) async fn insert<T, const N: usize>(
         &mut self,
         table: &str,
-        columns: &[Column],
-        items: &[T],
-        row: impl Fn(usize, &T) -> Vec<Bind>,
+        columns: &[Column; N],
+        items: Vec<T>,
+        row: impl Fn(usize, T) -> [Bind; N],
     ) -> Result<()> {
         let (text, prefix) = self.home.words();
-        let mut done = 0;
-        while let Some(rest) = items.get(done..).filter(|rest| !rest.is_empty()) {
+        let mut rest = items.into_iter().enumerate();
+        while rest.len() > 0 {
             let n = text.rows_at_once(rest.len());
-            let rows = rest.iter().take(n).enumerate().map(|(nth, item)| row(done + nth, item));
+            let rows = rest.by_ref().take(n).map(|(nth, item)| row(nth, item));
             let statement = text.insert(prefix, table, columns, rows);
             self.run(statement).await?;
-            done += n;
         }
         Ok(())
     }

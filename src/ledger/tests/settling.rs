@@ -22,7 +22,7 @@ async fn what_was_counted_is_sealed_as_if_the_record_had_looked() {
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
     let mut census = Census::default();
     for jobs in [[frozen(1), frozen(2), frozen(1)], [frozen(2), frozen(3), frozen(2)]] {
-        ledger.freeze_jobs(&run, &jobs).await.unwrap();
+        ledger.freeze_jobs(&run, jobs.to_vec()).await.unwrap();
         census.add(&jobs);
     }
     let sealed = ledger.seal_counted(&run, &census).await.unwrap();
@@ -46,7 +46,7 @@ async fn the_numbers_of_a_census_are_those_of_the_record() {
             ..frozen(n)
         };
         let jobs: Vec<Frozen> = (step * 700..step * 700 + 700).map(of).collect();
-        ledger.freeze_jobs(&run, &jobs).await.unwrap();
+        ledger.freeze_jobs(&run, jobs.clone()).await.unwrap();
         census.add(&jobs);
     }
     let sealed = ledger.seal_counted(&run, &census).await.unwrap();
@@ -97,7 +97,7 @@ async fn jobs_are_told_by_how_they_stood_also_where_they_did_not_stand_alike() {
     let (_folder, ledger) = open().await;
     let run = ledger.create_run(&intent(Action::Replay)).await.unwrap();
     let retrying = |n| Frozen { state: State::Retrying, native: Some("wait".into()), ..frozen(n) };
-    ledger.freeze_jobs(&run, &[frozen(1), frozen(2), retrying(3), frozen(4)]).await.unwrap();
+    ledger.freeze_jobs(&run, vec![frozen(1), frozen(2), retrying(3), frozen(4)]).await.unwrap();
     ledger.seal(&run).await.unwrap();
     ledger.start(&run, T).await.unwrap();
     let stood = |standings: Vec<(crate::store::Standing, Vec<JobId>)>| {

@@ -42,12 +42,12 @@ impl Text {
     }
 
     /// A statement that inserts rows, of which each has a value for every column.
-    pub(in crate::ledger) fn insert(
+    pub(in crate::ledger) fn insert<const N: usize>(
         &self,
         prefix: &str,
         table: &str,
-        columns: &[Column],
-        rows: impl ExactSizeIterator<Item = Vec<Bind>>,
+        columns: &[Column; N],
+        rows: impl ExactSizeIterator<Item = [Bind; N]>,
     ) -> Statement {
         let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
         let into = format!("INSERT INTO {table} ({}) ", names.join(", "));
@@ -58,7 +58,9 @@ impl Text {
                 // The values stand in the order of their places, which need no numbers.
                 let mut filled = String::with_capacity(sql.len());
                 self.fill(&mut filled, prefix, &sql);
-                return Statement { sql: filled, binds: rows.flatten().collect() };
+                let mut binds = Vec::with_capacity(rows.len() * N);
+                rows.for_each(|row| binds.extend(row));
+                return Statement { sql: filled, binds };
             }
             Rows::Arrays => arrays(&into, columns, rows),
         };
@@ -66,7 +68,11 @@ impl Text {
     }
 }
 
-fn arrays(into: &str, columns: &[Column], rows: impl ExactSizeIterator<Item = Vec<Bind>>) -> (String, Vec<Bind>) {
+fn arrays<const N: usize>(
+    into: &str,
+    columns: &[Column; N],
+    rows: impl ExactSizeIterator<Item = [Bind; N]>,
+) -> (String, Vec<Bind>) {
     let mut lists: Vec<Vec<Option<String>>> = columns.iter().map(|_| Vec::with_capacity(rows.len())).collect();
     for row in rows {
         for (list, value) in lists.iter_mut().zip(row) {
@@ -97,9 +103,9 @@ mod tests {
 
     const COLUMNS: [Column; 2] = [Column::Int("run"), Column::Text("job_id")];
 
-    fn rows() -> Vec<Vec<Bind>> {
-        let row = |n, id: Option<&str>| vec![Bind::Int(Some(n)), Bind::Text(id.map(str::to_owned))];
-        vec![row(1, Some("a")), row(2, None)]
+    fn rows() -> [[Bind; 2]; 2] {
+        let row = |n, id: Option<&str>| [Bind::Int(Some(n)), Bind::Text(id.map(str::to_owned))];
+        [row(1, Some("a")), row(2, None)]
     }
 
     #[test]

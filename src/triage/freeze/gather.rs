@@ -1,9 +1,12 @@
 //! Gathering: the jobs of a scope go into the ledger a step at a time, so that memory stays flat.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::mem::take;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::task::JoinSet;
 
 use super::{Ask, PlanError};
 use crate::domain::action::Action;
@@ -99,6 +102,8 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
     ///
     /// # Errors
     /// When the source or the ledger fails, and when the budget is cancelled.
+    ///
+    /// What a filter selects is read in a task of its own, which ends with this.
     pub async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<Gathered, PlanError> {
         let missing = match (scope, filter) {
             (Scope::Jobs(ids), _) => {
@@ -120,13 +125,20 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
     async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
         // How often a job was replayed only the ledger knows; the store is asked for the rest.
         let asked = filter.without(&Key::Replayed);
-        let (store, budget) = (Arc::clone(&self.desk.store), self.budget);
         let mut next = Some(Cursor::Start);
         while let Some(cursor) = next.filter(|_| self.left > 0) {
-            // The source reads on while what it read is looked at and written down.
+            // The source reads on while what it read is looked at and written down, which takes a processor as much as reading.
             let (into, steps) = mpsc::channel(AHEAD);
-            let reading = read_on(&*store, &asked, cursor, self.left, budget, into);
-            (next, _) = tokio::try_join!(reading, self.write_down(filter, steps))?;
+            let mut reading = JoinSet::new();
+            let store = Arc::clone(&self.desk.store);
+            reading.spawn(read_on(store, asked.clone(), cursor, self.left, self.budget.clone(), into));
+            self.write_down(filter, steps).await?;
+            next = match reading.join_next().await {
+                Some(Ok(read)) => read?,
+                Some(Err(ended)) if ended.is_panic() => resume_unwind(ended.into_panic()),
+                // Nobody but this function could have stopped it.
+                Some(Err(_)) | None => None,
+            };
         }
         Ok(0)
     }
@@ -224,8 +236,7 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
     /// Writes what was gathered where it is `enough`.
     async fn write(&mut self, enough: usize) -> Result<(), PlanError> {
         if self.gathered.len() >= enough.max(1) {
-            self.ledger.freeze_jobs(self.run, &self.gathered).await?;
-            self.gathered.clear();
+            self.ledger.freeze_jobs(self.run, take(&mut self.gathered)).await?;
         }
         Ok(())
     }
@@ -237,16 +248,16 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
 
 /// Reads jobs from a cursor on, a step at a time, until there are so many or no more; from where they go on.
 async fn read_on(
-    store: &dyn Store,
-    filter: &Filter,
+    store: Arc<dyn Store>,
+    filter: Filter,
     mut cursor: Cursor,
     most: u64,
-    budget: &Budget,
+    budget: Budget,
     into: Sender<FreezeStep>,
 ) -> Result<Option<Cursor>, PlanError> {
     let mut jobs = 0;
     loop {
-        let step = store.freeze(filter, cursor, budget).await?;
+        let step = store.freeze(&filter, cursor, &budget).await?;
         jobs += step.jobs.len() as u64;
         let next = step.next.clone();
         if into.send(step).await.is_err() {
