@@ -457,6 +457,23 @@ async fn no_job_is_at_fault_when_an_administrator_stops_its_statement_again_and_
 }
 
 #[tokio::test]
+async fn a_job_is_given_up_that_is_stopped_each_time_while_others_get_through() {
+    let stopped = || Fault::Before(StoreError::Interrupted);
+    for (times, given_up) in [(19, false), (20, true)] {
+        let bench = Bench::new(2).await;
+        let run = bench.all(Action::Replay).await;
+        let halved = Fault::Before(StoreError::Timeout(Duration::from_secs(10)));
+        // The other half goes first.
+        bench
+            .fake
+            .with(|data| data.faults = [halved, Fault::Not].into_iter().chain((0..times).map(|_| stopped())).collect());
+        let tally = bench.execute(&run, small()).await.run.tally;
+        assert_eq!((tally.done, tally.failed_total()), if given_up { (1, 1) } else { (2, 0) }, "{tally:?}");
+        assert!(tally.failed.iter().all(|(why, _)| why.exact().contains("stopped")), "{tally:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
     let bench = Bench::new(6).await;
     let run = bench.all(Action::Discard).await;
