@@ -158,3 +158,21 @@ async fn a_deadlock_is_an_error_that_can_be_tried_again() {
         assert!(matches!(&errors[0], StoreError::Locked(_)) && errors[0].retryable(), "{:?}: {errors:?}", db.engine);
     }
 }
+
+#[tokio::test]
+async fn a_reading_transaction_is_one_message_on_mariadb() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("one message").await;
+    let engine = connect(&db).await;
+    let bound = |sql: &str| Statement { sql: sql.to_owned(), binds: vec![Bind::Text(Some("it's".to_owned()))] };
+    for _ in 0..3 {
+        engine.read(&[bound("select ?"), bound("select concat('?', ?)")], &Budget::new(LONG)).await.expect("an answer");
+    }
+    let prepared = row(&engine, "show session status like 'Com_stmt_prepare'", Vec::new()).await;
+    assert_eq!(prepared, Row(vec![text("Com_stmt_prepare"), text("0")]));
+    // What cannot be written out safely is prepared, and means the same.
+    let odd = row(&engine, r"select concat('\\', ?)", vec![Bind::Text(Some("x".to_owned()))]).await;
+    assert_eq!(odd, Row(vec![text(r"\x")]));
+    let prepared = row(&engine, "show session status like 'Com_stmt_prepare'", Vec::new()).await;
+    assert_eq!(prepared, Row(vec![text("Com_stmt_prepare"), text("1")]));
+}

@@ -11,6 +11,59 @@ async fn text_whole_numbers_booleans_and_null_come_back_from_every_engine() {
 }
 
 #[tokio::test]
+async fn bound_values_come_back_as_they_were_from_every_engine() {
+    for db in harness::every_engine("bound").await {
+        let engine = connect(&db).await;
+        let place = |n: usize| if db.engine == harness::Engine::Postgres { format!("${n}") } else { "?".to_owned() };
+        let odd = [
+            "",
+            "it's",
+            "''",
+            "\\",
+            "\\'",
+            "a\\nb\nc\td\r",
+            "\"x\"",
+            "`x`",
+            "?",
+            "$1",
+            "%_",
+            "; drop table t; --",
+            "/* x */ # y",
+            "é 漢 🙂",
+            "\u{1a}",
+            "-- ",
+            "\u{feff}",
+        ];
+        // Each beside itself, and twice in one question: a value that left its quotes would change what stands behind it.
+        let sql = format!("select {}, {}, {}", place(1), place(2), place(3));
+        let statement = |value: &str| Statement {
+            sql: sql.clone(),
+            binds: vec![
+                Bind::Text(Some(value.to_owned())),
+                Bind::Text(Some(format!("{value}{value}"))),
+                Bind::Text(None),
+            ],
+        };
+        for value in odd {
+            let asked = [statement(value), statement("behind")];
+            let found = engine.read(&asked, &Budget::new(LONG)).await.expect("an answer");
+            let told = |value: &str| vec![Row(vec![text(value), text(&format!("{value}{value}")), Value::Null])];
+            assert_eq!(found, [told(value), told("behind")], "{:?} {value:?}", db.engine);
+        }
+        for n in [0, 1, -1, i64::MAX, i64::MIN + 1] {
+            let whole = Statement { sql: format!("select 1 - {}", place(1)), binds: vec![Bind::Int(Some(n))] };
+            let found = engine.read(&[whole], &Budget::new(LONG)).await;
+            match 1_i64.checked_sub(n) {
+                Some(less) => {
+                    assert_eq!(found.expect("an answer"), [[Row(vec![Value::Int(less)])]], "{:?} {n}", db.engine)
+                }
+                None => assert!(found.is_err() || db.engine == harness::Engine::Sqlite, "{:?} {n}", db.engine),
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn postgres_columns_of_the_usual_types_are_text_or_whole_numbers() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("pgvalues").await;

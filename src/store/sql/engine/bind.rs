@@ -76,7 +76,7 @@ pub(crate) fn sqlite_all(statement: Statement) -> Query<'static, Sqlite, SqliteA
 }
 
 /// A list as JSON text, for engines without arrays.
-fn json_array(values: &[Option<String>]) -> String {
+pub(super) fn json_array(values: &[Option<String>]) -> String {
     let values: Vec<_> =
         values.iter().map(|value| value.clone().map_or(serde_json::Value::Null, serde_json::Value::String)).collect();
     serde_json::Value::Array(values).to_string()

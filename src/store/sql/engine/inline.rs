@@ -5,6 +5,8 @@
 //! and is of the type that a bound value would have. A text about which there could be a doubt (whether a backslash
 //! escapes is a setting of the server's) is none of ours: such a statement is prepared.
 
+pub(super) mod mysql;
+
 use super::{Bind, Statement};
 
 /// The statement's text with its values; `None` where it has to be prepared.

@@ -8,6 +8,9 @@
 //! which stalls the application's own inserts, and two replayers with SKIP LOCKED would wait for each other's gaps.
 //! Reads run at REPEATABLE READ, one snapshot for all their statements. A server with `binlog_format=STATEMENT`
 //! refuses writes at READ COMMITTED; it says so itself.
+//!
+//! A reading transaction is one message from its beginning to its end, with the values written into its text
+//! ([`super::inline`]): one round trip, where each prepared statement would take one or two, and the transaction two more.
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -17,7 +20,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 use super::fault::{connecting, store_error};
 use super::gate::Gate;
 use super::grants::Grants;
-use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question};
+use super::inline::mysql::inlined;
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::sql::target::Target;
@@ -31,6 +35,8 @@ const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO
 const LOGIN_REFUSED: &str = "1045";
 /// The server takes nobody who comes unencrypted.
 const CLEAR_REFUSED: &str = "3159";
+/// What the beginning of a transaction says before it is begun.
+const BEGINNING: usize = 3;
 /// Room in a packet for what stands around the values.
 const PACKET_HEAD: u64 = 4_096;
 
@@ -162,6 +168,25 @@ impl MyLink {
         let message = format!("{bytes} bytes at once, and max_allowed_packet of the server is {}", self.server.packet);
         Err(StoreError::Refused { message, code: None })
     }
+
+    async fn answers(&mut self, script: Script) -> Result<Vec<Vec<Row>>> {
+        let mut answers = vec![Vec::new()];
+        let mut odd = None;
+        let mut pieces = bind::command(AssertSqlSafe(script.sql.as_str())).fetch_many(&mut self.connection);
+        while let Some(piece) = pieces.next().await {
+            match piece.map_err(store_error)? {
+                Either::Left(_) => {
+                    script.has_begun();
+                    answers.push(Vec::new());
+                }
+                Either::Right(row) => match (decode::mysql(&row), answers.last_mut()) {
+                    (Ok(row), Some(rows)) if odd.is_none() => rows.push(row),
+                    (row, _) => odd = odd.or(row.err()),
+                },
+            }
+        }
+        odd.map_or_else(|| Ok(answers.into_iter().skip(BEGINNING).take(script.asked).collect()), Err)
+    }
 }
 
 /// The whole beginning of a transaction as one message of constants and numbers.
@@ -179,6 +204,7 @@ fn begin_sql(maria: bool, mode: Mode, limits: Limits) -> String {
         Mode::Read => ("REPEATABLE READ", "READ ONLY"),
         Mode::Write => ("READ COMMITTED", "READ WRITE"),
     };
+    // As many as `BEGINNING` says.
     format!(
         "SET SESSION {run_time}, innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}; \
          SET TRANSACTION ISOLATION LEVEL {isolation}; START TRANSACTION {access}"
@@ -194,8 +220,27 @@ impl Link for MyLink {
         })
     }
 
-    fn facts<'a>(&'a mut self, _question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
-        Box::pin(async move { Ok((self.facts.clone(), None)) })
+    fn facts<'a>(&'a mut self, question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
+        Box::pin(async move {
+            let answer = match question.and_then(|question| self.script(question)) {
+                Some(script) => Some(self.answers(script).await?),
+                None => None,
+            };
+            Ok((self.facts.clone(), answer))
+        })
+    }
+
+    fn script(&self, (limits, statements): Question<'_>) -> Option<Script> {
+        let texts: Vec<String> = statements.iter().map(inlined).collect::<Option<_>>()?;
+        if texts.is_empty() {
+            return None;
+        }
+        let sql = format!("{}; {}; COMMIT", begin_sql(self.server.maria, Mode::Read, limits), texts.join("; "));
+        ((sql.len() as u64).saturating_add(PACKET_HEAD) <= self.server.packet).then(|| Script::new(sql, texts.len()))
+    }
+
+    fn run(&mut self, script: Script) -> BoxFuture<'_, Result<Answer>> {
+        Box::pin(async move { self.answers(script).await.map(Some) })
     }
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
