@@ -1,5 +1,6 @@
 //! The console, from the command line: what it opens, and whether there is a terminal for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -99,6 +100,8 @@ struct Way {
     origin: Origin,
     statement: Duration,
     surveyed: Mutex<Option<Arc<Surveyed>>>,
+    /// Whether what was surveyed could not be opened: what is tried again may have been changed since.
+    in_vain: AtomicBool,
     /// The store that is being opened before anybody asks for it, with its name.
     begun: Mutex<Option<JoinHandle<Begun>>>,
 }
@@ -109,7 +112,8 @@ type Begun = std::result::Result<(String, OpenStore), StoreError>;
 impl Way {
     fn new(session: Session, origin: Origin) -> Self {
         let statement = session.statement_timeout(&origin);
-        Self { session, origin, statement, surveyed: Mutex::new(None), begun: Mutex::new(None) }
+        let (surveyed, in_vain, begun) = (Mutex::new(None), AtomicBool::new(false), Mutex::new(None));
+        Self { session, origin, statement, surveyed, in_vain, begun }
     }
 
     /// Looks before the console comes up, so that what cannot be mended by waiting is said in the shell. A source that
@@ -227,8 +231,17 @@ impl Opener for Way {
             if let Some(open) = self.begun(&name).await {
                 return Ok(open);
             }
-            let surveyed = self.survey().await.map_err(store_error)?;
-            self.open_in(&surveyed, &name).await
+            // Unless this comes to its end, what is known of the source is in doubt.
+            let opened = match self.in_vain.swap(true, Ordering::Relaxed) {
+                true => self.open_anew(name).await,
+                false => {
+                    let surveyed = self.survey().await.map_err(store_error)?;
+                    self.open_in(&surveyed, &name).await
+                }
+            };
+            let is_in_doubt = opened.as_ref().is_err_and(|error| !error.retryable());
+            self.in_vain.store(is_in_doubt, Ordering::Relaxed);
+            opened
         }
         .boxed()
     }

@@ -546,6 +546,19 @@ fn a_lost_link_keeps_the_data_and_is_tried_again_at_a_growing_distance() {
 }
 
 #[test]
+fn a_store_that_cannot_be_opened_is_not_called_connected_again() {
+    let mut console = Console::connecting();
+    for _ in 0..3 {
+        console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+        assert!(console.model.screen.notice.is_none(), "{:?}", console.model.screen.notice);
+        let denied = StoreError::Denied("the role reader may not use the schema".into());
+        console.answer(Slot::Open, Reply::Opened(Box::new(Err(denied))));
+        assert!(matches!(console.model.live.link, Link::Down { .. }));
+        console.wait(Duration::from_secs(40));
+    }
+}
+
+#[test]
 fn a_list_that_cannot_be_read_is_not_asked_for_again_and_again() {
     let mut console = Console::with_jobs(5);
     console.keys("r");
@@ -687,6 +700,18 @@ fn choosing_another_store_leaves_the_open_one_until_it_is_done() {
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
     console.keys("k Enter");
     assert!(matches!(console.request(Slot::Open), Some(Request::Open(name)) if name == "archive"));
+}
+
+#[test]
+fn stores_to_choose_from_are_no_sign_of_life_beside_an_open_one() {
+    let mut console = Console::with_jobs(5);
+    console.keys("r");
+    console.answer(Slot::Page, Reply::Page(Err(StoreError::Unreachable("connection refused".into()))));
+    console.keys(":").text("stores").keys("Enter");
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
+    assert!(matches!(console.model.live.link, Link::Down { .. }), "{:?}", console.model.live.link);
+    let notice = console.model.screen.notice.as_ref().map(|notice| notice.sentence.as_str());
+    assert_ne!(notice, Some("connected again"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::clerk::{Clerk, refusal};
 use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
 use crate::plans::layouts::{CASES, Case};
+use crate::pty::Pty;
 
 fn jobs_dlq() -> &'static Case {
     CASES.iter().find(|case| case.name == "jobs_dlq").expect("a case")
@@ -78,6 +79,29 @@ async fn a_schema_that_may_not_be_named_is_named_first() {
     assert_eq!(may(&clerk, Action::Discard).await, Ok(()));
     let why = may(&clerk, Action::Archive).await.expect_err("it makes a table there");
     assert!(why.contains(&format!("GRANT CREATE ON SCHEMA public TO {}", clerk.name)), "{why}");
+    clerk.leave().await;
+}
+
+#[tokio::test]
+async fn a_right_that_is_given_under_an_open_console_opens_the_store() {
+    let Some(db) = seeded(harness::postgres(), "given later").await else { return };
+    let Some(clerk) = Clerk::hired(&db).await else { return };
+    db.execute(&format!(
+        "grant all on all tables in schema public to {}; revoke usage on schema public from public",
+        clerk.name
+    ))
+    .await;
+    let mut pty = Pty::console(&[]).env("DATABASE_URL", &clerk.url).size(140, 45).start();
+    pty.wait("why it cannot be opened", |screen| {
+        screen.contains("may not use the schema") && screen.contains("retry in") && !screen.contains("connected again")
+    });
+    // What one try finds gone is looked for again by the next.
+    db.execute("alter table jobs_dlq rename to away").await;
+    pty.wait_for_text("there is no store");
+    db.execute(&format!("alter table away rename to jobs_dlq; grant usage on schema public to {}", clerk.name)).await;
+    pty.wait("that it is open", |screen| screen.contains("● live") && screen.contains("time UTC"));
+    pty.send("q");
+    assert!(pty.wait_for_exit().success());
     clerk.leave().await;
 }
 

@@ -136,17 +136,18 @@ pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp)
 pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.heard_at = Some(now);
     match std::mem::replace(&mut model.live.link, Link::Up) {
-        Link::Down { .. } => {
+        // Where nothing was open yet there is no again: it may be the store that cannot be opened.
+        Link::Down { .. } if model.source.opened.is_some() => {
             model.say("connected again", now);
             filter::refresh_unasked(model, now)
         }
-        Link::Connecting | Link::Up => Vec::new(),
+        Link::Down { .. } | Link::Connecting | Link::Up => Vec::new(),
     }
 }
 
 fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> Vec<Effect> {
-    let mut effects = heard(model, now);
-    model.live.link = Link::Up;
+    // Beside an open store they come from what is known, and tell nothing of the link.
+    let mut effects = if model.source.opened.is_some() { Vec::new() } else { heard(model, now) };
     let chosen = match (&model.source.wanted, choices.as_slice()) {
         (Some(name), _) => choices.iter().find(|c| c.name == *name),
         (None, [only]) => Some(only),
