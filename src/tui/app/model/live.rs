@@ -16,6 +16,10 @@ const LATE: Duration = Duration::from_secs(4);
 /// often, where that is cheap.
 const FRESH_TOTALS: Duration = Duration::from_secs(45);
 
+/// The part of a total by which what the planner's sample makes of it may be off: where one row in a hundred is meant, nearly a
+/// fifth.
+const GUESSED_WITHIN: u64 = 4;
+
 /// What looks may cost more or less than another without a word.
 const COST_STEP: Duration = Duration::from_millis(10);
 
@@ -57,6 +61,8 @@ pub struct Live {
     pub heard_at: Option<Timestamp>,
     /// Jobs by state, with when they were counted.
     pub totals: Option<(Timestamp, Vec<(State, Count)>)>,
+    /// The totals when they were last counted, and not guessed.
+    totals_counted: Vec<(State, u64)>,
     /// Database time that looks cost of late: near enough to know, and no nearer.
     pub cost: Duration,
     /// When the next look is due.
@@ -89,6 +95,7 @@ impl Live {
             paused: false,
             heard_at: None,
             totals: None,
+            totals_counted: Vec::new(),
             cost: Duration::ZERO,
             next_look: None,
             next_totals: None,
@@ -119,6 +126,27 @@ impl Live {
     /// When the totals are to be read again; never while nothing changes.
     pub fn totals_due(&self) -> Option<Timestamp> {
         self.next_totals.filter(|_| self.totals_changed)
+    }
+
+    /// Takes in totals. A guess stands back behind what was counted before, as long as it may mean the same.
+    pub fn take_totals(&mut self, mut totals: Vec<(State, Count)>, now: Timestamp) {
+        for (state, count) in &mut totals {
+            let counted = self.totals_counted.iter().find(|(known, _)| known == state).map(|(_, n)| *n);
+            match (count.exactness, counted) {
+                (Exactness::Exact, _) => {
+                    self.totals_counted.retain(|(known, _)| known != state);
+                    self.totals_counted.push((*state, count.n));
+                }
+                (Exactness::Estimate, Some(n)) if count.n.abs_diff(n) <= n.max(count.n) / GUESSED_WITHIN => count.n = n,
+                _ => {}
+            }
+        }
+        self.totals = Some((now, totals));
+    }
+
+    /// Forgets the totals, as those of another store.
+    pub fn forget_totals(&mut self) {
+        (self.totals, self.totals_counted) = (None, Vec::new());
     }
 
     /// Calls the totals estimates that are not fresh any more, if rows may have become others since they were read. Those of
@@ -156,6 +184,26 @@ mod tests {
         assert_eq!([8, 12, 17, 6, 1].map(&mut told), [8, 8, 8, 8, 8]);
         assert_eq!([80, 120, 60, 41].map(&mut told), [80, 80, 80, 80]);
         assert_eq!([40, 81, 2].map(&mut told), [40, 81, 2]);
+    }
+
+    #[test]
+    fn totals_that_were_counted_are_not_given_up_for_a_guess_that_may_mean_the_same() {
+        let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
+        let guess = |n| Count { n, exactness: Exactness::Estimate };
+        let mut ignored = |count: Count| {
+            live.take_totals(vec![(State::Dead, Count::exact(9)), (State::Ignored, count)], Timestamp(1));
+            live.totals.as_ref().map(|(_, totals)| totals[1].1)
+        };
+        assert_eq!(ignored(guess(90)), Some(guess(90)), "nothing was counted");
+        assert_eq!(ignored(Count::exact(100)), Some(Count::exact(100)));
+        assert_eq!([guess(110), guess(80), guess(133)].map(&mut ignored), [Some(guess(100)); 3]);
+        assert_eq!([guess(140), guess(70)].map(&mut ignored), [Some(guess(140)), Some(guess(70))]);
+        assert_eq!(ignored(guess(110)), Some(guess(100)), "as near to what was counted as before");
+        assert_eq!(ignored(Count::exact(140)), Some(Count::exact(140)));
+        assert_eq!(ignored(guess(150)), Some(guess(140)));
+        live.forget_totals();
+        live.take_totals(vec![(State::Ignored, guess(150))], Timestamp(2));
+        assert_eq!(live.totals, Some((Timestamp(2), vec![(State::Ignored, guess(150))])));
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
             match result {
                 Ok(totals) => {
-                    model.live.totals = Some((now, totals));
+                    model.live.take_totals(totals, now);
                     watch::know_better(model);
                     heard(model, now)
                 }
@@ -177,7 +177,7 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
     if !again {
         let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);
         model.histogram = crate::tui::app::model::HistogramPane::new(facet);
-        model.live.totals = None;
+        model.live.forget_totals();
         model.list.clear();
         if let Some(key) = opened.info.sorts.first() {
             model.list.sort.key = *key;
