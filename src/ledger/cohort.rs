@@ -180,9 +180,9 @@ async fn twice(tx: &mut Tx<'_>, run: i64, which: &str, binds: Vec<Bind>) -> Resu
     rows.into_iter().map(|row| Cells::of(row).text()).collect()
 }
 
-/// How much that is.
+/// Columns that [`Ledger::freeze_jobs`] writes.
 const WIDTH: usize = 11;
-/// What [`Ledger::freeze_jobs`] writes of a job.
+/// What it writes of a job.
 const COLUMNS: [Column; WIDTH] = [
     Column::Int("run"),
     Column::Int("ord"),

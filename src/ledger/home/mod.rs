@@ -221,7 +221,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Makes it all durable.
+    /// Makes it all durable, where it was not begun otherwise.
     pub(super) async fn commit(self) -> Result<()> {
         match self.open {
             Open::File(tx) => tx.commit().await,

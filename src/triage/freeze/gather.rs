@@ -21,7 +21,7 @@ use crate::triage::plan::Scope;
 use crate::triage::progress::FreezeProgress;
 use crate::triage::undo;
 
-/// Jobs gathered before they are written: a commit waits for the disk.
+/// Jobs gathered before they are written: a transaction costs what some hundreds of them do.
 const GATHER: usize = 3_000;
 /// Jobs looked up by id at a time.
 const LOOKUP: usize = 500;
@@ -98,12 +98,11 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
         }
     }
 
-    /// Writes the whole scope down and says what was left out of it.
+    /// Writes the whole scope down and says what was left out of it. What a filter selects is read in a task of its own, which
+    /// ends with this.
     ///
     /// # Errors
     /// When the source or the ledger fails, and when the budget is cancelled.
-    ///
-    /// What a filter selects is read in a task of its own, which ends with this.
     pub async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<Gathered, PlanError> {
         let missing = match (scope, filter) {
             (Scope::Jobs(ids), _) => {
@@ -132,13 +131,7 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
             let mut reading = JoinSet::new();
             let store = Arc::clone(&self.desk.store);
             reading.spawn(read_on(store, asked.clone(), cursor, self.left, self.budget.clone(), into));
-            self.write_down(filter, steps).await?;
-            next = match reading.join_next().await {
-                Some(Ok(read)) => read?,
-                Some(Err(ended)) if ended.is_panic() => resume_unwind(ended.into_panic()),
-                // Nobody but this function could have stopped it.
-                Some(Err(_)) | None => None,
-            };
+            (next, ()) = tokio::try_join!(ended(reading), self.write_down(filter, steps))?;
         }
         Ok(0)
     }
@@ -243,6 +236,16 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
 
     fn check(&self) -> Result<(), PlanError> {
         if self.budget.cancel.is_cancelled() { Err(StoreError::Cancelled.into()) } else { Ok(()) }
+    }
+}
+
+/// What came of the only task; it is stopped where nobody waits for this any more.
+async fn ended(mut reading: JoinSet<Result<Option<Cursor>, PlanError>>) -> Result<Option<Cursor>, PlanError> {
+    match reading.join_next().await {
+        Some(Ok(read)) => read,
+        Some(Err(ended)) if ended.is_panic() => resume_unwind(ended.into_panic()),
+        // Nobody stops it but by letting go of this. All the same: what was not read to its end is no whole cohort.
+        Some(Err(_)) | None => Err(StoreError::Cancelled.into()),
     }
 }
 
