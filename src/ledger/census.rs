@@ -5,13 +5,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
-use super::cohort::class_head;
 use super::model::Split;
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
 
+/// Characters of a class that the record keeps of each job.
+const CLASS_HEAD: usize = 200;
 /// Values of a column that are counted here.
 const VALUES: usize = 5_000;
 /// Jobs that may have come twice, which are named; beyond it the record looks at all.
@@ -153,6 +154,18 @@ impl Seen {
             (self.doubtful, self.bits) = (None, Vec::new());
         }
     }
+}
+
+/// What the record keeps of a class.
+fn class_head(class: &Untrusted) -> String {
+    let class = class.exact();
+    // Hardly any has so many characters that they must be counted.
+    if class.len() <= CLASS_HEAD { class.to_owned() } else { class.chars().take(CLASS_HEAD).collect() }
+}
+
+/// The same, of a class that nobody else needs.
+pub(super) fn into_class_head(class: Untrusted) -> String {
+    if class.exact().len() <= CLASS_HEAD { class.into_exact() } else { class_head(&class) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::census::Census;
+use super::census::{Census, into_class_head};
 use super::error::{LedgerError, Result};
 use super::home::{Cells, Tx, int, maybe, text, texts};
 use super::id;
@@ -24,8 +24,6 @@ const FORGET_CHUNK: i64 = 20_000;
 const ABANDONED: Duration = Duration::from_secs(60);
 /// Ids that are tried before giving up; only runs frozen within the same instant meet.
 const ID_TRIES: i64 = 1_000;
-/// Characters of a class that the record keeps of each job.
-const CLASS_HEAD: usize = 200;
 
 impl Ledger {
     /// Writes down what a run is to do, in state `freezing`.
@@ -211,16 +209,4 @@ fn frozen_row(run: i64, ord: i64, job: Frozen) -> [Bind; WIDTH] {
         Bind::Text(job.successor),
         int(i64::try_from(job.replays).unwrap_or(i64::MAX)),
     ]
-}
-
-/// What the record keeps of a class.
-pub(super) fn class_head(class: &Untrusted) -> String {
-    let class = class.exact();
-    // Hardly any has so many characters that they must be counted.
-    if class.len() <= CLASS_HEAD { class.to_owned() } else { class.chars().take(CLASS_HEAD).collect() }
-}
-
-/// The same, of a class that nobody else needs.
-fn into_class_head(class: Untrusted) -> String {
-    if class.exact().len() <= CLASS_HEAD { class.into_exact() } else { class_head(&class) }
 }
