@@ -54,4 +54,9 @@ impl Bench<'_> {
     pub fn is_postgres(&self) -> bool {
         self.ground.engine == Engine::Postgres
     }
+
+    /// Whether the database may be far away.
+    pub fn has_server(&self) -> bool {
+        self.ground.engine != Engine::Sqlite
+    }
 }

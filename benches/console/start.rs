@@ -36,7 +36,7 @@ pub fn measure(bench: &Bench<'_>) -> Table {
         Line::new(format!("{} rows against 10000", bench.rows), format!("{share:.2}x"))
             .aim("at most 1.5x", share <= 1.5),
     );
-    if bench.is_postgres() {
+    if bench.has_server() {
         far(bench, &many, &mut table);
     }
     table
@@ -51,7 +51,7 @@ fn against(line: Line, ours: &Sample, theirs: Option<&Sample>) -> Line {
 /// On longer wires, of which the longest tells how often an answer is waited for.
 fn far(bench: &Bench<'_>, near: &Sample, table: &mut Table) {
     let page = bench.baseline().first_page();
-    let psql = Client::new(bench.many).process(&page, 3).unwrap_or_default();
+    let near_client = Client::new(bench.many).process(&page, 3).unwrap_or_default();
     let runs = if bench.small { 1 } else { 5 };
     for wire in WIRES {
         let length = wire.as_millis();
@@ -61,7 +61,8 @@ fn far(bench: &Bench<'_>, near: &Sample, table: &mut Table) {
         let theirs = Client::new(&wire_to.url).process(&page, runs).unwrap_or_default();
         let line = Line::new(format!("{} rows, {length} ms away", bench.rows), ours.told());
         table.add(against(line, &ours, Some(&theirs)));
-        if wire == WIRES[1] {
+        // Only of PostgreSQL it is known how often a greeting waits.
+        if wire == WIRES[1] && bench.is_postgres() {
             let trips = |far: &Sample, near: &Sample| {
                 let longer = far.median().saturating_sub(near.median()).as_secs_f64();
                 longer / wire.as_secs_f64() - GREETING
@@ -70,7 +71,7 @@ fn far(bench: &Bench<'_>, near: &Sample, table: &mut Table) {
             let ours = trips(&ours, near);
             table.add(
                 Line::new("answers waited for in a row, once connected", format!("{ours:.1}"))
-                    .against(format!("{:.1}", trips(&theirs, &psql)), "")
+                    .against(format!("{:.1}", trips(&theirs, &near_client)), "")
                     .aim(format!("at most {ROUND_TRIPS}"), ours.round() <= ROUND_TRIPS)
                     .because(format!(
                         "what {} more a round trip add, less {GREETING} for the greeting; {waits:.0} questions on all connections",

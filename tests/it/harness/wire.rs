@@ -1,4 +1,4 @@
-//! A wire between a program and a PostgreSQL that lets through what is said, notes it, and may be long.
+//! A wire between a program and a server that lets through what is said, and may be long. What is said to a PostgreSQL it notes.
 //!
 //! What a program costs on a long wire is the number of times that it waits for an answer. That number is the same on
 //! every machine, so tests can assert it where they cannot assert a time.
@@ -74,7 +74,7 @@ pub enum Said {
 }
 
 impl Wire {
-    /// A wire to the server of a `postgres://` URL on which an answer takes `round_trip` longer than it would.
+    /// A wire to the server of a URL on which an answer takes `round_trip` longer than it would.
     pub fn to(url: &str, round_trip: Duration) -> Self {
         Self::bearing(url, round_trip, usize::MAX)
     }
