@@ -135,7 +135,8 @@ impl Columns {
             value: 0,
             slots,
         };
-        let longest = shown.iter().map(|b| name_width(b, model, look)).max().unwrap_or(0).max(14);
+        let longest =
+            shown.iter().map(|b| name_width(b, model, look)).max().unwrap_or(0).max(title(histogram).len().max(14));
         plan.value = left.min(longest);
         let mut spare = left - plan.value;
         if plan.trend > 0 {
@@ -167,10 +168,14 @@ fn name_width(bar: &Bar, model: &Model, look: &Look) -> usize {
     columns(&name(bar, model), look) + new
 }
 
+/// What the values are, and how many of them there are.
+fn title(histogram: &Histogram) -> String {
+    format!("{} ({})", histogram.facet.title(), histogram.bars.len())
+}
+
 fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, histogram: &Histogram) {
-    let title = format!("{} ({})", histogram.facet.title(), histogram.bars.len());
     let mut pen = canvas.row(area, 1);
-    pen.skip(LEAD).cell(Role::Dim, &title, plan.value);
+    pen.skip(LEAD).cell(Role::Dim, &title(histogram), plan.value);
     if plan.bar > 0 {
         pen.skip(1 + plan.bar);
     }

@@ -56,6 +56,17 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
 }
 
 #[test]
+fn the_heading_of_short_values_is_whole() {
+    // A smaller screen shows no bars beside the list.
+    for size in SIZES.into_iter().filter(|(width, _)| *width >= 80) {
+        let mut model = fixture::night(size);
+        let shown = model.histogram.shown.as_mut().expect("bars");
+        shown.bars.iter_mut().for_each(|bar| bar.value = Some("E".into()));
+        assert!(frame(&model).contains("error class (7) "), "{}", frame(&model));
+    }
+}
+
+#[test]
 fn a_believable_night() {
     golden("night_list", fixture::night);
     golden("night_histogram", |size| fixture::focused(fixture::night(size), Focus::Histogram));
