@@ -24,7 +24,7 @@ use crate::store::{
 };
 
 /// Jobs of one step of freezing: the more, the more memory, half of which the allocator never gives back.
-const FREEZE: usize = 3_000;
+const FREEZE: usize = 2_000;
 /// The newest and oldest place on an axis, as they were a while ago.
 #[derive(Clone)]
 pub(super) struct Span {

@@ -22,7 +22,7 @@ use crate::triage::progress::FreezeProgress;
 use crate::triage::undo;
 
 /// Jobs gathered before they are written: a transaction costs what some hundreds of them do.
-const GATHER: usize = 3_000;
+const GATHER: usize = 2_000;
 /// Jobs looked up by id at a time.
 const LOOKUP: usize = 500;
 
