@@ -178,10 +178,8 @@ async fn twice(tx: &mut Tx<'_>, run: i64, which: &str, binds: Vec<Bind>) -> Resu
     rows.into_iter().map(|row| Cells::of(row).text()).collect()
 }
 
-/// Columns that [`Ledger::freeze_jobs`] writes.
-const WIDTH: usize = 11;
-/// What it writes of a job.
-const COLUMNS: [Column; WIDTH] = [
+/// What [`Ledger::freeze_jobs`] writes of a job.
+const COLUMNS: [Column; 11] = [
     Column::Int("run"),
     Column::Int("ord"),
     Column::Text("job_id"),
@@ -195,7 +193,7 @@ const COLUMNS: [Column; WIDTH] = [
     Column::Int("replays"),
 ];
 
-fn frozen_row(run: i64, ord: i64, job: Frozen) -> [Bind; WIDTH] {
+fn frozen_row(run: i64, ord: i64, job: Frozen) -> [Bind; COLUMNS.len()] {
     [
         int(run),
         int(ord),

@@ -98,10 +98,8 @@ impl SqlStore {
     /// Those of these jobs for which the verb cannot be done, each with the adapter's reason.
     pub(super) async fn refused(&self, action: Action, ids: &[JobId], budget: &Budget) -> Result<Vec<(JobId, String)>> {
         let refusals = self.layout.spec.verbs.get(action).map_or(&[][..], |verb| &verb.refuse);
-        if refusals.is_empty() {
-            return Ok(Vec::new());
-        }
-        let ids = self.valid(ids);
+        // Keys are only looked at where that is of use: whole cohorts come by.
+        let ids = if refusals.is_empty() { Vec::new() } else { self.valid(ids) };
         if ids.is_empty() {
             return Ok(Vec::new());
         }

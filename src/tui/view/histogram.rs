@@ -135,8 +135,12 @@ impl Columns {
             value: 0,
             slots,
         };
-        let longest =
-            shown.iter().map(|b| name_width(b, model, look)).max().unwrap_or(0).max(title(histogram).len().max(14));
+        let longest = shown
+            .iter()
+            .map(|b| name_width(b, model, look))
+            .max()
+            .unwrap_or(0)
+            .max(columns(&title(histogram), look).max(14));
         plan.value = left.min(longest);
         let mut spare = left - plan.value;
         if plan.trend > 0 {

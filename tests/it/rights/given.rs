@@ -64,15 +64,18 @@ async fn a_right_may_come_from_everybodys_a_roles_a_columns_or_none_at_all_on_po
     clerk.leave().await;
 }
 
+/// A role with every right to the tables, and none to their schema.
+async fn shut_out(db: &TestDb) -> Option<Clerk<'_>> {
+    let clerk = Clerk::hired(db).await?;
+    let grant = format!("grant all on all tables in schema public to {}", clerk.name);
+    db.execute(&format!("{grant}; revoke usage on schema public from public")).await;
+    Some(clerk)
+}
+
 #[tokio::test]
 async fn a_schema_that_may_not_be_named_is_named_first() {
     let Some(db) = seeded(harness::postgres(), "schema").await else { return };
-    let Some(clerk) = Clerk::hired(&db).await else { return };
-    db.execute(&format!(
-        "grant all on all tables in schema public to {0}; revoke usage on schema public from public",
-        clerk.name
-    ))
-    .await;
+    let Some(clerk) = shut_out(&db).await else { return };
     let why = may(&clerk, Action::Discard).await.expect_err("it cannot be named");
     assert!(why.contains(&format!("GRANT USAGE ON SCHEMA public TO {}", clerk.name)), "{why}");
     db.execute(&format!("grant usage on schema public to {}", clerk.name)).await;
@@ -85,12 +88,7 @@ async fn a_schema_that_may_not_be_named_is_named_first() {
 #[tokio::test]
 async fn a_right_that_is_given_under_an_open_console_opens_the_store() {
     let Some(db) = seeded(harness::postgres(), "given later").await else { return };
-    let Some(clerk) = Clerk::hired(&db).await else { return };
-    db.execute(&format!(
-        "grant all on all tables in schema public to {}; revoke usage on schema public from public",
-        clerk.name
-    ))
-    .await;
+    let Some(clerk) = shut_out(&db).await else { return };
     let mut pty = Pty::console(&[]).env("DATABASE_URL", &clerk.url).size(140, 45).start();
     pty.wait("why it cannot be opened", |screen| {
         screen.contains("may not use the schema") && screen.contains("retry in") && !screen.contains("connected again")

@@ -94,7 +94,8 @@ impl Speech for Postgres {
     }
 
     fn placed(&self, sql: &mut Sql, position: &str, kind: Kind) -> String {
-        match instant::read(position).filter(|_| matches!(kind, Kind::Utc | Kind::Instant)) {
+        let is_time = matches!(kind, Kind::Utc | Kind::Instant);
+        match is_time.then(|| instant::read(position)).flatten() {
             Some(at) => instant::bound(sql, kind, at, false),
             None => self.cast(&sql.text(position), kind),
         }

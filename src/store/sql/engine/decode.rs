@@ -72,17 +72,47 @@ pub(super) async fn all<R>(
     decode: impl Fn(&R) -> Result<Row>,
 ) -> Result<Vec<Row>> {
     let mut rows = pin!(rows);
-    let (mut decoded, mut odd) = (Vec::new(), None);
+    let mut answers = Answers::default();
     while let Some(row) = rows.next().await {
-        match decode(&row.map_err(store_error)?) {
-            Ok(row) if odd.is_none() => decoded.push(row),
+        answers.take(decode(&row.map_err(store_error)?));
+    }
+    answers.odd.map_or(Ok(answers.rows), Err)
+}
+
+/// The rows of statements that are one message, as they come.
+#[derive(Default)]
+pub(super) struct Answers {
+    /// Those of statements that have ended.
+    ended: Vec<Vec<Row>>,
+    /// Those of the next one so far.
+    rows: Vec<Row>,
+    odd: Option<StoreError>,
+}
+
+impl Answers {
+    /// A row has come.
+    pub(super) fn take(&mut self, row: Result<Row>) {
+        match row {
+            Ok(row) if self.odd.is_none() => self.rows.push(row),
             Ok(_) => {}
-            Err(error) => odd = odd.or(Some(error)),
+            Err(error) => drop(self.odd.get_or_insert(error)),
         }
     }
-    match odd {
-        Some(error) => Err(error),
-        None => Ok(decoded),
+
+    /// A statement has ended.
+    pub(super) fn end(&mut self) {
+        self.ended.push(std::mem::take(&mut self.rows));
+    }
+
+    /// The rows of the last `asked` statements before the end of the transaction, which has none.
+    ///
+    /// # Errors
+    /// The first row that could not be decoded.
+    pub(super) fn asked(self, asked: usize) -> Result<Vec<Vec<Row>>> {
+        let mut ended = self.ended;
+        ended.pop();
+        let before = ended.len().saturating_sub(asked);
+        self.odd.map_or_else(|| Ok(ended.split_off(before)), Err)
     }
 }
 

@@ -111,11 +111,15 @@ fn array(texts: &[Option<String>]) -> String {
 mod tests {
     use super::*;
 
-    fn of(sql: &str, binds: &[Bind]) -> Option<String> {
-        inlined(&Statement { sql: sql.to_owned(), binds: binds.to_vec() })
+    pub(super) fn statement(sql: &str, binds: &[Bind]) -> Statement {
+        Statement { sql: sql.to_owned(), binds: binds.to_vec() }
     }
 
-    fn text(text: &str) -> Bind {
+    fn of(sql: &str, binds: &[Bind]) -> Option<String> {
+        inlined(&statement(sql, binds))
+    }
+
+    pub(super) fn text(text: &str) -> Bind {
         Bind::Text(Some(text.to_owned()))
     }
 

@@ -35,8 +35,6 @@ const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO
 const LOGIN_REFUSED: &str = "1045";
 /// The server takes nobody who comes unencrypted.
 const CLEAR_REFUSED: &str = "3159";
-/// What the beginning of a transaction says before it is begun.
-const BEGINNING: usize = 3;
 /// Room in a packet for what stands around the values.
 const PACKET_HEAD: u64 = 4_096;
 
@@ -159,10 +157,15 @@ struct MyLink {
 }
 
 impl MyLink {
+    /// Whether the server takes so many bytes at once.
+    fn has_room(&self, bytes: usize) -> bool {
+        (bytes as u64).saturating_add(PACKET_HEAD) <= self.server.packet
+    }
+
     /// Refuses what the server would answer by hanging up, which could not be told from a lost connection.
     fn fits(&self, statement: &Statement) -> Result<()> {
-        let bytes = bind::bytes(statement) as u64;
-        if bytes.saturating_add(PACKET_HEAD) <= self.server.packet {
+        let bytes = bind::bytes(statement);
+        if self.has_room(bytes) {
             return Ok(());
         }
         let message = format!("{bytes} bytes at once, and max_allowed_packet of the server is {}", self.server.packet);
@@ -170,22 +173,18 @@ impl MyLink {
     }
 
     async fn answers(&mut self, script: Script) -> Result<Vec<Vec<Row>>> {
-        let mut answers = vec![Vec::new()];
-        let mut odd = None;
+        let mut answers = decode::Answers::default();
         let mut pieces = bind::command(AssertSqlSafe(script.sql.as_str())).fetch_many(&mut self.connection);
         while let Some(piece) = pieces.next().await {
             match piece.map_err(store_error)? {
                 Either::Left(_) => {
                     script.has_begun();
-                    answers.push(Vec::new());
+                    answers.end();
                 }
-                Either::Right(row) => match (decode::mysql(&row), answers.last_mut()) {
-                    (Ok(row), Some(rows)) if odd.is_none() => rows.push(row),
-                    (row, _) => odd = odd.or(row.err()),
-                },
+                Either::Right(row) => answers.take(decode::mysql(&row)),
             }
         }
-        odd.map_or_else(|| Ok(answers.into_iter().skip(BEGINNING).take(script.asked).collect()), Err)
+        answers.asked(script.asked)
     }
 }
 
@@ -204,7 +203,6 @@ fn begin_sql(maria: bool, mode: Mode, limits: Limits) -> String {
         Mode::Read => ("REPEATABLE READ", "READ ONLY"),
         Mode::Write => ("READ COMMITTED", "READ WRITE"),
     };
-    // As many as `BEGINNING` says.
     format!(
         "SET SESSION {run_time}, innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}; \
          SET TRANSACTION ISOLATION LEVEL {isolation}; START TRANSACTION {access}"
@@ -236,7 +234,7 @@ impl Link for MyLink {
             return None;
         }
         let sql = format!("{}; {}; COMMIT", begin_sql(self.server.maria, Mode::Read, limits), texts.join("; "));
-        ((sql.len() as u64).saturating_add(PACKET_HEAD) <= self.server.packet).then(|| Script::new(sql, texts.len()))
+        self.has_room(sql.len()).then(|| Script::new(sql, texts.len()))
     }
 
     fn run(&mut self, script: Script) -> BoxFuture<'_, Result<Answer>> {

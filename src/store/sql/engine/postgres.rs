@@ -119,18 +119,14 @@ impl PgLink {
 
     async fn answers(&mut self, script: Script) -> Result<Vec<Vec<Row>>> {
         self.open = true;
-        let mut answers = vec![Vec::new()];
-        let mut odd = None;
+        let mut answers = decode::Answers::default();
         let mut pieces = bind::command(AssertSqlSafe(script.sql.as_str())).fetch_many(&mut self.connection);
         while let Some(piece) = pieces.next().await {
             match piece.map_err(|error| refused(&script, error)) {
-                Ok(Either::Left(_)) => answers.push(Vec::new()),
+                Ok(Either::Left(_)) => answers.end(),
                 Ok(Either::Right(row)) => {
                     script.has_begun();
-                    match (decode::postgres(&row), answers.last_mut()) {
-                        (Ok(row), Some(rows)) if odd.is_none() => rows.push(row),
-                        (row, _) => odd = odd.or(row.err()),
-                    }
+                    answers.take(decode::postgres(&row));
                 }
                 Err(error) => {
                     // It stays open as far as we know: what was stopped before its first answer may have begun all the same.
@@ -140,9 +136,7 @@ impl PgLink {
         }
         drop(pieces);
         self.open = false;
-        // Behind the last answer of all, the one to the end, nothing was begun.
-        answers.truncate(answers.len().saturating_sub(2));
-        odd.map_or_else(|| Ok(answers.split_off(answers.len().saturating_sub(script.asked))), Err)
+        answers.asked(script.asked)
     }
 }
 

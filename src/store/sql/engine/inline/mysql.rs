@@ -60,14 +60,11 @@ fn quoted(text: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{statement, text};
     use super::*;
 
     fn of(sql: &str, binds: &[Bind]) -> Option<String> {
-        inlined(&Statement { sql: sql.to_owned(), binds: binds.to_vec() })
-    }
-
-    fn text(text: &str) -> Bind {
-        Bind::Text(Some(text.to_owned()))
+        inlined(&statement(sql, binds))
     }
 
     #[test]
