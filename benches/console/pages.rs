@@ -24,7 +24,7 @@ const RARE: &str = "class:Invoices::RenderJob";
 /// Pages through the store, against the same page by keyset and by OFFSET.
 pub async fn measure(bench: &Bench<'_>) -> Table {
     let store = open_store(bench.many, bench.ground.layout, &bench.budget).await;
-    let mut table = Table::new(format!("4. A page of {PAGE} rows, {} in the table", bench.rows));
+    let mut table = Table::new(format!("4. A page of {PAGE} rows at the most, {} in the table", bench.rows));
     let reader = Reader { store: &store, meter: bench.meter(bench.many), budget: &bench.budget };
     plain(bench, &reader, &mut table).await;
     for (name, words, condition) in indexed(bench) {
@@ -49,8 +49,10 @@ pub async fn with_indexes(bench: &Bench<'_>, copy: &str) -> Result<Table, String
         return Err("left out: this layout has no such values".to_owned());
     }
     let client = Client::new(copy);
-    let mut table =
-        Table::new(format!("4. A page of {PAGE} rows with the indexes that doctor names, {} rows", bench.rows));
+    let mut table = Table::new(format!(
+        "4. A page of {PAGE} rows at the most with the indexes that doctor names, {} rows",
+        bench.rows
+    ));
     let dead = if bench.is_postgres() { " where status = 'failed'" } else { "" };
     let began = Instant::now();
     client.once(&[
@@ -152,7 +154,7 @@ impl Reader<'_> {
             let query =
                 PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: cursor.clone(), limit: PAGE };
             let began = Instant::now();
-            let page = self.store.page(query, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
+            let page = self.store.search(query, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
             let took = began.elapsed();
             rows = page.entries.len();
             if run > 0 {

@@ -77,8 +77,7 @@ impl<'a> Judge<'a> {
 
     /// Whether only dead jobs can match.
     pub(super) fn only_dead(&self) -> bool {
-        let names_dead = |c: &&Clause| c.key == Key::State && !c.negated && c.any == [Test::State(State::Dead)];
-        self.dead_only || self.exact.iter().find(names_dead).is_some()
+        self.dead_only || self.exact.iter().any(is_dead)
     }
 
     /// Whether the primary key decides: then no scan is ever long.
@@ -99,6 +98,12 @@ impl<'a> Judge<'a> {
     /// Whether windows from the newest job on come to an end before the oldest.
     pub(super) fn has_span(&self) -> bool {
         has_span(self.layout, &self.exact)
+    }
+
+    /// Whether rows that pass lie among others in every order, so that finding one costs all that lie between.
+    pub(super) fn lies_apart(&self) -> bool {
+        let is_in_order = |clause: &Clause| is_of_death(clause) || is_dead(clause);
+        !self.by_key() && !self.exact.iter().all(is_in_order)
     }
 
     /// Writes the condition.
@@ -343,6 +348,11 @@ impl<'a> Judge<'a> {
             word => self.layout.speech.one_of(sql, &expr.raw, &[word.to_owned()]),
         }
     }
+}
+
+/// Whether a clause lets through what is dead, and nothing else.
+fn is_dead(clause: &Clause) -> bool {
+    clause.key == Key::State && !clause.negated && clause.any == [Test::State(State::Dead)]
 }
 
 /// Whether a clause asks when a job died.

@@ -12,6 +12,7 @@ use super::layout::Expr;
 use super::restore::row_of;
 use super::row::{Cells, Read, on_axis, read, select};
 use super::scan::{Scan, Step};
+use super::search::APART;
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
 use crate::domain::action::Fate;
@@ -40,13 +41,24 @@ const SPAN_AGE: Duration = Duration::from_secs(60);
 
 impl SqlStore {
     pub(super) fn scan<'a>(&'a self, judge: &'a Judge<'a>, sort: Sort, budget: &'a Budget) -> Scan<'a> {
-        Scan { engine: &self.engine, layout: &self.layout, pace: &self.pace, judge, sort, budget, before: None }
+        Scan {
+            engine: &self.engine,
+            layout: &self.layout,
+            pace: &self.pace,
+            judge,
+            sort,
+            budget,
+            before: None,
+            apart: usize::MAX,
+        }
     }
 
-    pub(super) async fn read_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+    /// A page, of rows that lie apart no more than `apart`.
+    pub(super) async fn read_page(&self, query: PageQuery, apart: usize, budget: &Budget) -> Result<Page> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
         let forward = query.cursor.is_forward();
-        let step = self.scan(&judge, query.sort, budget).step(&query.cursor, query.limit.max(1)).await?;
+        let scan = Scan { apart, ..self.scan(&judge, query.sort, budget) };
+        let step = scan.step(&query.cursor, query.limit.max(1)).await?;
         self.page_of(step, &judge, query.sort, forward).await
     }
 
@@ -67,7 +79,7 @@ impl SqlStore {
     pub(super) async fn read_glance(&self, query: GlanceQuery, budget: &Budget) -> Result<Glance> {
         let GlanceQuery { facet, page: query, opens } = query;
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let scan = self.scan(&judge, query.sort, budget);
+        let scan = Scan { apart: APART, ..self.scan(&judge, query.sort, budget) };
         if let (Some(estimate), Some(only)) = (self.statistics_statement(facet), scan.only_segment(&query)?) {
             let mut statements = vec![estimate, scan.only_statement(&only, &query)?];
             // A key that is not unique by itself is asked for by name.
@@ -91,7 +103,7 @@ impl SqlStore {
             }
         }
         let estimate = self.read_statistics(facet, budget).await.unwrap_or_default();
-        Ok(Glance { estimate, page: self.read_page(query, budget).await?, job: None })
+        Ok(Glance { estimate, page: self.read_page(query, APART, budget).await?, job: None })
     }
 
     pub(super) async fn read_rows(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>> {

@@ -36,6 +36,8 @@ pub(super) struct Scan<'a> {
     pub(super) budget: &'a Budget,
     /// Only rows before this bucket of the axis of looks are asked for; the others are counted already.
     pub(super) before: Option<i64>,
+    /// Rows that are read directly at the most where they lie apart.
+    pub(super) apart: usize,
 }
 
 /// What one step of a scan found, in reading order.
@@ -72,7 +74,7 @@ impl Scan<'_> {
             if self.pace.is_slow(&question) {
                 continue;
             }
-            match scan.direct(order, forward, &segments, limit).await {
+            match scan.direct(order, forward, &segments, self.at_once(limit)).await {
                 Err(error) if error.took_too_long() && !judge.by_key() => self.pace.remember(&error, &question),
                 other => return other,
             }
@@ -104,7 +106,7 @@ impl Scan<'_> {
 
     /// The statement of such a page.
     pub(super) fn only_statement(&self, only: &Segment, query: &PageQuery) -> Result<Statement> {
-        Ok(self.direct_statement(self.order()?, only, true, query.limit.max(1)))
+        Ok(self.direct_statement(self.order()?, only, true, self.at_once(query.limit)))
     }
 
     /// Writes that a row is the first of such a page.
@@ -120,7 +122,12 @@ impl Scan<'_> {
     /// What it found.
     pub(super) fn only_step(&self, rows: Vec<Row>, query: &PageQuery) -> Result<Step> {
         let rows: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
-        Ok(directly(rows, query.limit.max(1)))
+        Ok(directly(rows, self.at_once(query.limit)))
+    }
+
+    /// Rows that are read directly, where `limit` are wanted.
+    fn at_once(&self, limit: usize) -> usize {
+        if self.judge.lies_apart() { limit.min(self.apart).max(1) } else { limit.max(1) }
     }
 
     /// The budget of what is read directly.

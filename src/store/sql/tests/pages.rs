@@ -40,3 +40,35 @@ async fn pages_leave_no_job_out_between_two_whole_seconds() {
         }
     }
 }
+
+#[tokio::test]
+async fn who_looks_is_shown_a_screen_of_what_lies_apart_and_then_the_rest_of_it() {
+    let rows = "SELECT i, strftime('%Y-%m-%d %H:%M:%S', '2026-11-18', '+' || i || ' seconds'), 0, \
+                CASE i % 5 WHEN 0 THEN 'A' ELSE 'B' END, '' FROM n";
+    let odd = Odd::new(&format!("{} {rows}", numbers(990))).await;
+    let filter = |text: &str| Filter::parse(text).expect("a filter");
+    let query = |text: &str, cursor| PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 100 };
+    for (start, forward) in [(Cursor::Start, true), (Cursor::End, false)] {
+        let (mut listed, mut at, mut lengths) = (Vec::new(), Some(start.clone()), Vec::new());
+        while let Some(cursor) = at {
+            let page = odd.store.search(query("class:A", cursor), &budget()).await.expect("a page");
+            lengths.push(page.entries.len());
+            let ids: Vec<String> = page.entries.iter().map(|e| e.row.id.as_str().to_owned()).collect();
+            match forward {
+                true => listed.extend(ids),
+                false => listed.splice(0..0, ids).for_each(drop),
+            }
+            at = page.next;
+        }
+        let newest_first: Vec<String> = (1..=198).rev().map(|i| (i * 5).to_string()).collect();
+        assert!(listed == newest_first, "{forward}: {}", listed.len());
+        assert_eq!(lengths, [25, 25, 25, 25, 25, 25, 25, 23], "{forward}");
+        // What lies side by side comes as it is asked for, and so does all where nobody looks.
+        for text in ["", "state:dead", "since:2026-11-18T00:00:01 until:2026-11-18T00:10"] {
+            let page = odd.store.search(query(text, start.clone()), &budget()).await.expect("a page");
+            assert_eq!(page.entries.len(), 100, "{text} {forward}");
+        }
+        let page = odd.store.page(query("class:A", start), &budget()).await.expect("a page");
+        assert_eq!(page.entries.len(), 100, "{forward}");
+    }
+}
