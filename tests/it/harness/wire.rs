@@ -1,4 +1,4 @@
-//! A wire between a program and a server that lets through what is said, and may be long. What is said to a PostgreSQL it notes.
+//! A wire between a program and a server that lets through what is said and notes it, and may be long.
 //!
 //! What a program costs on a long wire is the number of times that it waits for an answer. That number is the same on
 //! every machine, so tests can assert it where they cannot assert a time.
@@ -92,12 +92,15 @@ impl Wire {
         let own = listener.local_addr().expect("an address");
         let heard = Heard::default();
         let (noted, line) = (Arc::clone(&heard), Arc::<Line>::default());
+        let is_mysql = url.starts_with("mysql:");
         let shared = Arc::clone(&line);
         spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(server) else { return };
                 shared.open().extend([client.try_clone(), server.try_clone()].into_iter().flatten());
-                join(client, server, (round_trip / 2, most), &noted, &shared);
+                let rest = Vec::new();
+                let ear = Ear { rest, parsed: None, greeted: false, is_mysql, heard: Arc::clone(&noted) };
+                join(client, server, (round_trip / 2, most), ear, &shared);
             }
         });
         Self { url: format!("{head}@{own}/{path}"), heard, line }
@@ -126,12 +129,11 @@ fn lock(heard: &Heard) -> MutexGuard<'_, Vec<Said>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn join(client: TcpStream, server: TcpStream, (delay, most): (Duration, usize), heard: &Heard, line: &Arc<Line>) {
+fn join(client: TcpStream, server: TcpStream, (delay, most): (Duration, usize), mut ear: Ear, line: &Arc<Line>) {
     for stream in [&client, &server] {
         stream.set_nodelay(true).expect("a socket");
     }
     let (to_client, to_server) = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
-    let mut ear = Ear { rest: Vec::new(), parsed: None, greeted: false, heard: Arc::clone(heard) };
     carry(client, to_server, (delay, line), move |bytes| ear.hear(bytes) <= most);
     carry(server, to_client, (delay, line), |_| true);
 }
@@ -188,8 +190,9 @@ struct Ear {
     rest: Vec<u8>,
     /// The statement that was begun and not yet waited for.
     parsed: Option<String>,
-    /// The messages of the greeting have no type in front.
+    /// The messages of PostgreSQL's greeting have no type in front.
     greeted: bool,
+    is_mysql: bool,
     heard: Heard,
 }
 
@@ -197,25 +200,49 @@ impl Ear {
     /// Notes what was said, and says how much there was of it so far on all connections.
     fn hear(&mut self, bytes: &[u8]) -> usize {
         self.rest.extend_from_slice(bytes);
-        while let Some((kind, body)) = self.message() {
-            let text = |from: usize| {
-                let text = body.get(from..).unwrap_or_default().split(|byte| *byte == 0).next();
-                String::from_utf8_lossy(text.unwrap_or_default()).into_owned()
-            };
-            let said = match kind {
-                0 => Said::Hello,
-                b'Q' => Said::Query(text(0)),
-                b'P' => {
-                    // The name of an unnamed statement is its ending zero alone.
-                    self.parsed = Some(text(1));
-                    continue;
-                }
-                b'S' => self.parsed.take().map_or(Said::Execute, Said::Parse),
-                _ => continue,
-            };
-            lock(&self.heard).push(said);
+        while let Some(said) = if self.is_mysql { self.packet() } else { self.next() } {
+            lock(&self.heard).extend(said);
         }
         lock(&self.heard).len()
+    }
+
+    /// The next whole packet of MySQL's: what it said, where that is answered.
+    fn packet(&mut self) -> Option<Option<Said>> {
+        let [a, b, c, number] = *self.rest.first_chunk::<4>()?;
+        let end = 4 + usize::try_from(u32::from_le_bytes([a, b, c, 0])).ok()?;
+        if self.rest.len() < end {
+            return None;
+        }
+        let packet: Vec<u8> = self.rest.drain(..end).collect();
+        let text = String::from_utf8_lossy(packet.get(5..).unwrap_or_default()).into_owned();
+        Some(match (number, packet.get(4)) {
+            // COM_QUIT and COM_STMT_CLOSE.
+            (0, Some(0x01 | 0x19) | None) => None,
+            (0, Some(0x16)) => Some(Said::Parse(text)),
+            (0, Some(0x17)) => Some(Said::Execute),
+            (0, Some(_)) => Some(Said::Query(text)),
+            _ => Some(Said::Hello),
+        })
+    }
+
+    /// The next whole message of PostgreSQL's: what it said, where it is waited for.
+    fn next(&mut self) -> Option<Option<Said>> {
+        let (kind, body) = self.message()?;
+        let text = |from: usize| {
+            let text = body.get(from..).unwrap_or_default().split(|byte| *byte == 0).next();
+            String::from_utf8_lossy(text.unwrap_or_default()).into_owned()
+        };
+        Some(match kind {
+            0 => Some(Said::Hello),
+            b'Q' => Some(Said::Query(text(0))),
+            b'P' => {
+                // The name of an unnamed statement is its ending zero alone.
+                self.parsed = Some(text(1));
+                None
+            }
+            b'S' => Some(self.parsed.take().map_or(Said::Execute, Said::Parse)),
+            _ => None,
+        })
     }
 
     /// The next whole message: its type, 0 for a greeting, and what follows its length.
