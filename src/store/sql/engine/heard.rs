@@ -39,6 +39,10 @@ impl Connector for Heard {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
         Box::pin(async { Ok(self.link(self.0.connect().await?)) })
     }
+
+    fn first(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
+        Box::pin(async { Ok(self.link(self.0.first().await?)) })
+    }
 }
 
 struct HeardLink {

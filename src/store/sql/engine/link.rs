@@ -126,6 +126,11 @@ pub(super) trait Link: Send {
 pub(super) trait Connector: Send + Sync {
     /// Opens one; bounded by the caller.
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>>;
+
+    /// Opens the first one, of which [`Link::facts`] is asked before anything else; bounded by the caller.
+    fn first(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
+        self.connect()
+    }
 }
 
 /// What a server says about itself and about us.

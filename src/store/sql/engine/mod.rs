@@ -214,7 +214,7 @@ impl Engine {
         let pool = Arc::new(Pool::new(connector, target.dialect().word(), size, connect_timeout));
         let (link, facts, statements, answer) = pool
             .bounded(async {
-                let (link, statements) = tokio::join!(pool.connector().connect(), statements);
+                let (link, statements) = tokio::join!(pool.connector().first(), statements);
                 let mut link = link?;
                 let question = limits.map(|limits| (limits, statements.as_slice()));
                 let (facts, answer) = link.facts(question).await?;

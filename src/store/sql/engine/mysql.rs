@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 //!
-//! The driver sets the session to UTC and utf8mb4, we set its SQL mode: the same statement means the same on every server,
+//! The session is set to UTC and utf8mb4, and to an SQL mode of ours: the same statement means the same on every server,
 //! whatever its own mode makes of quotes, backslashes or empty text, `||` concatenates in adapter files, and a payload that
 //! does not fit its new column is refused. Without a strict mode the server would cut it off and say that all is well.
 //!
@@ -14,7 +14,7 @@
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlRow, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Either, Row as _};
 
 use super::fault::{connecting, store_error};
@@ -30,7 +30,8 @@ use crate::store::{Result, StoreError};
 /// How the server reads our statements and takes our values (a key of 0 is one, and not the next number); that it gives all rows, and changes them however they are named;
 /// and that a transaction's end is its end, and not the next one's beginning. What is not said here is the server's own choice.
 const MODE: &str = "SET SESSION sql_mode = 'PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', \
-     sql_select_limit = 18446744073709551615, sql_safe_updates = 0, completion_type = 0";
+     sql_select_limit = 18446744073709551615, sql_safe_updates = 0, completion_type = 0, time_zone = '+00:00', \
+     NAMES utf8mb4";
 /// Who comes there, how and with what is not what the server demands: one number for all of it.
 const LOGIN_REFUSED: &str = "1045";
 /// The server takes nobody who comes unencrypted.
@@ -50,14 +51,22 @@ impl Mysql {
     /// # Errors
     /// When a file that the connection needs cannot be read.
     pub(super) fn new(target: &Target, read_only: bool) -> Result<Self> {
+        // What the driver would say of its own accord takes a way there and back, and stands in what we say.
         let options = target.mysql_options()?.disable_statement_logging();
+        let options = options.pipes_as_concat(false).no_engine_substitution(false).timezone(None).set_names(false);
         Ok(Self { options, has_certificate: target.has_certificate(), read_only })
     }
 
+    /// A connection of which nothing has been said yet.
+    async fn reach(&self) -> Result<MyLink> {
+        let connection = self.options.connect().await.map_err(|error| self.shut_out(connecting(error)))?;
+        Ok(MyLink { connection, read_only: self.read_only, server: Server::default(), facts: None })
+    }
+
     async fn open(&self) -> Result<MyLink> {
-        let mut connection = self.options.connect().await.map_err(|error| self.shut_out(connecting(error)))?;
-        let (server, facts) = hello(&mut connection, self.read_only).await.map_err(store_error)?;
-        Ok(MyLink { connection, server, facts })
+        let mut link = self.reach().await?;
+        link.hello(None).await?;
+        Ok(link)
     }
 
     /// A refused login with what may be missing, which the server never says.
@@ -86,60 +95,34 @@ impl Connector for Mysql {
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
         Box::pin(async move { Ok(Box::new(self.open().await?) as Box<dyn Link>) })
     }
+
+    fn first(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
+        Box::pin(async move { Ok(Box::new(self.reach().await?) as Box<dyn Link>) })
+    }
 }
 
 /// What a connection needs to know of its server.
 struct Server {
     /// The connection's id there.
     id: u64,
-    maria: bool,
+    /// Whether it is MariaDB, once that is known.
+    maria: Option<bool>,
     /// Bytes of a statement, values included, beyond which the server hangs up.
     packet: u64,
 }
 
-/// What the server says of itself, and of what we may do.
+impl Default for Server {
+    /// One that has not answered yet. It is by default that packets may be hundreds of times as large.
+    fn default() -> Self {
+        Self { id: 0, maria: None, packet: 65_536 }
+    }
+}
+
+/// What the server says of itself.
 const FACTS: &str = "SELECT CAST(CONNECTION_ID() AS UNSIGNED), CAST(VERSION() AS CHAR), \
      CAST(COALESCE(DATABASE(), '') AS CHAR), CAST(CURRENT_USER() AS CHAR), CAST(@@global.read_only AS CHAR), \
      CAST(@@max_allowed_packet AS UNSIGNED), \
-     TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)); SHOW GRANTS";
-
-/// Sets the session up and asks what the server is: one message, as each would be a way there and back.
-async fn hello(connection: &mut MySqlConnection, read_only: bool) -> sqlx::Result<(Server, Facts)> {
-    let closed = if read_only { "; SET SESSION TRANSACTION READ ONLY" } else { "" };
-    let mut pieces = bind::command(AssertSqlSafe(format!("{MODE}{closed}; {FACTS}"))).fetch_many(connection);
-    let (mut told, mut grants) = (None, Vec::new());
-    let mut lists_grants = true;
-    while let Some(piece) = pieces.next().await {
-        match (piece, &told) {
-            (Ok(Either::Left(_)), _) => {}
-            (Ok(Either::Right(row)), None) => told = Some(row),
-            (Ok(Either::Right(row)), Some(_)) => grants.push(row.try_get_unchecked::<String, _>(0)?),
-            (Err(error), None) => return Err(error),
-            // Not everything that speaks the protocol lists them.
-            (Err(_), Some(_)) => lists_grants = false,
-        }
-    }
-    let row = told.ok_or(sqlx::Error::RowNotFound)?;
-    let version: String = row.try_get_unchecked(1)?;
-    let (maria, server) = product(&version);
-    let server_read_only: String = row.try_get_unchecked(4)?;
-    let is_closed = !matches!(server_read_only.as_str(), "0" | "OFF");
-    let facts = Facts {
-        server,
-        database: row.try_get_unchecked(2)?,
-        user: row.try_get_unchecked(3)?,
-        read_only: match (read_only, is_closed) {
-            (true, _) => Some("opened read-only".into()),
-            (_, true) => Some("the server is read_only (a replica?)".into()),
-            _ => None,
-        },
-        // A server that follows another is not told from one that somebody has closed for writing.
-        gate: Some(if is_closed { Gate::Closed } else { Gate::Open }),
-        clock: Timestamp(row.try_get_unchecked(6)?),
-        grants: lists_grants.then(|| Grants::parse(&grants)),
-    };
-    Ok((Server { id: row.try_get_unchecked(0)?, maria, packet: row.try_get_unchecked(5)? }, facts))
-}
+     TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
 
 /// `10.11.6-MariaDB-0+deb12u1` and `5.5.5-10.11.6-MariaDB` are MariaDB 10.11.6; `8.0.36-0ubuntu` is MySQL 8.0.36.
 fn product(version: &str) -> (bool, String) {
@@ -151,12 +134,53 @@ fn product(version: &str) -> (bool, String) {
 
 struct MyLink {
     connection: MySqlConnection,
+    read_only: bool,
     server: Server,
-    /// What the server said when the connection was opened.
-    facts: Facts,
+    /// What the server said when it was asked what it is.
+    facts: Option<Facts>,
 }
 
+/// Statements of [`begin_sql`], and of a message's end.
+const FRAME: usize = 4;
+
 impl MyLink {
+    /// Sets the session up, asks what the server is and what we may do, and a question with it: one message, as each would be a
+    /// way there and back.
+    async fn hello(&mut self, question: Option<Question<'_>>) -> Result<Answer> {
+        let script = question.and_then(|question| self.script(question));
+        let closed = if self.read_only { "; SET SESSION TRANSACTION READ ONLY" } else { "" };
+        let asked = script.as_ref().map_or_else(String::new, |script| format!("; {}", script.sql));
+        // Not everything that speaks the protocol lists what was granted, and nothing comes after an error.
+        let sql = format!("{MODE}{closed}; {FACTS}{asked}; SHOW GRANTS");
+        let mut pieces = bind::command(AssertSqlSafe(sql)).fetch_many(&mut self.connection);
+        let (mut told, mut answers, mut grants) = (None, decode::Answers::default(), Some(Vec::new()));
+        // The end of the facts is one more.
+        let mut left = 1 + script.as_ref().map_or(0, |script| script.asked + FRAME);
+        while let Some(piece) = pieces.next().await {
+            match (piece, &told) {
+                (Ok(Either::Left(_)), None) => {}
+                (Ok(Either::Right(row)), None) => told = Some(row),
+                (Ok(Either::Left(_)), Some(_)) if left > 0 => {
+                    answers.end();
+                    left -= 1;
+                }
+                (Ok(Either::Right(row)), Some(_)) if left > 0 => answers.take(decode::mysql(&row)),
+                (Ok(Either::Left(_)), Some(_)) => {}
+                (Ok(Either::Right(row)), Some(_)) => {
+                    let grant = row.try_get_unchecked::<String, _>(0).map_err(store_error)?;
+                    grants.iter_mut().for_each(|grants| grants.push(grant.clone()));
+                }
+                (Err(_), Some(_)) if left == 0 => grants = None,
+                (Err(error), _) => return Err(store_error(error)),
+            }
+        }
+        drop(pieces);
+        let row = told.ok_or(sqlx::Error::RowNotFound).map_err(store_error)?;
+        let (server, facts) = said(&row, self.read_only, grants.as_deref()).map_err(store_error)?;
+        (self.server, self.facts) = (server, Some(facts));
+        script.map(|script| answers.asked(script.asked)).transpose()
+    }
+
     /// Whether the server takes so many bytes at once.
     fn has_room(&self, bytes: usize) -> bool {
         (bytes as u64).saturating_add(PACKET_HEAD) <= self.server.packet
@@ -188,14 +212,40 @@ impl MyLink {
     }
 }
 
+/// What the server says of itself, as [`FACTS`] asks it.
+fn said(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Result<(Server, Facts)> {
+    let version: String = row.try_get_unchecked(1)?;
+    let (maria, server) = product(&version);
+    let server_read_only: String = row.try_get_unchecked(4)?;
+    let is_closed = !matches!(server_read_only.as_str(), "0" | "OFF");
+    let facts = Facts {
+        server,
+        database: row.try_get_unchecked(2)?,
+        user: row.try_get_unchecked(3)?,
+        read_only: match (read_only, is_closed) {
+            (true, _) => Some("opened read-only".into()),
+            (_, true) => Some("the server is read_only (a replica?)".into()),
+            _ => None,
+        },
+        // A server that follows another is not told from one that somebody has closed for writing.
+        gate: Some(if is_closed { Gate::Closed } else { Gate::Open }),
+        clock: Timestamp(row.try_get_unchecked(6)?),
+        grants: grants.map(Grants::parse),
+    };
+    Ok((Server { id: row.try_get_unchecked(0)?, maria: Some(maria), packet: row.try_get_unchecked(5)? }, facts))
+}
+
 /// The whole beginning of a transaction as one message of constants and numbers.
-fn begin_sql(maria: bool, mode: Mode, limits: Limits) -> String {
-    let run_time = if maria {
-        format!("max_statement_time = {:.3}", limits.statement.as_secs_f64().clamp(0.001, 31_536_000.0))
-    } else {
-        // MySQL limits SELECT only; anything else is stopped by our own deadline.
-        let millis = u32::try_from(limits.statement.as_millis()).unwrap_or(u32::MAX).max(1);
-        format!("max_execution_time = {millis}")
+fn begin_sql(maria: Option<bool>, mode: Mode, limits: Limits) -> String {
+    let seconds = format!("max_statement_time = {:.3}", limits.statement.as_secs_f64().clamp(0.001, 31_536_000.0));
+    // MySQL limits SELECT only; anything else is stopped by our own deadline.
+    let millis = u32::try_from(limits.statement.as_millis()).unwrap_or(u32::MAX).max(1);
+    let millis = format!("max_execution_time = {millis}");
+    let run_time = match maria {
+        Some(true) => format!(", {seconds}"),
+        Some(false) => format!(", {millis}"),
+        // Each reads its own: https://mariadb.com/docs/server/reference/sql-structure/comment-syntax
+        None => format!(" /*M! , {seconds} */ /*!50700 , {millis} */"),
     };
     // Whole seconds; at least one.
     let lock = (limits.lock.as_millis().div_ceil(1000)).clamp(1, 31_536_000);
@@ -204,7 +254,7 @@ fn begin_sql(maria: bool, mode: Mode, limits: Limits) -> String {
         Mode::Write => ("READ COMMITTED", "READ WRITE"),
     };
     format!(
-        "SET SESSION {run_time}, innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}; \
+        "SET SESSION innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}{run_time}; \
          SET TRANSACTION ISOLATION LEVEL {isolation}; START TRANSACTION {access}"
     )
 }
@@ -220,11 +270,15 @@ impl Link for MyLink {
 
     fn facts<'a>(&'a mut self, question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
         Box::pin(async move {
-            let answer = match question.and_then(|question| self.script(question)) {
-                Some(script) => Some(self.answers(script).await?),
-                None => None,
+            let answer = match (&self.facts, question) {
+                (None, question) => self.hello(question).await?,
+                (Some(_), Some(question)) => match self.script(question) {
+                    Some(script) => Some(self.answers(script).await?),
+                    None => None,
+                },
+                (Some(_), None) => None,
             };
-            Ok((self.facts.clone(), answer))
+            Ok((self.facts.clone().unwrap_or_default(), answer))
         })
     }
 
@@ -303,10 +357,18 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_is_not_known_yet_is_told_its_limit_in_its_own_words() {
+        let limits = Limits { statement: Duration::from_secs(2), lock: Duration::from_secs(1) };
+        let sql = begin_sql(None, Mode::Read, limits);
+        assert!(sql.contains("/*M! , max_statement_time = 2.000 */ /*!50700 , max_execution_time = 2000 */;"), "{sql}");
+        assert_eq!(sql.split(';').count() + 1, FRAME, "{sql}");
+    }
+
+    #[test]
     fn limits_are_never_zero_and_locks_are_whole_seconds() {
         let limits = Limits { statement: Duration::ZERO, lock: Duration::from_millis(1) };
-        let sql = begin_sql(true, Mode::Write, limits);
-        assert!(sql.contains("max_statement_time = 0.001, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1;"));
-        assert!(begin_sql(false, Mode::Read, limits).contains("max_execution_time = 1,"));
+        let sql = begin_sql(Some(true), Mode::Write, limits);
+        assert!(sql.contains("innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, max_statement_time = 0.001;"));
+        assert!(begin_sql(Some(false), Mode::Read, limits).contains(", max_execution_time = 1;"));
     }
 }
