@@ -65,9 +65,9 @@ async fn a_layout_is_found_in_one_flight_behind_the_greeting_and_opened_in_none(
     }
 }
 
-/// Bars of an estimate, rows, and the job under the cursor: what an operator can decide on.
+/// Bars, rows, and the job under the cursor: what an operator can decide on.
 fn is_useful(screen: &Screen<'_>) -> bool {
-    let is_bar = |row: &String| row.contains('~') && row.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
+    let is_bar = |row: &String| row.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
     let is_job = |row: &String| row.split_whitespace().count() >= 4;
     screen.rows().iter().filter(|row| is_bar(row)).count() >= 3
         && screen.below("time UTC", 2).iter().filter(|row| is_job(row)).count() >= 5
@@ -80,6 +80,16 @@ async fn the_first_screen_takes_two_flights_behind_the_greeting_and_one_connecti
     let Some(db) = seeded("screen").await else { return };
     // The greeting asks for TLS first.
     let wire = Wire::until(&db.url, 2 + 2 * READ);
+    let pty = Pty::console(&[]).size(140, 45).env("DATABASE_URL", &wire.url).start();
+    pty.wait("bars of an estimate, rows and a job", |screen| is_useful(screen) && screen.contains("~"));
+}
+
+#[tokio::test]
+async fn the_first_screen_takes_three_flights_behind_the_greeting_where_nothing_tells_the_counts() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("screen").await;
+    Layout::DeadLetterJobs.seed(&db, 2_000).await;
+    let wire = Wire::until(&db.url, 1 + 3 * READ);
     let pty = Pty::console(&[]).size(140, 45).env("DATABASE_URL", &wire.url).start();
     pty.wait("bars, rows and a job", is_useful);
 }

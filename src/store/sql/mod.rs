@@ -142,6 +142,8 @@ pub struct SqlStore {
     clock: Mutex<(Timestamp, Instant)>,
     /// The newest and oldest instant of death, when it was last asked for.
     span: Mutex<Option<reads::Span>>,
+    /// How many rows there are, more or less, and when that was asked.
+    foretold: Mutex<Option<(Instant, u64)>>,
     /// Where the instants begin that no job was told yet to run at.
     instants: AtomicI64,
 }

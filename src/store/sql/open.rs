@@ -151,6 +151,7 @@ pub async fn open(
         along: along::columns(spec, found),
         clock: Mutex::new(clock),
         span: Mutex::new(None),
+        foretold: Mutex::new(None),
         instants: AtomicI64::new(0),
         layout,
     })

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::SqlStore;
+use super::blocks::read_number;
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::judge::{Extras, Judge};
@@ -11,7 +12,7 @@ use super::kept::Kept;
 use super::layout::Expr;
 use super::restore::row_of;
 use super::row::{Cells, Read, on_axis, read, select};
-use super::scan::{Scan, Step};
+use super::scan::{Scan, Segment, Step};
 use super::search::APART;
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
@@ -75,35 +76,49 @@ impl SqlStore {
         Ok(Page { entries, next, scanned })
     }
 
-    /// All in one exchange, where the page takes one statement; one after the other elsewhere.
+    /// All in one exchange where the page takes one statement, one after the other elsewhere.
     pub(super) async fn read_glance(&self, query: GlanceQuery, budget: &Budget) -> Result<Glance> {
-        let GlanceQuery { facet, page: query, opens } = query;
-        let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let scan = Scan { apart: APART, ..self.scan(&judge, query.sort, budget) };
-        if let (Some(estimate), Some(only)) = (self.statistics_statement(facet), scan.only_segment(&query)?) {
-            let mut statements = vec![estimate, scan.only_statement(&only, &query)?];
-            // A key that is not unique by itself is asked for by name.
-            if opens && self.layout.scope.is_none() {
-                let first = scan.first_key(&only)?;
-                statements.push(self.detail_statement(|sql| first(sql)));
-            }
-            match self.engine.read(&statements, &scan.direct_budget()).await {
-                Ok(results) => {
-                    let mut results = results.into_iter();
-                    let mut next = || results.next().unwrap_or_default();
-                    let estimate = self.estimate_of(facet, next(), budget).await?;
-                    let step = scan.only_step(next(), &query)?;
-                    let page = self.page_of(step, &judge, query.sort, true).await?;
-                    let job = self.details_of(next()).next().transpose()?;
-                    return Ok(Glance { estimate, page, job });
-                }
-                Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => return Err(error),
+        let judge = Judge::new(&self.layout, &query.page.filter, self.server_now());
+        let scan = Scan { apart: APART, ..self.scan(&judge, query.page.sort, budget) };
+        if let Some(only) = scan.only_segment(&query.page)? {
+            match self.glance_at_once(&query, &scan, &only).await {
                 // Each by itself has its own ways out.
-                Err(_) => {}
+                Err(error) if !matches!(error, StoreError::Cancelled | StoreError::Unreachable(_)) => {}
+                other => return other,
             }
         }
+        let GlanceQuery { facet, page, .. } = query;
         let estimate = self.read_statistics(facet, budget).await.unwrap_or_default();
-        Ok(Glance { estimate, page: self.read_page(query, APART, budget).await?, job: None })
+        Ok(Glance { estimate, page: self.read_page(page, APART, budget).await?, job: None })
+    }
+
+    /// The same where the page is `only` one segment, with what is asked for next: where no statistics tell the counts, how
+    /// many rows there are to count.
+    async fn glance_at_once(&self, query: &GlanceQuery, scan: &Scan<'_>, only: &Segment) -> Result<Glance> {
+        let GlanceQuery { facet, page, opens } = query;
+        let mut statements = vec![scan.only_statement(only, page)?];
+        // A key that is not unique by itself is asked for by name.
+        let with_job = *opens && self.layout.scope.is_none();
+        if with_job {
+            let first = scan.first_key(only)?;
+            statements.push(self.detail_statement(|sql| first(sql)));
+        }
+        let statistics = self.statistics_statement(*facet);
+        let with_statistics = statistics.is_some();
+        statements.extend(statistics.or_else(|| self.rows_statement()));
+        let mut results = self.engine.read(&statements, &scan.direct_budget()).await?.into_iter();
+        let mut next = || results.next().unwrap_or_default();
+        let step = scan.only_step(next(), page)?;
+        let job = if with_job { self.details_of(next()).next().transpose()? } else { None };
+        let estimate = match with_statistics {
+            true => self.estimate_of(*facet, next(), scan.budget).await?,
+            false => {
+                self.foretell(read_number(next())?);
+                None
+            }
+        };
+        let page = self.page_of(step, scan.judge, page.sort, true).await?;
+        Ok(Glance { estimate, page, job })
     }
 
     pub(super) async fn read_rows(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<Entry>> {

@@ -1,5 +1,7 @@
 //! Counting a big table as it is stored, window of blocks by window of blocks.
 
+use std::time::{Duration, Instant};
+
 use super::SqlStore;
 use super::blocks::{End, Reader, Window, read_number, share};
 use super::build::Sql;
@@ -18,6 +20,8 @@ use crate::store::{Budget, Result};
 pub(super) const MOMENT: u64 = 32_768;
 /// Rows that one statement gets through before anybody waits for it.
 pub(super) const MANY: u64 = 100_000;
+/// How long it is good to know how many rows there are.
+const FORETOLD: Duration = Duration::from_secs(2);
 /// What part of the cost of reading every block a plan may have that reads something else.
 const SPARED: u64 = 2;
 
@@ -78,8 +82,11 @@ impl SqlStore {
         let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
         let short = Way { has_blocks: false, is_long: false, may_be_long: false };
         let Some(size) = speech.blocks(place) else {
-            let Some(rows) = speech.rows(place) else { return Ok(short) };
-            let rows = read_number(self.engine.read(&[rows], budget).await?.pop().unwrap_or_default())?;
+            let Some(statement) = self.rows_statement() else { return Ok(short) };
+            let rows = match self.foretold() {
+                Some(rows) => Some(rows),
+                None => read_number(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?,
+            };
             let is_big = rows.is_some_and(|rows| rows > MANY);
             return Ok(Way { may_be_long: is_big, has_blocks: is_big && self.layout.is_stored_by_key, ..short });
         };
@@ -91,6 +98,22 @@ impl SqlStore {
         // An index may hold all that is asked for, or lead to the few rows that are.
         let is_spared = speech.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
         Ok(Way { has_blocks: true, is_long: blocks > MOMENT && !is_spared, ..short })
+    }
+
+    /// What asks how many rows there are, more or less, where counts go by that.
+    pub(super) fn rows_statement(&self) -> Option<Statement> {
+        self.layout.speech.rows(Place { schema: &self.layout.schema, table: &self.layout.spec.table })
+    }
+
+    /// Takes in how many rows there are, for the count that comes next.
+    pub(super) fn foretell(&self, rows: Option<u64>) {
+        *self.foretold.lock().unwrap_or_else(|p| p.into_inner()) = rows.map(|rows| (Instant::now(), rows));
+    }
+
+    /// How many rows there are as far as that was told a moment ago.
+    fn foretold(&self) -> Option<u64> {
+        let foretold = self.foretold.lock().unwrap_or_else(|p| p.into_inner()).take();
+        foretold.filter(|(told, _)| told.elapsed() < FORETOLD).map(|(_, rows)| rows)
     }
 
     /// Counts the next window of blocks; how far that leads, until all are read.
