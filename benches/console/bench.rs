@@ -51,6 +51,13 @@ impl Bench<'_> {
         Meter::new(url, self.tells_statements)
     }
 
+    /// Has what was written so far brought home: what one side leaves to be written is not to be the other's.
+    pub fn settle(&self, url: &str) {
+        if self.is_postgres() {
+            Client::new(url).once(&["checkpoint".to_owned()]);
+        }
+    }
+
     pub fn is_postgres(&self) -> bool {
         self.ground.engine == Engine::Postgres
     }

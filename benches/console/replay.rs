@@ -142,6 +142,7 @@ fn writers(bench: &Bench<'_>, copy: &str) -> Option<Writers> {
 async fn by_hand(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
     let (baseline, client) = (bench.baseline(), Client::new(copy));
     let jobs = client.print(&[&baseline.cohort_size(&slice)]).parse().unwrap_or(0);
+    bench.settle(copy);
     let writers = writers(bench, copy);
     let statements = baseline.replay(&slice);
     let total = tokio::task::spawn_blocking(move || client.once(&statements)).await.expect("a session");
@@ -159,6 +160,7 @@ fn by_script(bench: &Bench<'_>, copy: &str, slice: Slice) -> f64 {
 async fn through_triage(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
     let budget = &bench.budget;
     let stopwatch = Arc::new(Stopwatch::new(open_store(copy, bench.ground.layout, budget).await));
+    bench.settle(copy);
     let writers = writers(bench, copy);
     let meter = bench.meter(copy);
     meter.reset();
