@@ -19,6 +19,8 @@ use crate::table::{Line, Table};
 const RUNS: usize = 11;
 /// Buffers that a page may touch.
 const BUFFERS: u64 = 200;
+/// Rows of the list on a terminal of 140 x 45.
+const SCREEN: usize = 16;
 const RARE: &str = "class:Invoices::RenderJob";
 
 /// Pages through the store, against the same page by keyset and by OFFSET.
@@ -154,7 +156,7 @@ impl Reader<'_> {
             let query =
                 PageQuery { filter: filter.clone(), sort: Sort::default(), cursor: cursor.clone(), limit: PAGE };
             let began = Instant::now();
-            let page = self.store.search(query, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
+            let page = self.store.search(query, SCREEN, self.budget).await.unwrap_or_else(|e| panic!("{e}"));
             let took = began.elapsed();
             rows = page.entries.len();
             if run > 0 {

@@ -62,7 +62,7 @@ pub async fn scan(store: &dyn Store, filter: &Filter, hits: usize, budget: &Budg
     loop {
         let query = PageQuery { filter: filter.clone(), sort: Sort::default(), cursor, limit: PAGE };
         let step_began = Instant::now();
-        let page = store.search(query, budget).await?;
+        let page = store.search(query, PAGE, budget).await?;
         scan.steps.push(step_began.elapsed());
         scan.hits += page.entries.len();
         if scan.hits > 0 && scan.first.is_none() {

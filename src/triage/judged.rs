@@ -196,11 +196,11 @@ impl<S: Store> Store for Judged<S> {
         self.store.glance(query, budget)
     }
 
-    fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+    fn search<'a>(&'a self, query: PageQuery, screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
         if asks(&query.filter) {
             return self.judged_page(query, budget).boxed();
         }
-        self.store.search(query, budget)
+        self.store.search(query, screen, budget)
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {

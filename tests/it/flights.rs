@@ -92,6 +92,7 @@ async fn the_first_screen_takes_three_flights_behind_the_greeting_where_nothing_
     let wire = Wire::until(&db.url, 1 + 3 * READ);
     let pty = Pty::console(&[]).size(140, 45).env("DATABASE_URL", &wire.url).start();
     pty.wait("bars, rows and a job", is_useful);
+    assert!(wire.said().iter().any(|said| matches!(said, Said::Query(_))), "what is said was not understood");
 }
 
 /// Buffers of the statements that the first screen takes, as the server explains them.

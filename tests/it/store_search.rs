@@ -17,7 +17,7 @@ const ROWS: u32 = 150_000;
 
 async fn step(store: &dyn Store, text: &str, cursor: Cursor, budget: &Budget) -> Result<Page, StoreError> {
     let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 200 };
-    store.search(query, budget).await
+    store.search(query, 20, budget).await
 }
 
 /// All pages of a search; `between` is called with the number of the page and where it goes on.

@@ -13,6 +13,7 @@ use crate::adapter::Kind;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
+use crate::store::SortKey;
 
 /// Microseconds that two readings of the same instant may be apart.
 const FINER: i64 = 1_000;
@@ -100,9 +101,9 @@ impl<'a> Judge<'a> {
         has_span(self.layout, &self.exact)
     }
 
-    /// Whether rows that pass lie among others in every order, so that finding one costs all that lie between.
-    pub(super) fn lies_apart(&self) -> bool {
-        let is_in_order = |clause: &Clause| is_of_death(clause) || is_dead(clause);
+    /// Whether rows that pass lie among others in an order, so that finding one costs all that lie between.
+    pub(super) fn lies_apart(&self, order: SortKey) -> bool {
+        let is_in_order = |clause: &Clause| is_dead(clause) || (order == SortKey::Time && is_of_death(clause));
         !self.by_key() && !self.exact.iter().all(is_in_order)
     }
 

@@ -258,8 +258,8 @@ impl Store for SqlStore {
         told("glance", self.read_glance(query, budget), |glance| glance.page.entries.len())
     }
 
-    fn search<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        told("search", self.search_page(query, budget), |page| page.entries.len())
+    fn search<'a>(&'a self, query: PageQuery, screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
+        told("search", self.search_page(query, screen, budget), |page| page.entries.len())
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {

@@ -13,7 +13,6 @@ use super::layout::Expr;
 use super::restore::row_of;
 use super::row::{Cells, Read, on_axis, read, select};
 use super::scan::{Scan, Segment, Step};
-use super::search::APART;
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
 use crate::domain::action::Fate;
@@ -51,6 +50,7 @@ impl SqlStore {
             budget,
             before: None,
             apart: usize::MAX,
+            tried: false,
         }
     }
 
@@ -79,17 +79,21 @@ impl SqlStore {
     /// All in one exchange where the page takes one statement, one after the other elsewhere.
     pub(super) async fn read_glance(&self, query: GlanceQuery, budget: &Budget) -> Result<Glance> {
         let judge = Judge::new(&self.layout, &query.page.filter, self.server_now());
-        let scan = Scan { apart: APART, ..self.scan(&judge, query.page.sort, budget) };
+        let mut scan = self.scan(&judge, query.page.sort, budget);
         if let Some(only) = scan.only_segment(&query.page)? {
             match self.glance_at_once(&query, &scan, &only).await {
                 // Each by itself has its own ways out.
-                Err(error) if !matches!(error, StoreError::Cancelled | StoreError::Unreachable(_)) => {}
+                Err(error) if !matches!(error, StoreError::Cancelled | StoreError::Unreachable(_)) => {
+                    scan.tried = error.took_too_long();
+                }
                 other => return other,
             }
         }
         let GlanceQuery { facet, page, .. } = query;
         let estimate = self.read_statistics(facet, budget).await.unwrap_or_default();
-        Ok(Glance { estimate, page: self.read_page(page, APART, budget).await?, job: None })
+        let forward = page.cursor.is_forward();
+        let step = scan.step(&page.cursor, page.limit.max(1)).await?;
+        Ok(Glance { estimate, page: self.page_of(step, &judge, page.sort, forward).await?, job: None })
     }
 
     /// The same where the page is `only` one segment, with what is asked for next: where no statistics tell the counts, how

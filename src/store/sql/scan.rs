@@ -38,6 +38,8 @@ pub(super) struct Scan<'a> {
     pub(super) before: Option<i64>,
     /// Rows that are read directly at the most where they lie apart.
     pub(super) apart: usize,
+    /// Whether reading directly has just taken too long.
+    pub(super) tried: bool,
 }
 
 /// What one step of a scan found, in reading order.
@@ -68,7 +70,7 @@ impl Scan<'_> {
         // Along the order as long as jobs are mostly dead, and else by what finds the few that are. Where the planner knows which
         // it is, both are one statement, and the question of the second is known to be slow.
         let few = (!self.judge.reads_payload()).then(|| self.judge.of_few_dead());
-        for judge in iter::once(self.judge).chain(&few) {
+        for judge in iter::once(self.judge).filter(|_| !self.tried).chain(&few) {
             let scan = Scan { judge, ..*self };
             let question = scan.question(order, &segments, forward);
             if self.pace.is_slow(&question) {
@@ -127,7 +129,7 @@ impl Scan<'_> {
 
     /// Rows that are read directly, where `limit` are wanted.
     fn at_once(&self, limit: usize) -> usize {
-        if self.judge.lies_apart() { limit.min(self.apart).max(1) } else { limit.max(1) }
+        if self.judge.lies_apart(self.sort.key) { limit.min(self.apart).max(1) } else { limit.max(1) }
     }
 
     /// The budget of what is read directly.

@@ -26,18 +26,18 @@ const NEWEST: u64 = 20_000;
 const LEAST: u64 = 1_000;
 /// How much quicker rows are read as they are stored.
 const QUICKER: u64 = 3;
-/// Rows of a page that somebody looks at, where they lie apart: finding each costs the blocks of all that lie between, so no
-/// more are found than fill a screen, and the others as they are scrolled to.
-pub(super) const APART: usize = 25;
+/// Rows that a page has at the least that somebody looks at, where they lie apart: finding each costs the blocks of all that
+/// lie between, and asking for a page a way there and back.
+const APART: usize = 25;
 /// Rows that one window returns at the most: they may bring heavy columns along.
 const MOST: usize = 2_000;
 
 impl SqlStore {
-    pub(super) async fn search_page(&self, query: PageQuery, budget: &Budget) -> Result<Page> {
+    pub(super) async fn search_page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page> {
         if let Cursor::Stored(at) = &query.cursor {
             return self.stored_step(&query, at.clone(), budget).await;
         }
-        let page = self.read_page(query.clone(), APART, budget).await?;
+        let page = self.read_page(query.clone(), screen.max(APART), budget).await?;
         let (Some(Cursor::After(beyond)), Some(scanned)) = (&page.next, page.scanned) else { return Ok(page) };
         let question = format!("{:?} {}", query.sort, query.filter);
         let step = Yield { rows: scanned.rows, hits: page.entries.len() as u64 };

@@ -64,7 +64,12 @@ pub enum Request {
     /// Totals by state.
     Totals,
     /// One step of a page.
-    Page(PageQuery),
+    Page {
+        /// What it holds.
+        query: PageQuery,
+        /// Rows that are on screen at a time.
+        screen: usize,
+    },
     /// Light rows of these jobs as they stand now.
     Rows(Vec<JobId>),
     /// Everything of one job, with its history, ready to be drawn.

@@ -101,7 +101,7 @@ impl Session {
             Request::Open(name) => Reply::Opened(Box::new(self.open(name, false).await)),
             Request::Reopen(name) => Reply::Reopened(Box::new(self.open(name, true).await)),
             Request::Histogram(query) => Reply::Histogram(Box::new(self.histogram(query, budget).await)),
-            Request::Page(query) => Reply::Page(self.page(query, budget).await),
+            Request::Page { query, screen } => Reply::Page(self.page(query, screen, budget).await),
             Request::Detail(id) => Reply::Detail(self.detail(id, going).await),
             Request::Glance(query) => Reply::Glance(Box::new(self.glance(query, going).await)),
             Request::Rows(ids) => {
@@ -162,8 +162,8 @@ impl Session {
         Ok(store.histogram(HistogramQuery { resume: step.resume, ..query }, budget).await?.histogram)
     }
 
-    async fn page(&self, query: PageQuery, budget: &Budget) -> Result<Page, StoreError> {
-        let page = self.store()?.desk.store.search(query, budget).await?;
+    async fn page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page, StoreError> {
+        let page = self.store()?.desk.store.search(query, screen, budget).await?;
         Ok(Page { entries: self.masked(page.entries), ..page })
     }
 
@@ -278,7 +278,7 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
         Request::Glance(..) => Reply::Glance(Box::new(Err(error))),
         Request::Histogram(_) => Reply::Histogram(Box::new(Err(error))),
         Request::Totals => Reply::Totals(Err(error)),
-        Request::Page(_) => Reply::Page(Err(error)),
+        Request::Page { .. } => Reply::Page(Err(error)),
         Request::Rows(ids) => Reply::Rows(ids, Err(error)),
         Request::Detail(_) => Reply::Detail(Err(error)),
         Request::Look { .. } => Reply::Look(Box::new(Err(error))),

@@ -87,7 +87,7 @@ async fn look(store: &SqlStore) -> Vec<JobId> {
     if let Some(job) = job {
         assert_eq!(Some(job), store.detail(&first, &budget()).await.expect("a detail"), "{}", store.info().adapter);
     }
-    store.search(query, &budget()).await.expect("a page");
+    store.search(query, 20, &budget()).await.expect("a page");
     let frozen = store.freeze(&all, Cursor::Start, &budget()).await.expect("a cohort");
     let ids: Vec<JobId> = frozen.jobs.into_iter().map(|job| job.id).take(60).collect();
     assert_eq!(store.details(&ids, &budget()).await.expect("details").len(), ids.len());

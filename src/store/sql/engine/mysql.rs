@@ -112,7 +112,7 @@ struct Server {
 }
 
 impl Default for Server {
-    /// One that has not answered yet. It is by default that packets may be hundreds of times as large.
+    /// One that has not answered yet: packets that any takes, unless somebody has set it to far less than is usual.
     fn default() -> Self {
         Self { id: 0, maria: None, packet: 65_536 }
     }
@@ -153,7 +153,7 @@ impl MyLink {
         // Not everything that speaks the protocol lists what was granted, and nothing comes after an error.
         let sql = format!("{MODE}{closed}; {FACTS}{asked}; SHOW GRANTS");
         let mut pieces = bind::command(AssertSqlSafe(sql)).fetch_many(&mut self.connection);
-        let (mut told, mut answers, mut grants) = (None, decode::Answers::default(), Some(Vec::new()));
+        let (mut told, mut answers, mut grants) = (None, decode::Answers::default(), Some(Vec::<String>::new()));
         // The end of the facts is one more.
         let mut left = 1 + script.as_ref().map_or(0, |script| script.asked + FRAME);
         while let Some(piece) = pieces.next().await {
@@ -167,8 +167,8 @@ impl MyLink {
                 (Ok(Either::Right(row)), Some(_)) if left > 0 => answers.take(decode::mysql(&row)),
                 (Ok(Either::Left(_)), Some(_)) => {}
                 (Ok(Either::Right(row)), Some(_)) => {
-                    let grant = row.try_get_unchecked::<String, _>(0).map_err(store_error)?;
-                    grants.iter_mut().for_each(|grants| grants.push(grant.clone()));
+                    let grant = row.try_get_unchecked(0).map_err(store_error)?;
+                    grants.get_or_insert_default().push(grant);
                 }
                 (Err(_), Some(_)) if left == 0 => grants = None,
                 (Err(error), _) => return Err(store_error(error)),

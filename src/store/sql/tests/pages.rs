@@ -51,7 +51,7 @@ async fn who_looks_is_shown_a_screen_of_what_lies_apart_and_then_the_rest_of_it(
     for (start, forward) in [(Cursor::Start, true), (Cursor::End, false)] {
         let (mut listed, mut at, mut lengths) = (Vec::new(), Some(start.clone()), Vec::new());
         while let Some(cursor) = at {
-            let page = odd.store.search(query("class:A", cursor), &budget()).await.expect("a page");
+            let page = odd.store.search(query("class:A", cursor), 16, &budget()).await.expect("a page");
             lengths.push(page.entries.len());
             let ids: Vec<String> = page.entries.iter().map(|e| e.row.id.as_str().to_owned()).collect();
             match forward {
@@ -65,8 +65,13 @@ async fn who_looks_is_shown_a_screen_of_what_lies_apart_and_then_the_rest_of_it(
         assert_eq!(lengths, [25, 25, 25, 25, 25, 25, 25, 23], "{forward}");
         // What lies side by side comes as it is asked for, and so does all where nobody looks.
         for text in ["", "state:dead", "since:2026-11-18T00:00:01 until:2026-11-18T00:10"] {
-            let page = odd.store.search(query(text, start.clone()), &budget()).await.expect("a page");
+            let page = odd.store.search(query(text, start.clone()), 16, &budget()).await.expect("a page");
             assert_eq!(page.entries.len(), 100, "{text} {forward}");
+        }
+        // A larger screen is filled all the same.
+        for (screen, rows) in [(40, 40), (400, 100)] {
+            let page = odd.store.search(query("class:A", start.clone()), screen, &budget()).await.expect("a page");
+            assert_eq!(page.entries.len(), rows, "{forward}");
         }
         let page = odd.store.page(query("class:A", start), &budget()).await.expect("a page");
         assert_eq!(page.entries.len(), 100, "{forward}");

@@ -268,7 +268,11 @@ impl ListPane {
                     self.place = self.rows.entries.front().map(|e| e.row.id.clone());
                 }
             }
-            Side::Above => self.prepend(page),
+            Side::Above => {
+                self.prepend(page);
+                // Rows that were fewer than the screen has stood at its top.
+                self.top = self.top.min(self.rows.entries.len().saturating_sub(height));
+            }
         }
     }
 

@@ -77,7 +77,7 @@ fn where_both_cannot_be_had_at_once_bars_and_rows_are_asked_for_one_by_one() {
     console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
     console.answer(Slot::Page, Reply::Glance(Box::new(Err(StoreError::Layout("no such column".into())))));
     assert!(matches!(console.request(Slot::Histogram), Some(Request::Estimate(_))));
-    assert!(matches!(console.request(Slot::Page), Some(Request::Page(_))));
+    assert!(matches!(console.request(Slot::Page), Some(Request::Page { .. })));
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn only_jobs_that_died_are_new_and_the_first_row_is_read_anew_for_the_others_too
     look(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 2, 1_000_000)]);
     assert_eq!(console.model.list.arrived, before);
     console.keys("g");
-    assert!(matches!(console.request(Slot::Page), Some(Request::Page(q)) if q.cursor == Cursor::Start));
+    assert!(matches!(console.request(Slot::Page), Some(Request::Page { query: q, .. }) if q.cursor == Cursor::Start));
     console.answer(Slot::Page, Reply::Page(Ok(page(0..4, None))));
     look(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 3, 1_500_000)]);
     assert_eq!(console.model.list.arrived, 1);
@@ -136,5 +136,5 @@ fn jobs_that_come_among_the_ignored_are_not_new() {
     look(&mut console, vec![cell("A", 5, 1_000_000)]);
     assert_eq!(console.model.list.arrived, 0);
     console.keys("g");
-    assert!(matches!(console.request(Slot::Page), Some(Request::Page(q)) if q.cursor == Cursor::Start));
+    assert!(matches!(console.request(Slot::Page), Some(Request::Page { query: q, .. }) if q.cursor == Cursor::Start));
 }

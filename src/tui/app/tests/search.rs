@@ -19,7 +19,7 @@ fn hits_that_come_in_no_order_take_their_places_and_leave_the_cursor_on_its_job(
     // The screen is full, and still the scan goes on: the next hit may belong anywhere.
     let many: Vec<usize> = (100..200).collect();
     console.answer(Slot::Page, Reply::Page(Ok(found(&many, stored(5)))));
-    let Some(Request::Page(query)) = console.request(Slot::Page) else { panic!("stops") };
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("stops") };
     assert_eq!(query.cursor, stored(5).expect("a cursor"));
     // One that was met before, and some that belong above it and behind all.
     console.answer(Slot::Page, Reply::Page(Ok(found(&[150, 7, 850, 300], None))));
@@ -44,7 +44,7 @@ fn of_more_hits_than_are_kept_the_first_stay_and_the_search_asks_for_none_behind
         .answer(Slot::Page, Reply::Page(Ok(Page { entries: vec![entry(9_000)], next: next.clone(), scanned: None })));
     let hits: Vec<_> = (0..3_000).map(entry).collect();
     console.answer(Slot::Page, Reply::Page(Ok(Page { entries: hits, next, scanned: None })));
-    let Some(Request::Page(query)) = console.request(Slot::Page) else { panic!("stops") };
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("stops") };
     let Cursor::Stored(at) = &query.cursor else { panic!("another way") };
     assert_eq!(at.until.as_ref(), Some(&entry(1_001).position));
     console.answer(Slot::Page, Reply::Page(Ok(Page { entries: Vec::new(), next: None, scanned: None })));

@@ -184,8 +184,8 @@ pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
     model.asks.page = Some(side);
     model.list.asked();
-    let query = page_query(model, cursor);
-    model.asks.ask(Slot::Page, Request::Page(query))
+    let (query, screen) = (page_query(model, cursor), model.list_rows());
+    model.asks.ask(Slot::Page, Request::Page { query, screen })
 }
 
 fn page_query(model: &Model, cursor: Cursor) -> PageQuery {
