@@ -42,19 +42,23 @@ fn a_guess_of_how_many_are_dead_gives_way_to_what_was_counted() {
 
 #[test]
 fn a_job_that_comes_with_the_page_is_shown_and_not_asked_for() {
-    let screen = |job| {
+    let screen = |estimate, job| {
         let mut console = Console::connecting();
         console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
         console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
-        console.answer(Slot::Page, first_screen(None, page(0..5, None), Some(job)));
+        console.answer(Slot::Page, first_screen(estimate, page(0..5, None), Some(job)));
         console
     };
-    let mut console = screen("job-0");
+    let estimate = || Some(counted(&[("A", 5)]).histogram);
+    let mut console = screen(estimate(), "job-0");
     assert!(console.model.detail.document.is_some() && console.request(Slot::Detail).is_none());
     assert!(console.request(Slot::Histogram).is_none(), "the frame is drawn first");
     console.wait(Duration::from_millis(10));
     assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(_))), "the estimate is there already");
-    let console = screen("job-1");
+    let mut console = screen(None, "job-0");
+    console.wait(Duration::ZERO);
+    assert!(console.request(Slot::Histogram).is_some(), "it has no bars otherwise");
+    let console = screen(estimate(), "job-1");
     assert!(console.model.detail.document.is_none(), "it died after the page was read");
     assert!(console.request(Slot::Detail).is_some());
 }

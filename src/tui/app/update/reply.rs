@@ -203,6 +203,7 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
             return filter::recount_unasked(model, now);
         }
     };
+    let has_bars = estimate.is_some();
     show_estimate(model, estimate);
     let first = page.entries.first().map(|entry| &entry.row.id);
     if let Some(document) = job.filter(|job| model.shows_detail() && first == Some(&job.detail.row.id)) {
@@ -214,7 +215,12 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
         // The operator was quicker, and had something else counted.
         return effects;
     }
-    let wait = if model.asks.detail.is_some() { JOB_FIRST } else { FRAME_FIRST };
+    let wait = match (model.asks.detail.is_some(), has_bars) {
+        (true, _) => JOB_FIRST,
+        (false, true) => FRAME_FIRST,
+        // Without it the screen has no bars.
+        (false, false) => Duration::ZERO,
+    };
     model.live.count_waits = true;
     model.live.next_count = Some(now.after(wait));
     effects
