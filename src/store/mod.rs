@@ -67,10 +67,10 @@ pub trait Store: Send + Sync {
     }
 
     /// As [`Store::page`], for somebody who sees `screen` rows at a time. Where rows lie apart, so that each costs all that lie
-    /// between, a page has about as many, whatever its limit and however many follow. Where hits are rare, the rows behind the first of them are read as they are
-    /// stored, which is the quickest way through all of a table. From then on, while [`Page::next`] is a
-    /// [`Cursor::Stored`], rows come in no order, though all of them belong behind those that came before; and one that is
-    /// changed meanwhile may come twice, or not at all.
+    /// between, a page has about as many, whatever its limit and however many follow. Where hits are rare, the rows behind the
+    /// first of them are read as they are stored, which is the quickest way through all of a table. From then on, while
+    /// [`Page::next`] is a [`Cursor::Stored`], rows come in no order, though all of them belong behind those that came before;
+    /// and one that is changed meanwhile may come twice, or not at all.
     fn search<'a>(&'a self, query: PageQuery, _screen: usize, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
         self.page(query, budget)
     }

@@ -100,13 +100,23 @@ fn push_key(sql: &mut Sql, layout: &Layout, op: &str, id: &JobId) {
 impl SqlStore {
     /// How many blocks the table is stored in; `None` where it cannot be read by them.
     pub(super) async fn blocks(&self, budget: &Budget) -> Result<Option<u64>> {
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
         if self.layout.is_stored_by_key {
-            let Some(statement) = self.layout.speech.rows(place) else { return Ok(None) };
-            let rows = read_number(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?;
+            let Some(statement) = self.rows_statement() else { return Ok(None) };
+            let rows = self.number(statement, budget).await?;
             return Ok(rows.map(|rows| (rows / ROWS_OF_BLOCK).max(1)));
         }
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
         let Some(statement) = self.layout.speech.blocks(place) else { return Ok(None) };
+        self.number(statement, budget).await
+    }
+
+    /// What asks how many rows there are, more or less, where counts go by that.
+    pub(super) fn rows_statement(&self) -> Option<Statement> {
+        self.layout.speech.rows(Place { schema: &self.layout.schema, table: &self.layout.spec.table })
+    }
+
+    /// Asks for one of these numbers.
+    pub(super) async fn number(&self, statement: Statement, budget: &Budget) -> Result<Option<u64>> {
         read_number(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
     }
 }

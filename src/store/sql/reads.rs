@@ -57,13 +57,16 @@ impl SqlStore {
     /// A page, of rows that lie apart no more than `apart`.
     pub(super) async fn read_page(&self, query: PageQuery, apart: usize, budget: &Budget) -> Result<Page> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let forward = query.cursor.is_forward();
         let scan = Scan { apart, ..self.scan(&judge, query.sort, budget) };
-        let step = scan.step(&query.cursor, query.limit.max(1)).await?;
-        self.page_of(step, &judge, query.sort, forward).await
+        self.page_by(&scan, &query).await
     }
 
-    async fn page_of(&self, step: Step, judge: &Judge<'_>, sort: Sort, forward: bool) -> Result<Page> {
+    async fn page_by(&self, scan: &Scan<'_>, query: &PageQuery) -> Result<Page> {
+        let step = scan.step(&query.cursor, query.limit.max(1)).await?;
+        self.page_of(scan, step, query.cursor.is_forward()).await
+    }
+
+    async fn page_of(&self, &Scan { judge, sort, .. }: &Scan<'_>, step: Step, forward: bool) -> Result<Page> {
         let next = step.last.clone().map(if forward { Cursor::After } else { Cursor::Before });
         let scanned = match step.looked_at {
             Some(rows) => Some(Scanned { rows, share: self.share_of(&step, judge, sort, forward).await }),
@@ -91,9 +94,7 @@ impl SqlStore {
         }
         let GlanceQuery { facet, page, .. } = query;
         let estimate = self.read_statistics(facet, budget).await.unwrap_or_default();
-        let forward = page.cursor.is_forward();
-        let step = scan.step(&page.cursor, page.limit.max(1)).await?;
-        Ok(Glance { estimate, page: self.page_of(step, &judge, page.sort, forward).await?, job: None })
+        Ok(Glance { estimate, page: self.page_by(&scan, &page).await?, job: None })
     }
 
     /// The same where the page is `only` one segment, with what is asked for next: where no statistics tell the counts, how
@@ -121,7 +122,7 @@ impl SqlStore {
                 None
             }
         };
-        let page = self.page_of(step, scan.judge, page.sort, true).await?;
+        let page = self.page_of(scan, step, true).await?;
         Ok(Glance { estimate, page, job })
     }
 

@@ -69,6 +69,7 @@ impl Scan<'_> {
         }
         // Along the order as long as jobs are mostly dead, and else by what finds the few that are. Where the planner knows which
         // it is, both are one statement, and the question of the second is known to be slow.
+        let at_once = if self.judge.lies_apart(self.sort.key) { limit.min(self.apart) } else { limit };
         let few = (!self.judge.reads_payload()).then(|| self.judge.of_few_dead());
         for judge in iter::once(self.judge).filter(|_| !self.tried).chain(&few) {
             let scan = Scan { judge, ..*self };
@@ -76,7 +77,7 @@ impl Scan<'_> {
             if self.pace.is_slow(&question) {
                 continue;
             }
-            match scan.direct(order, forward, &segments, self.at_once(limit)).await {
+            match scan.direct(order, forward, &segments, at_once).await {
                 Err(error) if error.took_too_long() && !judge.by_key() => self.pace.remember(&error, &question),
                 other => return other,
             }
@@ -108,7 +109,7 @@ impl Scan<'_> {
 
     /// The statement of such a page.
     pub(super) fn only_statement(&self, only: &Segment, query: &PageQuery) -> Result<Statement> {
-        Ok(self.direct_statement(self.order()?, only, true, self.at_once(query.limit)))
+        Ok(self.direct_statement(self.order()?, only, true, query.limit.max(1)))
     }
 
     /// Writes that a row is the first of such a page.
@@ -124,12 +125,7 @@ impl Scan<'_> {
     /// What it found.
     pub(super) fn only_step(&self, rows: Vec<Row>, query: &PageQuery) -> Result<Step> {
         let rows: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
-        Ok(directly(rows, self.at_once(query.limit)))
-    }
-
-    /// Rows that are read directly, where `limit` are wanted.
-    fn at_once(&self, limit: usize) -> usize {
-        if self.judge.lies_apart(self.sort.key) { limit.min(self.apart).max(1) } else { limit.max(1) }
+        Ok(directly(rows, query.limit.max(1)))
     }
 
     /// The budget of what is read directly.

@@ -85,7 +85,7 @@ impl SqlStore {
             let Some(statement) = self.rows_statement() else { return Ok(short) };
             let rows = match self.foretold() {
                 Some(rows) => Some(rows),
-                None => read_number(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?,
+                None => self.number(statement, budget).await?,
             };
             let is_big = rows.is_some_and(|rows| rows > MANY);
             return Ok(Way { may_be_long: is_big, has_blocks: is_big && self.layout.is_stored_by_key, ..short });
@@ -98,11 +98,6 @@ impl SqlStore {
         // An index may hold all that is asked for, or lead to the few rows that are.
         let is_spared = speech.cost_of(&plan).is_some_and(|cost| cost < blocks / SPARED);
         Ok(Way { has_blocks: true, is_long: blocks > MOMENT && !is_spared, ..short })
-    }
-
-    /// What asks how many rows there are, more or less, where counts go by that.
-    pub(super) fn rows_statement(&self) -> Option<Statement> {
-        self.layout.speech.rows(Place { schema: &self.layout.schema, table: &self.layout.spec.table })
     }
 
     /// Takes in how many rows there are, for the count that comes next.

@@ -270,14 +270,7 @@ impl Link for MyLink {
 
     fn facts<'a>(&'a mut self, question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
         Box::pin(async move {
-            let answer = match (&self.facts, question) {
-                (None, question) => self.hello(question).await?,
-                (Some(_), Some(question)) => match self.script(question) {
-                    Some(script) => Some(self.answers(script).await?),
-                    None => None,
-                },
-                (Some(_), None) => None,
-            };
+            let answer = if self.facts.is_none() { self.hello(question).await? } else { None };
             Ok((self.facts.clone().unwrap_or_default(), answer))
         })
     }
