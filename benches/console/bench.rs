@@ -5,6 +5,7 @@ use dlq_tui::store::Budget;
 use crate::baseline::Baseline;
 use crate::books::Meter;
 use crate::client::Client;
+use crate::cohort::Slice;
 use crate::ground::Ground;
 use crate::harness::Engine;
 
@@ -49,6 +50,11 @@ impl Bench<'_> {
 
     pub fn meter(&self, url: &str) -> Meter {
         Meter::new(url, self.tells_statements)
+    }
+
+    /// Jobs of a slice.
+    pub fn jobs_of(&self, url: &str, slice: &Slice) -> u64 {
+        Client::new(url).print(&[&self.baseline().cohort_size(slice)]).parse().expect("a number")
     }
 
     /// Has what was written so far brought home: what one side leaves to be written is not to be the other's.

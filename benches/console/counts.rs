@@ -36,7 +36,7 @@ pub async fn measure(bench: &Bench<'_>) -> Table {
     meter.reset();
     let estimated = estimate(&store, &bench.budget).await;
     let cost = meter.read().each(ESTIMATES);
-    let sampled = samples(bench, &store).await;
+    let sampled = if estimated.is_some() { samples(bench, &store).await } else { Vec::new() };
     let Turns { naive, alone, exact, processor, work, steps, histogram } =
         turns(&client, &store, &meter, &group_by, runs, &bench.budget).await;
     let mut table = Table::new(format!(
@@ -111,10 +111,8 @@ async fn estimate(store: &dyn Store, budget: &Budget) -> Option<Sample> {
 /// Estimates, each by statistics of its own.
 async fn samples(bench: &Bench<'_>, store: &dyn Store) -> Vec<Histogram> {
     let mut sampled = Vec::new();
-    for _ in 0..if bench.is_postgres() { SAMPLES } else { 1 } {
-        if bench.is_postgres() {
-            bench.client().once(&[format!("analyze {}", bench.ground.layout.table())]);
-        }
+    for _ in 0..SAMPLES {
+        bench.client().once(&[format!("analyze {}", bench.ground.layout.table())]);
         sampled.extend(store.estimate(Facet::Error, &bench.budget).await.unwrap_or_else(|e| panic!("{e}")));
     }
     sampled
@@ -183,13 +181,9 @@ fn off(sampled: &[Histogram], exact: &Histogram) -> Line {
     let worsts: Vec<f64> = sampled.iter().map(worst).collect();
     let middle = median(worsts.iter().copied());
     let each: Vec<String> = worsts.iter().map(|worst| format!("{worst:.1} %")).collect();
-    let why = match each.len() {
-        1 => String::new(),
-        n => format!("the worst of them by {n} samples of ANALYZE: {}", each.join(", ")),
-    };
     Line::new(format!("estimate of the top {TOP}, off by"), format!("{middle:.1} %"))
         .aim("within 5 %", middle <= 5.0)
-        .because(why)
+        .because(format!("the worst of them by {SAMPLES} samples of ANALYZE: {}", each.join(", ")))
 }
 
 async fn cancel(bench: &Bench<'_>, store: &dyn Store) -> Option<Line> {

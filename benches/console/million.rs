@@ -20,16 +20,15 @@ pub fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Tab
     let slice = slices.take(jobs(bench), false)?;
     let others: Vec<Slice> = (0..2).map_while(|_| slices.take(jobs(bench), false).ok()).collect();
     let (client, baseline) = (Client::new(copy), bench.baseline());
-    let jobs_of = |slice: &Slice| client.print(&[&baseline.cohort_size(slice)]).parse().expect("a number");
     let rate = |jobs: u64, time: Duration| jobs as f64 / time.as_secs_f64().max(1e-9);
     let by_hand = |slice: &Slice| {
-        let jobs = jobs_of(slice);
+        let jobs = bench.jobs_of(copy, slice);
         bench.settle(copy);
         rate(jobs, client.once(&baseline.replay(slice)))
     };
 
     let before = others.first().map(by_hand);
-    let jobs = jobs_of(&slice);
+    let jobs = bench.jobs_of(copy, &slice);
     bench.settle(copy);
     let spent = process::run(copy, &["replay", "-f", &slice.filter(), "--yes"]);
     let ours = rate(jobs, spent.time);

@@ -141,7 +141,7 @@ fn writers(bench: &Bench<'_>, copy: &str) -> Option<Writers> {
 
 async fn by_hand(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
     let (baseline, client) = (bench.baseline(), Client::new(copy));
-    let jobs = client.print(&[&baseline.cohort_size(&slice)]).parse().unwrap_or(0);
+    let jobs = bench.jobs_of(copy, &slice);
     bench.settle(copy);
     let writers = writers(bench, copy);
     let statements = baseline.replay(&slice);
