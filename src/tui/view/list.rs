@@ -171,7 +171,7 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
     // What is out of date is dim as a whole, and a word at its end says why.
     let role = |role: Role| if stale.is_some() { Role::Dim } else { role };
     let in_range = model.list.range.as_ref() == Some(&row.id);
-    let mark = if model.list.is_marked(&row.id) {
+    let mark = if model.list.marks.has(&row.id) {
         glyphs.mark
     } else if in_range {
         "v"

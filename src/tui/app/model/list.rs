@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::marks::Marks;
 use crate::domain::job::{JobId, State};
 use crate::store::{Cursor, Entry, Page, Scanned, Sort};
 
@@ -9,18 +10,6 @@ use crate::store::{Cursor, Entry, Page, Scanned, Sort};
 pub const PAGE: usize = 100;
 /// Rows that are kept around the cursor; what lies further off is read again when it is needed.
 const KEPT: usize = 2_000;
-
-/// Which jobs are marked.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Marks {
-    /// None.
-    #[default]
-    None,
-    /// These.
-    Some(HashSet<JobId>),
-    /// All that the filter selects, shown or not.
-    All,
-}
 
 /// What has become of a row since it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,37 +337,6 @@ impl ListPane {
         }
     }
 
-    /// Whether a job is marked.
-    pub fn is_marked(&self, id: &JobId) -> bool {
-        match &self.marks {
-            Marks::None => false,
-            Marks::Some(ids) => ids.contains(id),
-            Marks::All => true,
-        }
-    }
-
-    /// Marks or unmarks a job. A mark of all gives way to single marks.
-    pub fn toggle_mark(&mut self, id: JobId) {
-        let mut ids = match std::mem::take(&mut self.marks) {
-            Marks::Some(ids) => ids,
-            Marks::None | Marks::All => HashSet::new(),
-        };
-        if !ids.remove(&id) {
-            ids.insert(id);
-        }
-        self.marks = if ids.is_empty() { Marks::None } else { Marks::Some(ids) };
-    }
-
-    /// Adds jobs to the marks.
-    pub fn mark_these(&mut self, more: impl IntoIterator<Item = JobId>) {
-        let mut ids = match std::mem::take(&mut self.marks) {
-            Marks::Some(ids) => ids,
-            Marks::None | Marks::All => HashSet::new(),
-        };
-        ids.extend(more);
-        self.marks = if ids.is_empty() { Marks::None } else { Marks::Some(ids) };
-    }
-
     /// Begins a range at the cursor, or ends one by marking everything between.
     pub fn toggle_range(&mut self) {
         let Some(here) = self.index() else { return };
@@ -388,7 +346,7 @@ impl ListPane {
                 let start = self.rows.entries.iter().position(|e| e.row.id == from).unwrap_or(here);
                 let span = start.min(here)..=start.max(here);
                 let ids: Vec<JobId> = self.rows.entries.range(span).map(|e| e.row.id.clone()).collect();
-                self.mark_these(ids);
+                self.marks.add(ids);
             }
         }
     }

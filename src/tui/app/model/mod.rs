@@ -6,14 +6,16 @@ mod filter;
 mod histogram;
 mod list;
 mod live;
+mod marks;
 mod overlay;
 
 pub use asks::Asks;
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
 pub use histogram::{BarValue, CountedFor, HistogramPane};
-pub use list::{ListPane, Marks, PAGE, Side, Stale};
+pub use list::{ListPane, PAGE, Side, Stale};
 pub use live::{Link, Live};
+pub use marks::Marks;
 pub use overlay::{
     Candidate, Fault, Held, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, ResumeDialog, Runner,
     RunsPage,

@@ -191,14 +191,14 @@ fn mark(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         }
         (Command::Mark, _) => {
             if let Some(id) = model.list.current().map(|e| e.row.id.clone()) {
-                model.list.toggle_mark(id);
+                model.list.marks.toggle(id);
                 model.list.step(1, rows);
             }
         }
         (Command::Range, _) => model.list.toggle_range(),
         (Command::MarkShown, _) => {
             let ids: Vec<_> = model.list.visible(rows).map(|e| e.row.id.clone()).collect();
-            model.list.mark_these(ids);
+            model.list.marks.add(ids);
         }
         _ => {
             let all = model.list.marks == Marks::All;

@@ -198,7 +198,7 @@ pub fn night(size: (u16, u16)) -> Model {
     model.list.receive(Side::Start, Page { entries: jobs, next: None, scanned: None }, height);
     model.list.step(0, height);
     model.list.arrived = 37;
-    model.list.mark_these([JobId::new("8f3a2c0002"), JobId::new("8f3a2c0003")]);
+    model.list.marks.add([JobId::new("8f3a2c0002"), JobId::new("8f3a2c0003")]);
     model.list.stale.insert(JobId::new("8f3a2c0004"), Stale::Gone);
     let mut changed = entry(row(5, &NIGHT[0], 1_000));
     changed.row.state = State::Resolved;
