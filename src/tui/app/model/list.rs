@@ -68,6 +68,9 @@ pub struct ListPane {
     overtaken: bool,
     rows: Window,
     place: Option<JobId>,
+    /// Where the job under the cursor stood on screen, while a list that is read anew in pieces has not come to it again. Until
+    /// then the cursor is nowhere, and not on another job.
+    awaited: Option<usize>,
     top: usize,
 }
 
@@ -142,11 +145,12 @@ impl ListPane {
 
     /// Lets the cursor go to the first row of what is read next.
     pub fn forget_place(&mut self) {
-        self.place = None;
+        (self.place, self.awaited) = (None, None);
         self.top = 0;
     }
 
     fn put(&mut self, index: usize, height: usize) {
+        self.awaited = None;
         self.place = self.rows.entries.get(index).map(|e| e.row.id.clone());
         self.reveal(index, height);
     }
@@ -217,7 +221,7 @@ impl ListPane {
 
     /// Takes in the rows that were asked for.
     pub fn receive(&mut self, side: Side, page: Page, height: usize) {
-        let old_row = self.cursor_row();
+        let old_row = self.cursor_row().or(self.awaited);
         let ids = page.entries.iter().map(|e| &e.row.id);
         match self.overtaken {
             true => ids.for_each(|id| _ = self.fresh.remove(id)),
@@ -240,11 +244,12 @@ impl ListPane {
                 if self.rows.above.is_none() {
                     (self.arrived, self.behind) = (0, false);
                 }
+                self.top = 0;
                 self.settle(old_row, height);
             }
             Side::End => {
                 self.rows = Window { entries: page.entries.into(), above: page.next, below: None };
-                self.loaded = true;
+                (self.loaded, self.awaited) = (true, None);
                 self.place = self.rows.entries.back().map(|e| e.row.id.clone());
                 self.top = self.rows.entries.len().saturating_sub(height);
             }
@@ -253,8 +258,12 @@ impl ListPane {
                     true => self.scatter(page, height),
                     false => self.append(page),
                 }
-                if self.place.is_none() {
-                    self.place = self.rows.entries.front().map(|e| e.row.id.clone());
+                match self.awaited {
+                    Some(row) => self.settle(Some(row), height),
+                    None if self.place.is_none() => {
+                        self.place = self.rows.entries.front().map(|e| e.row.id.clone());
+                    }
+                    None => {}
                 }
             }
             Side::Above => {
@@ -290,7 +299,7 @@ impl ListPane {
             (None, Some(last)) => Some(Cursor::After(last)),
             (next, _) => next,
         };
-        if self.place.is_some() {
+        if self.place.is_some() && self.awaited.is_none() {
             let last = self.rows.entries.len().saturating_sub(1);
             self.put(self.index().unwrap_or(last), height);
         }
@@ -326,14 +335,31 @@ impl ListPane {
         }
     }
 
-    /// After a reload: the cursor stays on its job, or on the one that has taken its place on screen.
+    /// After a reload: the cursor stays on its job, or on the one that has taken its place on screen. Where rows come in pieces
+    /// it waits until it is known which.
     fn settle(&mut self, old_row: Option<usize>, height: usize) {
-        self.top = 0;
-        let last = self.rows.entries.len().checked_sub(1);
-        match (self.index(), last) {
-            (Some(index), _) => self.put(index, height),
-            (None, Some(last)) => self.put(old_row.unwrap_or(0).min(last), height),
-            (None, None) => self.place = None,
+        let row = old_row.unwrap_or(0);
+        let is_short = self.rows.entries.len() <= row || self.is_searching();
+        match self.index() {
+            Some(index) => self.put(index, height),
+            None if is_short && self.rows.below.is_some() && self.place.is_some() => self.awaited = Some(row),
+            None => self.give_up(row, height),
+        }
+    }
+
+    /// Puts the cursor where its job stood.
+    fn give_up(&mut self, row: usize, height: usize) {
+        match self.rows.entries.len().checked_sub(1) {
+            Some(last) => self.put(row.min(last), height),
+            None => self.forget_place(),
+        }
+    }
+
+    /// Nothing more is read until the operator wants it.
+    pub fn halt(&mut self, height: usize) {
+        self.halted = true;
+        if let Some(row) = self.awaited.take() {
+            self.give_up(row, height);
         }
     }
 

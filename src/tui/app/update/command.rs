@@ -346,7 +346,8 @@ fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
     let mut effects = Vec::new();
     if scanning {
-        model.list.halted = true;
+        let rows = model.list_rows();
+        model.list.halt(rows);
         effects.push(model.asks.cancel(Slot::Page));
     }
     if counting {

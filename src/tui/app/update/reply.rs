@@ -301,7 +301,10 @@ fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) 
         (Ok(_), None) => Vec::new(),
         (Err(e), _) => {
             // Not asked again by itself: `r` does.
-            model.list.halted = !matches!(e, StoreError::Unreachable(_));
+            if !matches!(e, StoreError::Unreachable(_)) {
+                let rows = model.list_rows();
+                model.list.halt(rows);
+            }
             fault(model, &e, "reading the list", now)
         }
     }
