@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::marks::Marks;
 use crate::domain::job::{JobId, State};
-use crate::store::{Cursor, Entry, Page, Scanned, Sort};
+use crate::store::{Cursor, Entry, Page, Position, Scanned, Sort};
 
 /// Rows that a page is asked for: each may stand in a block of its own, even where an index leads straight to it.
 pub const PAGE: usize = 100;
@@ -70,8 +70,17 @@ pub struct ListPane {
     place: Option<JobId>,
     /// Where the job under the cursor stood on screen, while a list that is read anew in pieces has not come to it again. Until
     /// then the cursor is nowhere, and not on another job.
-    awaited: Option<usize>,
+    awaited: Option<Stood>,
     top: usize,
+}
+
+/// Where a job stood.
+#[derive(Clone, Debug)]
+struct Stood {
+    /// On screen.
+    row: usize,
+    /// In the order.
+    at: Position,
 }
 
 /// The loaded piece and where it goes on.
@@ -131,7 +140,7 @@ impl ListPane {
     /// Moves the cursor by `by` rows and scrolls so that it stays within `height`.
     pub fn step(&mut self, by: isize, height: usize) {
         let Some(last) = self.rows.entries.len().checked_sub(1) else { return };
-        let from = self.index().unwrap_or(self.top);
+        let from = self.index().unwrap_or(self.top + self.awaited.as_ref().map_or(0, |stood| stood.row)).min(last);
         let to = from.saturating_add_signed(by).min(last);
         self.put(to, height);
     }
@@ -186,7 +195,7 @@ impl ListPane {
         match (&self.rows.below, &self.rows.above) {
             // Until all of the table was read, the next hit may belong anywhere.
             (Some(cursor @ Cursor::Stored(_)), _) => Some((Side::Below, cursor.clone())),
-            (Some(cursor), _) if ahead < height => Some((Side::Below, cursor.clone())),
+            (Some(cursor), _) if ahead < height || self.awaited.is_some() => Some((Side::Below, cursor.clone())),
             (_, Some(cursor)) if self.top < height => Some((Side::Above, cursor.clone())),
             _ => None,
         }
@@ -221,7 +230,8 @@ impl ListPane {
 
     /// Takes in the rows that were asked for.
     pub fn receive(&mut self, side: Side, page: Page, height: usize) {
-        let old_row = self.cursor_row().or(self.awaited);
+        let stood = self.cursor_row().zip(self.current()).map(|(row, entry)| Stood { row, at: entry.position.clone() });
+        let stood = stood.or_else(|| self.awaited.clone());
         let ids = page.entries.iter().map(|e| &e.row.id);
         match self.overtaken {
             true => ids.for_each(|id| _ = self.fresh.remove(id)),
@@ -245,7 +255,7 @@ impl ListPane {
                     (self.arrived, self.behind) = (0, false);
                 }
                 self.top = 0;
-                self.settle(old_row, height);
+                self.settle(stood, height);
             }
             Side::End => {
                 self.rows = Window { entries: page.entries.into(), above: page.next, below: None };
@@ -258,12 +268,10 @@ impl ListPane {
                     true => self.scatter(page, height),
                     false => self.append(page),
                 }
-                match self.awaited {
-                    Some(row) => self.settle(Some(row), height),
-                    None if self.place.is_none() => {
-                        self.place = self.rows.entries.front().map(|e| e.row.id.clone());
-                    }
-                    None => {}
+                if self.awaited.is_some() {
+                    self.settle(stood, height);
+                } else if self.place.is_none() {
+                    self.place = self.rows.entries.front().map(|e| e.row.id.clone());
                 }
             }
             Side::Above => {
@@ -292,8 +300,9 @@ impl ListPane {
             }
         }
         // Of more rows than are kept only the first are wanted; those behind them are read when they are gone to.
-        self.rows.entries.truncate(KEPT);
-        let last = self.rows.entries.get(KEPT - 1).map(|e| e.position.clone());
+        let kept = self.index().map_or(KEPT, |index| KEPT.max(index + 1));
+        self.rows.entries.truncate(kept);
+        let last = self.rows.entries.get(kept - 1).map(|e| e.position.clone());
         self.rows.below = match (page.next, last) {
             (Some(Cursor::Stored(at)), Some(last)) => Some(Cursor::Stored(at.before(last))),
             (None, Some(last)) => Some(Cursor::After(last)),
@@ -337,30 +346,31 @@ impl ListPane {
 
     /// After a reload: the cursor stays on its job, or on the one that has taken its place on screen. Where rows come in pieces
     /// it waits until it is known which.
-    fn settle(&mut self, old_row: Option<usize>, height: usize) {
-        let row = old_row.unwrap_or(0);
-        let is_short = self.rows.entries.len() <= row || self.is_searching();
-        match self.index() {
-            Some(index) => self.put(index, height),
-            None if is_short && self.rows.below.is_some() && self.place.is_some() => self.awaited = Some(row),
-            None => self.give_up(row, height),
+    fn settle(&mut self, stood: Option<Stood>, height: usize) {
+        match (self.index(), stood, self.rows.entries.len().checked_sub(1)) {
+            (Some(index), _, _) => self.put(index, height),
+            (None, Some(stood), _) if self.may_come(&stood.at) => self.awaited = Some(stood),
+            (None, stood, Some(last)) => self.put(stood.map_or(0, |stood| stood.row).min(last), height),
+            (None, _, None) => self.forget_place(),
         }
     }
 
-    /// Puts the cursor where its job stood.
-    fn give_up(&mut self, row: usize, height: usize) {
-        match self.rows.entries.len().checked_sub(1) {
-            Some(last) => self.put(row.min(last), height),
-            None => self.forget_place(),
+    /// Whether what is still to be read may have a job of this place in the order. Where more came before it than are kept, it
+    /// is not waited for.
+    fn may_come(&self, at: &Position) -> bool {
+        let is_before = |place: &Position| self.sort.compare(place, at).is_lt();
+        let rows = &self.rows.entries;
+        match &self.rows.below {
+            None => false,
+            // All that is before it was read in order.
+            Some(Cursor::Stored(stored)) => is_before(&stored.beyond),
+            Some(_) => rows.len() < KEPT && rows.back().is_none_or(|last| is_before(&last.position)),
         }
     }
 
-    /// Nothing more is read until the operator wants it.
-    pub fn halt(&mut self, height: usize) {
-        self.halted = true;
-        if let Some(row) = self.awaited.take() {
-            self.give_up(row, height);
-        }
+    /// Whether the job that had the cursor has still to come, and no other has it.
+    pub fn is_awaiting(&self) -> bool {
+        self.awaited.is_some()
     }
 
     /// Begins a range at the cursor, or ends one by marking everything between.

@@ -3,16 +3,35 @@
 use super::*;
 use crate::store::Stored;
 
-fn after(last: usize) -> Option<Cursor> {
-    Some(Cursor::After(entry(last).position))
+/// Rows by their places in an order that has the newest first.
+fn rows(places: std::ops::Range<usize>, next: Option<Cursor>) -> Page {
+    Page { entries: places.map(|place| entry(1_000 - place)).collect(), next, scanned: None }
 }
 
-/// A list of 200 jobs whose cursor is on the third and that is being read anew.
+fn after(place: usize) -> Option<Cursor> {
+    Some(Cursor::After(entry(1_000 - place).position))
+}
+
+/// Where a search goes on that has read in order as far as a place.
+fn stored(place: usize) -> Option<Cursor> {
+    let beyond = entry(1_000 - place).position;
+    Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left: 9, floor: 0, key: None }))
+}
+
+/// A list of 100 jobs whose cursor is on the third, `job-998`, and that is being read anew.
 fn reread() -> Console {
-    let mut console = Console::with_jobs(200);
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    console.answer(Slot::Page, first_screen(None, rows(0..100, after(99)), None));
     console.keys("j j r");
+    assert_eq!(console.current(), Some("job-998"));
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { .. })));
     console
+}
+
+fn receive(console: &mut Console, page: Page) {
+    console.answer(Slot::Page, Reply::Page(Ok(page)));
 }
 
 #[test]
@@ -52,55 +71,72 @@ fn the_end_of_a_list_fills_the_screen_though_it_comes_in_pieces() {
 #[test]
 fn a_list_that_comes_in_pieces_has_no_cursor_until_it_comes_to_the_job_that_had_it() {
     let mut console = reread();
-    console.answer(Slot::Page, Reply::Page(Ok(page(0..2, after(1)))));
+    receive(&mut console, rows(0..2, after(1)));
     assert_eq!(console.current(), None);
-    console.keys("R");
-    assert!(console.request(Slot::Act).is_none(), "another job is acted on than the one that had the cursor");
-    console.answer(Slot::Page, Reply::Page(Ok(page(2..9, after(8)))));
-    assert_eq!(console.current(), Some("job-2"));
+    console.model.runner.last = Some((RunId("r-0".into()), Action::Replay));
+    console.keys("R U");
+    assert!(console.request(Slot::Act).is_none(), "another job is acted on, or a run undone that was not meant");
+    receive(&mut console, rows(2..9, after(8)));
+    assert_eq!(console.current(), Some("job-998"));
+}
+
+#[test]
+fn jobs_that_came_before_it_do_not_take_its_place() {
+    let mut console = reread();
+    let newer = (0..100).map(|n| entry(2_000 - n)).collect();
+    receive(&mut console, Page { entries: newer, next: Some(Cursor::After(entry(1_901).position)), scanned: None });
+    assert_eq!(console.current(), None);
+    receive(&mut console, rows(0..100, after(99)));
+    assert_eq!(console.current(), Some("job-998"));
 }
 
 #[test]
 fn where_the_job_is_gone_the_cursor_is_on_the_one_that_stands_in_its_place() {
     let mut console = reread();
-    console.answer(Slot::Page, Reply::Page(Ok(page(0..2, after(1)))));
-    console.answer(Slot::Page, Reply::Page(Ok(page(3..9, after(8)))));
-    assert_eq!(console.current(), Some("job-3"));
+    receive(&mut console, rows(0..2, after(1)));
+    receive(&mut console, rows(3..9, after(8)));
+    assert_eq!(console.current(), Some("job-997"));
 
     let mut console = reread();
-    console.answer(Slot::Page, Reply::Page(Ok(page(0..0, after(1)))));
+    receive(&mut console, rows(0..0, after(1)));
     assert_eq!(console.current(), None);
-    console.answer(Slot::Page, Reply::Page(Ok(page(0..2, None))));
-    assert_eq!(console.current(), Some("job-1"), "that is the end of the list");
+    receive(&mut console, rows(0..2, None));
+    assert_eq!(console.current(), Some("job-999"), "that is the end of the list");
 }
 
 #[test]
-fn whoever_moves_the_cursor_or_stops_the_reading_does_not_wait_for_the_job_that_had_it() {
+fn whoever_moves_the_cursor_does_not_wait_for_the_job_that_had_it() {
     let mut console = reread();
-    console.answer(Slot::Page, Reply::Page(Ok(page(0..2, after(1)))));
-    console.keys("j");
-    console.answer(Slot::Page, Reply::Page(Ok(page(2..9, after(8)))));
-    assert_eq!(console.current(), Some("job-1"));
+    receive(&mut console, rows(0..2, after(1)));
+    console.keys("k");
+    assert_eq!(console.current(), Some("job-1000"));
+    receive(&mut console, rows(2..9, after(8)));
+    assert_eq!(console.current(), Some("job-1000"));
+}
 
+#[test]
+fn a_fault_on_the_way_leaves_the_cursor_to_be_found_by_the_next_reading() {
     let mut console = reread();
-    console.answer(Slot::Page, Reply::Page(Ok(page(0..2, after(1)))));
+    receive(&mut console, rows(0..2, after(1)));
     console.answer(Slot::Page, Reply::Page(Err(StoreError::Interrupted)));
-    assert_eq!(console.current(), Some("job-1"));
+    assert_eq!(console.current(), None);
+    console.keys("r");
+    receive(&mut console, rows(0..9, after(8)));
+    assert_eq!(console.current(), Some("job-998"));
 }
 
 #[test]
 fn a_search_that_meets_hits_in_no_order_waits_for_the_job_until_it_has_been_everywhere() {
-    let stored = || {
-        let beyond = entry(900).position;
-        Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left: 9, floor: 0, key: None }))
-    };
-    for (last, stands_on) in [(0..3, "job-2"), (7..9, "job-52")] {
-        let mut console = Console::with_jobs(200);
-        console.keys("j j r");
-        console.answer(Slot::Page, Reply::Page(Ok(page(50..60, stored()))));
-        console.answer(Slot::Page, Reply::Page(Ok(page(30..33, stored()))));
+    for (last, stands_on) in [(2..4, "job-998"), (7..9, "job-992")] {
+        let mut console = reread();
+        receive(&mut console, rows(0..1, stored(0)));
+        receive(&mut console, rows(50..60, stored(0)));
         assert_eq!(console.current(), None);
-        console.answer(Slot::Page, Reply::Page(Ok(page(last, None))));
+        receive(&mut console, rows(last, None));
         assert_eq!(console.current(), Some(stands_on));
     }
+    // What comes before the place from which it searches was read in order.
+    let mut console = reread();
+    receive(&mut console, rows(0..2, stored(4)));
+    assert_eq!(console.current(), Some("job-999"));
 }

@@ -58,6 +58,12 @@ pub fn undo(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if ignored || (marked && refusal_of(model, Action::Reopen).is_none()) {
         return begin(model, Action::Reopen, None, now);
     }
+    if model.list.is_awaiting() {
+        // It may be an ignored one, and the last run is not meant then.
+        let key = model.key(Command::Refresh);
+        model.complain(format!("the job that had the cursor has not come again yet: move to one, or {key}"), now);
+        return Vec::new();
+    }
     undo_last(model, now)
 }
 

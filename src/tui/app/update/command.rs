@@ -346,8 +346,7 @@ fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
     let mut effects = Vec::new();
     if scanning {
-        let rows = model.list_rows();
-        model.list.halt(rows);
+        model.list.halted = true;
         effects.push(model.asks.cancel(Slot::Page));
     }
     if counting {

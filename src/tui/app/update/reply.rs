@@ -301,10 +301,7 @@ fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) 
         (Ok(_), None) => Vec::new(),
         (Err(e), _) => {
             // Not asked again by itself: `r` does.
-            if !matches!(e, StoreError::Unreachable(_)) {
-                let rows = model.list_rows();
-                model.list.halt(rows);
-            }
+            model.list.halted = !matches!(e, StoreError::Unreachable(_));
             fault(model, &e, "reading the list", now)
         }
     }
