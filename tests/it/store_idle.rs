@@ -75,6 +75,30 @@ async fn nothing_is_counted_where_nobody_writes_and_a_commit_ends_that() {
 }
 
 #[tokio::test]
+async fn it_makes_no_difference_which_connection_to_a_file_looks() {
+    let db = harness::sqlite("either").await;
+    Layout::DeadLetterJobs.seed(&db, 300).await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    let mut since = calm(&store, begun).await;
+    let mut changed = 0;
+    for nth in 0..20 {
+        // Both connections are taken, each by one of the two.
+        let (one, other) = tokio::join!(look(&store, &since), look(&store, &since));
+        let seen = if nth % 2 == 0 { one } else { other };
+        changed += u32::from(seen.changed);
+        since = seen.watermark;
+    }
+    assert!(changed <= 1, "{changed} looks of 20 found changes where nobody writes");
+
+    db.execute(&dying(&db, 7)).await;
+    let (one, other) = tokio::join!(look(&store, &since), look(&store, &since));
+    assert_eq!((one.changed, other.changed), (true, true), "what others commit");
+    let again = look(&store, &one.watermark).await;
+    assert_eq!(counted(&again), if again.changed { 7 } else { 0 });
+}
+
+#[tokio::test]
 async fn a_commit_is_seen_that_comes_long_after_what_it_wrote() {
     let Some(server) = harness::private_mariadb() else { return };
     let db = server.database("late").await;

@@ -29,11 +29,16 @@ const TIME_SLACK: i64 = 1_000_000;
 const KEY_SLACK: i64 = 500;
 /// Looks that are remembered.
 const MEMORY: usize = 64;
+/// Connections whose tokens are remembered beside that of the last look.
+const CONNECTIONS: usize = 7;
 
 /// What is remembered from one look to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
     token: Option<String>,
+    /// The last tokens of other connections, where each has its own: what any of them has not seen change since has not changed
+    /// since this look either.
+    others: Vec<String>,
     /// Past looks: the next transaction to begin then, and how far the order reached then; the newest last.
     looks: Vec<(u64, i64)>,
     /// Where the next look starts, in the order's own unit.
@@ -165,8 +170,8 @@ impl<'a> Axis<'a> {
 
     /// Writes that anything may have changed since a look.
     pub(super) fn gate(&self, sql: &mut Sql, since: Option<&Mark>) {
-        let token = since.and_then(|m| m.token.as_deref());
-        if let (Some(expression), Some(token)) = (self.token(), token) {
+        let Some(expression) = self.token() else { return };
+        for token in since.into_iter().flat_map(Mark::tokens) {
             sql.push(&format!(" AND {expression} <> ")).push_text(token);
         }
     }
@@ -206,7 +211,8 @@ impl Look {
 
     /// Whether anything may have changed since a look.
     pub(super) fn differs(&self, since: Option<&Mark>) -> bool {
-        since.is_none_or(|mark| mark.token.is_none() || mark.token != self.token)
+        since
+            .is_none_or(|mark| mark.token.is_none() || !mark.tokens().any(|token| self.token.as_deref() == Some(token)))
     }
 
     /// How far the keys reach, where they order.
@@ -234,11 +240,21 @@ impl Look {
         }
         let floor = before.and_then(|m| m.floor);
         let rewrites = before.map_or(self.rewrites, |m| m.rewrites.clone());
-        Mark { token: self.token, looks, bound, floor, rewrites }
+        let connection = |token: &str| axis.layout.speech.token_connection(token).map(str::to_owned);
+        let here = self.token.as_deref().and_then(connection);
+        let others =
+            before.into_iter().flat_map(Mark::tokens).filter(|token| here.is_some() && connection(token) != here);
+        let others = others.take(CONNECTIONS).map(str::to_owned).collect();
+        Mark { token: self.token, others, looks, bound, floor, rewrites }
     }
 }
 
 impl Mark {
+    /// The tokens by which it is known that nothing has changed since, that of the look itself first.
+    fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.token.iter().chain(&self.others).map(String::as_str)
+    }
+
     /// Where the next look starts.
     pub(super) fn bound(&self) -> i64 {
         self.floor.map_or(self.bound, |floor| self.bound.max(floor))

@@ -303,6 +303,11 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// The connection that a change token is of, where it says nothing to others.
+    fn token_connection<'a>(&self, _token: &'a str) -> Option<&'a str> {
+        None
+    }
+
     /// The transaction at hand, as a contract column by which its end can be told later; `None` where it cannot.
     fn transaction(&self) -> Option<&'static str> {
         None

@@ -306,6 +306,10 @@ impl Speech for Sqlite {
         Some(CHANGES)
     }
 
+    fn token_connection<'a>(&self, token: &'a str) -> Option<&'a str> {
+        token.split_once(' ').map(|(connection, _)| connection)
+    }
+
     fn sorts_in_time(&self, kind: Kind) -> bool {
         // Of one day what is written with a `T` sorts behind what is not, and zones count for nothing.
         !matches!(kind, Kind::Utc | Kind::Instant)
