@@ -7,7 +7,6 @@ use super::SqlStore;
 use super::blocks::read_number;
 use super::build::Sql;
 use super::dialect::BatchRow;
-use super::engine::Dialect;
 use super::judge::{Extras, Judge};
 use super::kept::Kept;
 use super::layout::Expr;
@@ -103,10 +102,8 @@ impl SqlStore {
     async fn glance_at_once(&self, query: &GlanceQuery, scan: &Scan<'_>, only: &Segment) -> Result<Glance> {
         let GlanceQuery { facet, page, opens } = query;
         let mut statements = vec![scan.only_statement(only, page)?];
-        // A key that is not unique by itself is asked for by name. So is one in a file: asking costs nothing there, and for the one
-        // key that it finds first SQLite would rather sort the whole table than follow an index.
-        let is_far = self.engine.dialect() != Dialect::Sqlite;
-        let with_job = *opens && self.layout.scope.is_none() && is_far;
+        // A key that is not unique by itself is asked for by name, and so is one where that costs nothing.
+        let with_job = *opens && self.layout.scope.is_none() && self.layout.speech.is_far();
         if with_job {
             let first = scan.first_key(only)?;
             statements.push(self.detail_statement(|sql| first(sql)));

@@ -211,8 +211,7 @@ impl Look {
 
     /// Whether anything may have changed since a look.
     pub(super) fn differs(&self, since: Option<&Mark>) -> bool {
-        since
-            .is_none_or(|mark| mark.token.is_none() || !mark.tokens().any(|token| self.token.as_deref() == Some(token)))
+        since.is_none_or(|mark| !mark.tokens().any(|token| self.token.as_deref() == Some(token)))
     }
 
     /// How far the keys reach, where they order.
@@ -240,10 +239,10 @@ impl Look {
         }
         let floor = before.and_then(|m| m.floor);
         let rewrites = before.map_or(self.rewrites, |m| m.rewrites.clone());
-        let connection = |token: &str| axis.layout.speech.token_connection(token).map(str::to_owned);
-        let here = self.token.as_deref().and_then(connection);
-        let others =
-            before.into_iter().flat_map(Mark::tokens).filter(|token| here.is_some() && connection(token) != here);
+        let speech = axis.layout.speech;
+        let here = self.token.as_deref().and_then(|token| speech.token_connection(token));
+        let is_other = |token: &&str| here.is_some() && speech.token_connection(token) != here;
+        let others = before.into_iter().flat_map(Mark::tokens).filter(is_other);
         let others = others.take(CONNECTIONS).map(str::to_owned).collect();
         Mark { token: self.token, others, looks, bound, floor, rewrites }
     }

@@ -303,6 +303,11 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// Whether each question takes a way to a server, so that one within another spares it.
+    fn is_far(&self) -> bool {
+        true
+    }
+
     /// The connection that a change token is of, where it says nothing to others.
     fn token_connection<'a>(&self, _token: &'a str) -> Option<&'a str> {
         None

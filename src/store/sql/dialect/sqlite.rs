@@ -306,6 +306,11 @@ impl Speech for Sqlite {
         Some(CHANGES)
     }
 
+    fn is_far(&self) -> bool {
+        // And for the one key that is first it would rather sort the whole table than follow an index.
+        false
+    }
+
     fn token_connection<'a>(&self, token: &'a str) -> Option<&'a str> {
         token.split_once(' ').map(|(connection, _)| connection)
     }
