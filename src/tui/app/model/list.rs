@@ -75,7 +75,7 @@ pub struct ListPane {
 }
 
 /// Where a job stood.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Stood {
     /// On screen.
     row: usize,
@@ -230,8 +230,6 @@ impl ListPane {
 
     /// Takes in the rows that were asked for.
     pub fn receive(&mut self, side: Side, page: Page, height: usize) {
-        let stood = self.cursor_row().zip(self.current()).map(|(row, entry)| Stood { row, at: entry.position.clone() });
-        let stood = stood.or_else(|| self.awaited.clone());
         let ids = page.entries.iter().map(|e| &e.row.id);
         match self.overtaken {
             true => ids.for_each(|id| _ = self.fresh.remove(id)),
@@ -244,6 +242,7 @@ impl ListPane {
         }
         match side {
             Side::Start | Side::Around { .. } => {
+                let stood = self.stood();
                 let above = match (side, page.entries.first()) {
                     (Side::Around { from_start: false }, Some(first)) => Some(Cursor::Before(first.position.clone())),
                     _ => None,
@@ -268,8 +267,8 @@ impl ListPane {
                     true => self.scatter(page, height),
                     false => self.append(page),
                 }
-                if self.awaited.is_some() {
-                    self.settle(stood, height);
+                if let Some(stood) = self.awaited.take() {
+                    self.settle(Some(stood), height);
                 } else if self.place.is_none() {
                     self.place = self.rows.entries.front().map(|e| e.row.id.clone());
                 }
@@ -342,6 +341,12 @@ impl ListPane {
                 self.rows.below = self.rows.entries.back().map(|e| Cursor::After(e.position.clone()));
             }
         }
+    }
+
+    /// Where the job stands that has the cursor, or stood that is to have it again.
+    fn stood(&mut self) -> Option<Stood> {
+        let here = self.cursor_row().zip(self.current()).map(|(row, entry)| Stood { row, at: entry.position.clone() });
+        here.or_else(|| self.awaited.take())
     }
 
     /// After a reload: the cursor stays on its job, or on the one that has taken its place on screen. Where rows come in pieces

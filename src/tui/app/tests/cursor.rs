@@ -140,3 +140,22 @@ fn a_search_that_meets_hits_in_no_order_waits_for_the_job_until_it_has_been_ever
     receive(&mut console, rows(0..2, stored(4)));
     assert_eq!(console.current(), Some("job-999"));
 }
+
+#[test]
+fn rows_are_read_on_to_the_job_that_had_the_cursor_though_the_screen_is_full() {
+    let mut console = reread();
+    let newer = (0..100).map(|n| entry(2_000 - n)).collect();
+    receive(&mut console, Page { entries: newer, next: Some(Cursor::After(entry(1_901).position)), scanned: None });
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("stops") };
+    assert_eq!(query.cursor, Cursor::After(entry(1_901).position));
+}
+
+#[test]
+fn hits_beyond_those_that_are_kept_do_not_push_out_the_job_that_has_the_cursor() {
+    let mut console = reread();
+    receive(&mut console, rows(0..9, stored(0)));
+    assert_eq!(console.current(), Some("job-998"));
+    let newer = (0..3_000).map(|n| entry(9_000 - n)).collect();
+    receive(&mut console, Page { entries: newer, next: stored(0), scanned: None });
+    assert_eq!(console.current(), Some("job-998"));
+}
