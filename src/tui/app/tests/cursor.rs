@@ -110,6 +110,7 @@ fn whoever_moves_the_cursor_does_not_wait_for_the_job_that_had_it() {
     receive(&mut console, rows(0..2, after(1)));
     console.keys("k");
     assert_eq!(console.current(), Some("job-1000"));
+    assert!(!console.model.list.is_awaiting());
     receive(&mut console, rows(2..9, after(8)));
     assert_eq!(console.current(), Some("job-1000"));
 }
