@@ -69,7 +69,11 @@ async fn execute_held(
     ready::same_database(desk, &record, &options).await?;
     let prepared = ready::prepare(desk, &record, &options).await;
     ledger.start(run, Timestamp::now()).await?;
-    let tally = ledger.tally(run).await?;
+    // Of a run that nobody began the record has it; of others it is what is counted now.
+    let tally = match record.state {
+        RunState::Planned => record.tally.clone(),
+        _ => ledger.tally(run).await?,
+    };
     log::run_began(&run.0, record.intent.action.word(), tally.planned);
     let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
     engine.validator = validator;
