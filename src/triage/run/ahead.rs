@@ -1,6 +1,6 @@
 //! Working on a batch while the record is still being written that ends the one before and names this one; and, where two
 //! do not get into each other's way, locking and reading its rows and adding what it adds while the one before is being
-//! named and written, and writing them while that one commits.
+//! written, and writing them while that one commits.
 //!
 //! Until it commits, a transaction has changed nothing: only the commit has to wait. A crash before the entry is durable
 //! leaves the batch before in doubt, which is named, and of this one nothing.

@@ -162,23 +162,25 @@ impl Engine<'_> {
             flight.is_next();
             let ids = flight.ids();
             let next = flight.next();
-            // The session of the batch that has ended is free, whether or not its end is on record.
-            let mut behind = self.behind(&flight, march);
-            // Polled last: were it first at the only free session, both would wait.
-            let begun = flight.beside(beside(&mut behind, self.name(batch, next, march))).await;
+            let begun = flight.beside(self.name(batch, next, march)).await;
             let Ok(Some(Begun { no, ids: named })) = begun else {
-                turn_back(flight, behind, march).await;
+                flight.turn_back().await;
                 return begun.map(|_| None);
             };
             if let Some(named) = named.filter(|named| *named != ids) {
                 // Other jobs than were read ahead: of those nothing has been touched.
-                turn_back(flight, behind, march).await;
+                flight.turn_back().await;
+                march.coming = None;
                 let answer = self.ask_named(&named, false).await?;
                 return Ok(Some(Answered { no, answer, ids: named }));
             }
             flight.is_named();
+            let mut behind = self.behind(&flight, march);
             let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
-            let answer = beside(&mut behind, answered).await;
+            let answer = match &mut behind {
+                Some(behind) => behind.beside(answered).await,
+                None => answered.await,
+            };
             march.took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.elapsed);
             let goes_on = answer.as_ref().is_ok_and(Answer::is_straight) && march.entry < PATIENCE && self.may_go();
             match (answer, behind) {
@@ -282,24 +284,4 @@ impl Engine<'_> {
             self.settle(no, ids, false).await?;
         }
     }
-}
-
-/// What `work` gives, while a batch behind is worked on, where there is one.
-async fn beside<T>(behind: &mut Option<Flight<'_>>, work: impl Future<Output = T>) -> T {
-    match behind {
-        Some(behind) => behind.beside(work).await,
-        None => work.await,
-    }
-}
-
-/// Undoes a batch that the record does not name, and the one behind it: at once, as each may stand before what the other holds.
-/// What comes next is read anew.
-async fn turn_back(flight: Flight<'_>, behind: Option<Flight<'_>>, march: &mut March) {
-    let behind = async {
-        if let Some(behind) = behind {
-            behind.turn_back().await;
-        }
-    };
-    tokio::join!(flight.turn_back(), behind);
-    march.coming = None;
 }
