@@ -139,27 +139,27 @@ fn report(ours: &[Outcome], theirs: &[Outcome], scripted: &[f64], quiet: &Sample
     table
 }
 
-/// Inserts that go on meanwhile, where the database can be asked for them.
+/// What each way of replaying goes through: it begins behind a checkpoint, and inserts go on meanwhile, where the database can
+/// be asked for them.
 fn writers(bench: &Bench<'_>, copy: &str) -> Option<Writers> {
+    bench.settle(copy);
     bench.is_postgres().then(|| Writers::start(copy, bench.baseline(), RATE))
 }
 
 async fn by_hand(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
     let (baseline, client) = (bench.baseline(), Client::new(copy));
     let jobs = bench.jobs_of(copy, &slice);
-    bench.settle(copy);
     let writers = writers(bench, copy);
     let statements = baseline.replay(&slice);
     let total = tokio::task::spawn_blocking(move || client.once(&statements)).await.expect("a session");
     Outcome { jobs, total, inserts: writers.map(Writers::stop).unwrap_or_default(), ..Outcome::default() }
 }
 
-/// Rows a second of the script, under what the others go through as well.
+/// Rows a second of the script.
 fn by_script(bench: &Bench<'_>, copy: &str, slice: Slice) -> f64 {
     let (baseline, client) = (bench.baseline(), Client::new(copy));
     let keys = client.print(&[&baseline.cohort_keys(&slice)]);
     let statements: Vec<String> = keys.lines().flat_map(|key| baseline.replay_row(key)).collect();
-    bench.settle(copy);
     let writers = writers(bench, copy);
     let took = client.once(&statements);
     drop(writers.map(Writers::stop));
@@ -169,7 +169,6 @@ fn by_script(bench: &Bench<'_>, copy: &str, slice: Slice) -> f64 {
 async fn through_triage(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
     let budget = &bench.budget;
     let stopwatch = Arc::new(Stopwatch::new(open_store(copy, bench.ground.layout, budget).await));
-    bench.settle(copy);
     let writers = writers(bench, copy);
     let meter = bench.meter(copy);
     meter.reset();
