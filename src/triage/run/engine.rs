@@ -69,7 +69,8 @@ async fn execute_held(
     ready::same_database(desk, &record, &options).await?;
     let prepared = ready::prepare(desk, &record, &options).await;
     ledger.start(run, Timestamp::now()).await?;
-    // Of a run that nobody began the record has it; of others it is what is counted now.
+    // A run that nobody began has all its jobs before it. Of others they are counted, and not taken from the sums that were kept
+    // when it was stopped: it is led by these.
     let tally = match record.state {
         RunState::Planned => record.tally.clone(),
         _ => ledger.tally(run).await?,
