@@ -79,10 +79,9 @@ impl Ledger {
     pub async fn end(&self, run: &RunId, now: Timestamp) -> Result<Run> {
         let mut tx = self.home.begin().await?;
         let seq = at_work(&mut tx, run, &[RunState::Running], "ended").await?;
-        let tally = tally::count(&mut tx, seq).await?;
+        let tally = tally::keep(&mut tx, seq).await?;
         let open = tally.not_started + tally.in_doubt > 0;
         let state = if open { RunState::Stopped } else { RunState::Finished };
-        tally::keep(&mut tx, seq).await?;
         tx.execute(
             "UPDATE {runs} SET state = ?2, ended_at = ?3 WHERE seq = ?1",
             [int(seq), text(state.word()), int(now.0)],

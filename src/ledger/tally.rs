@@ -21,24 +21,20 @@ const REASON_HEAD: usize = 120;
 /// What the rest of the reasons is called.
 const OTHER_REASONS: &str = "other reasons";
 
-/// Counts the jobs of a run.
-pub(super) async fn count(tx: &mut Tx<'_>, run: i64) -> Result<Tally> {
-    let mut tally = Tally::default();
-    for row in tx.fetch(&format!("{} ORDER BY 3 DESC, 2", counted("WHERE j.run = ?1", "")), [int(run)]).await? {
-        add(&mut tally, &mut Cells::of(row))?;
-    }
-    Ok(shortened(tally))
-}
-
-/// Keeps the sums of a run whose execution ends.
-pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<()> {
+/// Counts the jobs of a run whose execution ends, and keeps the sums.
+pub(super) async fn keep(tx: &mut Tx<'_>, run: i64) -> Result<Tally> {
     forget(tx, run).await?;
     let counted = counted("WHERE j.run = ?1", "");
     let keep = format!(
         "INSERT INTO {{run_tallies}} (run, outcome, reason, n) \
          SELECT ?1, s.outcome, s.reason, s.n FROM ({counted}) AS s"
     );
-    tx.execute(&keep, [int(run)]).await.map(drop)
+    tx.execute(&keep, [int(run)]).await?;
+    let mut tally = Tally::default();
+    for row in tx.fetch("SELECT outcome, reason, n FROM {run_tallies} WHERE run = ?1", [int(run)]).await? {
+        add(&mut tally, &mut Cells::of(row))?;
+    }
+    Ok(tally)
 }
 
 /// Drops the kept sums of a run that is executed again.
