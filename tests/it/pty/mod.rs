@@ -120,6 +120,8 @@ impl Pty {
         command.env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", home.path());
+        // A program that is killed leaves its folders there.
+        command.env("TMPDIR", home.path());
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
         command.env("TZ", "UTC");
