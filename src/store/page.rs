@@ -62,9 +62,10 @@ pub struct Position {
 }
 
 /// Where a page starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cursor {
     /// The first rows of the order.
+    #[default]
     Start,
     /// The last rows of the order.
     End,

@@ -30,10 +30,7 @@ pub enum Side {
     /// They replace the list, from its end.
     End,
     /// They replace the list from the first row on screen.
-    Around {
-        /// Whether that is the first row of the whole order.
-        from_start: bool,
-    },
+    Around,
     /// They follow what is there.
     Below,
     /// They stand before what is there.
@@ -66,6 +63,8 @@ pub struct ListPane {
     fresh: HashSet<JobId>,
     /// Whether a look has found that something changed since the page on its way was asked for.
     overtaken: bool,
+    /// From where that page was asked for.
+    from: Cursor,
     rows: Window,
     place: Option<JobId>,
     /// Where the job under the cursor stood on screen, while a list that is read anew in pieces has not come to it again. Until
@@ -89,6 +88,22 @@ struct Window {
     entries: VecDeque<Entry>,
     above: Option<Cursor>,
     below: Option<Cursor>,
+    /// Where it was read from, where that is within the order and nothing was read that comes before.
+    since: Option<Cursor>,
+}
+
+impl Window {
+    /// Whether it begins with the first row of the whole order.
+    fn is_first(&self) -> bool {
+        self.above.is_none() && self.since.is_none()
+    }
+
+    /// Takes in that its first row may be another one.
+    fn lead(&mut self) {
+        if self.since.is_some() {
+            self.above = self.entries.front().map(|e| Cursor::Before(e.position.clone()));
+        }
+    }
 }
 
 impl ListPane {
@@ -114,7 +129,7 @@ impl ListPane {
 
     /// Whether the first row of the whole order is loaded and on screen.
     pub fn at_start(&self) -> bool {
-        self.top == 0 && self.rows.above.is_none()
+        self.top == 0 && self.rows.is_first()
     }
 
     /// Whether the last row of the whole order is loaded.
@@ -124,7 +139,7 @@ impl ListPane {
 
     /// Whether the first row of the whole order is loaded.
     pub fn knows_start(&self) -> bool {
-        self.loaded && self.rows.above.is_none()
+        self.loaded && self.rows.is_first()
     }
 
     fn index(&self) -> Option<usize> {
@@ -205,7 +220,7 @@ impl ListPane {
     pub fn anchor(&self) -> Cursor {
         match self.top.checked_sub(1).and_then(|i| self.rows.entries.get(i)) {
             Some(before) => Cursor::After(before.position.clone()),
-            None => Cursor::Start,
+            None => self.rows.since.clone().unwrap_or_default(),
         }
     }
 
@@ -224,8 +239,8 @@ impl ListPane {
     }
 
     /// Notes that a page is being asked for.
-    pub fn asked(&mut self) {
-        self.overtaken = false;
+    pub fn asked(&mut self, from: Cursor) {
+        (self.overtaken, self.from) = (false, from);
     }
 
     /// Takes in the rows that were asked for.
@@ -241,23 +256,21 @@ impl ListPane {
             self.fresh.retain(|id| here.contains(id));
         }
         match side {
-            Side::Start | Side::Around { .. } => {
+            Side::Start | Side::Around => {
                 let stood = self.stood();
-                let above = match (side, page.entries.first()) {
-                    (Side::Around { from_start: false }, Some(first)) => Some(Cursor::Before(first.position.clone())),
-                    _ => None,
-                };
-                self.rows = Window { entries: page.entries.into(), above, below: page.next };
+                let since = Some(self.from.clone()).filter(|from| side == Side::Around && *from != Cursor::Start);
+                self.rows = Window { entries: page.entries.into(), above: None, below: page.next, since };
+                self.rows.lead();
                 self.loaded = true;
                 self.stale.clear();
-                if self.rows.above.is_none() {
+                if self.rows.is_first() {
                     (self.arrived, self.behind) = (0, false);
                 }
                 self.top = 0;
                 self.settle(stood, height);
             }
             Side::End => {
-                self.rows = Window { entries: page.entries.into(), above: page.next, below: None };
+                self.rows = Window { entries: page.entries.into(), above: page.next, below: None, since: None };
                 (self.loaded, self.awaited) = (true, None);
                 self.place = self.rows.entries.back().map(|e| e.row.id.clone());
                 self.top = self.rows.entries.len().saturating_sub(height);
@@ -267,6 +280,7 @@ impl ListPane {
                     true => self.scatter(page, height),
                     false => self.append(page),
                 }
+                self.rows.lead();
                 if let Some(stood) = self.awaited.take() {
                     self.settle(Some(stood), height);
                 } else if self.place.is_none() {
@@ -322,6 +336,7 @@ impl ListPane {
         if spare > 0 {
             self.rows.entries.drain(..spare);
             self.top -= spare;
+            self.rows.since = None;
             self.rows.above = self.rows.entries.front().map(|e| Cursor::Before(e.position.clone()));
         }
     }
@@ -330,6 +345,7 @@ impl ListPane {
         let known: HashSet<&JobId> = self.rows.entries.iter().map(|e| &e.row.id).collect();
         let new: Vec<Entry> = page.entries.into_iter().filter(|e| !known.contains(&e.row.id)).collect();
         self.top += new.len();
+        self.rows.since = None;
         for entry in new.into_iter().rev() {
             self.rows.entries.push_front(entry);
         }

@@ -160,3 +160,43 @@ fn hits_beyond_those_that_are_kept_do_not_push_out_the_job_that_has_the_cursor()
     receive(&mut console, Page { entries: newer, next: stored(0), scanned: None });
     assert_eq!(console.current(), Some("job-998"));
 }
+
+/// A list of 100 jobs that is scrolled to its end and being read anew from there.
+fn scrolled() -> (Console, Cursor) {
+    let mut console = Console::connecting();
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    console.answer(Slot::Page, first_screen(None, rows(0..100, None), None));
+    console.keys(&"j ".repeat(99));
+    console.keys("r");
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("nothing is read anew") };
+    let from = query.cursor.clone();
+    assert!(matches!(from, Cursor::After(_)), "{from:?}");
+    (console, from)
+}
+
+#[test]
+fn a_list_that_is_read_anew_while_the_cursor_waits_begins_where_it_began() {
+    let (mut console, from) = scrolled();
+    receive(&mut console, rows(98..99, after(98)));
+    assert_eq!(console.current(), None);
+    console.keys("r");
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("nothing is read anew") };
+    assert_eq!(query.cursor, from);
+}
+
+#[test]
+fn the_start_of_an_order_is_not_taken_for_known_where_nothing_came_from_its_middle_yet() {
+    let (mut console, _) = scrolled();
+    receive(&mut console, rows(0..0, after(98)));
+    assert!(!console.model.list.knows_start() && !console.model.list.at_start());
+    receive(&mut console, rows(99..100, None));
+    assert!(!console.model.list.knows_start());
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else {
+        panic!("what comes before is not read")
+    };
+    assert_eq!(query.cursor, Cursor::Before(entry(1_000 - 99).position));
+    receive(&mut console, rows(0..99, None));
+    assert!(console.model.list.knows_start());
+    assert_eq!(console.current(), Some("job-901"));
+}

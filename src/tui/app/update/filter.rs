@@ -124,7 +124,7 @@ pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.next_totals = None;
     model.histogram.counting_since = Some(now);
     model.asks.page = Some(Side::Start);
-    model.list.asked();
+    model.list.asked(Cursor::Start);
     let (facet, page) = (model.histogram.facet, page_query(model, Cursor::Start));
     let request = Request::Glance(GlanceQuery { facet, page, opens: model.shows_detail() });
     vec![model.asks.ask(Slot::Page, request)]
@@ -163,8 +163,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.next_totals = None;
     if model.list.loaded {
         let cursor = model.list.anchor();
-        let from_start = cursor == Cursor::Start;
-        effects.push(ask_page(model, Side::Around { from_start }, cursor));
+        effects.push(ask_page(model, Side::Around, cursor));
     }
     if let Some(job) = model.detail.job.clone().filter(|_| model.shows_detail()) {
         model.asks.detail = Some(job.clone());
@@ -183,7 +182,7 @@ pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// Asks for a page.
 pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
     model.asks.page = Some(side);
-    model.list.asked();
+    model.list.asked(cursor.clone());
     let (query, screen) = (page_query(model, cursor), model.list_rows());
     model.asks.ask(Slot::Page, Request::Page { query, screen })
 }
