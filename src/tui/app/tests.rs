@@ -10,6 +10,7 @@ mod resume;
 mod same;
 mod search;
 mod secrets;
+mod stores;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -685,43 +686,6 @@ fn the_command_line_reaches_the_source_as_the_console_did_and_can_be_copied() {
     assert_eq!(words[6..], ["--url", "postgres://ops@db/shop?sslmode=require"]);
     console.keys("y");
     assert!(matches!(console.other.as_slice(), [Effect::Copy(copied)] if *copied == line));
-}
-
-#[test]
-fn choosing_another_store_leaves_the_open_one_until_it_is_done() {
-    let mut console = Console::with_jobs(5);
-    console.keys(":").text("stores").keys("Enter");
-    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
-    let Overlay::Picker(picker) = &console.model.overlay else { panic!("nothing to choose from") };
-    assert_eq!(picker.at, 1, "the cursor is on the open store");
-    console.keys("Esc");
-    assert!(matches!(console.model.overlay, Overlay::None));
-    assert_eq!(console.current(), Some("job-0"));
-    console.keys(":").text("stores").keys("Enter");
-    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
-    console.keys("k Enter");
-    assert!(matches!(console.request(Slot::Open), Some(Request::Open(name)) if name == "archive"));
-}
-
-#[test]
-fn stores_to_choose_from_are_no_sign_of_life_beside_an_open_one() {
-    let mut console = Console::with_jobs(5);
-    console.keys("r");
-    console.answer(Slot::Page, Reply::Page(Err(StoreError::Unreachable("connection refused".into()))));
-    console.keys(":").text("stores").keys("Enter");
-    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("archive"), choice("events")])));
-    assert!(matches!(console.model.live.link, Link::Down { .. }), "{:?}", console.model.live.link);
-    let notice = console.model.screen.notice.as_ref().map(|notice| notice.sentence.as_str());
-    assert_ne!(notice, Some("connected again"));
-}
-
-#[test]
-fn a_source_that_waits_for_a_choice_is_connected() {
-    let mut console = Console::connecting();
-    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events"), choice("jobs")])));
-    assert_eq!(console.model.live.link, Link::Up);
-    console.keys("Esc");
-    assert!(matches!(console.model.overlay, Overlay::Picker(_)), "there is nothing to go back to");
 }
 
 #[test]

@@ -55,6 +55,7 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: T
         (Some(Anew::Unfit), _) => Some(format!("{title} has changed: read anew")),
         (Some(Anew::Turned) | None, _) => None,
     };
+    let mut effects = Vec::new();
     // What it no longer offers is not asked for again.
     if let Some(first) = info.facets.first().filter(|_| !info.facets.contains(&model.histogram.facet)) {
         model.histogram = HistogramPane::new(*first);
@@ -62,8 +63,10 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: T
     if let Some(first) = info.sorts.first().filter(|_| !info.sorts.contains(&model.list.sort.key)) {
         model.list.sort.key = *first;
         model.list.clear();
+        // In the order that is no more.
+        effects.push(model.asks.cancel(Slot::Page));
     }
-    let effects = reply::on_opened(model, opened, now);
+    effects.extend(reply::on_opened(model, opened, now));
     if let Some(sentence) = sentence {
         model.say(sentence, now);
     }

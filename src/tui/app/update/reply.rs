@@ -24,6 +24,10 @@ const JOB_FIRST: Duration = Duration::from_secs(1);
 /// How long it waits for a first screen that is complete.
 const FRAME_FIRST: Duration = Duration::from_millis(10);
 
+/// What only the store that was asked can answer.
+const OF_STORE: [Slot; 7] =
+    [Slot::Histogram, Slot::Totals, Slot::Page, Slot::Rows, Slot::Detail, Slot::Look, Slot::Values];
+
 /// When a count is tried again that failed, or that stood before a lock.
 const FAILED_REST: Duration = Duration::from_secs(60);
 const LOCKED_REST: Duration = Duration::from_secs(2);
@@ -174,6 +178,13 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
     model.live.link = Link::Up;
     model.live.heard_at = Some(now);
     model.source.wanted = Some(opened.name.clone());
+    let mut effects = Vec::new();
+    if !again && model.source.opened.is_some() {
+        // What was asked of the other store is no answer of this one, whose jobs may have the same keys.
+        effects.extend(OF_STORE.map(|slot| model.asks.cancel(slot)));
+        model.detail.close();
+        model.live.watermark = None;
+    }
     if !again {
         let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);
         model.histogram = crate::tui::app::model::HistogramPane::new(facet);
@@ -187,7 +198,8 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
         model.complain(opened.info.warnings.join("; "), now);
     }
     model.source.opened = Some(opened);
-    if again { filter::refresh_unasked(model, now) } else { filter::begin(model, now) }
+    effects.extend(if again { filter::refresh_unasked(model, now) } else { filter::begin(model, now) });
+    effects
 }
 
 /// What the first screen shows is there. The count, which may take long, waits until it is drawn, and for the job under the
