@@ -63,7 +63,7 @@ pub fn of_list(model: &Model) -> Empty {
     unreached(model).unwrap_or_else(|| match model.list.scan {
         _ if model.list.halted => empty("not read to the end", format!("{} reads on", model.key(Command::Refresh))),
         Some(_) if !model.list.knows_end() => empty("no hit yet", "Ctrl-C cancels the scan"),
-        _ if !model.list.loaded => empty("reading", ""),
+        _ if !model.list.knows_end() => empty("reading", ""),
         Some(scan) if scan.rows == 0 => empty("nothing matches in the whole table", widen(model)),
         Some(scan) => {
             let looked =

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::marks::Marks;
+use super::window::Window;
 use crate::domain::job::{JobId, State};
 use crate::store::{Cursor, Entry, Page, Position, Scanned, Sort};
 
@@ -82,30 +83,6 @@ struct Stood {
     at: Position,
 }
 
-/// The loaded piece and where it goes on.
-#[derive(Debug, Default)]
-struct Window {
-    entries: VecDeque<Entry>,
-    above: Option<Cursor>,
-    below: Option<Cursor>,
-    /// Where it was read from, where that is within the order and nothing was read that comes before.
-    since: Option<Cursor>,
-}
-
-impl Window {
-    /// Whether it begins with the first row of the whole order.
-    fn is_first(&self) -> bool {
-        self.above.is_none() && self.since.is_none()
-    }
-
-    /// Takes in that its first row may be another one.
-    fn lead(&mut self) {
-        if self.since.is_some() {
-            self.above = self.entries.front().map(|e| Cursor::Before(e.position.clone()));
-        }
-    }
-}
-
 impl ListPane {
     /// The loaded rows, in order.
     pub fn entries(&self) -> &VecDeque<Entry> {
@@ -134,7 +111,7 @@ impl ListPane {
 
     /// Whether the last row of the whole order is loaded.
     pub fn knows_end(&self) -> bool {
-        self.loaded && self.rows.below.is_none()
+        self.loaded && self.rows.below.is_none() && !self.rows.is_bare()
     }
 
     /// Whether the first row of the whole order is loaded.
@@ -167,8 +144,14 @@ impl ListPane {
         }
     }
 
-    /// Lets the cursor go to the first row of what is read next.
+    /// Lets the cursor go to the first row of the order, which is read next.
     pub fn forget_place(&mut self) {
+        self.let_go();
+        self.loaded &= !self.rows.is_bare();
+        self.rows.since = None;
+    }
+
+    fn let_go(&mut self) {
         (self.place, self.awaited) = (None, None);
         self.top = 0;
     }
@@ -212,6 +195,8 @@ impl ListPane {
             (Some(cursor @ Cursor::Stored(_)), _) => Some((Side::Below, cursor.clone())),
             (Some(cursor), _) if ahead < height || self.awaited.is_some() => Some((Side::Below, cursor.clone())),
             (_, Some(cursor)) if self.top < height => Some((Side::Above, cursor.clone())),
+            // All that stood there is gone: what is left comes before.
+            (None, None) if self.rows.since.is_some() => Some((Side::End, Cursor::End)),
             _ => None,
         }
     }
@@ -291,6 +276,9 @@ impl ListPane {
                 self.prepend(page);
                 // Rows that were fewer than the screen has stood at its top.
                 self.top = self.top.min(self.rows.entries.len().saturating_sub(height));
+                if let (None, None, Some(last)) = (&self.place, &self.awaited, self.rows.entries.len().checked_sub(1)) {
+                    self.put(last, height);
+                }
             }
         }
     }
@@ -345,7 +333,9 @@ impl ListPane {
         let known: HashSet<&JobId> = self.rows.entries.iter().map(|e| &e.row.id).collect();
         let new: Vec<Entry> = page.entries.into_iter().filter(|e| !known.contains(&e.row.id)).collect();
         self.top += new.len();
-        self.rows.since = None;
+        if !new.is_empty() || page.next.is_none() {
+            self.rows.since = None;
+        }
         for entry in new.into_iter().rev() {
             self.rows.entries.push_front(entry);
         }
@@ -372,7 +362,7 @@ impl ListPane {
             (Some(index), _, _) => self.put(index, height),
             (None, Some(stood), _) if self.may_come(&stood.at) => self.awaited = Some(stood),
             (None, stood, Some(last)) => self.put(stood.map_or(0, |stood| stood.row).min(last), height),
-            (None, _, None) => self.forget_place(),
+            (None, _, None) => self.let_go(),
         }
     }
 
@@ -389,9 +379,9 @@ impl ListPane {
         }
     }
 
-    /// Whether the job that had the cursor has still to come, and no other has it.
+    /// Whether the job that is to have the cursor has still to come, and no other has it.
     pub fn is_awaiting(&self) -> bool {
-        self.awaited.is_some()
+        self.awaited.is_some() || self.rows.is_bare()
     }
 
     /// Begins a range at the cursor, or ends one by marking everything between.

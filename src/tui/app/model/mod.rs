@@ -8,6 +8,7 @@ mod list;
 mod live;
 mod marks;
 mod overlay;
+mod window;
 
 pub use asks::Asks;
 pub use detail::{DetailPane, TabView};

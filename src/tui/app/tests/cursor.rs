@@ -200,3 +200,46 @@ fn the_start_of_an_order_is_not_taken_for_known_where_nothing_came_from_its_midd
     assert!(console.model.list.knows_start());
     assert_eq!(console.current(), Some("job-901"));
 }
+
+#[test]
+fn where_all_is_gone_from_the_screen_on_the_list_ends_with_what_is_left() {
+    let (mut console, _) = scrolled();
+    receive(&mut console, rows(0..0, None));
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("what is left is not read") };
+    assert_eq!(query.cursor, Cursor::End);
+    receive(&mut console, rows(0..80, None));
+    assert_eq!(console.current(), Some("job-921"));
+    assert!(console.model.list.knows_start() && console.model.list.knows_end());
+}
+
+#[test]
+fn the_end_of_an_order_that_comes_in_pieces_has_the_cursor_once_it_comes() {
+    let (mut console, _) = scrolled();
+    receive(&mut console, rows(0..0, None));
+    let before = |place: usize| Some(Cursor::Before(entry(1_000 - place).position));
+    receive(&mut console, rows(0..0, before(90)));
+    assert!(console.model.list.is_awaiting() && !console.model.list.knows_end(), "nothing is known of the list yet");
+    receive(&mut console, rows(70..75, before(70)));
+    assert_eq!(console.current(), Some("job-926"));
+}
+
+#[test]
+fn a_piece_without_rows_from_before_it_does_not_move_a_list_to_the_top() {
+    let (mut console, from) = scrolled();
+    receive(&mut console, rows(99..100, None));
+    receive(&mut console, rows(0..0, Some(Cursor::Before(entry(1_000 - 90).position))));
+    console.keys("r");
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("nothing is read anew") };
+    assert_eq!(query.cursor, from);
+}
+
+#[test]
+fn whoever_went_to_the_top_is_not_taken_back_by_a_fault() {
+    let (mut console, _) = scrolled();
+    receive(&mut console, rows(98..99, after(98)));
+    console.keys("g");
+    console.answer(Slot::Page, Reply::Page(Err(StoreError::Interrupted)));
+    console.keys("r");
+    let Some(Request::Page { query, .. }) = console.request(Slot::Page) else { panic!("nothing is read anew") };
+    assert_eq!(query.cursor, Cursor::Start);
+}
