@@ -155,6 +155,7 @@ async fn whatever_moment_a_statement_is_stopped_at_the_next_one_runs() {
         loop {
             let read = engine.read(&one, &budget).await;
             stopped.set(stopped.get() + u32::from(read.is_err()));
+            tokio::task::yield_now().await;
         }
     };
     let hit = tokio::time::timeout(LONG, async { tokio::select!(() = hammer => {}, () = reads => {}) }).await;
