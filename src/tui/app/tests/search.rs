@@ -51,3 +51,18 @@ fn of_more_hits_than_are_kept_the_first_stay_and_the_search_asks_for_none_behind
     assert_eq!(console.model.list.entries().len(), 2_000);
     assert!(!console.model.list.knows_end(), "what lies behind is read when it is gone to");
 }
+
+#[test]
+fn rows_that_a_search_has_not_counted_are_in_no_number() {
+    let step = |rows, share, next| Page { entries: Vec::new(), next, scanned: Some(Scanned { rows, share }) };
+    let after = || Some(Cursor::After(entry(900).position));
+    for (steps, rows) in [([4_000, 8_192, 7_840], 20_032), ([4_000, 8_192, 0], 0), ([0, 8_192, 7_840], 0)] {
+        let mut console = Console::with_jobs(5);
+        console.keys("/").text("msg:needle").keys("Enter");
+        for (rows, share, next) in [(steps[0], 0.2, after()), (steps[1], 0.6, after()), (steps[2], 1.0, None)] {
+            console.answer(Slot::Page, Reply::Page(Ok(step(rows, share, next))));
+        }
+        assert!(console.model.list.knows_end());
+        assert_eq!(console.model.list.scan.map(|scan| scan.rows), Some(rows), "{steps:?}");
+    }
+}

@@ -302,7 +302,10 @@ fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) 
             let rows = model.list_rows();
             model.list.scan = match (page.scanned, model.list.scan) {
                 (Some(step), Some(before)) if step.share >= before.share && !model.list.is_searching() => {
-                    Some(crate::store::Scanned { rows: before.rows.saturating_add(step.rows), share: step.share })
+                    // A search may begin and end in one step, whose rows nobody counted.
+                    let is_counted = step.rows > 0 && before.rows > 0;
+                    let rows = if is_counted { before.rows.saturating_add(step.rows) } else { 0 };
+                    Some(crate::store::Scanned { rows, share: step.share })
                 }
                 (step, _) => step,
             };
