@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{reply, watch};
+use super::{filter, reply, watch};
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -62,9 +62,7 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: T
     }
     if let Some(first) = info.sorts.first().filter(|_| !info.sorts.contains(&model.list.sort.key)) {
         model.list.sort.key = *first;
-        model.list.clear();
-        // In the order that is no more.
-        effects.push(model.asks.cancel(Slot::Page));
+        effects.extend(filter::reload_list(model, now));
     }
     effects.extend(reply::on_opened(model, opened, now));
     if let Some(sentence) = sentence {
