@@ -107,18 +107,6 @@ pub struct Undoing {
 /// Tells when a batch may take effect, and remembers which transaction acts on which jobs: after an interruption the
 /// database can say how it ended.
 pub trait Witness: Send + Sync {
-    /// Returns when rows of the batch may be written, in a transaction that stays open: before that they may be locked and
-    /// read, and new ones added that stand in nobody's way.
-    ///
-    /// # Errors
-    /// [`StoreError::Unrecorded`] where that is long in coming: then the batch is undone.
-    fn turn(&self) -> BoxFuture<'_, Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    /// Says that all of the batch is written, but for its commit.
-    fn written(&self) {}
-
     /// Returns when the record names the jobs of the batch, durably: before that, nothing of it may take effect. What can be
     /// undone may be done already.
     ///

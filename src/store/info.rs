@@ -138,11 +138,13 @@ pub enum Availability {
     Disabled(String),
 }
 
-/// The deadline and the cancel switch of one call.
+/// The deadlines and the cancel switch of one call.
 #[derive(Clone, Debug)]
 pub struct Budget {
     /// No statement of the call runs longer.
     pub statement: Duration,
+    /// None waits longer for a lock of another session, where that is less than the store waits otherwise.
+    pub lock: Option<Duration>,
     /// Cancelling stops the running statement on the server too.
     pub cancel: CancellationToken,
 }
@@ -150,7 +152,7 @@ pub struct Budget {
 impl Budget {
     /// A budget of `statement` a statement, cancelled by a token of its own.
     pub fn new(statement: Duration) -> Self {
-        Self { statement, cancel: CancellationToken::new() }
+        Self { statement, lock: None, cancel: CancellationToken::new() }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::TryFutureExt;
 use futures_util::future::BoxFuture;
 
 use super::Desk;
@@ -57,6 +56,9 @@ pub(crate) struct Data {
     pub(crate) then: Option<Then>,
     /// Batches that the store was asked for, and how many of them took no effect as nothing named them.
     pub(crate) asked: (usize, usize),
+    /// Of each of them, whether another one was under way.
+    pub(crate) beside: Vec<bool>,
+    under_way: usize,
     pub(crate) clock: Timestamp,
     /// The filter of the latest freeze.
     pub(crate) frozen_by: String,
@@ -83,7 +85,25 @@ pub(crate) struct Fake {
     pub(crate) data: Mutex<Data>,
 }
 
+/// A batch that is under way, until it is dropped.
+struct UnderWay<'a>(&'a Fake);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.with(|data| data.under_way -= 1);
+    }
+}
+
 impl Fake {
+    fn set_out(&self) -> UnderWay<'_> {
+        self.with(|data| {
+            data.asked.0 += 1;
+            data.beside.push(data.under_way > 0);
+            data.under_way += 1;
+        });
+        UnderWay(self)
+    }
+
     /// A store of `n` jobs, and what else is known of the store.
     pub(crate) fn of(n: u64, change: impl FnOnce(&mut StoreInfo)) -> Arc<Self> {
         let ready = || Availability::Ready { notes: vec!["Counters start again.".into()] };
@@ -323,9 +343,9 @@ impl Store for Fake {
                 let dead = |id: &&JobId| data.rows.get(&number(id)).is_some_and(|row| row.state == State::Dead);
                 batch.ids.iter().filter(dead).cloned().collect()
             });
-            self.with(|data| data.asked.0 += 1);
+            let _under_way = self.set_out();
             if let Some(witness) = &batch.witness
-                && let Err(error) = witness.turn().and_then(|()| witness.named()).await
+                && let Err(error) = witness.named().await
             {
                 self.with(|data| data.asked.1 += 1);
                 return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
@@ -354,7 +374,6 @@ impl Store for Fake {
             {
                 return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
             }
-            batch.witness.iter().for_each(|witness| witness.written());
             if let Some(Fault::Undone(error)) = fault {
                 return failed(error);
             }

@@ -152,13 +152,6 @@ pub struct Step {
     pub to_queue: Option<bool>,
 }
 
-impl Step {
-    /// Whether it only adds rows to the live table: nobody sees them before they are committed, and no dead row is touched.
-    pub fn only_adds(&self) -> bool {
-        self.sql.get_ref().trim_start().starts_with("INSERT INTO {target} ")
-    }
-}
-
 /// How many rows a step must affect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -40,8 +40,6 @@ pub(super) struct Filled {
     pub(super) no: usize,
     /// How many rows it must touch.
     pub(super) rows: Rows,
-    /// Whether it only adds rows to the live table.
-    pub(super) adds: bool,
 }
 
 /// What one attempt brought: an outcome for every job, or why there is none.
@@ -177,7 +175,6 @@ impl SqlStore {
         if let Err(error) = record_done(&mut tx, work, &held.rows).await {
             return undo(tx, error.into()).await;
         }
-        work.batch.witness.iter().for_each(|witness| witness.written());
         tx.commit().await.map_err(Broke::at_commit)?;
         Ok(with_all(held.settled, &held.rows, |_| JobResult::Done))
     }
@@ -326,7 +323,6 @@ impl SqlStore {
             statement: self.filled(work, step, rows, &ids),
             no,
             rows: step.rows,
-            adds: step.only_adds(),
         };
         steps.map(filled).collect()
     }
@@ -354,7 +350,7 @@ impl SqlStore {
 
 /// Runs statements over `rows` rows; one that touches another number of them is refused.
 pub(super) async fn run_each(tx: &mut Tx<'_>, statements: Vec<Filled>, rows: usize) -> Result<()> {
-    for Filled { statement, no, rows: must, .. } in statements {
+    for Filled { statement, no, rows: must } in statements {
         let affected = tx.execute(statement).await?;
         if must == Rows::Each && affected != rows as u64 {
             let message = format!("statement {no} touched {affected} rows instead of {rows}");

@@ -138,7 +138,7 @@ impl Scan<'_> {
             (false, false) => DIRECT,
         };
         let deadline = self.budget.statement.min(most);
-        Budget { statement: deadline, cancel: self.budget.cancel.clone() }
+        Budget { statement: deadline, ..self.budget.clone() }
     }
 
     async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {

@@ -121,7 +121,7 @@ impl SqlStore {
         let mut delete = Sql::new(speech);
         delete.push(&speech.delete_from(&layout.table));
         push(&mut delete, " WHERE {ids}", &fill);
-        let each = |no, statement| Filled { statement, no, rows: Rows::Each, adds: false };
+        let each = |no, statement| Filled { statement, no, rows: Rows::Each };
         Ok(vec![each(1, copy.done()), each(2, delete.done())])
     }
 

@@ -15,14 +15,6 @@ use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::{Budget, Ending, Result, StoreError};
 
-/// Returns when the rows that were locked may be written.
-async fn turn(work: &Work<'_>) -> Result<()> {
-    match &work.batch.witness {
-        Some(witness) => witness.turn().await,
-        None => Ok(()),
-    }
-}
-
 /// Returns when the batch may take effect.
 pub(super) async fn named(work: &Work<'_>) -> Result<()> {
     match &work.batch.witness {
@@ -32,8 +24,8 @@ pub(super) async fn named(work: &Work<'_>) -> Result<()> {
 }
 
 impl SqlStore {
-    /// Runs a verb's statements: at once those at its beginning that only add to the live table, the others when it is their
-    /// turn, while the batch is named and the transaction noted, so that neither costs the batch time of its own.
+    /// Runs a verb's statements while the batch is named and the transaction noted, so that neither costs the batch time of
+    /// its own.
     pub(super) async fn run_witnessed(
         &self,
         tx: &mut Tx<'_>,
@@ -42,11 +34,7 @@ impl SqlStore {
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
-        let mut first = statements;
-        let statements = first.split_off(first.iter().take_while(|filled| filled.adds).count());
         let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
-            run_each(tx, first, rows.len()).await?;
-            turn(work).await?;
             let (may, done) = tokio::join!(named(work), run_each(tx, statements, rows.len()));
             return done.and(may);
         };
@@ -57,8 +45,6 @@ impl SqlStore {
         };
         let name = Cells::new(row).text()?.unwrap_or_default();
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
-        run_each(tx, first, rows.len()).await?;
-        witness.turn().await?;
         let noted = async {
             // The entry that names the batch drops what was noted before it.
             witness.named().await?;

@@ -1,14 +1,12 @@
 //! Working on a batch while the record is still being written that ends the one before and names this one; and, where two
-//! do not get into each other's way, locking and reading its rows and adding what it adds while the one before is being
-//! written, and writing them while that one commits.
+//! do not get into each other's way, while the one before is itself under way.
 //!
 //! Until it commits, a transaction has changed nothing: only the commit has to wait. A crash before the entry is durable
 //! leaves the batch before in doubt, which is named, and of this one nothing.
 
 use std::collections::VecDeque;
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, MaybeDone, maybe_done};
@@ -22,11 +20,10 @@ use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Next, Upcoming};
 use crate::store::{StoreError, Witness};
 
-/// How long a batch waits for the entry that names it, from when its rows are being written, which takes a third of that: it
-/// holds locks.
+/// How long a batch waits for the entry that names it, once the batch before has ended: it holds locks.
 pub(super) const PATIENCE: Duration = Duration::from_millis(150);
-/// How long one that has its rows waits for the batch before to end. Each may stand before a lock of the other: then this
-/// one gives way.
+/// How long one that is begun behind another waits for that one to end, and for any lock. Each may stand before a lock of the
+/// other: then this one gives way.
 pub(super) const BEHIND: Duration = Duration::from_millis(250);
 /// Jobs that are read ahead at a time, which is also the most that a batch has.
 const READ: usize = 5_000;
@@ -34,40 +31,33 @@ const READ: usize = 5_000;
 /// How far a batch may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
-    /// The one before is under way: rows may be locked and read, and added where they are in nobody's way.
+    /// The one before is under way.
     Behind,
-    /// It has ended: they may be written, in a transaction that stays open.
+    /// It has ended.
     Next,
     /// The record names its jobs: it may take effect.
     Named,
 }
 
-/// Whether the record names the jobs that are worked on, and how they stand to the batch before and to the one behind.
+/// Whether the record names the jobs that are worked on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Naming {
-    stage: Option<watch::Receiver<Stage>>,
-    /// Whether the batch before has written all that it writes.
-    before: Option<watch::Receiver<bool>>,
-    /// Whether this one has.
-    written: Option<Arc<watch::Sender<bool>>>,
-}
+pub(super) struct Naming(Option<watch::Receiver<Stage>>);
 
 impl Naming {
     /// Of a batch that is begun behind another one; failed when the sender is dropped before it has said more.
-    fn awaited(before: Option<watch::Receiver<bool>>) -> (watch::Sender<Stage>, watch::Receiver<bool>, Self) {
+    fn awaited() -> (watch::Sender<Stage>, Self) {
         let (sender, stage) = watch::channel(Stage::Behind);
-        let (says, written) = watch::channel(false);
-        (sender, written, Self { stage: Some(stage), before, written: Some(Arc::new(says)) })
+        (sender, Self(Some(stage)))
     }
 
-    /// The same for a part of a batch, which writes more than this.
-    pub(super) fn of_part(&self) -> Self {
-        Self { written: None, ..self.clone() }
+    /// Whether the batch before is under way.
+    pub(super) fn is_behind(&self) -> bool {
+        self.0.as_ref().is_some_and(|stage| *stage.borrow() == Stage::Behind)
     }
 
     /// Whether it is not known yet, or known to have failed.
     pub(super) fn is_open(&self) -> bool {
-        self.stage.as_ref().is_some_and(|stage| *stage.borrow() != Stage::Named)
+        self.0.as_ref().is_some_and(|stage| *stage.borrow() != Stage::Named)
     }
 
     /// Whether the record names them, as soon as that is known.
@@ -76,29 +66,9 @@ impl Naming {
     }
 
     async fn reached(&self, wanted: Stage) -> bool {
-        match self.stage.clone() {
+        match self.0.clone() {
             Some(mut stage) => stage.wait_for(|stage| *stage >= wanted).await.is_ok(),
             None => true,
-        }
-    }
-
-    /// Returns when the rows may be written: the batch before has written its own, or has ended.
-    async fn turn(&self) -> Result<(), StoreError> {
-        let written = async {
-            let Some(mut before) = self.before.clone() else { return pending().await };
-            if before.wait_for(|written| *written).await.is_err() {
-                pending().await
-            }
-        };
-        tokio::select! {
-            () = written => Ok(()),
-            ended = self.soon(Stage::Next, BEHIND) => ended,
-        }
-    }
-
-    fn say_written(&self) {
-        if let Some(says) = &self.written {
-            says.send_replace(true);
         }
     }
 
@@ -118,17 +88,8 @@ pub(super) struct Announced {
 }
 
 impl Witness for Announced {
-    fn turn(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.naming.turn())
-    }
-
-    fn written(&self) {
-        self.naming.say_written();
-    }
-
     fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            // The batch before may only be committing.
             self.naming.soon(Stage::Next, BEHIND).await?;
             self.naming.soon(Stage::Named, PATIENCE).await
         })
@@ -193,7 +154,6 @@ type Asked<'e> = BoxFuture<'e, Result<Answer, Halt>>;
 pub(super) struct Flight<'e> {
     jobs: Vec<Upcoming>,
     stage: watch::Sender<Stage>,
-    written: watch::Receiver<bool>,
     answer: Pin<Box<MaybeDone<Asked<'e>>>>,
 }
 
@@ -246,11 +206,11 @@ impl Flight<'_> {
 
 impl<'e> Engine<'e> {
     /// Begins to work on jobs that come next, behind another batch that is under way, or has just ended.
-    pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>, before: Option<&Flight<'_>>) -> Flight<'e> {
-        let (stage, written, naming) = Naming::awaited(before.map(|flight| flight.written.clone()));
+    pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>) -> Flight<'e> {
+        let (stage, naming) = Naming::awaited();
         let named = alike(&jobs);
         let asked: Asked<'e> = Box::pin(async move { self.ask(named, false, &naming).await });
-        Flight { jobs, stage, written, answer: Box::pin(maybe_done(asked)) }
+        Flight { jobs, stage, answer: Box::pin(maybe_done(asked)) }
     }
 
     /// Reads on. What cannot be read is named without having been read ahead.
@@ -263,43 +223,5 @@ impl<'e> Engine<'e> {
             }
             _ => coming.ended = true,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    /// Whether it is known at once.
-    fn is_known(work: impl Future<Output = Result<(), StoreError>>) -> bool {
-        work.now_or_never().is_some_and(|known| known.is_ok())
-    }
-
-    #[tokio::test]
-    async fn rows_are_written_once_the_batch_before_has_written_its_own_or_has_ended() {
-        let (_, written, first) = Naming::awaited(None);
-        let (stage, _, second) = Naming::awaited(Some(written.clone()));
-        assert!(!is_known(second.turn()));
-        first.of_part().say_written();
-        assert!(!is_known(second.turn()), "there is more of it to come");
-        first.say_written();
-        assert!(is_known(second.turn()) && !is_known(second.soon(Stage::Next, BEHIND)), "it only commits");
-        stage.send_replace(Stage::Next);
-        assert!(!is_known(second.soon(Stage::Named, PATIENCE)));
-
-        let (stage, _, third) = Naming::awaited(Some(written));
-        drop(first);
-        assert!(is_known(third.turn()), "what it has said holds");
-        drop(stage);
-        assert!(third.soon(Stage::Named, PATIENCE).now_or_never().is_some_and(|known| known.is_err()));
-
-        let (fourth, written, undone) = Naming::awaited(None);
-        let (stage, _, fifth) = Naming::awaited(Some(written));
-        drop((fourth, undone));
-        assert!(!is_known(fifth.turn()), "it came to nothing, of which only the engine tells");
-        stage.send_replace(Stage::Next);
-        assert!(is_known(fifth.turn()));
     }
 }

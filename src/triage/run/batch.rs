@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::ahead::{Announced, Naming};
+use super::ahead::{Announced, BEHIND, Naming};
 use super::control::Wish;
 use super::engine::{Alike, Engine};
 use super::halt::Halt;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
-use crate::store::{Applied, Batch, Broke, Deliver, Standing, StoreError};
+use crate::store::{Applied, Batch, Broke, Budget, Deliver, Standing, StoreError};
 use crate::triage::undo;
 
 /// Times that a lock or a deadline of the same jobs is tried before the run goes on without them.
@@ -72,7 +72,6 @@ impl Engine<'_> {
     pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> Answer {
         let mut answer = Answer::default();
         let named = self.by_due(named);
-        let naming = &if named.len() > 1 { naming.of_part() } else { naming.clone() };
         let part = |(standing, ids)| Part { ids, standing, naming: naming.clone(), doubtful, tries: 0 };
         let mut parts: Vec<Part> = named.into_iter().map(part).collect();
         let began = Instant::now();
@@ -85,8 +84,9 @@ impl Engine<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
-            if matches!(error, StoreError::Unrecorded(_)) && unnamed {
-                // The entry that names the batch was late, or failed: nothing has been touched. It may have come since.
+            if matches!(error, StoreError::Unrecorded(_) | StoreError::Locked(_)) && unnamed {
+                // The entry that names the batch was late, or failed, or another batch stands in its way: nothing has been
+                // touched. That may be over since.
                 parts.push(Part { tries: 0, ..part });
                 if naming.known().await {
                     continue;
@@ -184,7 +184,8 @@ impl Engine<'_> {
             })),
             record: self.record.clone(),
         };
-        self.desk.store.apply(batch, &self.budget).await
+        let lock = part.naming.is_behind().then_some(BEHIND);
+        self.desk.store.apply(batch, &Budget { lock, ..self.budget.clone() }).await
     }
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says

@@ -25,6 +25,10 @@ const DELIVERY: usize = 200;
 const REFUSALS: u32 = 2;
 /// Jobs of a batch of the sweep.
 const SWEEP: usize = 200;
+/// Batches that none is begun behind, once one took so long that the one behind it gave way: each may have stood before what
+/// the other held, or the database is slow, and none the quicker for being asked twice at a time. Some seconds.
+const ALONE: u32 = 50;
+
 /// How the pass goes on: how many jobs at a time, how fast, and which come next.
 struct March {
     size: BatchSize,
@@ -35,8 +39,8 @@ struct March {
     coming: Option<Coming>,
     /// What the last entry of the record took.
     entry: Duration,
-    /// What the last batch took.
-    took: Duration,
+    /// How many more batches none is begun behind.
+    alone: u32,
 }
 
 impl March {
@@ -94,7 +98,7 @@ impl Engine<'_> {
             cap: self.spread.map_or(usize::MAX, Spread::cap),
             coming: self.may_go_ahead().then(Coming::default),
             entry: Duration::ZERO,
-            took: Duration::ZERO,
+            alone: 0,
         }
     }
 
@@ -157,31 +161,32 @@ impl Engine<'_> {
         coming: Vec<Upcoming>,
         march: &mut March,
     ) -> Result<Option<Answered>, Halt> {
-        let mut flight = self.take_off(coming, None);
+        let mut flight = self.take_off(coming);
         loop {
             flight.is_next();
             let ids = flight.ids();
             let next = flight.next();
-            let begun = flight.beside(self.name(batch, next, march)).await;
+            // The session of the batch that has ended is free, whether or not its end is on record.
+            let mut behind = self.behind(march);
+            // Polled last: were it first at the only free session, both would wait.
+            let begun = flight.beside(beside(&mut behind, self.name(batch, next, march))).await;
             let Ok(Some(Begun { no, ids: named })) = begun else {
-                flight.turn_back().await;
+                turn_back(flight, behind, march).await;
                 return begun.map(|_| None);
             };
             if let Some(named) = named.filter(|named| *named != ids) {
                 // Other jobs than were read ahead: of those nothing has been touched.
-                flight.turn_back().await;
-                march.coming = None;
+                turn_back(flight, behind, march).await;
                 let answer = self.ask_named(&named, false).await?;
                 return Ok(Some(Answered { no, answer, ids: named }));
             }
             flight.is_named();
-            let mut behind = self.behind(&flight, march);
             let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
-            let answer = match &mut behind {
-                Some(behind) => behind.beside(answered).await,
-                None => answered.await,
-            };
-            march.took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.elapsed);
+            let answer = beside(&mut behind, answered).await;
+            match &answer {
+                Ok(answer) if answer.elapsed >= BEHIND => march.alone = ALONE,
+                _ => march.alone = march.alone.saturating_sub(1),
+            }
             let goes_on = answer.as_ref().is_ok_and(Answer::is_straight) && march.entry < PATIENCE && self.may_go();
             match (answer, behind) {
                 (Ok(answer), Some(next)) if goes_on => {
@@ -200,18 +205,16 @@ impl Engine<'_> {
     }
 
     /// Begins a batch behind one that is under way.
-    fn behind(&self, before: &Flight<'_>, march: &mut March) -> Option<Flight<'_>> {
+    fn behind(&self, march: &mut March) -> Option<Flight<'_>> {
         let now = Instant::now();
-        // Behind one that takes long it would give way before its turn came.
-        let is_soon = march.took < BEHIND;
-        let may = self.abreast && is_soon && self.may_go() && march.pace.wait(now).is_zero();
+        let may = self.abreast && march.alone == 0 && self.may_go() && march.pace.wait(now).is_zero();
         let most = march.most();
         let jobs = march.coming.as_mut().filter(|_| may)?.take(most);
         if jobs.is_empty() {
             return None;
         }
         march.pace.started(jobs.len(), now);
-        Some(self.take_off(jobs, Some(before)))
+        Some(self.take_off(jobs))
     }
 
     fn may_go(&self) -> bool {
@@ -284,4 +287,24 @@ impl Engine<'_> {
             self.settle(no, ids, false).await?;
         }
     }
+}
+
+/// What `work` gives, while a batch behind is worked on, where there is one.
+async fn beside<T>(behind: &mut Option<Flight<'_>>, work: impl Future<Output = T>) -> T {
+    match behind {
+        Some(behind) => behind.beside(work).await,
+        None => work.await,
+    }
+}
+
+/// Undoes a batch that the record does not name, and the one behind it: at once, as each may stand before what the other holds.
+/// What comes next is read anew.
+async fn turn_back(flight: Flight<'_>, behind: Option<Flight<'_>>, march: &mut March) {
+    let behind = async {
+        if let Some(behind) = behind {
+            behind.turn_back().await;
+        }
+    };
+    tokio::join!(flight.turn_back(), behind);
+    march.coming = None;
 }

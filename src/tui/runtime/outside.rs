@@ -73,7 +73,7 @@ impl Outside {
         let (session, facts) = (Arc::clone(&self.session), self.facts.clone());
         let task = tokio::spawn(async move {
             let asked = request.clone();
-            let budget = Budget { statement: session.statement, cancel };
+            let budget = Budget { cancel, ..Budget::new(session.statement) };
             let going = Going { budget, control, facts };
             let work = AssertUnwindSafe(session.answer(request, &going)).catch_unwind();
             let fault = || StoreError::Input("a fault in dlq-tui kept this from being answered".into());

@@ -405,7 +405,8 @@ impl Engine {
     }
 
     fn limits(&self, budget: &Budget) -> Limits {
-        Limits { statement: budget.statement, lock: self.lock_timeout }
+        let lock = budget.lock.map_or(self.lock_timeout, |lock| lock.min(self.lock_timeout));
+        Limits { statement: budget.statement, lock }
     }
 }
 
