@@ -8,7 +8,7 @@ use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::open::Ledger;
 use super::runs::at_work;
 use super::tally::{DONE, FAILED, SKIPPED};
-use super::witness::drop_notes;
+use super::witness::{Note, drop_notes, note_along};
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
@@ -153,11 +153,14 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be kept: the batch stays in doubt.
     pub async fn finish_batch(&self, run: &RunId, batch: BatchNo, outcomes: &[Settled], now: Timestamp) -> Result<()> {
-        self.turn_batch(run, batch, Results { settled: outcomes, is_all: false }, Next::First(0), now).await.map(drop)
+        self.turn_batch(run, batch, Results { settled: outcomes, is_all: false }, Next::First(0), None, now)
+            .await
+            .map(drop)
     }
 
     /// As [`Ledger::finish_batch`], and in the same transaction, which waits for the disk once, as
-    /// [`Ledger::begin_batch`] of the `next` jobs. A crash leaves one of the two batches in doubt, and never both.
+    /// [`Ledger::begin_batch`] of the `next` jobs, with the note of the transaction that acts on them where it has begun. A crash
+    /// leaves one of the two batches in doubt, and never both.
     ///
     /// # Errors
     /// As those two: the finished batch stays in doubt, and no further one is begun.
@@ -167,6 +170,7 @@ impl Ledger {
         batch: BatchNo,
         results: Results<'_>,
         next: Next,
+        note: Option<&Note>,
         now: Timestamp,
     ) -> Result<Option<Begun>> {
         let mut tx = self.home.begin().await?;
@@ -183,6 +187,9 @@ impl Ledger {
             Some(no) => Some(Begun { no, ids: None }),
             None => name_next(&mut tx, seq, next.jobs(), now).await?.map(|(no, ids)| Begun { no, ids: Some(ids) }),
         };
+        if let (Some(Begun { ids: None, .. }), Some(note)) = (&begun, note) {
+            note_along(&mut tx, seq, note).await?;
+        }
         tx.commit().await?;
         Ok(begun)
     }

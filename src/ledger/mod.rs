@@ -40,7 +40,7 @@ pub use open::Ledger;
 pub use replays::{Known, known};
 pub use reveals::Reveal;
 pub use schema::Installation;
-pub use witness::LedgerWitness;
+pub use witness::{LedgerWitness, Note};
 
 #[cfg(test)]
 mod tests;

@@ -212,15 +212,18 @@ async fn jobs_are_named_by_their_places_only_where_exactly_those_stand_there() {
     let settled = all(&ids, &JobResult::Done);
     let results = Results { settled: &settled, is_all: true };
     let meant = Next::of(&upcoming);
-    let begun = ledger.turn_batch(&run, batch, results, meant, T).await.unwrap().unwrap();
-    assert_eq!(begun.ids, None, "exactly those");
     let ids: Vec<JobId> = upcoming.into_iter().map(|job| job.id).collect();
+    let note = Note::new("77", &ids);
+    let begun = ledger.turn_batch(&run, batch, results, meant, Some(&note), T).await.unwrap().unwrap();
+    assert_eq!(begun.ids, None, "exactly those");
     assert_eq!(ledger.in_doubt(&run).await.unwrap(), vec![(begun.no, ids.clone())]);
+    assert_eq!(ledger.transactions(&run).await.unwrap(), [("77".to_owned(), ids.clone())]);
     // They are named already: the next ones are read instead.
     let settled = all(&ids, &JobResult::Done);
     let results = Results { settled: &settled, is_all: true };
-    let begun = ledger.turn_batch(&run, begun.no, results, meant, T).await.unwrap().unwrap();
+    let begun = ledger.turn_batch(&run, begun.no, results, meant, Some(&note), T).await.unwrap().unwrap();
     assert_eq!(begun.ids.as_deref(), Some(&[JobId::new("4"), JobId::new("5")][..]));
+    assert_eq!(ledger.transactions(&run).await.unwrap(), [], "that one does not act on these");
     assert_eq!(ledger.tally(&run).await.unwrap().done, 4);
 }
 
@@ -232,7 +235,7 @@ async fn the_end_of_a_batch_and_the_beginning_of_the_next_are_one_entry() {
     let (batch, ids) = begin(&ledger, &run, 2).await;
     let turn = async |no, ids: &[JobId], next| {
         let settled = all(ids, &JobResult::Done);
-        ledger.turn_batch(&run, no, Results { settled: &settled, is_all: true }, next, T).await
+        ledger.turn_batch(&run, no, Results { settled: &settled, is_all: true }, next, None, T).await
     };
     let Begun { no: next, ids: others } = turn(batch, &ids, Next::First(2)).await.unwrap().unwrap();
     let others = others.unwrap();

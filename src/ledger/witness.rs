@@ -9,6 +9,27 @@ use super::open::Ledger;
 use crate::domain::job::JobId;
 use crate::store::{StoreError, Witness};
 
+/// Which transaction of the source's database acts on which jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    transaction: String,
+    /// The ids, a JSON array.
+    jobs: String,
+}
+
+impl Note {
+    /// Of a transaction by its name.
+    pub fn new(transaction: &str, jobs: &[JobId]) -> Self {
+        let ids: Vec<&str> = jobs.iter().map(JobId::as_str).collect();
+        Self { transaction: transaction.to_owned(), jobs: serde_json::to_string(&ids).unwrap_or_default() }
+    }
+
+    /// The name of the transaction.
+    pub fn transaction(&self) -> &str {
+        &self.transaction
+    }
+}
+
 /// The witness of one run, as a store takes it.
 #[derive(Clone, Debug)]
 pub struct LedgerWitness {
@@ -21,33 +42,26 @@ impl LedgerWitness {
     pub fn new(ledger: Ledger, run: RunId) -> Self {
         Self { ledger, run }
     }
-}
 
-/// Ids as one text.
-fn ids_json(ids: &[JobId]) -> String {
-    serde_json::to_string(&ids.iter().map(JobId::as_str).collect::<Vec<_>>()).unwrap_or_default()
+    /// Durable on return.
+    async fn write(&self, note: &Note) -> Result<()> {
+        let noted = self.ledger.home.execute(
+            "INSERT INTO {transactions} (run, name, job_ids) SELECT seq, ?2, ?3 FROM {runs} WHERE id = ?1 \
+             {or_replace_note}",
+            [text(&self.run.0), text(&note.transaction), text(&note.jobs)],
+        );
+        noted.await.map(drop)
+    }
 }
 
 impl Witness for LedgerWitness {
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
-        let (transaction, ids) = (transaction.to_owned(), ids_json(ids));
-        Box::pin(
-            async move { self.ledger.note_transaction(&self.run, &transaction, &ids).await.map_err(StoreError::from) },
-        )
+        let note = Note::new(transaction, ids);
+        Box::pin(async move { self.write(&note).await.map_err(StoreError::from) })
     }
 }
 
 impl Ledger {
-    /// `ids` is a JSON array. Durable on return.
-    async fn note_transaction(&self, run: &RunId, name: &str, ids: &str) -> Result<()> {
-        let note = self.home.execute(
-            "INSERT INTO {transactions} (run, name, job_ids) SELECT seq, ?2, ?3 FROM {runs} WHERE id = ?1 \
-             {or_replace_note}",
-            [text(&run.0), text(name), text(ids)],
-        );
-        note.await.map(drop)
-    }
-
     /// The transactions that a run noted since jobs of it are in doubt, each with the jobs that it acted on.
     ///
     /// # Errors
@@ -64,6 +78,15 @@ impl Ledger {
         };
         rows.await?.into_iter().map(note).collect()
     }
+}
+
+/// The same along with another entry.
+pub(super) async fn note_along(tx: &mut Tx<'_>, run: i64, note: &Note) -> Result<()> {
+    let noted = tx.execute(
+        "INSERT INTO {transactions} (run, name, job_ids) VALUES (?1, ?2, ?3) {or_replace_note}",
+        [int(run), text(&note.transaction), text(&note.jobs)],
+    );
+    noted.await.map(drop)
 }
 
 /// Drops the notes of a run none of whose jobs is in doubt any more.

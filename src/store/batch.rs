@@ -116,6 +116,10 @@ pub trait Witness: Send + Sync {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    /// Says which transaction is going to act on which jobs, as soon as it has a name: that can be noted along with what names
+    /// the batch.
+    fn announce(&self, _transaction: &str, _ids: &[JobId]) {}
+
     /// Notes it before the transaction commits; returns only when the note is durable.
     ///
     /// # Errors

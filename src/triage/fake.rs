@@ -344,6 +344,16 @@ impl Store for Fake {
                 batch.ids.iter().filter(dead).cloned().collect()
             });
             let _under_way = self.set_out();
+            let undone = matches!(fault, Some(Fault::Undone(_)));
+            let name = self.with(|data| {
+                let endings = data.endings.as_mut()?;
+                // It has not ended well before it has.
+                endings.push(false);
+                Some(endings.len() - 1)
+            });
+            if let (Some(name), Some(witness)) = (name, &batch.witness) {
+                witness.announce(&name.to_string(), &dead);
+            }
             if let Some(witness) = &batch.witness
                 && let Err(error) = witness.named().await
             {
@@ -363,16 +373,13 @@ impl Store for Fake {
                 let message = |id: &JobId| Message { id: id.clone(), json: "{}".to_owned() };
                 refused = deliver.deliver(dead.iter().map(message).collect()).await;
             }
-            let undone = matches!(fault, Some(Fault::Undone(_)));
-            let name = self.with(|data| {
-                let endings = data.endings.as_mut()?;
-                endings.push(!undone);
-                Some((endings.len() - 1).to_string())
-            });
             if let (Some(name), Some(witness)) = (name, &batch.witness)
-                && let Err(error) = witness.note(&name, &dead).await
+                && let Err(error) = witness.note(&name.to_string(), &dead).await
             {
                 return Applied { outcomes: Vec::new(), broke: Some(error.into()) };
+            }
+            if let (Some(name), false) = (name, undone) {
+                self.with(|data| data.endings.iter_mut().for_each(|endings| endings[name] = true));
             }
             if let Some(Fault::Undone(error)) = fault {
                 return failed(error);

@@ -126,7 +126,7 @@ async fn a_run_is_told_the_same_by_every_engine() {
             Settled { outcome: (ids[3].clone(), JobResult::Done), note: Some("seen") },
         ];
         let results = Results { settled: &outcomes, is_all: true };
-        let turned = ledger.turn_batch(&run, first, results, Next::First(2), T).await.expect("an entry");
+        let turned = ledger.turn_batch(&run, first, results, Next::First(2), None, T).await.expect("an entry");
         let Begun { no: second, ids: next } = turned.expect("a batch");
         assert_eq!(next.as_deref(), Some(&[frozen(4).id, frozen(5).id][..]), "{told}");
         ledger.release_batch(&run, second).await.expect("an entry");

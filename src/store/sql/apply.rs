@@ -319,11 +319,8 @@ impl SqlStore {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
         let steps = (1..).zip(steps).filter(|(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
-        let filled = |(no, step): (usize, &Step)| Filled {
-            statement: self.filled(work, step, rows, &ids),
-            no,
-            rows: step.rows,
-        };
+        let filled =
+            |(no, step): (usize, &Step)| Filled { statement: self.filled(work, step, rows, &ids), no, rows: step.rows };
         steps.map(filled).collect()
     }
 

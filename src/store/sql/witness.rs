@@ -45,6 +45,7 @@ impl SqlStore {
         };
         let name = Cells::new(row).text()?.unwrap_or_default();
         let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
+        witness.announce(&name, &ids);
         let noted = async {
             // The entry that names the batch drops what was noted before it.
             witness.named().await?;

@@ -5,8 +5,9 @@
 //! leaves the batch before in doubt, which is named, and of this one nothing.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, MaybeDone, maybe_done};
@@ -17,7 +18,7 @@ use super::batch::Answer;
 use super::engine::{Alike, Engine};
 use super::halt::Halt;
 use crate::domain::job::JobId;
-use crate::ledger::{LedgerWitness, Next, Upcoming};
+use crate::ledger::{LedgerWitness, Next, Note, Upcoming};
 use crate::store::{StoreError, Witness};
 
 /// How long a batch waits for the entry that names it, once the batch before has ended: it holds locks.
@@ -39,25 +40,47 @@ enum Stage {
     Named,
 }
 
-/// Whether the record names the jobs that are worked on.
+/// Whether the record names the jobs that are worked on, and the transaction that acts on them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Naming(Option<watch::Receiver<Stage>>);
+pub(super) struct Naming {
+    stage: Option<watch::Receiver<Stage>>,
+    acting: Arc<Mutex<Acting>>,
+}
+
+/// The transaction that acts on a batch.
+#[derive(Debug, Default)]
+struct Acting {
+    /// The latest of them, where a batch is tried again or has parts.
+    note: Option<Note>,
+    /// It is on record: the entry that names the batch has it.
+    noted: bool,
+}
 
 impl Naming {
     /// Of a batch that is begun behind another one; failed when the sender is dropped before it has said more.
     fn awaited() -> (watch::Sender<Stage>, Self) {
         let (sender, stage) = watch::channel(Stage::Behind);
-        (sender, Self(Some(stage)))
+        (sender, Self { stage: Some(stage), acting: Arc::default() })
+    }
+
+    fn acting(&self) -> MutexGuard<'_, Acting> {
+        self.acting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in that a note is on record.
+    fn take_in(&self, note: Option<&Note>) {
+        let mut acting = self.acting();
+        acting.noted = note.is_some() && acting.note.as_ref() == note;
     }
 
     /// Whether the batch before is under way.
     pub(super) fn is_behind(&self) -> bool {
-        self.0.as_ref().is_some_and(|stage| *stage.borrow() == Stage::Behind)
+        self.stage.as_ref().is_some_and(|stage| *stage.borrow() == Stage::Behind)
     }
 
     /// Whether it is not known yet, or known to have failed.
     pub(super) fn is_open(&self) -> bool {
-        self.0.as_ref().is_some_and(|stage| *stage.borrow() != Stage::Named)
+        self.stage.as_ref().is_some_and(|stage| *stage.borrow() != Stage::Named)
     }
 
     /// Whether the record names them, as soon as that is known.
@@ -66,7 +89,7 @@ impl Naming {
     }
 
     async fn reached(&self, wanted: Stage) -> bool {
-        match self.0.clone() {
+        match self.stage.clone() {
             Some(mut stage) => stage.wait_for(|stage| *stage >= wanted).await.is_ok(),
             None => true,
         }
@@ -95,8 +118,16 @@ impl Witness for Announced {
         })
     }
 
+    fn announce(&self, transaction: &str, ids: &[JobId]) {
+        *self.naming.acting() = Acting { note: Some(Note::new(transaction, ids)), noted: false };
+    }
+
     fn note(&self, transaction: &str, ids: &[JobId]) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.witness.note(transaction, ids)
+        let is_noted = {
+            let acting = self.naming.acting();
+            acting.noted && acting.note.as_ref().is_some_and(|note| note.transaction() == transaction)
+        };
+        if is_noted { Box::pin(ready(Ok(()))) } else { self.witness.note(transaction, ids) }
     }
 }
 
@@ -154,6 +185,7 @@ type Asked<'e> = BoxFuture<'e, Result<Answer, Halt>>;
 pub(super) struct Flight<'e> {
     jobs: Vec<Upcoming>,
     stage: watch::Sender<Stage>,
+    naming: Naming,
     answer: Pin<Box<MaybeDone<Asked<'e>>>>,
 }
 
@@ -168,8 +200,14 @@ impl Flight<'_> {
         self.stage.send_replace(Stage::Next);
     }
 
-    /// Says that the record names its jobs: it may take effect.
-    pub(super) fn is_named(&self) {
+    /// The transaction that acts on its jobs, where that has begun.
+    pub(super) fn note(&self) -> Option<Note> {
+        self.naming.acting().note.clone()
+    }
+
+    /// Says that the record names its jobs, and has that `note`: it may take effect.
+    pub(super) fn is_named(&self, note: Option<&Note>) {
+        self.naming.take_in(note);
         self.stage.send_replace(Stage::Named);
     }
 
@@ -209,8 +247,9 @@ impl<'e> Engine<'e> {
     pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>) -> Flight<'e> {
         let (stage, naming) = Naming::awaited();
         let named = alike(&jobs);
-        let asked: Asked<'e> = Box::pin(async move { self.ask(named, false, &naming).await });
-        Flight { jobs, stage, answer: Box::pin(maybe_done(asked)) }
+        let known = naming.clone();
+        let asked: Asked<'e> = Box::pin(async move { self.ask(named, false, &known).await });
+        Flight { jobs, stage, naming, answer: Box::pin(maybe_done(asked)) }
     }
 
     /// Reads on. What cannot be read is named without having been read ahead.
@@ -223,5 +262,32 @@ impl<'e> Engine<'e> {
             }
             _ => coming.ended = true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Ledger, RunId};
+
+    #[tokio::test]
+    async fn only_a_transaction_that_is_not_on_record_is_noted_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
+        let (_stage, naming) = Naming::awaited();
+        let witness = LedgerWitness::new(ledger.clone(), RunId("any".to_owned()));
+        let announced = Announced { witness, naming: naming.clone() };
+        // What is written by itself is refused from here on.
+        ledger.close().await;
+        let ids = [JobId::new("7")];
+        announced.announce("1", &ids);
+        let note = naming.acting().note.clone();
+        assert!(announced.note("1", &ids).await.is_err(), "it is not on record yet");
+        naming.take_in(note.as_ref());
+        assert!(announced.note("1", &ids).await.is_ok());
+        assert!(announced.note("2", &ids).await.is_err(), "of another transaction");
+        announced.announce("2", &ids);
+        naming.take_in(note.as_ref());
+        assert!(announced.note("2", &ids).await.is_err(), "the entry has the one before");
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Begun, LedgerError, Next, Results, RunState, Settled, Tally};
+use crate::ledger::{BatchNo, Begun, LedgerError, Next, Note, Results, RunState, Settled, Tally};
 use crate::triage::progress::RunProgress;
 
 /// What is told of a run while it goes on. Behind a lock, as the entry of one batch is written beside the work on the next.
@@ -45,8 +45,9 @@ pub(super) struct Answered {
 }
 
 impl Engine<'_> {
-    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched.
-    pub(super) async fn record(&self, batch: Answered, next: Next) -> Result<Option<Begun>, Halt> {
+    /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched, and by which
+    /// transaction.
+    pub(super) async fn record(&self, batch: Answered, next: Next, note: Option<&Note>) -> Result<Option<Begun>, Halt> {
         let Answered { no, ids, answer } = batch;
         let next = if answer.halt.is_none() { next } else { Next::First(0) };
         let mut begun = None;
@@ -56,7 +57,7 @@ impl Engine<'_> {
         } else {
             let settled = &answer.settled;
             let results = Results { settled, is_all: settled.len() == ids.len() };
-            let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, Timestamp::now());
+            let entry = || self.ledger.turn_batch(&self.run.id, no, results, next, note, Timestamp::now());
             begun = self.kept(true, entry).await?;
             let done = settled.iter().filter(|settled| settled.outcome.1 == JobResult::Done).count();
             log::batch(&self.run.id.0, no.0, ids.len(), done);

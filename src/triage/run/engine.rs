@@ -258,7 +258,7 @@ impl<'a> Engine<'a> {
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
     pub(super) async fn settle(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), Halt> {
         let answer = self.ask_named(&ids, doubtful).await?;
-        self.record(Answered { no, ids, answer }, Next::First(0)).await.map(drop)
+        self.record(Answered { no, ids, answer }, Next::First(0), None).await.map(drop)
     }
 
     /// Applies the action to jobs that the ledger has named.

@@ -16,7 +16,7 @@ use super::places::jitter;
 use crate::domain::action::SkipReason;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::{BatchNo, Begun, Next, Part, Upcoming};
+use crate::ledger::{BatchNo, Begun, Next, Note, Part, Upcoming};
 
 /// Jobs handed to a destination outside the database, or shown to a validator, at a time.
 const DELIVERY: usize = 200;
@@ -134,7 +134,7 @@ impl Engine<'_> {
             return self.go_ahead(batch, coming, march).await;
         }
         let (began, reached) = (Instant::now(), self.reached());
-        let begun = self.record(batch, Next::First(next)).await?;
+        let begun = self.record(batch, Next::First(next), None).await?;
         march.entry = began.elapsed();
         let Some(Begun { no, ids: Some(ids) }) = begun else { return Ok(None) };
         self.work_on((no, ids), reached, march).await.map(Some)
@@ -165,11 +165,11 @@ impl Engine<'_> {
         loop {
             flight.is_next();
             let ids = flight.ids();
-            let next = flight.next();
+            let (next, note) = (flight.next(), flight.note());
             // The session of the batch that has ended is free, whether or not its end is on record.
             let mut behind = self.behind(march);
             // Polled last: were it first at the only free session, both would wait.
-            let begun = flight.beside(beside(&mut behind, self.name(batch, next, march))).await;
+            let begun = flight.beside(beside(&mut behind, self.name(batch, (next, note.as_ref()), march))).await;
             let Ok(Some(Begun { no, ids: named })) = begun else {
                 turn_back(flight, behind, march).await;
                 return begun.map(|_| None);
@@ -180,7 +180,7 @@ impl Engine<'_> {
                 let answer = self.ask_named(&named, false).await?;
                 return Ok(Some(Answered { no, answer, ids: named }));
             }
-            flight.is_named();
+            flight.is_named(note.as_ref());
             let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
             let answer = beside(&mut behind, answered).await;
             match &answer {
@@ -221,10 +221,15 @@ impl Engine<'_> {
         self.control.wish() == Wish::Go
     }
 
-    /// Writes down what became of a batch and that the `next` jobs are about to be touched.
-    async fn name(&self, batch: Answered, next: Next, march: &mut March) -> Result<Option<Begun>, Halt> {
+    /// Writes down what became of a batch and that the `next` jobs are about to be touched, and by which transaction.
+    async fn name(
+        &self,
+        batch: Answered,
+        (next, note): (Next, Option<&Note>),
+        march: &mut March,
+    ) -> Result<Option<Begun>, Halt> {
         let began = Instant::now();
-        let begun = self.record(batch, next).await?;
+        let begun = self.record(batch, next, note).await?;
         march.entry = began.elapsed();
         Ok(begun)
     }
