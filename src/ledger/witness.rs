@@ -80,7 +80,7 @@ impl Ledger {
     }
 }
 
-/// The same along with another entry.
+/// Writes a note down along with another entry.
 pub(super) async fn note_along(tx: &mut Tx<'_>, run: i64, note: &Note) -> Result<()> {
     let noted = tx.execute(
         "INSERT INTO {transactions} (run, name, job_ids) VALUES (?1, ?2, ?3) {or_replace_note}",

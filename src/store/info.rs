@@ -143,7 +143,8 @@ pub enum Availability {
 pub struct Budget {
     /// No statement of the call runs longer.
     pub statement: Duration,
-    /// None waits longer for a lock of another session, where that is less than the store waits otherwise.
+    /// None waits longer for a lock of another session, where that is less than the store waits otherwise; and what had no lock
+    /// in that time is not tried again by the store itself.
     pub lock: Option<Duration>,
     /// Cancelling stops the running statement on the server too.
     pub cancel: CancellationToken,

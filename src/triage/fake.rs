@@ -1,10 +1,13 @@
 //! A store in memory, for the logic of the engine only: the real ones are tested against real databases.
 
-use std::collections::{BTreeMap, VecDeque};
+mod data;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 
+use self::data::number;
+pub(crate) use self::data::{Data, Fault, Row};
 use super::Desk;
 use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::facet::Facet;
@@ -14,71 +17,6 @@ use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::Operator;
 use crate::store::*;
-
-/// What happens to the next call of `apply`.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    /// It fails and did nothing.
-    Before(StoreError),
-    /// It takes effect and fails.
-    After(StoreError),
-    /// It takes effect and never returns: the process is about to die.
-    Hang,
-    /// It takes effect for these first jobs, answers for them, and fails.
-    Midway(usize, StoreError),
-    /// It is undone at the very end, after its transaction was noted.
-    Undone(StoreError),
-    /// Nothing: the next one is for the call after this.
-    Not,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) state: State,
-    /// Calls of `apply` for which another session holds the row.
-    pub(crate) locked: u32,
-    pub(crate) refuses: Option<&'static str>,
-}
-
-/// Something that is yet to happen.
-pub(crate) type Then = BoxFuture<'static, ()>;
-
-#[derive(Default)]
-pub(crate) struct Data {
-    pub(crate) rows: BTreeMap<u64, Row>,
-    /// Every job that was replayed, in order: twice is a fault.
-    pub(crate) live: Vec<u64>,
-    pub(crate) faults: VecDeque<Fault>,
-    pub(crate) batches: Vec<usize>,
-    /// Whether a replayed row is removed, as in a table of dead jobs only.
-    pub(crate) removes: bool,
-    /// What happens once the next batch has taken effect, before the store answers for it.
-    pub(crate) then: Option<Then>,
-    /// Batches that the store was asked for, and how many of them took no effect as nothing named them.
-    pub(crate) asked: (usize, usize),
-    /// Of each of them, whether another one was under way.
-    pub(crate) beside: Vec<bool>,
-    under_way: usize,
-    pub(crate) clock: Timestamp,
-    /// The filter of the latest freeze.
-    pub(crate) frozen_by: String,
-    /// Replayed jobs that no live queue shows any more.
-    pub(crate) forgotten: bool,
-    /// A replayed job is found by what was kept of it, and by nothing else.
-    pub(crate) by_kept: bool,
-    /// The jobs that show that they were replayed by the run at hand, where rows show such a thing.
-    pub(crate) traces: Option<Vec<u64>>,
-    /// Transactions and whether they were committed, where the database remembers that.
-    pub(crate) endings: Option<Vec<bool>>,
-    /// What was archived, with the run that did it.
-    pub(crate) twin: Vec<(String, u64)>,
-    /// When each replayed job was told to run, in microseconds; each of a batch later than the one before.
-    pub(crate) told: BTreeMap<u64, Option<Timestamp>>,
-    /// What the database says that it is.
-    pub(crate) identity: Option<Identity>,
-    /// Bytes that what is kept of a row has more than it needs.
-    pub(crate) padding: usize,
-}
 
 pub(crate) struct Fake {
     info: StoreInfo,
@@ -149,10 +87,6 @@ impl Fake {
     }
 }
 
-fn number(id: &JobId) -> u64 {
-    id.as_str().parse().unwrap_or(u64::MAX)
-}
-
 fn position(id: &u64) -> Position {
     Position { key: None, id: JobId::new(id.to_string()) }
 }
@@ -174,50 +108,6 @@ fn row(id: u64, state: State) -> JobRow {
         worker: None,
         attempts: None,
         max_attempts: None,
-    }
-}
-
-impl Data {
-    fn apply(&mut self, batch: &Batch, id: &JobId) -> JobResult {
-        let n = number(id);
-        let kept = batch.undo.iter().flat_map(|undo| &undo.kept).any(|(kept, _)| kept == id);
-        if batch.action == Action::Restore && kept && !self.rows.contains_key(&n) {
-            self.rows.insert(n, Row { state: State::Dead, locked: 0, refuses: None });
-            return JobResult::Done;
-        }
-        let Some(row) = self.rows.get_mut(&n) else { return JobResult::Skipped(SkipReason::Gone) };
-        if row.locked > 0 {
-            row.locked -= 1;
-            return JobResult::Skipped(SkipReason::Locked);
-        }
-        if row.state != State::Dead {
-            return JobResult::Skipped(SkipReason::Changed);
-        }
-        if let Some(reason) = row.refuses {
-            return JobResult::Failed(reason.into());
-        }
-        match batch.action {
-            Action::Replay => {
-                row.state = State::Resolved;
-                self.live.push(n);
-                self.told.insert(n, batch.run_after);
-                if self.removes {
-                    self.rows.remove(&n);
-                }
-            }
-            Action::Ignore => row.state = State::Ignored,
-            Action::Reopen => row.state = State::Dead,
-            Action::Archive => {
-                self.rows.remove(&n);
-                self.twin.push((batch.run.clone(), n));
-            }
-            Action::Discard | Action::Purge => {
-                self.rows.remove(&n);
-            }
-            // Only what was kept of a row can be put back.
-            Action::Restore | Action::Recall => return JobResult::Skipped(SkipReason::AlreadyThere),
-        }
-        JobResult::Done
     }
 }
 

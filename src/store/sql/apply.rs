@@ -108,10 +108,10 @@ impl SqlStore {
         Ok(())
     }
 
-    /// One batch, tried again where the database asks for that.
+    /// One batch, tried again where the database asks for that, unless somebody has set how long it may wait for locks.
     async fn try_batch(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
         let mut pause = Duration::from_millis(5);
-        for _ in 1..TRIES {
+        for _ in 1..if budget.lock.is_some() { 1 } else { TRIES } {
             match self.attempt(work, ids, budget).await {
                 Err(broke) if again(&broke.error) => {
                     // Two that ran into each other must not come back in step.

@@ -26,8 +26,16 @@ pub(super) fn abreast(layout: &Layout) -> bool {
         let asks_others = verb.when.as_ref().is_some_and(|when| when.get_ref().to_ascii_uppercase().contains("SELECT"));
         asks_others || !verb.refuse.is_empty() || verb.lock.is_some() || !verb.along.is_empty()
     };
+    // What a step finds missing the other batch may be about to add; where it does, a unique index has to decide.
+    let looks_for_others = |step: &Step| {
+        let sql = step.sql.get_ref().to_ascii_uppercase();
+        ["EXISTS", "NOT IN", "EXCEPT"].iter().any(|word| sql.contains(word)) && !sql.contains("ON CONFLICT")
+    };
+    let into_table = |verb: &&Verb| verb.into_table.iter().flat_map(|table| &table.steps).any(looks_for_others);
     let verbs = Action::ALL.into_iter().filter_map(|action| layout.spec.verbs.get(action));
-    layout.speech.locks_rows_only() && !verbs.into_iter().any(looks_around)
+    let mut verbs = verbs.into_iter();
+    layout.speech.locks_rows_only()
+        && !verbs.any(|verb| looks_around(verb) || verb.steps.iter().any(looks_for_others) || into_table(&verb))
 }
 
 /// Whether a text of an adapter has one of these placeholders.

@@ -76,7 +76,7 @@ impl Engine<'_> {
         let mut parts: Vec<Part> = named.into_iter().map(part).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
-            let (started, unnamed) = (Instant::now(), naming.is_open());
+            let (started, unnamed, behind) = (Instant::now(), naming.is_open(), naming.is_behind());
             let tried = watched(self.attempt(&part), || self.tell(Some(self.late().to_owned()))).await;
             answer.elapsed = answer.elapsed.max(started.elapsed());
             part.tries += 1;
@@ -84,8 +84,13 @@ impl Engine<'_> {
             let Some(Broke { error, unsure }) = tried.broke else { continue };
             part.ids = tried.left;
             part.doubtful |= unsure;
-            if matches!(error, StoreError::Unrecorded(_) | StoreError::Locked(_)) && unnamed {
-                // The entry that names the batch was late, or failed, or another batch stands in its way: nothing has been
+            let gives_way = match error {
+                StoreError::Unrecorded(_) => unnamed,
+                StoreError::Locked(_) => behind,
+                _ => false,
+            };
+            if gives_way {
+                // The entry that names the batch was late, or failed, or the batch before stands in the way: nothing has been
                 // touched. That may be over since.
                 parts.push(Part { tries: 0, ..part });
                 if naming.known().await {

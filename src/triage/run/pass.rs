@@ -25,9 +25,9 @@ const DELIVERY: usize = 200;
 const REFUSALS: u32 = 2;
 /// Jobs of a batch of the sweep.
 const SWEEP: usize = 200;
-/// Batches that none is begun behind, once one took so long that the one behind it gave way: each may have stood before what
-/// the other held, or the database is slow, and none the quicker for being asked twice at a time. Some seconds.
-const ALONE: u32 = 50;
+/// How long no batch is begun behind another, once one took so long that the one behind it gave way: each may have stood
+/// before what the other held, or the database is slow, and none the quicker for being asked twice at a time.
+const ALONE: Duration = Duration::from_secs(2);
 
 /// How the pass goes on: how many jobs at a time, how fast, and which come next.
 struct March {
@@ -39,8 +39,8 @@ struct March {
     coming: Option<Coming>,
     /// What the last entry of the record took.
     entry: Duration,
-    /// How many more batches none is begun behind.
-    alone: u32,
+    /// Until when no batch is begun behind another.
+    alone_until: Option<Instant>,
 }
 
 impl March {
@@ -98,7 +98,7 @@ impl Engine<'_> {
             cap: self.spread.map_or(usize::MAX, Spread::cap),
             coming: self.may_go_ahead().then(Coming::default),
             entry: Duration::ZERO,
-            alone: 0,
+            alone_until: None,
         }
     }
 
@@ -162,30 +162,34 @@ impl Engine<'_> {
         march: &mut March,
     ) -> Result<Option<Answered>, Halt> {
         let mut flight = self.take_off(coming);
+        let mut has_lead = false;
         loop {
             flight.is_next();
             let ids = flight.ids();
             let (next, note) = (flight.next(), flight.note());
-            // The session of the batch that has ended is free, whether or not its end is on record.
-            let mut behind = self.behind(march);
-            // Polled last: were it first at the only free session, both would wait.
+            // The session of the batch that has ended is free, whether or not its end is on record. Two that set out at once would
+            // race for what both need, and the first has to win.
+            let mut behind = if has_lead { self.behind(march) } else { None };
             let begun = flight.beside(beside(&mut behind, self.name(batch, (next, note.as_ref()), march))).await;
             let Ok(Some(Begun { no, ids: named })) = begun else {
                 turn_back(flight, behind, march).await;
                 return begun.map(|_| None);
             };
+            let in_place = named.is_none();
             if let Some(named) = named.filter(|named| *named != ids) {
                 // Other jobs than were read ahead: of those nothing has been touched.
                 turn_back(flight, behind, march).await;
                 let answer = self.ask_named(&named, false).await?;
                 return Ok(Some(Answered { no, answer, ids: named }));
             }
-            flight.is_named(note.as_ref());
+            // Jobs that were read for the entry are named without the note.
+            flight.is_named(note.as_ref().filter(|_| in_place));
+            behind = behind.or_else(|| self.behind(march));
+            has_lead = true;
             let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
             let answer = beside(&mut behind, answered).await;
-            match &answer {
-                Ok(answer) if answer.elapsed >= BEHIND => march.alone = ALONE,
-                _ => march.alone = march.alone.saturating_sub(1),
+            if answer.as_ref().is_ok_and(|answer| answer.elapsed >= BEHIND) {
+                march.alone_until = Some(Instant::now() + ALONE);
             }
             let goes_on = answer.as_ref().is_ok_and(Answer::is_straight) && march.entry < PATIENCE && self.may_go();
             match (answer, behind) {
@@ -207,7 +211,10 @@ impl Engine<'_> {
     /// Begins a batch behind one that is under way.
     fn behind(&self, march: &mut March) -> Option<Flight<'_>> {
         let now = Instant::now();
-        let may = self.abreast && march.alone == 0 && self.may_go() && march.pace.wait(now).is_zero();
+        let may = self.abreast
+            && march.alone_until.is_none_or(|until| now >= until)
+            && self.may_go()
+            && march.pace.wait(now).is_zero();
         let most = march.most();
         let jobs = march.coming.as_mut().filter(|_| may)?.take(most);
         if jobs.is_empty() {
@@ -303,7 +310,7 @@ async fn beside<T>(behind: &mut Option<Flight<'_>>, work: impl Future<Output = T
 }
 
 /// Undoes a batch that the record does not name, and the one behind it: at once, as each may stand before what the other holds.
-/// What comes next is read anew.
+/// Nothing is read ahead from here on.
 async fn turn_back(flight: Flight<'_>, behind: Option<Flight<'_>>, march: &mut March) {
     let behind = async {
         if let Some(behind) = behind {
