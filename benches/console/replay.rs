@@ -54,7 +54,7 @@ impl Outcome {
 
 /// Replays slices of the table either way, in turns, so that a noisy minute hits both.
 pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Table, String> {
-    let (wanted, runs) = if bench.small { (500, 1) } else { (100_000.min(u64::from(bench.rows / 60)), 5) };
+    let (wanted, runs) = if bench.small { (500, 1) } else { (100_000.min(u64::from(bench.rows / 100)), 5) };
     let script = SCRIPTED.min(u64::from(bench.rows / 100));
     let (mut ours, mut theirs, mut scripted) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..runs {
