@@ -188,7 +188,7 @@ impl Ledger {
             None => name_next(&mut tx, seq, next.jobs(), now).await?.map(|(no, ids)| Begun { no, ids: Some(ids) }),
         };
         if let (Some(Begun { ids: None, .. }), Some(note)) = (&begun, note) {
-            note_along(&mut tx, seq, note).await?;
+            note_along(&mut tx, run, note).await?;
         }
         tx.commit().await?;
         Ok(begun)

@@ -7,7 +7,12 @@ use super::home::{Cells, Tx, int, text};
 use super::model::RunId;
 use super::open::Ledger;
 use crate::domain::job::JobId;
+use crate::store::sql::engine::Bind;
 use crate::store::{StoreError, Witness};
+
+/// What writes a note down.
+const NOTING: &str = "INSERT INTO {transactions} (run, name, job_ids) SELECT seq, ?2, ?3 FROM {runs} WHERE id = ?1 \
+                      {or_replace_note}";
 
 /// Which transaction of the source's database acts on which jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +27,11 @@ impl Note {
     pub fn new(transaction: &str, jobs: &[JobId]) -> Self {
         let ids: Vec<&str> = jobs.iter().map(JobId::as_str).collect();
         Self { transaction: transaction.to_owned(), jobs: serde_json::to_string(&ids).unwrap_or_default() }
+    }
+
+    /// The values of [`NOTING`].
+    fn binds(&self, run: &RunId) -> [Bind; 3] {
+        [text(&run.0), text(&self.transaction), text(&self.jobs)]
     }
 
     /// The name of the transaction.
@@ -45,12 +55,7 @@ impl LedgerWitness {
 
     /// Durable on return.
     async fn write(&self, note: &Note) -> Result<()> {
-        let noted = self.ledger.home.execute(
-            "INSERT INTO {transactions} (run, name, job_ids) SELECT seq, ?2, ?3 FROM {runs} WHERE id = ?1 \
-             {or_replace_note}",
-            [text(&self.run.0), text(&note.transaction), text(&note.jobs)],
-        );
-        noted.await.map(drop)
+        self.ledger.home.execute(NOTING, note.binds(&self.run)).await.map(drop)
     }
 }
 
@@ -81,12 +86,8 @@ impl Ledger {
 }
 
 /// Writes a note down along with another entry.
-pub(super) async fn note_along(tx: &mut Tx<'_>, run: i64, note: &Note) -> Result<()> {
-    let noted = tx.execute(
-        "INSERT INTO {transactions} (run, name, job_ids) VALUES (?1, ?2, ?3) {or_replace_note}",
-        [int(run), text(&note.transaction), text(&note.jobs)],
-    );
-    noted.await.map(drop)
+pub(super) async fn note_along(tx: &mut Tx<'_>, run: &RunId, note: &Note) -> Result<()> {
+    tx.execute(NOTING, note.binds(run)).await.map(drop)
 }
 
 /// Drops the notes of a run none of whose jobs is in doubt any more.

@@ -31,11 +31,12 @@ pub(super) fn abreast(layout: &Layout) -> bool {
         let sql = step.sql.get_ref().to_ascii_uppercase();
         ["EXISTS", "NOT IN", "EXCEPT"].iter().any(|word| sql.contains(word)) && !sql.contains("ON CONFLICT")
     };
-    let into_table = |verb: &&Verb| verb.into_table.iter().flat_map(|table| &table.steps).any(looks_for_others);
-    let verbs = Action::ALL.into_iter().filter_map(|action| layout.spec.verbs.get(action));
-    let mut verbs = verbs.into_iter();
-    layout.speech.locks_rows_only()
-        && !verbs.any(|verb| looks_around(verb) || verb.steps.iter().any(looks_for_others) || into_table(&verb))
+    let has_such_steps = |verb: &Verb| {
+        let into_table = verb.into_table.iter().flat_map(|table| &table.steps);
+        verb.steps.iter().chain(into_table).any(looks_for_others)
+    };
+    let mut verbs = Action::ALL.into_iter().filter_map(|action| layout.spec.verbs.get(action));
+    layout.speech.locks_rows_only() && !verbs.any(|verb| looks_around(verb) || has_such_steps(verb))
 }
 
 /// Whether a text of an adapter has one of these placeholders.

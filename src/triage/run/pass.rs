@@ -175,15 +175,15 @@ impl Engine<'_> {
                 turn_back(flight, behind, march).await;
                 return begun.map(|_| None);
             };
-            let in_place = named.is_none();
+            // Jobs that were read for the entry are named without the note.
+            let note = note.filter(|_| named.is_none());
             if let Some(named) = named.filter(|named| *named != ids) {
                 // Other jobs than were read ahead: of those nothing has been touched.
                 turn_back(flight, behind, march).await;
                 let answer = self.ask_named(&named, false).await?;
                 return Ok(Some(Answered { no, answer, ids: named }));
             }
-            // Jobs that were read for the entry are named without the note.
-            flight.is_named(note.as_ref().filter(|_| in_place));
+            flight.is_named(note.as_ref());
             behind = behind.or_else(|| self.behind(march));
             has_lead = true;
             let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
