@@ -109,6 +109,26 @@ async fn the_first_screen_takes_three_flights_behind_the_greeting_where_nothing_
     assert!(said.iter().any(|said| matches!(said, Said::Query(_))), "what is said was not understood");
 }
 
+#[tokio::test]
+async fn a_layout_is_looked_for_without_opening_the_tables_of_other_databases() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("alone").await;
+    Layout::DeadLetterJobs.seed(&db, 10).await;
+    let wire = Wire::to(&db.url, Duration::ZERO);
+    let adapters = built_in();
+    let target = Target::from_url(&wire.url).expect("a target");
+    let found = survey(&target, &EngineOptions::default(), ready(&adapters), &to_jobs(), &budget()).await;
+    assert!(found.is_ok_and(|(_, _, detection)| !detection.found.is_empty()));
+    let said = wire.said();
+    let scripts = said.iter().filter_map(|said| if let Said::Query(script) = said { Some(script) } else { None });
+    let mut statements = scripts.flat_map(|script| script.split("; ")).filter(|s| s.contains("information_schema"));
+    let statement = statements.next().expect("a look at the catalogue");
+    let notes = db.column_at(&format!("explain {statement}"), 9).await;
+    let of = |what: &str| notes.iter().filter(|note| note.contains(what)).count();
+    // Of columns, of indexes, and of tables.
+    assert_eq!((of("Scanned 1 database"), of("Scanned all databases")), (3, 0), "{notes:?}");
+}
+
 /// Buffers of the statements that the first screen takes, as the server explains them.
 async fn buffers(rows: u32) -> Option<u64> {
     let db = harness::postgres()?.database(&format!("buffers{rows}")).await;

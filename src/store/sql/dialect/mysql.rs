@@ -395,11 +395,15 @@ impl Speech for Mysql {
         });
         sql.push(
             ")) AS i GROUP BY i.table_name, i.column_name) AS s ON s.table_name = c.table_name AND s.column_name = c.column_name \
-             LEFT JOIN information_schema.tables AS k ON k.table_schema = c.table_schema AND k.table_name = c.table_name \
+             JOIN information_schema.tables AS k ON k.table_name = c.table_name \
              LEFT JOIN information_schema.engines AS e ON e.engine = k.engine AND e.transactions = 'NO' \
              WHERE c.table_schema = DATABASE() AND c.table_name IN (",
         );
         sql.join(tables, ", ", |sql, t| {
+            sql.push_text(t);
+        });
+        // Said by itself: MariaDB opens all tables of all databases where it is to be concluded.
+        sql.push(") AND k.table_schema = DATABASE() AND k.table_name IN (").join(tables, ", ", |sql, t| {
             sql.push_text(t);
         });
         sql.push(") ORDER BY c.table_name, c.ordinal_position");
