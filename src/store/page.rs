@@ -201,7 +201,8 @@ pub struct GlanceQuery {
 /// What a screen begins with, as far as it came at once.
 #[derive(Clone, Debug)]
 pub struct Glance {
-    /// The facet as the database's statistics have it.
+    /// The facet as the database's statistics have it; where there are none, as the rows of the page have it, each number a lower
+    /// bound then.
     pub estimate: Option<Histogram>,
     /// The page.
     pub page: Page,

@@ -100,12 +100,13 @@ async fn the_first_screen_takes_two_flights_behind_the_greeting_and_one_connecti
 }
 
 #[tokio::test]
-async fn the_first_screen_takes_three_flights_behind_the_greeting_where_nothing_tells_the_counts() {
+async fn the_first_screen_takes_no_flight_more_where_nothing_tells_the_counts() {
     let Some(server) = harness::mariadb() else { return };
     let db = server.database("screen").await;
     Layout::DeadLetterJobs.seed(&db, 2_000).await;
-    let said = is_shown_after(1 + 3 * READ, &db, is_useful);
-    let said = said.unwrap_or_else(|seen| panic!("no bars, rows and a job:\n{seen}"));
+    // What was counted of the first rows is less than all.
+    let said = is_shown_after(1 + 2 * READ, &db, |screen| is_useful(screen) && screen.contains("≥"));
+    let said = said.unwrap_or_else(|seen| panic!("no bars of some jobs, rows and a job:\n{seen}"));
     assert!(said.iter().any(|said| matches!(said, Said::Query(_))), "what is said was not understood");
 }
 

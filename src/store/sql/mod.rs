@@ -41,6 +41,7 @@ mod detect;
 mod dialect;
 pub mod engine;
 mod foresee;
+mod glimpse;
 mod group;
 mod handover;
 mod health;

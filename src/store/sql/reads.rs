@@ -97,8 +97,8 @@ impl SqlStore {
         Ok(Glance { estimate, page: self.page_by(&scan, &page).await?, job: None })
     }
 
-    /// The same where the page is `only` one segment, with what is asked for next: where no statistics tell the counts, how
-    /// many rows there are to count.
+    /// The same where the page is `only` one segment. Where no statistics tell the counts, how many rows there are is asked in
+    /// their place, which is what comes next, and the rows of the page are counted.
     async fn glance_at_once(&self, query: &GlanceQuery, scan: &Scan<'_>, only: &Segment) -> Result<Glance> {
         let GlanceQuery { facet, page, opens } = query;
         let mut statements = vec![scan.only_statement(only, page)?];
@@ -122,6 +122,7 @@ impl SqlStore {
                 None
             }
         };
+        let estimate = estimate.or_else(|| self.glimpsed(*facet, &step.rows));
         let page = self.page_of(scan, step, true).await?;
         Ok(Glance { estimate, page, job })
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;
+use crate::store::{Listed, Resume};
 
 #[test]
 fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
@@ -25,6 +26,27 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
     console.keys("r");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(5))))));
     assert!(console.request(Slot::Totals).is_some(), "a count that fails does not keep them back");
+}
+
+#[test]
+fn a_count_goes_on_over_an_estimate_and_over_none_of_what_the_first_rows_had() {
+    let shown = |exactness| {
+        let mut console = Console::connecting();
+        console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+        console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+        let mut bars = counted(&[("A", 80), ("B", 20)]).histogram;
+        bars.total.exactness = exactness;
+        console.answer(Slot::Page, first_screen(Some(bars), page(0..5, None), None));
+        console.counting();
+        let mut step = counted(&[("A", 300)]);
+        step.histogram.progress = Some(0.5);
+        step.resume = Some(Resume::from_listed(Listed::default()));
+        console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
+        let shown = console.model.histogram.shown.as_ref().expect("bars");
+        shown.bars.iter().map(|bar| bar.count.n).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(Exactness::Estimate), [340, 10]);
+    assert_eq!(shown(Exactness::AtLeast), [300], "those rows are among the ones that were counted");
 }
 
 #[test]
