@@ -347,6 +347,11 @@ impl Speech for Mysql {
         Some(" FORCE INDEX (PRIMARY)")
     }
 
+    fn locks_rows_only(&self) -> bool {
+        // What lies between rows is locked by transactions that read repeatably; those that write here do not.
+        true
+    }
+
     fn leads(&self, column: &Column) -> bool {
         // Bytes are told with what UTF-8 does not know left out, and in other character sets no index serves what is asked.
         let is_of = |set: &str| column.collation.as_deref().is_some_and(|collation| collation.starts_with(set));
