@@ -122,7 +122,7 @@ impl SqlStore {
                 None
             }
         };
-        let estimate = estimate.or_else(|| self.glimpsed(*facet, &step.rows));
+        let estimate = estimate.or_else(|| self.glimpsed(*facet, page.sort, &step.rows));
         let page = self.page_of(scan, step, true).await?;
         Ok(Glance { estimate, page, job })
     }

@@ -167,8 +167,7 @@ impl HistogramPane {
 
     /// Shows what the database's statistics tell.
     pub fn show_estimate(&mut self, estimate: Histogram, height: usize) {
-        // What was only counted of some is no guess at the rest.
-        self.estimate = Some(&estimate).filter(|e| e.total.exactness == Exactness::Estimate).cloned();
+        self.estimate = Some(estimate.clone());
         self.show(estimate, height);
     }
 
