@@ -22,6 +22,7 @@ use super::gate::Gate;
 use super::grants::Grants;
 use super::inline::mysql::inlined;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use super::options::IDLE;
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::sql::target::Target;
@@ -253,8 +254,13 @@ fn begin_sql(maria: Option<bool>, mode: Mode, limits: Limits) -> String {
         Mode::Read => ("REPEATABLE READ", "READ ONLY"),
         Mode::Write => ("READ COMMITTED", "READ WRITE"),
     };
+    // MySQL has nothing of the kind. What reads is one message, and never waits for another.
+    let idle = match (maria, mode) {
+        (Some(false), _) | (_, Mode::Read) => String::new(),
+        _ => format!(" /*M!100300 , idle_transaction_timeout = {} */", IDLE.as_secs()),
+    };
     format!(
-        "SET SESSION innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}{run_time}; \
+        "SET SESSION innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}{run_time}{idle}; \
          SET TRANSACTION ISOLATION LEVEL {isolation}; START TRANSACTION {access}"
     )
 }
@@ -361,7 +367,8 @@ mod tests {
     fn limits_are_never_zero_and_locks_are_whole_seconds() {
         let limits = Limits { statement: Duration::ZERO, lock: Duration::from_millis(1) };
         let sql = begin_sql(Some(true), Mode::Write, limits);
-        assert!(sql.contains("innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, max_statement_time = 0.001;"));
+        assert!(sql.contains("innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, max_statement_time = 0.001 "));
+        assert!(sql.contains(", idle_transaction_timeout = 300 */;"), "{sql}");
         assert!(begin_sql(Some(false), Mode::Read, limits).contains(", max_execution_time = 1;"));
     }
 }

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use super::heard::Listener;
 
+/// A forgotten transaction (a suspended console) must not hold its locks or its snapshot for ever.
+pub(super) const IDLE: Duration = Duration::from_secs(300);
+
 /// How an engine behaves towards its server.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {

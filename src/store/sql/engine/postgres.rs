@@ -20,14 +20,12 @@ use super::fault::{connecting, store_error};
 use super::gate::Gate;
 use super::inline::inlined;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use super::options::IDLE;
 use super::pool::no_answer;
 use super::{Row, Statement, Value, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::sql::target::SessionAttrs;
 use crate::store::{Result, StoreError};
-
-/// A forgotten transaction (a suspended console) must not hold its locks or its snapshot for ever.
-const IDLE: Duration = Duration::from_secs(300);
 
 /// What a server is to be asked for, where that matters.
 const ROLE: &str = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
