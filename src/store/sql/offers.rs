@@ -26,17 +26,27 @@ pub(super) fn abreast(layout: &Layout) -> bool {
         let asks_others = verb.when.as_ref().is_some_and(|when| when.get_ref().to_ascii_uppercase().contains("SELECT"));
         asks_others || !verb.refuse.is_empty() || verb.lock.is_some() || !verb.along.is_empty()
     };
-    // What a step finds missing the other batch may be about to add; where it does, a unique index has to decide.
-    let looks_for_others = |step: &Step| {
-        let sql = step.sql.get_ref().to_ascii_uppercase();
-        ["EXISTS", "NOT IN", "EXCEPT"].iter().any(|word| sql.contains(word)) && !sql.contains("ON CONFLICT")
-    };
     let has_such_steps = |verb: &Verb| {
         let into_table = verb.into_table.iter().flat_map(|table| &table.steps);
-        verb.steps.iter().chain(into_table).any(looks_for_others)
+        verb.steps.iter().chain(into_table).any(|step| looks_for_others(step.sql.get_ref()))
     };
     let mut verbs = Action::ALL.into_iter().filter_map(|action| layout.spec.verbs.get(action));
     layout.speech.locks_rows_only() && !verbs.any(|verb| looks_around(verb) || has_such_steps(verb))
+}
+
+/// Whether a step asks what is there already, or how much of it. What it finds missing the other batch may be about to add;
+/// where it does, a unique index has to decide.
+fn looks_for_others(step: &str) -> bool {
+    const DECIDED: [&str; 3] = [" ON CONFLICT ", " ON DUPLICATE KEY ", "INSERT IGNORE "];
+    const MISSING: [&str; 8] =
+        [" EXISTS", " NOT IN", " EXCEPT ", " INTERSECT ", " LEFT ", " RIGHT ", " FULL ", " ALL("];
+    const COUNTING: [&str; 5] = [" COUNT(", " MAX(", " MIN(", " SUM(", " AVG("];
+    let words = step.to_ascii_uppercase().replace('(', " ( ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let sql = format!(" {} ", words.replace(" (", "("));
+    let has = |words: &[&str]| words.iter().any(|word| sql.contains(word));
+    // What is counted of the batch alone is its own.
+    let is_of_batch = sql.matches(" FROM ").count() == sql.matches(" FROM {BATCH}").count() && !sql.contains(" JOIN ");
+    !has(&DECIDED) && (has(&MISSING) || has(&COUNTING) && !is_of_batch)
 }
 
 /// Whether a text of an adapter has one of these placeholders.
@@ -70,5 +80,38 @@ pub(super) fn offers(layout: &Layout, destination: &Destination) -> Offers {
         attempts,
         states: State::ALL.into_iter().filter(has).collect(),
         touched: layout.part(Part::Touched).is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_asks_what_is_there_already_has_to_be_alone() {
+        let alone = [
+            "INSERT INTO chores (kind) SELECT t.kind FROM {table} AS t WHERE {ids} AND NOT EXISTS (SELECT 1 FROM chores)",
+            "INSERT INTO chores (kind) SELECT t.kind FROM {table} AS t WHERE t.kind NOT\n  IN (SELECT kind FROM chores)",
+            "INSERT INTO chores (kind) SELECT t.kind FROM {table} AS t LEFT JOIN chores AS c USING (kind) WHERE c.kind IS NULL",
+            "INSERT INTO chores (kind) SELECT t.kind FROM {table} AS t WHERE t.kind <> ALL (SELECT kind FROM chores)",
+            "INSERT INTO chores (at) SELECT coalesce((SELECT max(at) FROM chores), 0) + 1 FROM {batch}",
+            "UPDATE {table} AS t SET turn = (SELECT count (*) FROM chores) WHERE {ids}",
+            "INSERT INTO chores (kind) SELECT b.id FROM {batch} EXCEPT SELECT kind FROM chores",
+        ];
+        let beside = [
+            "INSERT INTO chores (kind) SELECT t.kind FROM {table} AS t JOIN {batch} ON t.id = b.id",
+            "DELETE FROM chores AS c WHERE c.id IN (SELECT b.live FROM {batch})",
+            "SELECT notify('n', count(*)) FROM {batch}",
+            "UPDATE {table} AS t SET queue = (SELECT q.id FROM queues AS q WHERE q.name = {to_queue}) WHERE {ids}",
+            "INSERT INTO q (n) SELECT 'a' WHERE NOT EXISTS (SELECT FROM q) ON CONFLICT DO NOTHING",
+            "INSERT IGNORE INTO q (n) SELECT t.n FROM {table} AS t LEFT JOIN q USING (n) WHERE q.n IS NULL",
+            "INSERT INTO q (n) SELECT max(t.n) FROM {table} AS t WHERE {ids} ON DUPLICATE KEY UPDATE n = n",
+        ];
+        for step in alone {
+            assert!(looks_for_others(step), "{step}");
+        }
+        for step in beside {
+            assert!(!looks_for_others(step), "{step}");
+        }
     }
 }
