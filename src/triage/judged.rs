@@ -177,6 +177,10 @@ impl<S: Store> Store for Judged<S> {
         self.store.histogram(query, budget)
     }
 
+    fn abreast_for<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<u64>> {
+        self.store.abreast_for(budget)
+    }
+
     fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
         self.store.totals(budget)
     }

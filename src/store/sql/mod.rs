@@ -247,6 +247,10 @@ impl Store for SqlStore {
         told("histogram", self.count(query, budget), |step| step.histogram.bars.len())
     }
 
+    fn abreast_for<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<u64>> {
+        told("abreast_for", self.room(budget), |_| 1)
+    }
+
     fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
         told("totals", self.count_states(budget), Vec::len)
     }

@@ -1,5 +1,6 @@
 //! What an operator can ask of a replay, by what the adapter's texts ask for.
 
+use super::dialect::Locks;
 use super::layout::{Layout, Part};
 use super::open::Destination;
 use super::steps::own_instants;
@@ -31,7 +32,12 @@ pub(super) fn abreast(layout: &Layout) -> bool {
         verb.steps.iter().chain(into_table).any(|step| looks_for_others(step.sql.get_ref()))
     };
     let mut verbs = Action::ALL.into_iter().filter_map(|action| layout.spec.verbs.get(action));
-    layout.speech.locks_rows_only() && !verbs.any(|verb| looks_around(verb) || has_such_steps(verb))
+    let locks_its_own = match layout.speech.locks() {
+        Locks::All => false,
+        Locks::Found => true,
+        Locks::Read => layout.is_stored_by_key,
+    };
+    locks_its_own && !verbs.any(|verb| looks_around(verb) || has_such_steps(verb))
 }
 
 /// Whether a step asks what is there already, or how much of it. What it finds missing the other batch may be about to add;

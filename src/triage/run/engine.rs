@@ -157,8 +157,8 @@ pub(super) struct Engine<'a> {
     pub(super) record: Option<Arc<dyn Record>>,
     pub(super) progress: &'a watch::Sender<RunProgress>,
     pub(super) books: Books,
-    /// Whether a batch may be begun while the one before is under way.
-    pub(super) abreast: bool,
+    /// Up to how many jobs of the run a batch may be begun while the one before is under way.
+    pub(super) abreast: u64,
     /// The latest death among the jobs of the run; `None` where that says nothing.
     pub(super) died_by: Option<Timestamp>,
     /// How the jobs are spread, where each can be told when it may run.
@@ -204,7 +204,7 @@ impl<'a> Engine<'a> {
             handed: handed.map(|to| Arc::new(Handed::new(to))),
             progress,
             books: Books::new(tally),
-            abreast: desk.store.info().abreast && run.intent.options.pacing.spread().is_none(),
+            abreast: 0,
             died_by: None,
             spread: None,
             due: None,
@@ -224,10 +224,20 @@ impl<'a> Engine<'a> {
         self.died_by = self.kept(false, || undo::died_by(self.ledger, &self.run.id, &self.run.intent.options)).await?;
         self.settle_doubts().await?;
         self.erase_again().await?;
+        self.abreast = self.room().await.saturating_add(reached);
         self.pass().await?;
         self.sweep().await?;
         // A record in the source may have lost the answer to an entry of its own; it can always tell what took effect.
         if self.record.is_some() { self.settle_doubts().await } else { Ok(()) }
+    }
+
+    /// For how many jobs two batches may be under way.
+    async fn room(&self) -> u64 {
+        match self.run.intent.options.pacing.spread() {
+            // Where that cannot be told there is one, which takes longer and harms nobody.
+            None => self.desk.store.abreast_for(&self.budget).await.unwrap_or(0),
+            Some(_) => 0,
+        }
     }
 
     /// The jobs of batches whose result is not known.

@@ -211,7 +211,7 @@ impl Engine<'_> {
     /// Begins a batch behind one that is under way.
     fn behind(&self, march: &mut March) -> Option<Flight<'_>> {
         let now = Instant::now();
-        let may = self.abreast
+        let may = self.reached() < self.abreast
             && march.alone_until.is_none_or(|until| now >= until)
             && self.may_go()
             && march.pace.wait(now).is_zero();

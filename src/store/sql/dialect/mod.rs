@@ -7,6 +7,7 @@ mod batch;
 pub(super) mod bloat;
 mod epoch;
 mod form;
+mod locks;
 mod mysql;
 mod numbered;
 mod places;
@@ -25,6 +26,7 @@ use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
 pub(super) use form::{Form, Sort};
+pub(super) use locks::Locks;
 pub(super) use places::{IndexPlace, Unique};
 pub(super) use window::{WindowShape, order_by};
 use written::{fraction, like, literal};
@@ -196,9 +198,9 @@ pub(super) trait Speech: Sync {
         };
     }
 
-    /// Whether writers lock rows, and neither what lies between them nor everything.
-    fn locks_rows_only(&self) -> bool {
-        false
+    /// What writers lock.
+    fn locks(&self) -> Locks {
+        Locks::All
     }
 
     /// Whether `beyond` names the key's placeholder twice.

@@ -6,7 +6,7 @@ mod catalogue;
 mod charset;
 
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction, like,
+    BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction, like,
     literal, order_by,
 };
 use crate::adapter::{Column, Index, Kind};
@@ -347,9 +347,9 @@ impl Speech for Mysql {
         Some(" FORCE INDEX (PRIMARY)")
     }
 
-    fn locks_rows_only(&self) -> bool {
+    fn locks(&self) -> Locks {
         // What lies between rows is locked by transactions that read repeatably; those that write here do not.
-        true
+        Locks::Read
     }
 
     fn leads(&self, column: &Column) -> bool {

@@ -4,6 +4,7 @@ pub(super) mod catalogue;
 mod instant;
 mod member;
 
+use super::locks::Locks;
 use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction,
     like, stored,
@@ -182,8 +183,8 @@ impl Speech for Postgres {
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS t"));
     }
 
-    fn locks_rows_only(&self) -> bool {
-        true
+    fn locks(&self) -> Locks {
+        Locks::Found
     }
 
     fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
