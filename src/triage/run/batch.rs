@@ -35,6 +35,8 @@ pub(super) struct Answer {
     pub(super) halt: Option<Halt>,
     /// What the slowest call to the store took.
     pub(super) elapsed: Duration,
+    /// It gave way to the batch before, or to somebody else, and was tried again.
+    pub(super) gave_way: bool,
 }
 
 impl Answer {
@@ -86,13 +88,14 @@ impl Engine<'_> {
             part.doubtful |= unsure;
             let gives_way = match error {
                 StoreError::Unrecorded(_) => unnamed,
-                StoreError::Locked(_) => behind,
-                _ => false,
+                // What waits for a lock may run into its deadline first.
+                _ => behind && !unsure && (matches!(error, StoreError::Locked(_)) || error.took_too_long()),
             };
             if gives_way {
                 // The entry that names the batch was late, or failed, or the batch before stands in the way: nothing has been
                 // touched. That may be over since.
                 parts.push(Part { tries: 0, ..part });
+                answer.gave_way |= behind;
                 if naming.known().await {
                     continue;
                 }

@@ -188,7 +188,7 @@ impl Engine<'_> {
             has_lead = true;
             let answered = async { tokio::join!(flight.answer(), self.look_ahead(&mut march.coming)).0 };
             let answer = beside(&mut behind, answered).await;
-            if answer.as_ref().is_ok_and(|answer| answer.elapsed >= BEHIND) {
+            if answer.as_ref().is_ok_and(|answer| answer.elapsed >= BEHIND || answer.gave_way) {
                 march.alone_until = Some(Instant::now() + ALONE);
             }
             let goes_on = answer.as_ref().is_ok_and(Answer::is_straight) && march.entry < PATIENCE && self.may_go();
