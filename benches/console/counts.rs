@@ -52,12 +52,13 @@ pub async fn measure(bench: &Bench<'_>) -> Table {
     }
     let line = Line::new("exact, all windows", exact.told());
     let told_buffers = buffers.map_or_else(String::new, |n| format!("; baseline {n} buffers"));
+    // What is aimed at is the work, where the server tells it, and the time elsewhere.
     match &alone {
         Some(alone) => {
-            let reached = exact.median() <= alone.median().mul_f64(1.2);
-            let work = line.clone().against(alone.told(), ratio(exact.median(), alone.median()));
-            let why = "baseline by one process, as we leave the others to the application".to_owned();
-            table.add(work.aim("at most 1.2x", reached).because(why));
+            let line = line.clone().against(alone.told(), ratio(exact.median(), alone.median()));
+            table.add(
+                line.because("baseline by one process, as we leave the others to the application; the work is below"),
+            );
         }
         None => {
             let reached = exact.median() <= naive.median().mul_f64(1.2);
