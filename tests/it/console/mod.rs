@@ -38,7 +38,8 @@ fn command(db: &TestDb, home: &std::path::Path, args: &[&str]) -> String {
 /// Whether bars are drawn.
 fn has_bars(screen: &Screen<'_>) -> bool {
     let drawn = |row: &String| row.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
-    screen.rows().iter().filter(|row| drawn(row)).count() >= 3
+    // Those of the first page come before any count.
+    screen.rows().iter().filter(|row| drawn(row)).count() >= 3 && !screen.contains("≥")
 }
 
 /// The rows of the list with what stands before them: its cursor and its marks.

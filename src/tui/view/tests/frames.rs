@@ -15,7 +15,7 @@ use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
 use crate::tui::app::model::{Focus, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage};
-use crate::tui::app::{Msg, update};
+use crate::tui::app::{Msg, Request, Slot, update};
 
 /// Compares a frame at each size with the one that was kept.
 fn golden(name: &str, model: impl Fn((u16, u16)) -> Model) {
@@ -53,6 +53,16 @@ fn plan(size: (u16, u16), confirm: Confirm) -> Model {
         shell: None,
     };
     over(fixture::night(size), Overlay::Plan(Box::new(dialog)))
+}
+
+#[test]
+fn bars_that_come_with_the_first_page_are_not_said_to_be_left_out() {
+    let mut model = fixture::night((80, 24));
+    model.histogram.shown = None;
+    model.list.clear();
+    assert!(frame(&model).contains("not counted"));
+    let _ = model.asks.ask(Slot::Page, Request::Totals);
+    assert!(!frame(&model).contains("not counted") && frame(&model).contains("counting"));
 }
 
 #[test]
