@@ -4,13 +4,13 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dlq_tui::adapter::built_in;
+use dlq_tui::adapter::{Adapter, built_in};
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::sql::engine::EngineOptions;
+use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
-use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, open, survey};
+use dlq_tui::store::sql::{Detection, OpenOptions, ReplayDestination, SqlStore, open, survey};
 use dlq_tui::store::{Availability, Budget, Cursor, GlanceQuery, PageQuery, Sort, Store};
 
 use crate::fixtures::Layout;
@@ -35,13 +35,24 @@ async fn seeded(name: &str) -> Option<TestDb> {
     Some(db)
 }
 
+/// Connects, and finds layouts.
+async fn surveyed(wire: &Wire, adapters: &[Adapter]) -> (Engine, Detection) {
+    let target = Target::from_url(&wire.url).expect("a target");
+    let found = survey(&target, &EngineOptions::default(), ready(adapters), &to_jobs(), &budget()).await;
+    let (engine, _, detection) = found.unwrap_or_else(|error| panic!("{error}"));
+    (engine, detection)
+}
+
+/// The statements of all that was said.
+fn statements(said: &[Said]) -> impl Iterator<Item = &str> {
+    let scripts = said.iter().filter_map(|said| if let Said::Query(script) = said { Some(script) } else { None });
+    scripts.flat_map(|script| script.split("; "))
+}
+
 /// Finds and opens the layout as the console does, and says how many flights each took.
 async fn opened(wire: &Wire) -> (SqlStore, usize, usize) {
     let adapters = built_in();
-    let target = Target::from_url(&wire.url).expect("a target");
-    let (engine, _, detection) = survey(&target, &EngineOptions::default(), ready(&adapters), &to_jobs(), &budget())
-        .await
-        .unwrap_or_else(|error| panic!("{error}"));
+    let (engine, detection) = surveyed(wire, &adapters).await;
     let surveying = wire.flights();
     let table = Layout::DeadLetterJobs.table();
     let found = detection.found.iter().find(|found| found.adapter == table).expect("the layout");
@@ -116,14 +127,10 @@ async fn a_layout_is_looked_for_without_opening_the_tables_of_other_databases() 
     let db = server.database("alone").await;
     Layout::DeadLetterJobs.seed(&db, 10).await;
     let wire = Wire::to(&db.url, Duration::ZERO);
-    let adapters = built_in();
-    let target = Target::from_url(&wire.url).expect("a target");
-    let found = survey(&target, &EngineOptions::default(), ready(&adapters), &to_jobs(), &budget()).await;
-    assert!(found.is_ok_and(|(_, _, detection)| !detection.found.is_empty()));
+    let (_, detection) = surveyed(&wire, &built_in()).await;
+    assert!(!detection.found.is_empty());
     let said = wire.said();
-    let scripts = said.iter().filter_map(|said| if let Said::Query(script) = said { Some(script) } else { None });
-    let mut statements = scripts.flat_map(|script| script.split("; ")).filter(|s| s.contains("information_schema"));
-    let statement = statements.next().expect("a look at the catalogue");
+    let statement = statements(&said).find(|s| s.contains("information_schema")).expect("a look at the catalogue");
     let notes = db.column_at(&format!("explain {statement}"), 9).await;
     let of = |what: &str| notes.iter().filter(|note| note.contains(what)).count();
     // Of columns, of indexes, and of tables.
@@ -142,9 +149,7 @@ async fn buffers(rows: u32) -> Option<u64> {
     let glance = store.glance(query, &budget()).await.expect("a glance");
     assert_eq!(glance.job.map(|job| job.row.id).as_ref(), glance.page.entries.first().map(|entry| &entry.row.id));
     let said = wire.said();
-    let scripts = said.iter().filter_map(|said| if let Said::Query(script) = said { Some(script) } else { None });
-    let statements: Vec<&str> =
-        scripts.flat_map(|script| script.split("; ")).filter(|s| s.contains(" FROM ")).collect();
+    let statements: Vec<&str> = statements(&said).filter(|s| s.contains(" FROM ")).collect();
     assert_eq!(statements.len(), 3, "statistics, page and job: {said:?}");
     let mut sum = 0;
     for statement in statements {

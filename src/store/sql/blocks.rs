@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
-use super::dialect::{Locks, Place};
+use super::dialect::Place;
 use super::engine::{Bind, Engine, Row, Statement};
 use super::layout::Layout;
 use super::pace::{LEAST_BLOCKS, Pace, TARGET};
@@ -24,9 +24,6 @@ use crate::store::{Budget, Result, StoreError};
 
 /// Rows that a block is taken to hold.
 pub(super) const ROWS_OF_BLOCK: u64 = 10;
-/// Rows up to which a database may find reading a whole table cheaper than finding the rows of a batch by an index, and half as
-/// many again, as how many there are is a guess.
-const SMALL: u64 = 5_000;
 
 /// Blocks from one up to another, which is not among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,18 +113,6 @@ impl SqlStore {
     /// What asks how many rows there are, more or less, where counts go by that.
     pub(super) fn rows_statement(&self) -> Option<Statement> {
         self.layout.speech.rows(Place { schema: &self.layout.schema, table: &self.layout.spec.table })
-    }
-
-    /// How many jobs may leave the table before batches would stand in each other's way: a small one is read from end to end
-    /// whatever index leads to the rows, and what is read is locked for as long.
-    pub(super) async fn room(&self, budget: &Budget) -> Result<u64> {
-        match (self.info.abreast, self.layout.speech.locks(), self.rows_statement()) {
-            (false, ..) => Ok(0),
-            (true, Locks::Read, Some(statement)) => {
-                Ok(self.number(statement, budget).await?.unwrap_or(0).saturating_sub(SMALL))
-            }
-            (true, ..) => Ok(u64::MAX),
-        }
     }
 
     /// Asks for one of these numbers.

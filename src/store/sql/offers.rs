@@ -1,5 +1,6 @@
 //! What an operator can ask of a replay, by what the adapter's texts ask for.
 
+use super::SqlStore;
 use super::dialect::Locks;
 use super::layout::{Layout, Part};
 use super::open::Destination;
@@ -8,7 +9,11 @@ use crate::adapter::{Piece, Step, Verb, pieces};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::domain::options::Attempts;
-use crate::store::Offers;
+use crate::store::{Budget, Offers, Result};
+
+/// Rows up to which a database may find reading a whole table cheaper than finding the rows of a batch by an index, twice over,
+/// as how many there are is a guess.
+const SMALL: u64 = 5_000;
 
 /// Whether the statements of a replay say when the job may run.
 pub(super) fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
@@ -38,6 +43,20 @@ pub(super) fn abreast(layout: &Layout) -> bool {
         Locks::Read => layout.is_stored_by_key,
     };
     locks_its_own && !verbs.any(|verb| looks_around(verb) || has_such_steps(verb))
+}
+
+impl SqlStore {
+    /// How many jobs may leave the table before batches would stand in each other's way: a small one is read from end to end
+    /// whatever index leads to the rows, and what is read is locked for as long.
+    pub(super) async fn room(&self, budget: &Budget) -> Result<u64> {
+        match (self.info.abreast, self.layout.speech.locks(), self.rows_statement()) {
+            (false, ..) => Ok(0),
+            (true, Locks::Read, Some(statement)) => {
+                Ok(self.number(statement, budget).await?.unwrap_or(0).saturating_sub(SMALL))
+            }
+            (true, ..) => Ok(u64::MAX),
+        }
+    }
 }
 
 /// Whether a step asks what is there already, or how much of it. What it finds missing the other batch may be about to add;

@@ -165,7 +165,7 @@ impl HistogramPane {
         self.bars().iter().map(|b| &b.value).filter(|v| self.marks.contains(*v)).cloned().collect()
     }
 
-    /// Shows what the database's statistics tell.
+    /// Shows what the database's statistics tell, or the first page.
     pub fn show_estimate(&mut self, estimate: Histogram, height: usize) {
         self.estimate = Some(estimate.clone());
         self.show(estimate, height);

@@ -29,7 +29,7 @@ fn the_first_screen_is_asked_for_at_once_and_what_may_take_long_behind_it() {
 }
 
 #[test]
-fn a_count_goes_on_over_an_estimate_and_over_none_of_what_the_first_rows_had() {
+fn a_count_goes_on_over_an_estimate_and_shows_no_less_than_the_first_page_had() {
     let shown = |exactness| {
         let mut console = Console::connecting();
         console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
