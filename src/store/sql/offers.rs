@@ -69,9 +69,10 @@ fn looks_for_others(step: &str) -> bool {
     let words = step.to_ascii_uppercase().replace('(', " ( ").split_whitespace().collect::<Vec<_>>().join(" ");
     let sql = format!(" {} ", words.replace(" (", "("));
     let has = |words: &[&str]| words.iter().any(|word| sql.contains(word));
-    // What is counted of the batch alone is its own.
-    let is_of_batch = sql.matches(" FROM ").count() == sql.matches(" FROM {BATCH}").count() && !sql.contains(" JOIN ");
-    !has(&DECIDED) && (has(&MISSING) || has(&COUNTING) && !is_of_batch)
+    // What is counted of the batch alone, or of the rows that it holds, is its own.
+    let of = |source: &str| sql.matches(source).count();
+    let is_own = of(" FROM ") == of(" FROM {BATCH}") + of(" FROM {TABLE} AS T WHERE {IDS} ") && of(" JOIN ") == 0;
+    !has(&DECIDED) && (has(&MISSING) || has(&COUNTING) && !is_own)
 }
 
 /// Whether a text of an adapter has one of these placeholders.
@@ -121,12 +122,14 @@ mod tests {
             "INSERT INTO chores (kind) SELECT t.kind FROM {table} AS t WHERE t.kind <> ALL (SELECT kind FROM chores)",
             "INSERT INTO chores (at) SELECT coalesce((SELECT max(at) FROM chores), 0) + 1 FROM {batch}",
             "UPDATE {table} AS t SET turn = (SELECT count (*) FROM chores) WHERE {ids}",
+            "UPDATE {table} AS t SET turn = (SELECT max(o.turn) FROM {table} AS o WHERE o.kind = t.kind) WHERE {ids}",
             "INSERT INTO chores (kind) SELECT b.id FROM {batch} EXCEPT SELECT kind FROM chores",
         ];
         let beside = [
             "INSERT INTO chores (kind) SELECT t.kind FROM {table} AS t JOIN {batch} ON t.id = b.id",
             "DELETE FROM chores AS c WHERE c.id IN (SELECT b.live FROM {batch})",
             "SELECT notify('n', count(*)) FROM {batch}",
+            "SELECT notify(n.q, n.first) FROM (SELECT t.q, min(t.id) AS first FROM {table} AS t WHERE {ids} GROUP BY t.q) AS n",
             "UPDATE {table} AS t SET queue = (SELECT q.id FROM queues AS q WHERE q.name = {to_queue}) WHERE {ids}",
             "INSERT INTO q (n) SELECT 'a' WHERE NOT EXISTS (SELECT FROM q) ON CONFLICT DO NOTHING",
             "INSERT IGNORE INTO q (n) SELECT t.n FROM {table} AS t LEFT JOIN q USING (n) WHERE q.n IS NULL",
