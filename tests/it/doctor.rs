@@ -19,8 +19,9 @@ use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb, every_engine};
 use crate::store_desk::{budget, histogram};
 
-/// More than are read from end to end without a thought.
-const ROWS: u32 = 60_000;
+/// More than are read from end to end without a thought (50,000), by far: MariaDB guesses rows from a sample of pages, and
+/// of 60,000 it took one time in 400 for fewer than that many.
+const ROWS: u32 = 90_000;
 
 fn findings(user: &User) -> Vec<Value> {
     user.json(&["doctor", "-o", "json"])["findings"].as_array().expect("findings").clone()
