@@ -98,15 +98,18 @@ impl Fault {
             match db.engine {
                 Engine::Postgres => {
                     let act = if ends { "pg_terminate_backend" } else { "pg_cancel_backend" };
-                    db.column(&format!("select {act}(pid)::text from pg_stat_activity where {ours}")).await;
+                    let each = format!("select {act}(pid)::text from pg_stat_activity where {ours}");
+                    // What is set for all sessions is not meant for this one.
+                    db.column(&format!("set statement_timeout = 0; {each}")).await;
                 }
                 _ => {
                     let others =
                         "select id from information_schema.processlist where id <> connection_id() and db = database()";
-                    for id in db.column(&format!("select cast(id as char) from ({others}) as p")).await {
+                    let each = format!("select cast(id as char) from ({others}) as p");
+                    for id in db.column(&format!("set max_statement_time = 0; {each}")).await {
+                        let kill = format!("kill {} {id}", if ends { "connection" } else { "query" });
                         // Whoever has left since is not there to be killed.
-                        let _ =
-                            db.try_execute(&format!("kill {} {id}", if ends { "connection" } else { "query" })).await;
+                        let _ = db.try_execute(&format!("set max_statement_time = 0; {kill}")).await;
                     }
                 }
             }
