@@ -112,8 +112,13 @@ impl<'a> Judge<'a> {
         sql.push("(");
         self.roughly(sql);
         let mut first = true;
-        if self.dead_only && self.layout.part(Part::State).is_some() {
+        let asks_state = self.dead_only && self.layout.part(Part::State).is_some();
+        // To tell the state exactly costs some databases as much as what is asked beside it, which few rows may meet.
+        let is_told_last = asks_state && self.asks_more() && self.may_be_dead(sql);
+        if asks_state && !is_told_last {
             self.state(sql, State::Dead);
+        }
+        if asks_state {
             first = false;
         }
         for clause in &self.exact {
@@ -127,10 +132,26 @@ impl<'a> Judge<'a> {
                 self.superset(sql, &clause.key, &alternatives);
             }
         }
+        if is_told_last {
+            sql.push(" AND ");
+            self.state(sql, State::Dead);
+        }
         if first {
             sql.push("1 = 1");
         }
         sql.push(")");
+    }
+
+    /// Whether anything is asked beside the state.
+    fn asks_more(&self) -> bool {
+        !self.exact.is_empty() || self.loose.iter().any(|clause| !clause.negated)
+    }
+
+    /// Writes that a row may be dead, where that costs less than to tell; whether it wrote anything.
+    fn may_be_dead(&self, sql: &mut Sql) -> bool {
+        let is_of_words = self.layout.condition(State::Dead).is_none();
+        let expr = self.layout.part(Part::State).filter(|_| is_of_words && !self.layout.words(State::Dead).is_empty());
+        expr.is_some_and(|expr| self.layout.speech.may_be_one_of(sql, &expr.raw, self.layout.words(State::Dead)))
     }
 
     /// Writes when a job must have died that passes, each condition before an AND: what died at other times need not be looked

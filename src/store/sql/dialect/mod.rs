@@ -145,6 +145,12 @@ pub(super) trait Speech: Sync {
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
 
+    /// Writes that a text expression may be one of these words, as an index can serve it, where to tell exactly costs more than
+    /// that; whether it wrote anything.
+    fn may_be_one_of(&self, _sql: &mut Sql, _raw: &str, _words: &[String]) -> bool {
+        false
+    }
+
     /// Writes a condition that most rows meet, so that no index is taken for it alone.
     fn likely(&self, sql: &mut Sql, condition: &dyn Fn(&mut Sql)) {
         condition(sql);

@@ -143,19 +143,27 @@ impl Speech for Mysql {
 
     fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
         sql.push("(");
-        // Only for an index, which compares in the column's own character set: a word that has no place there, such as an
-        // emoji in latin1 or utf8mb3, would be an error and not a value that no row has.
-        if words.iter().all(|w| w.is_ascii()) {
-            sql.push(&format!("{raw} IN (")).join(words, ", ", |sql, w| {
-                sql.push_text(w);
-            });
-            sql.push(") AND ");
+        if self.may_be_one_of(sql, raw, words) {
+            sql.push(" AND ");
         }
         sql.push(&format!("{} IN (", bytes(raw))).join(words, ", ", |sql, w| {
             let place = sql.text(w);
             sql.push(&format!("CAST({place} AS BINARY)"));
         });
         sql.push("))");
+    }
+
+    fn may_be_one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) -> bool {
+        // An index compares in the column's own character set: a word that has no place there, such as an emoji in latin1 or
+        // utf8mb3, would be an error and not a value that no row has.
+        let is_spelled = words.iter().all(|w| w.is_ascii());
+        if is_spelled {
+            sql.push(&format!("{raw} IN (")).join(words, ", ", |sql, w| {
+                sql.push_text(w);
+            });
+            sql.push(")");
+        }
+        is_spelled
     }
 
     fn missing(&self, raw: &str) -> String {
