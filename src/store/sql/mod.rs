@@ -256,7 +256,7 @@ impl Store for SqlStore {
     }
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {
-        told("page", self.read_page(query, usize::MAX, budget), |page| page.entries.len())
+        told("page", self.read_page(query, usize::MAX, usize::MAX, budget), |page| page.entries.len())
     }
 
     fn glance<'a>(&'a self, query: GlanceQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Glance>> {

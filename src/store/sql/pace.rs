@@ -77,6 +77,16 @@ impl Pace {
         *so_far
     }
 
+    /// Forgets what steps of a question found: it is asked anew.
+    pub(super) fn begin(&self, question: &str) {
+        self.yields.lock().unwrap_or_else(|p| p.into_inner()).remove(question);
+    }
+
+    /// What came of all since the last full page.
+    pub(super) fn so_far(&self, question: &str) -> Yield {
+        self.yields.lock().unwrap_or_else(|p| p.into_inner()).get(question).copied().unwrap_or_default()
+    }
+
     /// Takes note of what a window found.
     pub(super) fn found(&self, question: &str, window: Yield) {
         *entry(&mut self.latest.lock().unwrap_or_else(|p| p.into_inner()), question) = window;

@@ -50,14 +50,21 @@ impl SqlStore {
             budget,
             before: None,
             apart: usize::MAX,
+            newest: usize::MAX,
             tried: false,
         }
     }
 
-    /// A page, of rows that lie apart no more than `apart`.
-    pub(super) async fn read_page(&self, query: PageQuery, apart: usize, budget: &Budget) -> Result<Page> {
+    /// A page, of rows that lie apart no more than `apart`, for which windows look at `newest` rows at the most.
+    pub(super) async fn read_page(
+        &self,
+        query: PageQuery,
+        apart: usize,
+        newest: usize,
+        budget: &Budget,
+    ) -> Result<Page> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let scan = Scan { apart, ..self.scan(&judge, query.sort, budget) };
+        let scan = Scan { apart, newest, ..self.scan(&judge, query.sort, budget) };
         self.page_by(&scan, &query).await
     }
 

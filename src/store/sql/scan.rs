@@ -38,6 +38,8 @@ pub(super) struct Scan<'a> {
     pub(super) before: Option<i64>,
     /// Rows that are read directly at the most where they lie apart.
     pub(super) apart: usize,
+    /// Rows that windows look at, at the most, before it is asked whether there is a better way.
+    pub(super) newest: usize,
     /// Whether reading directly has just taken too long.
     pub(super) tried: bool,
 }
@@ -165,6 +167,7 @@ impl Scan<'_> {
                 let here = Segment { null: segment.null, from: from.clone() };
                 // What is found beyond the limit is read once more, by the next step.
                 let most = self.pace.rows_for(&question, limit.saturating_sub(rows.len()));
+                let most = most.min(self.newest.saturating_sub(looked_at as usize)).max(1);
                 let (found, seen, end) = self.window(order, forward, &here, most).await?;
                 self.pace.found(&question, Yield { rows: seen, hits: found.len() as u64 });
                 looked_at += seen;
@@ -184,7 +187,8 @@ impl Scan<'_> {
                 } else if i + 1 == segments.len() {
                     last = None;
                 }
-                if rows.len() >= limit || (!done && started.elapsed() >= TARGET) {
+                let is_enough = started.elapsed() >= TARGET || looked_at as usize >= self.newest;
+                if rows.len() >= limit || (!done && is_enough) {
                     return Ok(Step { rows, last, looked_at: Some(looked_at) });
                 }
                 if done {

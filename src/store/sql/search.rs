@@ -22,6 +22,8 @@ use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Stored};
 
 /// Rows that are looked at in order before anything else is thought of.
 const NEWEST: u64 = 20_000;
+/// The same where rows are stored by their key: there each of them is looked up, which costs as much as several in turn.
+const NEWEST_BY_KEY: u64 = 6_000;
 /// A table of fewer blocks is through before it pays.
 const LEAST: u64 = 1_000;
 /// How much quicker rows are read as they are stored.
@@ -37,12 +39,20 @@ impl SqlStore {
         if let Cursor::Stored(at) = &query.cursor {
             return self.stored_step(&query, at.clone(), budget).await;
         }
-        let page = self.read_page(query.clone(), screen.max(APART), budget).await?;
-        let (Some(Cursor::After(beyond)), Some(scanned)) = (&page.next, page.scanned) else { return Ok(page) };
         let question = format!("{:?} {}", query.sort, query.filter);
+        let newest = if self.layout.is_stored_by_key { NEWEST_BY_KEY } else { NEWEST };
+        if query.cursor == Cursor::Start {
+            self.pace.begin(&question);
+        }
+        let before = self.pace.so_far(&question).rows;
+        // Beyond those, the order is kept to because that is the better way.
+        let left = newest.checked_sub(before).filter(|left| *left > 0);
+        let left = left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
+        let page = self.read_page(query.clone(), screen.max(APART), left, budget).await?;
+        let (Some(Cursor::After(beyond)), Some(scanned)) = (&page.next, page.scanned) else { return Ok(page) };
         let step = Yield { rows: scanned.rows, hits: page.entries.len() as u64 };
         let so_far = self.pace.note(&question, step, page.entries.len() >= query.limit);
-        if so_far.rows < NEWEST {
+        if so_far.rows < newest {
             return Ok(page);
         }
         let is_within = has_span(&self.layout, query.filter.clauses());
