@@ -114,6 +114,51 @@ async fn keys_that_are_numbers_lead_through_a_table_as_well_however_far_they_lie
     assert!(!steps.iter().any(|step| step.contains("Block(")), "counted as it is stored");
 }
 
+#[tokio::test]
+async fn where_a_window_ends_is_found_without_reading_the_rows_before_it() {
+    let Some(server) = harness::mariadb() else { return };
+    // Written in hex, and numbers.
+    for layout in [Layout::DeadLetterJobs, Layout::DlqEvents] {
+        let db = server.database("bounds").await;
+        layout.seed(&db, ROWS).await;
+        db.column(&format!("analyze table {}", layout.table())).await;
+        db.execute("set global userstat = 1").await;
+        let rows_read = async || -> u64 {
+            let sum =
+                "select coalesce(sum(rows_read), 0) from information_schema.table_statistics where table_schema = ";
+            db.scalar(&format!("{sum}'{}'", db.name())).await.parse().expect("a number")
+        };
+        let store = gentle_store(&db, layout).await;
+        let before = rows_read().await;
+        let pages = search(&store, "msg:\"nobody knows\"", async |_, _| {}).await;
+        assert!(pages.iter().any(is_stored), "{layout:?}: never read as it is stored");
+        let read = rows_read().await - before;
+        // All once, and the newest twice more: in order, and by their keys.
+        let needed = u64::from(ROWS) + 2 * 20_000;
+        assert!(read < needed * 5 / 4, "{layout:?}: read {read} rows where {needed} do");
+    }
+}
+
+#[tokio::test]
+async fn keys_that_lie_as_far_apart_as_they_can_are_counted_each_once() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("gaps").await;
+    Layout::DlqEvents.seed(&db, ROWS).await;
+    db.execute(
+        "alter table dlq_events modify id bigint not null auto_increment; \
+         update dlq_events set id = id - 9223372036854775807 where id <= 40; \
+         update dlq_events set id = id + 4611686018427387904 where id > 149000 order by id desc; \
+         update dlq_events set id = 9223372036854775806 order by id desc limit 1; \
+         analyze table dlq_events",
+    )
+    .await;
+    let all = db.count("dlq_events where status = 'FAILED_PERMANENTLY' and error_reason > ''").await;
+    let store = gentle_store(&db, Layout::DlqEvents).await;
+    let (counted, steps) = counted(&store, "msg:/./").await;
+    assert_eq!(counted, Count::exact(all));
+    assert!(steps.iter().any(|step| step.contains("Block(")), "never counted as it is stored");
+}
+
 /// What a filter counts in the end, and where each step of the count went on.
 async fn counted(store: &dyn Store, text: &str) -> (Count, Vec<String>) {
     let mut query = HistogramQuery { facet: Facet::Fingerprint, filter: filter(text), resume: None };

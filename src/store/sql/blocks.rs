@@ -7,20 +7,20 @@
 //! exactly once reads in one statement, or says that there may be changes.
 //!
 //! A table that is stored by its key has no blocks to go by. There so many rows count as one, windows go from key to key,
-//! each from the last of one window, and where the next one ends is asked first: to pass over rows takes half of what
-//! reading them does. A row stays where it is, and how many blocks there are is a guess.
+//! each from the last of one window, and where the next one ends is found out first (`bounds`). A row stays where it is, and
+//! how many blocks there are is a guess.
 
 use std::time::Instant;
 
 use super::SqlStore;
 use super::build::Sql;
 use super::dialect::Place;
-use super::engine::{Bind, Engine, Row, Statement};
+use super::engine::{Engine, Row, Statement};
 use super::layout::Layout;
 use super::pace::{LEAST_BLOCKS, Pace, TARGET};
 use super::row::Cells;
 use crate::domain::job::JobId;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Budget, Result};
 
 /// Rows that a block is taken to hold.
 pub(super) const ROWS_OF_BLOCK: u64 = 10;
@@ -39,7 +39,7 @@ pub(super) struct Window {
 /// Keys from one down to another, which is among them; to an end of the table where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Keys {
-    before: Option<JobId>,
+    pub(super) before: Option<JobId>,
     pub(super) down_to: Option<JobId>,
 }
 
@@ -78,23 +78,9 @@ impl Window {
     pub(super) fn push(&self, sql: &mut Sql, layout: &Layout) {
         match &self.keys {
             None => layout.speech.in_blocks(sql, self.from, self.to),
-            Some(Keys { before, down_to }) => {
-                let bounds = [("<", before), (">=", down_to)].into_iter();
-                let bounds = bounds.filter_map(|(op, key)| Some((op, key.as_ref()?)));
-                for (op, key) in bounds {
-                    push_key(sql, layout, op, key);
-                    sql.push(" AND ");
-                }
-                sql.push("1 = 1");
-            }
+            Some(keys) => keys.push(sql, layout),
         }
     }
-}
-
-/// Writes how the key compares to one.
-fn push_key(sql: &mut Sql, layout: &Layout, op: &str, id: &JobId) {
-    let place = layout.speech.placed(sql, id.as_str(), layout.key.kind);
-    sql.push(&format!("{} {op} {place}", layout.key.raw));
 }
 
 impl SqlStore {
@@ -192,35 +178,15 @@ impl Reader<'_> {
         statement: impl Fn(&Window) -> Result<Statement>,
     ) -> Result<Option<(Window, Vec<Row>)>> {
         let window = match self.layout.is_stored_by_key {
-            true => Some(Window::down_to(end, blocks, self.key_before(end, blocks).await?)),
+            true => {
+                let key = self.key_before(end, blocks.saturating_mul(ROWS_OF_BLOCK)).await?;
+                Some(Window::down_to(end, blocks, key))
+            }
             false => Window::before(end.block, blocks),
         };
         let Some(window) = window else { return Ok(None) };
         let rows = self.engine.read(&[statement(&window)?], self.budget).await?.pop();
         Ok(Some((window, rows.unwrap_or_default())))
-    }
-
-    /// The key that so many blocks end with, from the last one before a place; `None` where fewer are left.
-    async fn key_before(self, end: End<'_>, blocks: u64) -> Result<Option<JobId>> {
-        let layout = self.layout;
-        let rows = blocks.saturating_mul(ROWS_OF_BLOCK).max(1);
-        let mut sql = Sql::new(layout.speech);
-        // Nothing is joined: it would be looked up for each row that is passed over.
-        sql.push(&format!("SELECT {} FROM {} WHERE ", layout.key_text, layout.stored));
-        match end.key {
-            Some(key) => push_key(&mut sql, layout, "<", key),
-            None => drop(sql.push("1 = 1")),
-        }
-        // Bound: each size would make another statement.
-        let skipped = sql.bind(Bind::Int(Some(i64::try_from(rows - 1).unwrap_or(i64::MAX))));
-        sql.push(&format!(" ORDER BY {} DESC LIMIT 1 OFFSET {skipped}", layout.key.raw));
-        let Some(row) = self.engine.read(&[sql.done()], self.budget).await?.pop().unwrap_or_default().pop() else {
-            return Ok(None);
-        };
-        match Cells::new(row).text()?.map(JobId::new) {
-            Some(key) if end.key != Some(&key) => Ok(Some(key)),
-            _ => Err(StoreError::Layout(format!("the key {} does not lead through the table", layout.key.raw))),
-        }
     }
 }
 

@@ -32,6 +32,7 @@ mod along;
 mod apply;
 mod bloat;
 mod blocks;
+mod bounds;
 mod build;
 mod cascade;
 mod check;

@@ -47,6 +47,8 @@ pub(super) struct Yield {
 pub(super) struct Pace {
     rows: AtomicUsize,
     blocks: AtomicU64,
+    /// How many keys the last window reached over and how many rows were wanted of it, where the table is stored by its key.
+    keys: Mutex<Option<(i128, u64)>>,
     /// Questions for which the direct statement took too long, or was asked in vain.
     slow: Mutex<HashSet<String>>,
     /// Of questions that are read by windows: rows looked at since a page was last filled, and hits among them.
@@ -61,7 +63,8 @@ impl Pace {
     pub(super) fn new(gentle: bool) -> Self {
         let (rows, blocks) = if gentle { (LEAST, LEAST_BLOCKS) } else { (FIRST, FIRST_BLOCKS) };
         let (rows, blocks) = (AtomicUsize::new(rows), AtomicU64::new(blocks));
-        Self { rows, blocks, slow: Mutex::default(), yields: Mutex::default(), latest: Mutex::default(), gentle }
+        let keys = Mutex::default();
+        Self { rows, blocks, keys, slow: Mutex::default(), yields: Mutex::default(), latest: Mutex::default(), gentle }
     }
 
     /// Takes note of what a step found, and says what came of all since the last full page.
@@ -141,6 +144,17 @@ impl Pace {
     /// Halves the window of blocks after a step that ran into its deadline, or had too many rows.
     pub(super) fn back_off_blocks(&self, blocks: u64) {
         self.blocks.store((blocks / 2).max(1), Ordering::Relaxed);
+    }
+
+    /// How many keys hold so many rows, going by the last window; `None` before any.
+    pub(super) fn keys_for(&self, rows: u64) -> Option<i128> {
+        let (keys, of) = (*self.keys.lock().unwrap_or_else(|p| p.into_inner()))?;
+        Some(keys.saturating_mul(i128::from(rows)) / i128::from(of.max(1)))
+    }
+
+    /// Takes note of how many keys a window reached over of which so many rows were wanted.
+    pub(super) fn learn_keys(&self, keys: i128, of: u64) {
+        *self.keys.lock().unwrap_or_else(|p| p.into_inner()) = Some((keys, of));
     }
 
     /// Whether the direct statement is known to take too long for a question.

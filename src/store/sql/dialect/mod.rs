@@ -15,19 +15,21 @@ mod postgres;
 pub(super) mod privileges;
 mod sqlite;
 mod stored;
+mod table;
 pub(super) mod ties;
 pub(super) mod vitals;
 mod window;
 mod written;
 
 use super::build::Sql;
-use super::engine::{Dialect, Statement};
+use super::engine::{Dialect, Statement, Value};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
 pub(super) use form::{Form, Sort};
 pub(super) use locks::Locks;
 pub(super) use places::{IndexPlace, Unique};
+pub(super) use table::{NameLimit, NewTable, Place};
 pub(super) use window::{WindowShape, order_by};
 use written::{fraction, like, literal};
 
@@ -38,13 +40,6 @@ pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
         Dialect::Mysql => &mysql::Mysql,
         Dialect::Sqlite => &sqlite::Sqlite,
     }
-}
-
-/// Where a table stands, for catalogue look-ups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place<'a> {
-    pub(super) schema: &'a str,
-    pub(super) table: &'a str,
 }
 
 /// The text of one database.
@@ -426,6 +421,12 @@ pub(super) trait Speech: Sync {
         None
     }
 
+    /// How many rows a range of keys holds by the plan of a statement that reads it, more or less; `None` where plans tell what
+    /// was noted of the table a while ago.
+    fn rows_of(&self, _plan: &[Value]) -> Option<u64> {
+        None
+    }
+
     /// Writes whether a row of `t` stands in the blocks from one up to another, which is not among them.
     fn in_blocks(&self, sql: &mut Sql, _from: u64, _to: u64) {
         sql.push("1 = 1");
@@ -435,20 +436,4 @@ pub(super) trait Speech: Sync {
     fn explain(&self, sql: &str) -> String {
         format!("EXPLAIN {sql}")
     }
-}
-
-/// How long a name may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NameLimit {
-    Bytes(usize),
-    Characters(usize),
-    None,
-}
-
-/// What a table is made of, beside the columns that it takes over.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NewTable {
-    pub(super) instant: &'static str,
-    pub(super) word: &'static str,
-    pub(super) after: &'static str,
 }

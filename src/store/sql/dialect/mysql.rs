@@ -12,7 +12,7 @@ use super::{
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::Statement;
+use crate::store::sql::engine::{Statement, Value};
 use crate::store::sql::pace::rung;
 use charset::{charset, exact_or_bytes, is_inexact, is_wide};
 
@@ -353,6 +353,17 @@ impl Speech for Mysql {
     fn by_primary_key(&self) -> Option<&'static str> {
         // The planner does not see that a window is small, and any index would seem the better one.
         Some(" FORCE INDEX (PRIMARY)")
+    }
+
+    fn rows_of(&self, plan: &[Value]) -> Option<u64> {
+        // Looked up in the tree for each plan; MariaDB tells it as a text. Behind it stand words and, on MySQL, a fraction. It is
+        // the last but one column here and the last but two there; what stands before is no number unless it is a length.
+        let mut behind = plan.iter().rev().skip(1).take(2);
+        behind.find_map(|value| match value {
+            Value::Int(rows) => u64::try_from(*rows).ok(),
+            Value::Text(rows) => rows.parse().ok(),
+            _ => None,
+        })
     }
 
     fn locks(&self) -> Locks {
