@@ -132,9 +132,9 @@ impl<'a> Judge<'a> {
                 self.superset(sql, &clause.key, &alternatives);
             }
         }
-        if is_told_last {
+        if let Some(expr) = self.layout.part(Part::State).filter(|_| is_told_last) {
             sql.push(" AND ");
-            self.state(sql, State::Dead);
+            self.layout.speech.is_one_of(sql, &expr.raw, self.layout.words(State::Dead));
         }
         if first {
             sql.push("1 = 1");

@@ -146,6 +146,11 @@ pub(super) trait Speech: Sync {
         false
     }
 
+    /// The same condition as [`Speech::one_of`], for rows that meet [`Speech::may_be_one_of`] already.
+    fn is_one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
+        self.one_of(sql, raw, words);
+    }
+
     /// Writes a condition that most rows meet, so that no index is taken for it alone.
     fn likely(&self, sql: &mut Sql, condition: &dyn Fn(&mut Sql)) {
         condition(sql);

@@ -146,11 +146,16 @@ impl Speech for Mysql {
         if self.may_be_one_of(sql, raw, words) {
             sql.push(" AND ");
         }
+        self.is_one_of(sql, raw, words);
+        sql.push(")");
+    }
+
+    fn is_one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
         sql.push(&format!("{} IN (", bytes(raw))).join(words, ", ", |sql, w| {
             let place = sql.text(w);
             sql.push(&format!("CAST({place} AS BINARY)"));
         });
-        sql.push("))");
+        sql.push(")");
     }
 
     fn may_be_one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) -> bool {
