@@ -36,6 +36,11 @@ pub(super) fn rung(n: usize) -> usize {
     n.div_ceil(step).saturating_mul(step)
 }
 
+/// Rows of a window that has so many to go, and a few more: no smaller than windows are, nor of a size of its own.
+pub(super) fn up_to(rows: usize) -> usize {
+    rung(rows.max(LEAST))
+}
+
 /// What came of looking at rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Yield {

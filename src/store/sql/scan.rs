@@ -15,7 +15,7 @@ use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
-use super::pace::{MOST_HEAVY, Pace, TARGET, Yield};
+use super::pace::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
 use super::row::{Read, read, select};
 use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
@@ -167,7 +167,7 @@ impl Scan<'_> {
                 let here = Segment { null: segment.null, from: from.clone() };
                 // What is found beyond the limit is read once more, by the next step.
                 let most = self.pace.rows_for(&question, limit.saturating_sub(rows.len()));
-                let most = most.min(self.newest.saturating_sub(looked_at as usize)).max(1);
+                let most = most.min(up_to(self.newest.saturating_sub(looked_at as usize)));
                 let (found, seen, end) = self.window(order, forward, &here, most).await?;
                 self.pace.found(&question, Yield { rows: seen, hits: found.len() as u64 });
                 looked_at += seen;
