@@ -90,7 +90,7 @@ pub struct Stored {
     pub(crate) left: u64,
     /// Those before this one were read in an earlier pass.
     pub(crate) floor: u64,
-    /// The last key that was read, where a table is stored by its key and goes by that.
+    /// The key down to which rows were read, where a table is stored by its key and goes by that.
     pub(crate) key: Option<JobId>,
 }
 

@@ -134,7 +134,7 @@ async fn where_a_window_ends_is_found_without_reading_the_rows_before_it() {
         assert!(pages.iter().any(is_stored), "{layout:?}: never read as it is stored");
         let read = rows_read().await - before;
         // All once, and the newest twice more: in order, and by their keys.
-        let needed = u64::from(ROWS) + 2 * 20_000;
+        let needed = u64::from(ROWS) + 2 * 6_000;
         assert!(read < needed * 5 / 4, "{layout:?}: read {read} rows where {needed} do");
     }
 }

@@ -13,6 +13,7 @@
 use std::time::Instant;
 
 use super::SqlStore;
+use super::bounds::Bound;
 use super::build::Sql;
 use super::dialect::Place;
 use super::engine::{Engine, Row, Statement};
@@ -58,9 +59,9 @@ impl Window {
     }
 
     /// The same where the table is stored by its key. It is through when there are no rows any more, whatever it was taken for.
-    fn down_to(end: End<'_>, blocks: u64, key: Option<JobId>) -> Self {
-        let from = key.as_ref().map_or(0, |_| end.block.saturating_sub(blocks).max(1));
-        let keys = Keys { before: end.key.cloned(), down_to: key };
+    fn down_to(end: End<'_>, blocks: u64, bound: Option<Bound>) -> Self {
+        let from = bound.as_ref().map_or(0, |bound| end.block.saturating_sub(bound.rows / ROWS_OF_BLOCK).max(1));
+        let keys = Keys { before: end.key.cloned(), down_to: bound.map(|bound| bound.key) };
         Self { from, to: end.block.max(from), blocks, keys: Some(keys) }
     }
 
@@ -69,7 +70,7 @@ impl Window {
         self.keys.as_ref().map_or(self.blocks == asked, |keys| keys.down_to.is_some())
     }
 
-    /// The last key of the window, where the next one begins.
+    /// The key that the window ends with, before which the next one begins.
     pub(super) fn last_key(&self) -> Option<JobId> {
         self.keys.as_ref().and_then(|keys| keys.down_to.clone())
     }
@@ -147,10 +148,10 @@ impl Reader<'_> {
         // Others learn meanwhile; what was too much here stays too much.
         let mut cap = u64::MAX;
         loop {
-            let (asked, began) = (self.pace.blocks().min(cap), Instant::now());
+            let asked = self.pace.blocks().min(cap);
             match self.try_before(end, asked, &statement).await {
                 Ok(None) => return Ok(None),
-                Ok(Some((window, rows))) => {
+                Ok(Some((window, rows, began))) => {
                     if rows.len() <= most || window.blocks <= LEAST_BLOCKS {
                         if window.is_full(asked) {
                             let share = rows.len() as f64 * 2.0 / most as f64;
@@ -171,22 +172,24 @@ impl Reader<'_> {
         }
     }
 
+    /// One window: what it is, its rows, and when reading them began.
     async fn try_before(
         self,
         end: End<'_>,
         blocks: u64,
         statement: impl Fn(&Window) -> Result<Statement>,
-    ) -> Result<Option<(Window, Vec<Row>)>> {
+    ) -> Result<Option<(Window, Vec<Row>, Instant)>> {
         let window = match self.layout.is_stored_by_key {
             true => {
-                let key = self.key_before(end, blocks.saturating_mul(ROWS_OF_BLOCK)).await?;
-                Some(Window::down_to(end, blocks, key))
+                let bound = self.bound_before(end, blocks.saturating_mul(ROWS_OF_BLOCK)).await?;
+                Some(Window::down_to(end, blocks, bound))
             }
             false => Window::before(end.block, blocks),
         };
         let Some(window) = window else { return Ok(None) };
-        let rows = self.engine.read(&[statement(&window)?], self.budget).await?.pop();
-        Ok(Some((window, rows.unwrap_or_default())))
+        let (statement, began) = (statement(&window)?, Instant::now());
+        let rows = self.engine.read(&[statement], self.budget).await?.pop();
+        Ok(Some((window, rows.unwrap_or_default(), began)))
     }
 }
 
@@ -210,9 +213,12 @@ mod tests {
     fn a_table_that_goes_by_its_key_is_through_when_there_is_no_row_left_and_not_before() {
         let end = |block, key| End { block, key };
         let key = JobId::new("k");
-        let first = Window::down_to(end(1_000, None), 300, Some(key.clone()));
+        let bound = |key: &str, rows| Some(Bound { key: JobId::new(key), rows });
+        let first = Window::down_to(end(1_000, None), 300, bound("k", 3_000));
         assert_eq!((first.from, first.last_key()), (700, Some(key.clone())));
-        let more_than_thought = Window::down_to(end(200, Some(&key)), 300, Some(JobId::new("j")));
+        let fewer = Window::down_to(end(1_000, None), 300, bound("k", 1_000));
+        assert_eq!(fewer.from, 900, "it holds less than was asked for");
+        let more_than_thought = Window::down_to(end(200, Some(&key)), 300, bound("j", 3_000));
         assert_eq!(more_than_thought.from, 1, "there is another window");
         let last = Window::down_to(end(1_000, Some(&key)), 300, None);
         assert_eq!((last.from, last.last_key()), (0, None), "fewer than were thought");

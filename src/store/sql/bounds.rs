@@ -9,16 +9,19 @@ use super::blocks::{End, Keys, ROWS_OF_BLOCK, Reader};
 use super::build::Sql;
 use super::engine::{Bind, Statement};
 use super::layout::Layout;
+use super::pace::LEAST_BLOCKS;
 use super::row::Cells;
 use crate::adapter::Kind;
 use crate::domain::job::JobId;
 use crate::store::{Result, StoreError};
 
 /// Guesses before rows are passed over.
-const GUESSES: usize = 3;
+const GUESSES: usize = 2;
 /// How many times too many or too few a window may hold by what the database tells, which is no better than that: of keys
 /// that lie evenly, how far they lie apart tells more.
 const SLACK: u64 = 4;
+/// How far off it may be without anything learnt from it.
+const NEAR: u64 = 2;
 /// Digits that hexadecimal keys have at the least, and those of them that are reckoned with.
 const LEAST_DIGITS: usize = 16;
 const DIGITS: usize = 24;
@@ -27,29 +30,32 @@ const LEAP: u64 = 1_000;
 
 /// Where a window ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Bound {
+pub(super) struct Bound {
     /// With this key, which need not be there.
-    At(JobId),
-    /// With the table.
-    Last,
+    pub(super) key: JobId,
+    /// The rows that it is taken to hold.
+    pub(super) rows: u64,
 }
 
 /// How a guess did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    Good,
+    /// Well; how many rows it is taken to hold.
+    Good(u64),
     /// The width of the next guess.
     Try(i128),
 }
 
-/// What to make of a guess that reached over so many keys and has so many rows where others were wanted.
-fn judge(width: i128, rows: u64, wanted: u64) -> Verdict {
-    if rows <= wanted.saturating_mul(SLACK) && rows >= wanted / SLACK {
-        return Verdict::Good;
+/// What to make of a guess that reaches over so many keys and holds so many rows, as the database tells, where others were
+/// wanted.
+fn weigh(width: i128, told: u64, wanted: u64) -> Verdict {
+    if told <= wanted.saturating_mul(SLACK) && told >= wanted / SLACK {
+        let is_near = told <= wanted.saturating_mul(NEAR) && told >= wanted / NEAR;
+        return Verdict::Good(if is_near { wanted } else { told.midpoint(wanted) });
     }
-    let (rows, wanted) = (i128::from(rows.max(1)), i128::from(wanted.max(1)));
-    let next = width.saturating_mul(wanted).checked_div(rows).unwrap_or(width);
-    Verdict::Try(next.clamp(1, width.saturating_mul(i128::from(LEAP))))
+    let (told, wanted) = (i128::from(told.max(1)), i128::from(wanted.max(1)));
+    let next = width.saturating_mul(wanted).checked_div(told).unwrap_or(width);
+    Verdict::Try(next.clamp(1, width.max(1).saturating_mul(i128::from(LEAP))))
 }
 
 /// How keys are reckoned with.
@@ -65,8 +71,9 @@ impl Scale {
     /// Of keys that look like this one; `None` where they cannot be reckoned with.
     fn of(kind: Kind, data_type: &str, key: &str) -> Option<Self> {
         match kind {
-            Kind::Int => Some(Self::Number(i128::from(i64::MIN))),
             Kind::Natural => Some(Self::Number(0)),
+            Kind::Int if data_type.contains("unsigned") => Some(Self::Number(0)),
+            Kind::Int => Some(Self::Number(i128::from(i64::MIN))),
             // A column of UUIDs has an order of its own, by their last digits first.
             _ => (data_type.contains("char") && hex_digits(key)? >= LEAST_DIGITS).then(|| Self::Hex(key.to_owned())),
         }
@@ -110,27 +117,26 @@ fn hex_digits(key: &str) -> Option<usize> {
 }
 
 impl Reader<'_> {
-    /// The key that a window of about so many rows ends with, from the last one before a place; `None` where fewer are left.
-    pub(super) async fn key_before(self, end: End<'_>, rows: u64) -> Result<Option<JobId>> {
-        match self.guess(end, rows).await? {
-            Some(Bound::At(key)) => Ok(Some(key)),
-            Some(Bound::Last) => Ok(None),
-            None => {
-                let found = self.pass_over(end, rows).await?;
-                // The next guess goes by how far that was.
-                let places = end.key.zip(found.as_ref()).and_then(|(key, found)| {
-                    let (scale, top) = self.scale(key.as_str())?;
-                    Some((top, scale.read(found.as_str())?))
-                });
-                if let Some((top, place)) = places.filter(|(top, place)| place < top) {
-                    self.pace.learn_keys(top - place, rows);
-                }
-                Ok(found)
-            }
+    /// Where a window of about so many rows ends, from the last place before another one on; `None` where fewer are left.
+    pub(super) async fn bound_before(self, end: End<'_>, rows: u64) -> Result<Option<Bound>> {
+        // Windows are that small where rows are so large that a few more would be too much.
+        let may_guess = rows >= LEAST_BLOCKS * ROWS_OF_BLOCK;
+        if let Some(bound) = if may_guess { self.guess(end, rows).await? } else { None } {
+            return Ok(Some(bound));
         }
+        let found = self.pass_over(end, rows).await?;
+        // The next guess goes by how far that was.
+        let places = end.key.zip(found.as_ref()).and_then(|(key, found)| {
+            let (scale, top) = self.scale(key.as_str())?;
+            Some((top, scale.read(found.as_str())?))
+        });
+        if let Some((top, place)) = places.filter(|(top, place)| place < top) {
+            self.pace.learn_keys(top - place, rows);
+        }
+        Ok(found.map(|key| Bound { key, rows }))
     }
 
-    /// The same without reading any rows; `None` where it takes that.
+    /// The same without reading any rows; `None` where it takes that, as it does to tell that few are left.
     async fn guess(self, end: End<'_>, wanted: u64) -> Result<Option<Bound>> {
         let last = match end.key {
             Some(key) => Some(key.as_str().to_owned()),
@@ -147,21 +153,22 @@ impl Reader<'_> {
             }
         };
         for _ in 0..GUESSES {
-            let bound = JobId::new(scale.write(top.saturating_sub(width.max(1))));
+            width = width.max(1);
+            let key = JobId::new(scale.write(top.saturating_sub(width)));
             // What does not lie below would be read again.
-            if scale.read(bound.as_str()).is_none_or(|place| place >= top) {
+            if scale.read(key.as_str()).is_none_or(|place| place >= top) {
                 break;
             }
-            let here = Keys { before: end.key.cloned(), down_to: Some(bound.clone()) };
+            let here = Keys { before: end.key.cloned(), down_to: Some(key.clone()) };
             let all = Keys { down_to: None, ..here.clone() };
-            let Some([left, rows]) = self.rows_of(&[&all, &here].map(|keys| self.plan(keys))).await? else { break };
+            let Some([left, told]) = self.told_of(&[&all, &here].map(|keys| self.plan(keys))).await? else { break };
             if left <= wanted / SLACK {
-                return Ok(Some(Bound::Last));
+                break;
             }
-            match judge(width, rows, wanted) {
-                Verdict::Good => {
-                    self.pace.learn_keys(width, wanted);
-                    return Ok(Some(Bound::At(bound)));
+            match weigh(width, told, wanted) {
+                Verdict::Good(rows) => {
+                    self.pace.learn_keys(width, rows);
+                    return Ok(Some(Bound { key, rows }));
                 }
                 Verdict::Try(next) => width = next,
             }
@@ -197,15 +204,19 @@ impl Reader<'_> {
     }
 
     /// How many rows these plans have to read; `None` where that cannot be told.
-    async fn rows_of<const N: usize>(self, plans: &[Statement; N]) -> Result<Option<[u64; N]>> {
+    async fn told_of<const N: usize>(self, plans: &[Statement; N]) -> Result<Option<[u64; N]>> {
         let results = match self.engine.read(plans, self.budget).await {
             Ok(results) => results,
             // Who may read a table may still be refused its plan.
             Err(StoreError::Refused { .. } | StoreError::Denied(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let rows = results.into_iter().map(|plan| self.layout.speech.rows_of(&plan.into_iter().next()?.0));
-        Ok(rows.collect::<Option<Vec<u64>>>().and_then(|rows| rows.try_into().ok()))
+        let mut rows = Vec::new();
+        for plan in results {
+            let plan = plan.into_iter().next().map(|row| Cells::new(row).text()).transpose()?.flatten();
+            rows.extend(plan.and_then(|plan| self.layout.speech.rows_of(&plan)));
+        }
+        Ok(rows.try_into().ok())
     }
 
     /// The key behind so many rows, read one after the other.
@@ -256,17 +267,18 @@ mod tests {
 
     #[test]
     fn a_guess_is_good_that_has_about_as_many_rows_as_were_wanted() {
-        let good = [250, 1_000, 4_000].map(|rows| judge(1_000, rows, 1_000));
-        assert_eq!(good, [Verdict::Good; 3]);
-        assert_eq!(judge(1_000, 5_000, 1_000), Verdict::Try(200), "too many");
-        assert_eq!(judge(1_000, 100, 1_000), Verdict::Try(10_000), "too few");
+        let good = [250, 500, 1_000, 2_000, 4_000].map(|told| weigh(1_000, told, 1_000));
+        assert_eq!(good, [625, 1_000, 1_000, 1_000, 2_500].map(Verdict::Good));
+        assert_eq!(weigh(1_000, 5_000, 1_000), Verdict::Try(200), "too many");
+        assert_eq!(weigh(1_000, 100, 1_000), Verdict::Try(10_000), "too few");
         assert_eq!(
-            judge(1_000, 0, 10_000_000),
+            weigh(1_000, 0, 10_000_000),
             Verdict::Try(1_000_000),
             "a gap is leapt over, and not to the end of the world"
         );
-        assert_eq!(judge(1, u64::MAX, 1), Verdict::Try(1), "one key is the least");
-        assert_eq!(judge(i128::MAX, 0, u64::MAX), Verdict::Try(i128::MAX));
+        assert_eq!(weigh(1, u64::MAX, 1), Verdict::Try(1), "one key is the least");
+        assert_eq!(weigh(0, 5_000, 10), Verdict::Try(1), "where many rows have the same digits in front");
+        assert_eq!(weigh(i128::MAX, 0, u64::MAX), Verdict::Try(i128::MAX));
     }
 
     #[test]

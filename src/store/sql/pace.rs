@@ -52,7 +52,7 @@ pub(super) struct Yield {
 pub(super) struct Pace {
     rows: AtomicUsize,
     blocks: AtomicU64,
-    /// How many keys the last window reached over and how many rows were wanted of it, where the table is stored by its key.
+    /// How many keys the last window reached over and how many rows it was taken to hold, where the table is stored by its key.
     keys: Mutex<Option<(i128, u64)>>,
     /// Questions for which the direct statement took too long, or was asked in vain.
     slow: Mutex<HashSet<String>>,
@@ -153,13 +153,13 @@ impl Pace {
 
     /// How many keys hold so many rows, going by the last window; `None` before any.
     pub(super) fn keys_for(&self, rows: u64) -> Option<i128> {
-        let (keys, of) = (*self.keys.lock().unwrap_or_else(|p| p.into_inner()))?;
-        Some(keys.saturating_mul(i128::from(rows)) / i128::from(of.max(1)))
+        let (keys, held) = (*self.keys.lock().unwrap_or_else(|p| p.into_inner()))?;
+        Some(keys.saturating_mul(i128::from(rows)) / i128::from(held.max(1)))
     }
 
-    /// Takes note of how many keys a window reached over of which so many rows were wanted.
-    pub(super) fn learn_keys(&self, keys: i128, of: u64) {
-        *self.keys.lock().unwrap_or_else(|p| p.into_inner()) = Some((keys, of));
+    /// Takes note of how many keys a window reached over that is taken to hold so many rows.
+    pub(super) fn learn_keys(&self, keys: i128, rows: u64) {
+        *self.keys.lock().unwrap_or_else(|p| p.into_inner()) = Some((keys, rows));
     }
 
     /// Whether the direct statement is known to take too long for a question.

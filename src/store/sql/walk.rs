@@ -40,7 +40,7 @@ pub(super) struct Way {
 pub(super) struct Walk {
     /// Blocks before this one are still to be read.
     pub(super) end: u64,
-    /// The last key that was read, where the table is stored by it.
+    /// The key down to which rows were read, where the table is stored by it.
     pub(super) key: Option<JobId>,
     blocks: u64,
     /// Windows that were read in vain as if nothing odd were in them, and those that are not tried so until the next try.

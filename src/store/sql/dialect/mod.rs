@@ -22,7 +22,7 @@ mod window;
 mod written;
 
 use super::build::Sql;
-use super::engine::{Dialect, Statement, Value};
+use super::engine::{Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
@@ -428,7 +428,7 @@ pub(super) trait Speech: Sync {
 
     /// How many rows a range of keys holds by the plan of a statement that reads it, more or less; `None` where plans tell what
     /// was noted of the table a while ago.
-    fn rows_of(&self, _plan: &[Value]) -> Option<u64> {
+    fn rows_of(&self, _plan: &str) -> Option<u64> {
         None
     }
 

@@ -4,6 +4,7 @@
 mod batch;
 mod catalogue;
 mod charset;
+mod plan;
 
 use super::{
     BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction, like,
@@ -12,7 +13,7 @@ use super::{
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::{Statement, Value};
+use crate::store::sql::engine::Statement;
 use crate::store::sql::pace::rung;
 use charset::{charset, exact_or_bytes, is_inexact, is_wide};
 
@@ -360,15 +361,13 @@ impl Speech for Mysql {
         Some(" FORCE INDEX (PRIMARY)")
     }
 
-    fn rows_of(&self, plan: &[Value]) -> Option<u64> {
-        // Looked up in the tree for each plan; MariaDB tells it as a text. Behind it stand words and, on MySQL, a fraction. It is
-        // the last but one column here and the last but two there; what stands before is no number unless it is a length.
-        let mut behind = plan.iter().rev().skip(1).take(2);
-        behind.find_map(|value| match value {
-            Value::Int(rows) => u64::try_from(*rows).ok(),
-            Value::Text(rows) => rows.parse().ok(),
-            _ => None,
-        })
+    fn explain(&self, sql: &str) -> String {
+        // One text. As a table, MySQL's plans have a column of a type that nothing else here needs.
+        format!("EXPLAIN FORMAT=JSON {sql}")
+    }
+
+    fn rows_of(&self, plan: &str) -> Option<u64> {
+        plan::rows_of(plan)
     }
 
     fn locks(&self) -> Locks {
