@@ -13,7 +13,6 @@
 use std::time::Instant;
 
 use super::SqlStore;
-use super::bounds::Bound;
 use super::build::Sql;
 use super::dialect::Place;
 use super::engine::{Engine, Row, Statement};
@@ -44,7 +43,16 @@ pub(super) struct Keys {
     pub(super) down_to: Option<JobId>,
 }
 
-/// Where a window ends: before a block, and before a key where the table is stored by it.
+/// Where a window ends that goes by keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bound {
+    /// With this key, which need not be there.
+    pub(super) key: JobId,
+    /// The rows that it is taken to hold.
+    pub(super) rows: u64,
+}
+
+/// Where a window is read from, downwards: before a block, and before a key where the table is stored by it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End<'a> {
     pub(super) block: u64,

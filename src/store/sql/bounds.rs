@@ -5,7 +5,7 @@
 //! have lain apart so far, and taken when about as many rows lie before it. It need not be the key of a row. Where no guess
 //! will do, rows are passed over.
 
-use super::blocks::{End, Keys, ROWS_OF_BLOCK, Reader};
+use super::blocks::{Bound, End, Keys, ROWS_OF_BLOCK, Reader};
 use super::build::Sql;
 use super::engine::{Bind, Statement};
 use super::layout::Layout;
@@ -27,15 +27,6 @@ const LEAST_DIGITS: usize = 16;
 const DIGITS: usize = 24;
 /// How many times further one guess may reach than the one before.
 const LEAP: u64 = 1_000;
-
-/// Where a window ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Bound {
-    /// With this key, which need not be there.
-    pub(super) key: JobId,
-    /// The rows that it is taken to hold.
-    pub(super) rows: u64,
-}
 
 /// How a guess did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
