@@ -72,7 +72,11 @@ async fn plan(db: &TestDb) -> String {
     heard.lock().expect("a lock").clear();
     histogram(&store, Facet::Error, &Filter::all()).await;
     let statements = std::mem::take(&mut *heard.lock().expect("a lock"));
-    let explain = if db.engine == Engine::Sqlite { "EXPLAIN QUERY PLAN" } else { "EXPLAIN" };
+    let explain = match db.engine {
+        Engine::Postgres => "EXPLAIN",
+        Engine::Mysql => "EXPLAIN FORMAT=JSON",
+        Engine::Sqlite => "EXPLAIN QUERY PLAN",
+    };
     let mut plans = String::new();
     // The last counts everything; those before it, the recent past.
     for statement in statements.iter().rev().filter(|s| s.sql.contains("GROUP BY")).take(1) {

@@ -7,7 +7,7 @@
 //! exactly once reads in one statement, or says that there may be changes.
 //!
 //! A table that is stored by its key has no blocks to go by. There so many rows count as one, windows go from key to key,
-//! each from the last of one window, and where the next one ends is found out first (`bounds`). A row stays where it is, and
+//! each from where the one before ended, and where the next one ends is found out first (`bounds`). A row stays where it is, and
 //! how many blocks there are is a guess.
 
 use std::time::Instant;
@@ -73,7 +73,7 @@ impl Window {
         Self { from, to: end.block.max(from), blocks, keys: Some(keys) }
     }
 
-    /// Whether it has as much as was asked for, so that what it took tells how long that takes; the last one may not.
+    /// Whether it has about as much as was asked for, so that what it took tells how long that takes; the last one may not.
     fn is_full(&self, asked: u64) -> bool {
         self.keys.as_ref().map_or(self.blocks == asked, |keys| keys.down_to.is_some())
     }

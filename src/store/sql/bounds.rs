@@ -2,8 +2,8 @@
 //!
 //! To pass over rows until there are enough takes half of what reading them does. Where keys are numbers, or written in hex
 //! as UUIDs are, and the database tells by its tree how many lie between two of them, an end is guessed from how far keys
-//! have lain apart so far, and taken when about as many rows lie before it. It need not be the key of a row. Where no guess
-//! will do, rows are passed over.
+//! have lain apart so far, and taken when about as many rows lie between it and where the window begins. It need not be the key
+//! of a row. Where no guess will do, rows are passed over.
 
 use super::blocks::{Bound, End, Keys, ROWS_OF_BLOCK, Reader};
 use super::build::Sql;
@@ -22,6 +22,8 @@ const GUESSES: usize = 2;
 const SLACK: u64 = 4;
 /// How far off it may be without anything learnt from it.
 const NEAR: u64 = 2;
+/// Rows of the least window that is guessed: where windows are smaller still, rows are so large that a few more are too much.
+const LEAST: u64 = LEAST_BLOCKS * ROWS_OF_BLOCK;
 /// Digits that hexadecimal keys have at the least, and those of them that are reckoned with.
 const LEAST_DIGITS: usize = 16;
 const DIGITS: usize = 24;
@@ -31,8 +33,8 @@ const LEAP: u64 = 1_000;
 /// How a guess did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Well; how many rows it is taken to hold.
-    Good(u64),
+    /// Well: how many rows the window is taken to hold, and how many the next guess takes it for.
+    Good(u64, u64),
     /// The width of the next guess.
     Try(i128),
 }
@@ -40,9 +42,11 @@ enum Verdict {
 /// What to make of a guess that reaches over so many keys and holds so many rows, as the database tells, where others were
 /// wanted.
 fn weigh(width: i128, told: u64, wanted: u64) -> Verdict {
-    if told <= wanted.saturating_mul(SLACK) && told >= wanted / SLACK {
-        let is_near = told <= wanted.saturating_mul(NEAR) && told >= wanted / NEAR;
-        return Verdict::Good(if is_near { wanted } else { told.midpoint(wanted) });
+    let is_within = |times: u64| told <= wanted.saturating_mul(times) && told >= wanted / times;
+    // The least of windows is read however many rows it holds.
+    if is_within(if wanted <= LEAST { NEAR } else { SLACK }) {
+        let held = told.midpoint(wanted);
+        return Verdict::Good(held, if is_within(NEAR) { wanted } else { held });
     }
     let (told, wanted) = (i128::from(told.max(1)), i128::from(wanted.max(1)));
     let next = width.saturating_mul(wanted).checked_div(told).unwrap_or(width);
@@ -108,11 +112,9 @@ fn hex_digits(key: &str) -> Option<usize> {
 }
 
 impl Reader<'_> {
-    /// Where a window of about so many rows ends, from the last place before another one on; `None` where fewer are left.
+    /// Where a window of about so many rows ends that is read downwards from `end`; `None` where fewer are left.
     pub(super) async fn bound_before(self, end: End<'_>, rows: u64) -> Result<Option<Bound>> {
-        // Windows are that small where rows are so large that a few more would be too much.
-        let may_guess = rows >= LEAST_BLOCKS * ROWS_OF_BLOCK;
-        if let Some(bound) = if may_guess { self.guess(end, rows).await? } else { None } {
+        if let Some(bound) = if rows >= LEAST { self.guess(end, rows).await? } else { None } {
             return Ok(Some(bound));
         }
         let found = self.pass_over(end, rows).await?;
@@ -127,7 +129,7 @@ impl Reader<'_> {
         Ok(found.map(|key| Bound { key, rows }))
     }
 
-    /// The same without reading any rows; `None` where it takes that, as it does to tell that few are left.
+    /// The same without reading the rows between; `None` where it takes that, as it does to tell that few are left.
     async fn guess(self, end: End<'_>, wanted: u64) -> Result<Option<Bound>> {
         let last = match end.key {
             Some(key) => Some(key.as_str().to_owned()),
@@ -147,20 +149,20 @@ impl Reader<'_> {
             width = width.max(1);
             let key = JobId::new(scale.write(top.saturating_sub(width)));
             // What does not lie below would be read again.
-            if scale.read(key.as_str()).is_none_or(|place| place >= top) {
-                break;
-            }
+            let Some(place) = scale.read(key.as_str()).filter(|place| *place < top) else { break };
             let here = Keys { before: end.key.cloned(), down_to: Some(key.clone()) };
             let all = Keys { down_to: None, ..here.clone() };
             let Some([left, told]) = self.told_of(&[&all, &here].map(|keys| self.plan(keys))).await? else { break };
-            if left <= wanted / SLACK {
+            // The window would be all that is left, or both are what no estimate exceeds: half of what the table was noted to hold.
+            if left <= wanted / SLACK || told >= left {
                 break;
             }
             match weigh(width, told, wanted) {
-                Verdict::Good(rows) => {
-                    self.pace.learn_keys(width, rows);
+                Verdict::Good(rows, learnt) => {
+                    self.pace.learn_keys(top - place, learnt);
                     return Ok(Some(Bound { key, rows }));
                 }
+                Verdict::Try(next) if next == width => break,
                 Verdict::Try(next) => width = next,
             }
         }
@@ -259,7 +261,9 @@ mod tests {
     #[test]
     fn a_guess_is_good_that_has_about_as_many_rows_as_were_wanted() {
         let good = [250, 500, 1_000, 2_000, 4_000].map(|told| weigh(1_000, told, 1_000));
-        assert_eq!(good, [625, 1_000, 1_000, 1_000, 2_500].map(Verdict::Good));
+        let held = [(625, 625), (750, 1_000), (1_000, 1_000), (1_500, 1_000), (2_500, 2_500)];
+        assert_eq!(good, held.map(|(held, learnt)| Verdict::Good(held, learnt)));
+        assert_eq!(weigh(1_000, LEAST * 3, LEAST), Verdict::Try(333), "the least window has no limit of its own");
         assert_eq!(weigh(1_000, 5_000, 1_000), Verdict::Try(200), "too many");
         assert_eq!(weigh(1_000, 100, 1_000), Verdict::Try(10_000), "too few");
         assert_eq!(

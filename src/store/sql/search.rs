@@ -45,7 +45,7 @@ impl SqlStore {
             self.pace.begin(&question);
         }
         let before = self.pace.so_far(&question).rows;
-        // Beyond those, the order is kept to because that is the better way.
+        // Beyond those, the order is kept to because that is the better way. Against it, none of this is counted.
         let left = newest.checked_sub(before).filter(|left| *left > 0 && query.cursor.is_forward());
         let left = left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
         let page = self.read_page(query.clone(), screen.max(APART), left, budget).await?;

@@ -362,7 +362,7 @@ impl Speech for Mysql {
     }
 
     fn explain(&self, sql: &str) -> String {
-        // One text. As a table, MySQL's plans have a column of a type that nothing else here needs.
+        // One text. As a table, MySQL's plans have a column of fractions (`filtered`), which nothing else here reads.
         format!("EXPLAIN FORMAT=JSON {sql}")
     }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// What both call the rows that one look at a table reads: MariaDB, MySQL, and MySQL from 8.3 on.
+/// What they call the rows that one look at a table reads: MariaDB, MySQL, and MySQL where the second version of its format is set.
 const ROWS: [&str; 3] = ["rows", "rows_examined_per_scan", "estimated_rows"];
 
-/// How many rows the only table of a plan is read for; `None` where none is read at all.
+/// How many rows the only table of a plan is read for; `None` where none is, or the plan is none of theirs.
 pub(super) fn rows_of(plan: &str) -> Option<u64> {
     find(&serde_json::from_str(plan).ok()?)
 }
