@@ -111,16 +111,13 @@ impl<'a> Judge<'a> {
     pub(super) fn push(&self, sql: &mut Sql) {
         sql.push("(");
         self.roughly(sql);
-        let mut first = true;
         let asks_state = self.dead_only && self.layout.part(Part::State).is_some();
         // To tell the state exactly costs some databases as much as what is asked beside it, which few rows may meet.
         let is_told_last = asks_state && self.asks_more() && self.may_be_dead(sql);
         if asks_state && !is_told_last {
             self.state(sql, State::Dead);
         }
-        if asks_state {
-            first = false;
-        }
+        let mut first = !asks_state;
         for clause in &self.exact {
             and(sql, &mut first);
             self.clause(sql, clause);
