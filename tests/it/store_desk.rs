@@ -115,6 +115,13 @@ pub async fn histogram(store: &dyn Store, facet: Facet, filter: &Filter) -> Hist
     }
 }
 
+/// How many rows a MariaDB has read of the tables of a database since it was first asked.
+pub async fn rows_read(db: &TestDb) -> u64 {
+    db.execute("set global userstat = 1").await;
+    let sum = "select coalesce(sum(rows_read), 0) from information_schema.table_statistics where table_schema = ";
+    db.scalar(&format!("{sum}'{}'", db.name())).await.parse().expect("a number")
+}
+
 pub fn bars(histogram: &Histogram) -> BTreeMap<Option<String>, u64> {
     histogram.bars.iter().map(|b| (b.value.as_ref().map(|v| v.exact().to_owned()), b.count.n)).collect()
 }
