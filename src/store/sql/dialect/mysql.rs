@@ -5,6 +5,7 @@ mod batch;
 mod catalogue;
 mod charset;
 mod plan;
+mod signs;
 
 use super::{
     BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction, like,
@@ -347,15 +348,6 @@ impl Speech for Mysql {
         sql.done()
     }
 
-    fn clock(&self) -> &'static str {
-        "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
-    }
-
-    fn gate(&self) -> Option<&'static str> {
-        // A server that follows another is not told from one that somebody has closed.
-        Some("CASE WHEN CAST(@@global.read_only AS CHAR) IN ('0', 'OFF') THEN 0 ELSE 1 END")
-    }
-
     fn by_primary_key(&self) -> Option<&'static str> {
         // The planner does not see that a window is small, and any index would seem the better one.
         Some(" FORCE INDEX (PRIMARY)")
@@ -390,15 +382,6 @@ impl Speech for Mysql {
         sql.push("SELECT CAST(table_rows AS SIGNED) FROM information_schema.tables WHERE table_schema = ");
         sql.push_text(place.schema).push(" AND table_name = ").push_text(place.table);
         Some(sql.done())
-    }
-
-    fn change_token(&self, is_first: bool) -> Option<&'static str> {
-        // How far InnoDB's log reaches, which no commit leaves where it was; it stands still on an idle server. Only MariaDB
-        // reads on behind this mark: MySQL tells it to nobody without the right to see every session.
-        is_first.then_some(
-            "COALESCE(/*M! (SELECT variable_value FROM information_schema.global_status \
-             WHERE variable_name = 'INNODB_LSN_CURRENT'), */ NULL)",
-        )
     }
 
     fn catalogue(&self, tables: &[String]) -> Statement {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::batch::batch_json;
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, literal, numbered,
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Signs, Sort, Speech, WindowShape, epoch, literal,
+    numbered,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -302,17 +303,9 @@ impl Speech for Sqlite {
         };
     }
 
-    fn change_token(&self, _is_first: bool) -> Option<&'static str> {
-        Some(CHANGES)
-    }
-
     fn is_far(&self) -> bool {
         // And for the one key that is first it would rather sort the whole table than follow an index.
         false
-    }
-
-    fn token_connection<'a>(&self, token: &'a str) -> Option<&'a str> {
-        token.split_once(' ').map(|(connection, _)| connection)
     }
 
     fn sorts_in_time(&self, kind: Kind) -> bool {
@@ -325,10 +318,6 @@ impl Speech for Sqlite {
         sql.push("SELECT c.name, c.type, CASE WHEN c.hidden IN (2, 3) THEN 1 ELSE 0 END FROM pragma_table_xinfo(");
         sql.push_text(place.table).push(", ").push_text(place.schema).push(") AS c");
         sql.done()
-    }
-
-    fn clock(&self) -> &'static str {
-        "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
     }
 
     fn catalogue(&self, tables: &[String]) -> Statement {
@@ -394,5 +383,19 @@ impl Speech for Sqlite {
 
     fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
         numbered::in_blocks(sql, from, to);
+    }
+}
+
+impl Signs for Sqlite {
+    fn clock(&self) -> &'static str {
+        "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
+    }
+
+    fn change_token(&self, _is_first: bool) -> Option<&'static str> {
+        Some(CHANGES)
+    }
+
+    fn token_connection<'a>(&self, token: &'a str) -> Option<&'a str> {
+        token.split_once(' ').map(|(connection, _)| connection)
     }
 }

@@ -20,7 +20,7 @@ pub(in crate::store::sql) enum Gate {
 }
 
 impl Gate {
-    /// As dialects tell it in numbers, see [`crate::store::sql::dialect::Speech::gate`].
+    /// As dialects tell it in numbers, see [`crate::store::sql::dialect::Signs::gate`].
     pub(in crate::store::sql) fn told(number: i64) -> Self {
         match number {
             0 => Gate::Open,
