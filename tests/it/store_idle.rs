@@ -112,3 +112,33 @@ async fn a_commit_is_seen_that_comes_long_after_what_it_wrote() {
     let changes = look(&store, &quiet).await;
     assert_eq!((changes.changed, counted(&changes)), (true, 4));
 }
+
+#[tokio::test]
+async fn what_a_server_clears_up_behind_others_is_no_change() {
+    let Some(server) = harness::private_mariadb() else { return };
+    let db = server.database("clearing").await;
+    Layout::DeadLetterJobs.seed(&db, 300).await;
+    // Who still sees what was deleted keeps it from being cleared up.
+    let mut reader = MySqlConnection::connect(&db.url).await.expect("a session");
+    reader.execute("start transaction with consistent snapshot").await.expect("a snapshot");
+    db.execute("create table scratch as select seq from seq_1_to_3000; delete from scratch").await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    let mut since = look(&store, &begun).await.watermark;
+    let log = "select variable_value from information_schema.global_status where variable_name = 'INNODB_LSN_CURRENT'";
+    let before = db.scalar(log).await;
+    reader.execute("commit").await.expect("a commit");
+    let mut moved = false;
+    for _ in 0..100 {
+        let changes = look(&store, &since).await;
+        assert!(!changes.changed, "nobody has committed anything");
+        since = changes.watermark;
+        moved = db.scalar(log).await != before;
+        if moved {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(moved, "the server has cleared up nothing");
+    assert!(!look(&store, &since).await.changed, "nobody has committed anything");
+}

@@ -170,7 +170,9 @@ impl<'a> Axis<'a> {
 
     /// Writes that anything may have changed since a look.
     pub(super) fn gate(&self, sql: &mut Sql, since: Option<&Mark>) {
-        let Some(expression) = self.token() else { return };
+        // Asked for along with the look, which comes first.
+        let again = self.layout.speech.change_token_again(self.is_time());
+        let Some(expression) = self.token().and(again) else { return };
         for token in since.into_iter().flat_map(Mark::tokens) {
             sql.push(&format!(" AND {expression} <> ")).push_text(token);
         }

@@ -25,6 +25,11 @@ pub(in crate::store::sql) trait Signs: Sync {
         None
     }
 
+    /// The same token in a later statement of the transaction in which it was asked for.
+    fn change_token_again(&self, is_first: bool) -> Option<&'static str> {
+        self.change_token(is_first)
+    }
+
     /// A text that differs once rows of a table were updated or deleted, or all of it was written anew, as an expression
     /// that reads nothing of the table: soon, if not at once. NULL, or no expression, where that cannot be told.
     fn rewrites(&self, _sql: &mut Sql, _table: &str) -> Option<String> {
