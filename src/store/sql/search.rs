@@ -116,10 +116,11 @@ impl Scan<'_> {
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
         sql.push(&format!(" FROM {} WHERE ", self.layout.stored_joined()));
-        window.push(&mut sql, self.layout);
-        sql.push(" AND ");
         self.older(&mut sql);
         self.judge.push(&mut sql);
+        // Behind what few rows meet: the rows of a window are found by it, and some databases ask each of them once more.
+        sql.push(" AND ");
+        window.push(&mut sql, self.layout);
         if let Some(at) = ahead {
             self.ahead(&mut sql, order, at);
         }
