@@ -134,6 +134,20 @@ async fn where_a_window_ends_is_found_without_reading_the_rows_before_it() {
 }
 
 #[tokio::test]
+async fn a_window_by_keys_is_no_large_part_of_its_table_however_quick_it_is() {
+    let Some(server) = harness::mariadb() else { return };
+    let db = server.database("parts").await;
+    Layout::DeadLetterJobs.seed(&db, ROWS).await;
+    db.column("analyze table dead_letter_jobs").await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    for nth in 0..5 {
+        let (_, steps) = counted(&store, "msg:\"nobody knows\"").await;
+        let windows = steps.iter().filter(|step| step.contains("Block(")).count();
+        assert!(windows >= 7, "{windows} windows in the count before the last, {nth}");
+    }
+}
+
+#[tokio::test]
 async fn keys_that_lie_as_far_apart_as_they_can_are_counted_each_once() {
     let Some(server) = harness::mariadb() else { return };
     let db = server.database("gaps").await;

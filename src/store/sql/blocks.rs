@@ -24,6 +24,8 @@ use crate::store::{Budget, Result};
 
 /// Rows that a block is taken to hold.
 pub(super) const ROWS_OF_BLOCK: u64 = 10;
+/// Windows of a table that is stored by its key, at the least.
+const PARTS: u64 = 8;
 
 /// Blocks from one up to another, which is not among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub(super) struct Bound {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End<'a> {
     pub(super) block: u64,
+    /// Blocks of the whole table.
+    pub(super) of: u64,
     pub(super) key: Option<&'a JobId>,
 }
 
@@ -156,7 +160,7 @@ impl Reader<'_> {
         // Others learn meanwhile; what was too much here stays too much.
         let mut cap = u64::MAX;
         loop {
-            let asked = self.pace.blocks().min(cap);
+            let asked = self.pace.blocks().min(cap).min(self.most(end));
             match self.try_before(end, asked, &statement).await {
                 Ok(None) => return Ok(None),
                 Ok(Some((window, rows, began))) => {
@@ -178,6 +182,12 @@ impl Reader<'_> {
             self.pace.back_off_blocks(cap);
             cap = (cap / 2).max(1);
         }
+    }
+
+    /// Blocks of a window at the most. How many rows a large part of a table holds is told badly where windows go by keys, and
+    /// of half of it not at all.
+    fn most(self, end: End<'_>) -> u64 {
+        if self.layout.is_stored_by_key { (end.of / PARTS).max(LEAST_BLOCKS) } else { u64::MAX }
     }
 
     /// One window: what it is, its rows, and when reading them began.
@@ -219,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_table_that_goes_by_its_key_is_through_when_there_is_no_row_left_and_not_before() {
-        let end = |block, key| End { block, key };
+        let end = |block, key| End { block, of: 1_000, key };
         let key = JobId::new("k");
         let bound = |key: &str, rows| Some(Bound { key: JobId::new(key), rows });
         let first = Window::down_to(end(1_000, None), 300, bound("k", 3_000));

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::SqlStore;
-use super::blocks::End;
 use super::count::CountState;
 use super::group::{Grouping, Tally, example};
 use super::judge::Judge;
@@ -78,7 +77,7 @@ impl SqlStore {
         let scan = Scan { before: state.before(), ..self.scan(judge, Sort::default(), budget) };
         let began = Instant::now();
         loop {
-            let (window, reads) = scan.stored(End { block: walk.end, key: walk.key.as_ref() }, None).await?;
+            let (window, reads) = scan.stored(walk.place(), None).await?;
             add(state, grouping.facet, &reads);
             let Some(behind) = walk.behind(&window) else { return Ok(None) };
             walk = behind;

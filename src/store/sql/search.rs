@@ -68,7 +68,7 @@ impl SqlStore {
         let scan = self.scan(&judge, query.sort, budget);
         let (began, mut entries) = (Instant::now(), Vec::new());
         while at.left > at.floor {
-            let end = End { block: at.left, key: at.key.as_ref() };
+            let end = End { block: at.left, of: at.blocks, key: at.key.as_ref() };
             let (window, found) = scan.stored(end, Some(&at)).await?;
             at.left = window.from.max(at.floor);
             at.key = window.last_key();

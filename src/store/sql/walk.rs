@@ -69,6 +69,11 @@ impl Walk {
         Self { vain, untried: 1 << vain, ..self }
     }
 
+    /// Where the next window is read from.
+    pub(super) fn place(&self) -> End<'_> {
+        End { block: self.end, of: self.blocks, key: self.key.as_ref() }
+    }
+
     /// How much of the table is read.
     pub(super) fn share(&self) -> f32 {
         share(self.end, self.blocks)
@@ -146,7 +151,7 @@ impl SqlStore {
         let mut walk = walk;
         loop {
             let of = |window: &Window| Ok(statement(window, is_trusted));
-            let place = End { block: walk.end, key: walk.key.as_ref() };
+            let place = walk.place();
             let Some((window, rows)) = reader.read_before(place, usize::MAX, of).await? else {
                 return Ok(None);
             };
