@@ -297,6 +297,95 @@ async fn values_are_told_apart_by_every_byte() {
 }
 
 #[tokio::test]
+async fn only_the_very_word_of_a_state_is_that_state() {
+    let Some(server) = harness::mariadb() else { return };
+    // As the connection speaks it, and in a character set of its own.
+    for charset in ["utf8mb4", "latin1"] {
+        let db = server.database("words").await;
+        Layout::DeadLetterJobs.seed(&db, 60).await;
+        db.execute(&format!(
+            "alter table dead_letter_jobs modify status varchar(80) character set {charset} not null; \
+             update dead_letter_jobs set status = 'failed'"
+        ))
+        .await;
+        for other in ["FAILED", "failed ", "fäiled", "failed2", ""] {
+            let one =
+                "(select id from (select id from dead_letter_jobs where binary status = 'failed' limit 1) as one)";
+            db.execute(&format!("update dead_letter_jobs set status = '{other}' where id = {one}")).await;
+        }
+        let store = store(&db, Layout::DeadLetterJobs).await;
+        for text in ["", "native:failed", "class:* native:failed"] {
+            let counted = histogram(&store, Facet::Error, &filter(text)).await.histogram.total;
+            assert_eq!(counted, Count::exact(55), "{charset}: {text}");
+        }
+        for (word, n) in [("FAILED", 1), ("\"failed \"", 1), ("fäiled", 1), ("failed native:FAILED", 56)] {
+            let counted = histogram(&store, Facet::Error, &filter(&format!("native:{word}"))).await.histogram.total;
+            assert_eq!(counted, Count::exact(n), "{charset}: {word}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_text_is_found_as_it_was_typed_whatever_patterns_mean_on_the_server() {
+    let Some(server) = harness::private_mariadb() else { return };
+    let messages =
+        ["Lost a (b) [c] {d}", "50% off_peak!", "A.B*C+D?E|F^G$", "back\\\\slash #1", "x\ty", "Kelvin \u{212a}", "ſs"];
+    for (charset, flags) in [("utf8mb4", ""), ("utf8mb4", "EXTENDED,MULTILINE,UNGREEDY"), ("latin1", "")] {
+        let db = server.database("typed").await;
+        db.execute(&format!("set global default_regex_flags = '{flags}'")).await;
+        Layout::DeadLetterJobs.seed(&db, 60).await;
+        let column = format!("error_message longtext character set {charset}");
+        db.execute(&format!(
+            "update dead_letter_jobs set error_message = ''; alter table dead_letter_jobs modify {column}"
+        ))
+        .await;
+        let held = if charset == "latin1" { &messages[..5] } else { &messages[..] };
+        for message in held {
+            let one = "(select id from (select id from dead_letter_jobs where error_message = '' limit 1) as one)";
+            db.execute(&format!(
+                "update dead_letter_jobs set status = 'failed', error_message = '{message}' where id = {one}"
+            ))
+            .await;
+        }
+        if charset == "utf8mb4" {
+            // Half a pair of surrogates, which is no text to what reads it by characters, and is stored all the same.
+            db.execute(
+                "update dead_letter_jobs set status = 'failed', error_message = concat(convert(x'EDA080' using utf8mb4), ' Half a pair') \
+                 where error_message = '' limit 1",
+            )
+            .await;
+            assert_eq!(db.count("dead_letter_jobs where hex(error_message) like 'EDA080%'").await, 1);
+        }
+        let store = store(&db, Layout::DeadLetterJobs).await;
+        for (text, n) in [
+            ("lost A (B)", 1),
+            ("[C] {d}", 1),
+            ("lost a.(b)", 0),
+            ("50% OFF_peak!", 1),
+            ("50x", 0),
+            ("off?peak", 0),
+            ("c+D?e|f^g$", 1),
+            ("ccd", 0),
+            ("BACK\\\\SLASH #1", 1),
+            ("X\ty", 1),
+            ("kelvin k", 0),
+            ("half A pair", u64::from(charset == "utf8mb4")),
+            ("ss", 0),
+        ] {
+            let counted = histogram(&store, Facet::Error, &filter(&format!("msg:\"{text}\""))).await.histogram.total;
+            assert_eq!(counted, Count::exact(n), "{charset} {flags}: {text}");
+        }
+        // Its pieces are asked for, as they stand, before the pattern has the last word.
+        for (pattern, n) in
+            [("Lost a .b.", 1), ("lost a .b.", 0), ("50% off.peak", 1), ("peak.*off", 0), ("A[.]B[*]C", 1)]
+        {
+            let counted = histogram(&store, Facet::Error, &filter(&format!("msg:/{pattern}/"))).await.histogram.total;
+            assert_eq!(counted, Count::exact(n), "{charset} {flags}: {pattern}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_large_table_shows_some_jobs_before_all_are_counted() {
     let Some(server) = harness::mariadb() else { return };
     let db = server.database("large").await;

@@ -1,6 +1,7 @@
 //! Statements that count by a facet.
 
 use super::build::Sql;
+use super::dialect::Text;
 use super::engine::{Row, Statement};
 use super::judge::Judge;
 use super::layout::{Expr, Layout, Part, part_of_facet};
@@ -68,10 +69,10 @@ impl Grouping<'_> {
                 let of = |part: Option<String>| part.map_or("''".to_owned(), |text| format!("COALESCE({text}, '')"));
                 let class = of(self.layout.part(Part::Error).map(|_| contract(self.layout, Part::Error)));
                 let message = of(message_head(self.layout));
-                speech.group(&speech.concat(&[&class, &format!("'{BETWEEN}'"), &message]))
+                speech.group(&Text::spoken(speech.concat(&[&class, &format!("'{BETWEEN}'"), &message])))
             }
             (facet, _) => match part_of_facet(facet).and_then(|p| self.layout.part(p)) {
-                Some(expr) if expr.kind == Kind::Text => speech.group(&expr.raw),
+                Some(expr) if expr.kind == Kind::Text => speech.group(&expr.text()),
                 Some(expr) => speech.contract(&expr.raw, expr.kind),
                 None => "NULL".to_owned(),
             },

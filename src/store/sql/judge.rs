@@ -8,6 +8,7 @@ mod loose;
 use loose::Pieces;
 
 use super::build::Sql;
+use super::dialect::Text;
 use super::layout::{Expr, Layout, Part, part_of_key};
 use crate::adapter::Kind;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, TimeBound};
@@ -131,7 +132,7 @@ impl<'a> Judge<'a> {
         }
         if let Some(expr) = self.layout.part(Part::State).filter(|_| is_told_last) {
             sql.push(" AND ");
-            self.layout.speech.is_one_of(sql, &expr.raw, self.layout.words(State::Dead));
+            self.layout.speech.is_one_of(sql, &expr.text(), self.layout.words(State::Dead));
         }
         if first {
             sql.push("1 = 1");
@@ -148,7 +149,7 @@ impl<'a> Judge<'a> {
     fn may_be_dead(&self, sql: &mut Sql) -> bool {
         let is_of_words = self.layout.condition(State::Dead).is_none();
         let expr = self.layout.part(Part::State).filter(|_| is_of_words && !self.layout.words(State::Dead).is_empty());
-        expr.is_some_and(|expr| self.layout.speech.may_be_one_of(sql, &expr.raw, self.layout.words(State::Dead)))
+        expr.is_some_and(|expr| self.layout.speech.may_be_one_of(sql, &expr.text(), self.layout.words(State::Dead)))
     }
 
     /// Writes when a job must have died that passes, each condition before an AND: what died at other times need not be looked
@@ -258,11 +259,11 @@ impl<'a> Judge<'a> {
         match pattern {
             p if p.is_none() => match expr.kind {
                 Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => {
-                    sql.push(&speech.missing(&text));
+                    sql.push(&speech.missing(&text.raw));
                 }
                 // Numbers and times are missing or there: none of them is empty.
                 _ => {
-                    sql.push(&format!("{text} IS NULL"));
+                    sql.push(&format!("{} IS NULL", text.raw));
                 }
             },
             Pattern::Equals(word) => speech.one_of(sql, &text, std::slice::from_ref(word)),
@@ -284,7 +285,7 @@ impl<'a> Judge<'a> {
                 if key.kind == Kind::Text {
                     // A collation takes other keys for this one, with which an index still finds it.
                     sql.push(" AND ");
-                    self.layout.speech.one_of(sql, &self.layout.key_text, ids);
+                    self.layout.speech.one_of(sql, &self.layout.id_text(), ids);
                 }
                 sql.push(")");
             }
@@ -292,8 +293,8 @@ impl<'a> Judge<'a> {
                 sql.push("1 = 0");
             }
             pattern => {
-                let text = Expr { raw: self.layout.key_text.clone(), ..key.clone() };
-                self.text(sql, &Expr { kind: Kind::Text, ..text }, pattern);
+                let Text { raw, is_spoken } = self.layout.id_text();
+                self.text(sql, &Expr { raw, kind: Kind::Text, is_spoken, ..key.clone() }, pattern);
             }
         }
     }
@@ -335,7 +336,7 @@ impl<'a> Judge<'a> {
                 [] => sql.push("1 = 0"),
                 words => {
                     let speech = self.layout.speech;
-                    let one_of = |sql: &mut Sql| speech.one_of(sql, &expr.raw, words);
+                    let one_of = |sql: &mut Sql| speech.one_of(sql, &expr.text(), words);
                     match state == State::Dead && self.mostly_dead {
                         true => speech.likely(sql, &one_of),
                         false => one_of(sql),
@@ -352,7 +353,7 @@ impl<'a> Judge<'a> {
             .flat_map(|s| self.layout.words(s).iter().cloned())
             .collect();
         sql.push("(");
-        self.layout.speech.one_of(sql, &expr.raw, &others);
+        self.layout.speech.one_of(sql, &expr.text(), &others);
         sql.push(") IS NOT TRUE");
     }
 
@@ -364,7 +365,7 @@ impl<'a> Judge<'a> {
         };
         match word {
             "" => drop(sql.push(&self.layout.speech.missing(&expr.raw))),
-            word => self.layout.speech.one_of(sql, &expr.raw, &[word.to_owned()]),
+            word => self.layout.speech.one_of(sql, &expr.text(), &[word.to_owned()]),
         }
     }
 }
@@ -419,10 +420,14 @@ fn test_holds_for_constant(layout: &Layout, test: &Test) -> bool {
     matches!(test, Test::Text(p) if !p.is_none() && p.matcher().is_match(word))
 }
 
-fn as_text(layout: &Layout, expr: &Expr) -> String {
+fn as_text(layout: &Layout, expr: &Expr) -> Text {
     match expr.kind {
-        Kind::Text => expr.raw.clone(),
-        kind => layout.speech.contract(&expr.raw, kind),
+        Kind::Text => expr.text(),
+        // Written as it stands, like any other text.
+        Kind::Json | Kind::Lines if expr.is_spoken => expr.text(),
+        kind @ (Kind::Uuid | Kind::Json | Kind::Lines) => Text::spoken(layout.speech.contract(&expr.raw, kind)),
+        // A number, which beside a text would be compared as one.
+        kind => Text::stored(layout.speech.contract(&expr.raw, kind)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::build::Sql;
-use super::dialect::{BatchRow, Speech};
+use super::dialect::{BatchRow, Speech, Text};
 use crate::adapter::{Adapter, Column, Field, Kind, Piece, Spec, Table, pieces};
 use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
@@ -42,6 +42,15 @@ pub(super) struct Expr {
     /// The column, where it is one.
     pub(super) column: Option<String>,
     pub(super) nullable: bool,
+    /// Whether it is text in the character set that the connection speaks.
+    pub(super) is_spoken: bool,
+}
+
+impl Expr {
+    /// The same as a text, which it is.
+    pub(super) fn text(&self) -> Text {
+        Text { raw: self.raw.clone(), is_spoken: self.is_spoken }
+    }
 }
 
 /// A layout in one database.
@@ -186,6 +195,12 @@ impl Layout {
     pub(super) fn expr(&self, field: &Field) -> Expr {
         let names = Names { table: &self.table, schema: self.speech.quote(&self.schema) };
         expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() }, &names)
+    }
+
+    /// A job's id as a text.
+    pub(super) fn id_text(&self) -> Text {
+        let is_spoken = self.scope.is_some() || matches!(self.key.kind, Kind::Text | Kind::Uuid);
+        Text { raw: self.key_text.clone(), is_spoken }
     }
 
     /// What an order sorts by, in lists of dead jobs alone or of others too; `None` where the layout cannot.
@@ -374,7 +389,7 @@ impl Names<'_> {
 fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: &Names<'_>) -> Expr {
     let Some(name) = field.column.as_ref().map(|c| c.get_ref().clone()) else {
         let sql = field.sql.as_ref().map(|s| names.fill(s.get_ref().trim())).unwrap_or_default();
-        return Expr { raw: format!("({sql})"), kind: field.kind, column: None, nullable: true };
+        return Expr { raw: format!("({sql})"), kind: field.kind, column: None, nullable: true, is_spoken: false };
     };
     let column = table.column(&name);
     let quoted = format!("t.{}", speech.quote(&name));
@@ -383,7 +398,8 @@ fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: 
     let nullable = column.is_none_or(|c| c.nullable);
     let natural = field.kind == Kind::Int && column.is_some_and(|c| speech.is_natural(&c.data_type));
     let kind = if natural { Kind::Natural } else { field.kind };
-    Expr { raw, kind, column: Some(name), nullable }
+    let is_spoken = cast || column.is_some_and(|c| speech.is_spoken(c));
+    Expr { raw, kind, column: Some(name), nullable, is_spoken }
 }
 
 /// Whether text is a primary key as the database prints it.

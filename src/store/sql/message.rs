@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_stored_value_that_is_no_text_makes_no_message() {
         let template = Template::parse(r#"{"arguments":{arguments}}"#).expect("a template");
-        let expr = Expr { raw: String::new(), kind: Kind::Json, column: None, nullable: true };
+        let expr = Expr { raw: String::new(), kind: Kind::Json, column: None, nullable: true, is_spoken: false };
         let whole = Recipe { make: Make::Template(template), names: vec!["arguments".to_owned()], values: vec![expr] };
         let edited = Recipe { make: Make::Edit(Vec::new()), names: Vec::new(), values: Vec::new() };
         let given = Given { id: "1", new_id: "2", run: "r", now: "" };

@@ -133,7 +133,7 @@ impl SqlStore {
             };
         };
         let word = self.layout.speech.contract("v", Kind::Text);
-        let (group, by) = (self.layout.speech.group(&expr.raw), self.layout.speech.told_apart("v"));
+        let (group, by) = (self.layout.speech.group(&expr.text()), self.layout.speech.told_apart("v"));
         let from = &self.layout.from;
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
         let rows = match self.engine.read(&[sql.done()], budget).await {

@@ -17,6 +17,7 @@ mod signs;
 mod sqlite;
 mod stored;
 mod table;
+mod text;
 pub(super) mod ties;
 pub(super) mod vitals;
 mod window;
@@ -32,6 +33,7 @@ pub(super) use locks::Locks;
 pub(super) use places::{IndexPlace, Unique};
 pub(super) use signs::Signs;
 pub(super) use table::{NameLimit, NewTable, Place};
+pub(super) use text::Text;
 pub(super) use window::{WindowShape, order_by};
 use written::{fraction, like, literal};
 
@@ -80,6 +82,11 @@ pub(super) trait Speech: Signs {
         true
     }
 
+    /// Whether a column is text in the character set that the connection speaks.
+    fn is_spoken(&self, _column: &Column) -> bool {
+        false
+    }
+
     /// Whether a column of this type holds whole numbers beyond the largest that has a sign.
     fn is_natural(&self, _data_type: &str) -> bool {
         false
@@ -103,8 +110,8 @@ pub(super) trait Speech: Signs {
     fn cast(&self, place: &str, kind: Kind) -> String;
 
     /// A text expression as values are told apart by in a GROUP BY: exactly.
-    fn group(&self, raw: &str) -> String {
-        raw.to_owned()
+    fn group(&self, text: &Text) -> String {
+        text.raw.clone()
     }
 
     /// Whether what a kind of column holds sorts by the instants that it stands for.
@@ -140,17 +147,17 @@ pub(super) trait Speech: Signs {
     fn roughly(&self, _sql: &mut Sql, _raw: &str, _kind: Kind, _from: Option<Timestamp>, _to: Option<Timestamp>) {}
 
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
-    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]);
+    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]);
 
     /// Writes that a text expression may be one of these words, as an index can serve it, where to tell exactly costs more than
     /// that; whether it wrote anything.
-    fn may_be_one_of(&self, _sql: &mut Sql, _raw: &str, _words: &[String]) -> bool {
+    fn may_be_one_of(&self, _sql: &mut Sql, _text: &Text, _words: &[String]) -> bool {
         false
     }
 
     /// The same condition as [`Speech::one_of`], for rows that meet [`Speech::may_be_one_of`] already.
-    fn is_one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
-        self.one_of(sql, raw, words);
+    fn is_one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+        self.one_of(sql, text, words);
     }
 
     /// Writes a condition that most rows meet, so that no index is taken for it alone.
@@ -170,7 +177,7 @@ pub(super) trait Speech: Signs {
     fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, Kind), pairs: &[(String, String)]) {
         sql.push("(").join(pairs, " OR ", |sql, (within, id)| {
             sql.push("(");
-            self.one_of(sql, scope, std::slice::from_ref(within));
+            self.one_of(sql, &Text::stored(scope), std::slice::from_ref(within));
             sql.push(" AND ");
             self.keys_in(sql, key, kind, std::slice::from_ref(id));
             sql.push(")");
@@ -184,13 +191,13 @@ pub(super) trait Speech: Signs {
     }
 
     /// Whether a text expression is made of the parts with anything between them, exactly.
-    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]);
+    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]);
 
     /// Whether a text expression contains pieces, exactly: each behind the one before, where that can be asked at once.
-    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]);
+    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]);
 
     /// The same of ASCII pieces, whatever the case of ASCII letters.
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]);
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]);
 
     /// A condition that every column of JSON meets with such a value in such a member; `None` where it cannot be asked.
     fn has_member(&self, _sql: &mut Sql, _column: (&str, &str), _member: (&str, &str)) -> Option<String> {

@@ -4,12 +4,13 @@
 mod batch;
 mod catalogue;
 mod charset;
+mod conditional;
 mod plan;
 mod signs;
 
 use super::{
-    BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction, like,
-    literal, order_by,
+    BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch, fraction,
+    like, literal, order_by,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -23,9 +24,13 @@ pub(super) struct Mysql;
 const FIRST: &str = "0001-01-01 00:00:00";
 const LAST: &str = "9999-12-31 23:59:59.999999";
 
-/// The bytes of a text expression in UTF-8.
-fn bytes(raw: &str) -> String {
-    format!("CAST(CONVERT({raw} USING utf8mb4) AS BINARY)")
+/// A text expression such that comparing it with what is CAST AS BINARY compares bytes of UTF-8.
+fn bytes(text: &Text) -> String {
+    match text.is_spoken {
+        true => text.raw.clone(),
+        // To convert and to copy takes longer than the comparison.
+        false => format!("CAST(CONVERT({} USING utf8mb4) AS BINARY)", text.raw),
+    }
 }
 
 /// Writes whether bytes hold pieces, each of them.
@@ -124,9 +129,14 @@ impl Speech for Mysql {
         }
     }
 
-    fn group(&self, raw: &str) -> String {
+    fn is_spoken(&self, column: &Column) -> bool {
+        charset::is_spoken(column, &base_type(&column.data_type))
+    }
+
+    fn group(&self, text: &Text) -> String {
+        let converted = if text.is_spoken { text.raw.clone() } else { self.contract(&text.raw, Kind::Text) };
         // Not by its bytes: of those the server does not know how many there may be, and keeps the values in a file.
-        format!("CONVERT({raw} USING utf8mb4) COLLATE utf8mb4_bin /*M! COLLATE utf8mb4_nopad_bin */")
+        format!("{converted} COLLATE utf8mb4_bin /*M! COLLATE utf8mb4_nopad_bin */")
     }
 
     fn told_apart(&self, name: &str) -> String {
@@ -143,29 +153,31 @@ impl Speech for Mysql {
         self.compare(sql, raw, kind, at, "<");
     }
 
-    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
+    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
         sql.push("(");
-        if self.may_be_one_of(sql, raw, words) {
+        if text.is_spoken {
+            conditional::push_words(sql, &text.raw, words);
+        } else if self.may_be_one_of(sql, text, words) {
             sql.push(" AND ");
         }
-        self.is_one_of(sql, raw, words);
+        self.is_one_of(sql, text, words);
         sql.push(")");
     }
 
-    fn is_one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
-        sql.push(&format!("{} IN (", bytes(raw))).join(words, ", ", |sql, w| {
+    fn is_one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+        sql.push(&format!("{} IN (", bytes(text))).join(words, ", ", |sql, w| {
             let place = sql.text(w);
             sql.push(&format!("CAST({place} AS BINARY)"));
         });
         sql.push(")");
     }
 
-    fn may_be_one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) -> bool {
+    fn may_be_one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) -> bool {
         // An index compares in the column's own character set: a word that has no place there, such as an emoji in latin1 or
         // utf8mb3, would be an error and not a value that no row has.
-        let is_spelled = words.iter().all(|w| w.is_ascii());
+        let is_spelled = !text.is_spoken && words.iter().all(|w| w.is_ascii());
         if is_spelled {
-            sql.push(&format!("{raw} IN (")).join(words, ", ", |sql, w| {
+            sql.push(&format!("{} IN (", text.raw)).join(words, ", ", |sql, w| {
                 sql.push_text(w);
             });
             sql.push(")");
@@ -195,16 +207,25 @@ impl Speech for Mysql {
         format!("CONCAT({})", texts.join(", "))
     }
 
-    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
+    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]) {
         let place = sql.text(&like(parts));
-        sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(raw)));
+        sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(text)));
     }
 
-    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
-        locate(sql, &bytes(raw), pieces);
+    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+        if text.is_spoken {
+            // Goes through the text where it stands, which to look for a place in it copies.
+            let around = [String::new()];
+            return self.glob(sql, text, &[&around, pieces, &around].concat());
+        }
+        locate(sql, &bytes(text), pieces);
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
+        let raw = &text.raw;
+        if text.is_spoken {
+            conditional::push_pattern(sql, raw, pieces);
+        }
         // Read as ASCII so that nothing else folds into it; whatever is not ASCII becomes a question mark there.
         let charset = if pieces.iter().any(|piece| piece.contains('?')) { "utf8mb4" } else { "ascii" };
         let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();

@@ -7,8 +7,8 @@ mod signs;
 
 use super::locks::Locks;
 use super::{
-    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, WindowShape, epoch, fraction,
-    like, stored,
+    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch,
+    fraction, like, stored,
 };
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
@@ -123,7 +123,8 @@ impl Speech for Postgres {
         sql.push(&format!("({raw} < {instant} OR {beyond} OR {raw} IS NULL)"));
     }
 
-    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
+    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+        let raw = &text.raw;
         match words {
             [word] => {
                 let place = sql.text(word);
@@ -153,14 +154,14 @@ impl Speech for Postgres {
         sql.push(&format!("({scope}, {key}) IN (SELECT * FROM unnest({within}::text[], {ids}::text[]::{of}[]))"));
     }
 
-    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
+    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]) {
         let place = sql.text(&like(parts));
-        sql.push(&format!("({raw})::text LIKE {place}::text ESCAPE '!'"));
+        sql.push(&format!("({})::text LIKE {place}::text ESCAPE '!'", text.raw));
     }
 
-    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
         // Whatever the column's collation takes for the same, and where it takes no patterns.
-        holds(sql, &format!("(({raw})::text COLLATE \"C\")"), pieces);
+        holds(sql, &format!("(({})::text COLLATE \"C\")", text.raw), pieces);
     }
 
     fn has_member(&self, sql: &mut Sql, column: (&str, &str), member: (&str, &str)) -> Option<String> {
@@ -169,10 +170,10 @@ impl Speech for Postgres {
         Some(format!("{0} @? {1}::jsonpath OR jsonb_typeof({0}) = 'string'", column.0, sql.text(&path)))
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
         // lower() in the C collation folds ASCII only, whatever the database's locale.
         let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();
-        holds(sql, &format!("lower(({raw})::text COLLATE \"C\")"), &pieces);
+        holds(sql, &format!("lower(({})::text COLLATE \"C\")", text.raw), &pieces);
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::batch::batch_json;
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Signs, Sort, Speech, WindowShape, epoch, literal,
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Signs, Sort, Speech, Text, WindowShape, epoch, literal,
     numbered,
 };
 use crate::adapter::{Column, Index, Kind};
@@ -183,8 +183,8 @@ impl Speech for Sqlite {
         }
     }
 
-    fn one_of(&self, sql: &mut Sql, raw: &str, words: &[String]) {
-        sql.push(&format!("{raw} COLLATE BINARY IN (")).join(words, ", ", |sql, w| {
+    fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]) {
+        sql.push(&format!("{} COLLATE BINARY IN (", text.raw)).join(words, ", ", |sql, w| {
             sql.push_text(w);
         });
         sql.push(")");
@@ -203,20 +203,20 @@ impl Speech for Sqlite {
         sql.push(&format!("{raw} IN (SELECT {value} FROM json_each({place}))"));
     }
 
-    fn glob(&self, sql: &mut Sql, raw: &str, parts: &[String]) {
+    fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]) {
         let pattern: Vec<String> = parts.iter().map(|p| escape_glob(p)).collect();
-        sql.push(&format!("{raw} GLOB ")).push_text(&pattern.join("*"));
+        sql.push(&format!("{} GLOB ", text.raw)).push_text(&pattern.join("*"));
     }
 
-    fn contains(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+    fn contains(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
         sql.join(pieces, " AND ", |sql, piece| {
-            sql.push(&format!("instr({raw}, ")).push_text(piece).push(") > 0");
+            sql.push(&format!("instr({}, ", text.raw)).push_text(piece).push(") > 0");
         });
     }
 
-    fn contains_ascii_fold(&self, sql: &mut Sql, raw: &str, pieces: &[String]) {
+    fn contains_ascii_fold(&self, sql: &mut Sql, text: &Text, pieces: &[String]) {
         let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect();
-        self.contains(sql, &format!("lower({raw})"), &pieces);
+        self.contains(sql, &Text::stored(format!("lower({})", text.raw)), &pieces);
     }
 
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql)) {

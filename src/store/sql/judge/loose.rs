@@ -5,6 +5,7 @@ use crate::adapter::Kind;
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Pattern, Test};
 use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::Text;
 use crate::store::sql::layout::{Part, part_of_key};
 
 /// Pieces that a match's text holds, all of them.
@@ -59,8 +60,8 @@ impl Judge<'_> {
             Key::Arg(_) => vec![Part::Arguments],
             key => part_of_key(key).into_iter().collect(),
         };
-        let texts: Vec<String> = match key {
-            Key::Id => vec![self.layout.key_text.clone()],
+        let texts: Vec<Text> = match key {
+            Key::Id => vec![self.layout.id_text()],
             _ => parts.into_iter().filter_map(|p| self.layout.part(p)).map(|e| as_text(self.layout, e)).collect(),
         };
         if texts.is_empty() {
@@ -80,7 +81,7 @@ impl Judge<'_> {
     }
 
     /// Writes that one of the texts holds the pieces.
-    fn hold(&self, sql: &mut Sql, texts: &[String], pieces: &Pieces) {
+    fn hold(&self, sql: &mut Sql, texts: &[Text], pieces: &Pieces) {
         sql.push("(").join(texts, " OR ", |sql, text| {
             let at_once = if pieces.ordered { pieces.pieces.len() } else { 1 };
             let runs: Vec<&[String]> = pieces.pieces.chunks(at_once).collect();

@@ -15,6 +15,12 @@ pub(super) fn charset(column: &Column) -> Option<&str> {
     column.collation.as_deref().and_then(|collation| collation.split('_').next())
 }
 
+/// Whether a column is text as the connection speaks it, so that its bytes are those of a value that equals it.
+pub(super) fn is_spoken(column: &Column, base: &str) -> bool {
+    let is_text = base.ends_with("char") || base.ends_with("text");
+    is_text && charset(column) == Some("utf8mb4")
+}
+
 /// Whether text of a column can change on its way to UTF-8 and back.
 pub(super) fn is_inexact(column: &Column, base: &str) -> bool {
     let is_text = base.ends_with("char") || base.ends_with("text");
