@@ -232,7 +232,8 @@ impl SqlStore {
         let trend = if with_trend { trend(&grouping.read(next())?, hour_ago) } else { HashMap::new() };
         let clock = look.clock;
         self.set_clock(clock);
-        let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
+        let mark = look.mark(&axis, None).not_before(&axis, from).counted(self.layout.speech, &recent);
+        let mark = Watermark(Arc::new(mark));
         Ok((Side { clock, mark: Some(mark), recent, from: Some(from), trend, ..Side::default() }, next()))
     }
 
@@ -244,7 +245,8 @@ impl SqlStore {
         let Recent { look, cells: recent, from } = recount;
         let clock = look.clock;
         self.set_clock(clock);
-        let mark = Watermark(Arc::new(look.mark(&axis, None).not_before(&axis, from)));
+        let mark = look.mark(&axis, None).not_before(&axis, from).counted(self.layout.speech, &recent);
+        let mark = Watermark(Arc::new(mark));
         Ok(Side { clock, mark: Some(mark), recent, from: Some(from), ..Side::default() })
     }
 

@@ -54,12 +54,20 @@ impl SqlStore {
             let look = Look::read(results.next().unwrap_or_default())?;
             Recent { look, cells: cells(grouping.read(results.next().unwrap_or_default())?), from }
         };
-        let (changed, older, server_time) = (look.differs(since), look.older(since), look.clock);
+        let differs = look.differs(since);
+        let has_missed = since.filter(|_| !differs).and_then(|mark| mark.has_missed(&cells, whole_from));
+        let changed = differs || has_missed == Some(true);
+        let cells = if changed { cells } else { Vec::new() };
+        let (older, server_time) = (look.older(since), look.clock);
         let turned = self.engine.has_turned(look.gate);
         self.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
         if since.is_none() || whole_from > from {
             mark = mark.not_before(&axis, whole_from);
+        }
+        // Again where it found something, until two in turn agree.
+        if changed {
+            mark = mark.counted(self.layout.speech, &cells);
         }
         let watermark = Watermark(Arc::new(mark));
         let cost = self.engine.worked(began);

@@ -10,7 +10,12 @@
 //! that after its time of death is missed until counts are taken anew. Rows that change *behind* the bound are not
 //! seen by any database; a full count closes that.
 
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
 use super::build::Sql;
+use super::dialect::Speech;
 use super::engine::{Gate, Row, Statement};
 use super::group::{Grouping, Tally, untrusted};
 use super::layout::{Expr, Layout};
@@ -47,6 +52,9 @@ pub struct Mark {
     floor: Option<i64>,
     /// What tells that rows were rewritten, as the full count found it.
     rewrites: Option<String>,
+    /// A digest of each bucket as it was counted when the token was new, where transactions move it before they are seen: one of
+    /// them may be missing there, so that it is counted once more. What it did to older rows only a later full count tells.
+    unsure: Option<Arc<BTreeMap<i64, u64>>>,
 }
 
 /// The axis along which the recent past is cut.
@@ -173,7 +181,7 @@ impl<'a> Axis<'a> {
         // Asked for along with the look, which comes first.
         let again = self.layout.speech.change_token_again(self.is_time());
         let Some(expression) = self.token().and(again) else { return };
-        for token in since.into_iter().flat_map(Mark::tokens) {
+        for token in since.into_iter().filter(|mark| mark.unsure.is_none()).flat_map(Mark::tokens) {
             sql.push(&format!(" AND {expression} <> ")).push_text(token);
         }
     }
@@ -246,7 +254,7 @@ impl Look {
         let is_other = |token: &&str| here.is_some() && speech.token_connection(token) != here;
         let others = before.into_iter().flat_map(Mark::tokens).filter(is_other);
         let others = others.take(CONNECTIONS).map(str::to_owned).collect();
-        Mark { token: self.token, others, looks, bound, floor, rewrites }
+        Mark { token: self.token, others, looks, bound, floor, rewrites, unsure: None }
     }
 }
 
@@ -254,6 +262,18 @@ impl Mark {
     /// The tokens by which it is known that nothing has changed since, that of the look itself first.
     fn tokens(&self) -> impl Iterator<Item = &str> {
         self.token.iter().chain(&self.others).map(String::as_str)
+    }
+
+    /// The same, of a look that has counted these, with a token that nobody knew before.
+    pub(super) fn counted(self, speech: &dyn Speech, cells: &[Cell]) -> Self {
+        let is_unsure = speech.is_token_early() && self.token.is_some();
+        Self { unsure: is_unsure.then(|| Arc::new(digests(cells))), ..self }
+    }
+
+    /// Whether these, which were counted from a bucket on, are other ones than were counted when the token was new; `None`
+    /// where that is certain.
+    pub(super) fn has_missed(&self, cells: &[Cell], from: i64) -> Option<bool> {
+        self.unsure.as_ref().map(|before| !before.range(from..).eq(digests(cells).range(from..)))
     }
 
     /// Where the next look starts.
@@ -273,9 +293,20 @@ impl Mark {
     }
 }
 
+/// What tells whether a bucket was counted otherwise, for each that has jobs.
+fn digests(cells: &[Cell]) -> BTreeMap<i64, u64> {
+    let mut buckets: BTreeMap<i64, DefaultHasher> = BTreeMap::new();
+    for cell in cells {
+        let value = cell.value.as_ref().map(|value| value.exact());
+        let times = [cell.first_seen, cell.last_seen].map(|at| at.map(|at| at.0));
+        (value, cell.n, times).hash(buckets.entry(cell.bucket).or_default());
+    }
+    buckets.into_iter().map(|(bucket, hasher)| (bucket, hasher.finish())).collect()
+}
+
 /// The counted buckets as the contract carries them.
 pub(super) fn cells(counted: Vec<super::group::Counted>) -> Vec<Cell> {
-    let mut merged: std::collections::BTreeMap<(i64, Option<String>), Tally> = std::collections::BTreeMap::new();
+    let mut merged: BTreeMap<(i64, Option<String>), Tally> = BTreeMap::new();
     for one in counted {
         let Some(bucket) = one.slot else { continue };
         merged.entry((bucket, one.value)).or_default().add(&one.tally);
@@ -291,4 +322,37 @@ pub(super) fn cells(counted: Vec<super::group::Counted>) -> Vec<Cell> {
             example: t.example,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dialect::speech;
+    use super::super::engine::Dialect;
+    use super::*;
+
+    fn cell(bucket: i64, value: &str, n: u64) -> Cell {
+        Cell { bucket, value: Some(value.into()), n, first_seen: None, last_seen: None, example: None }
+    }
+
+    #[test]
+    fn what_is_counted_once_more_tells_whether_anything_was_missing() {
+        let mark = || Mark { token: Some("7".to_owned()), ..Mark::default() };
+        let first = [cell(1, "a", 2), cell(2, "a", 1), cell(2, "b", 4)];
+        let unsure = mark().counted(speech(Dialect::Mysql), &first);
+        assert_eq!(unsure.has_missed(&first, 0), Some(false));
+        assert_eq!(unsure.has_missed(&first[1..], 2), Some(false), "what lies before is not counted any more");
+        let later = Cell { last_seen: Some(Timestamp(5)), ..cell(2, "a", 1) };
+        for now in [
+            vec![cell(2, "a", 2), cell(2, "b", 4)],
+            vec![later, cell(2, "b", 4)],
+            vec![cell(2, "b", 4)],
+            vec![cell(3, "c", 1)],
+            Vec::new(),
+        ] {
+            assert_eq!(unsure.has_missed(&now, 2), Some(true), "{now:?}");
+        }
+        assert_eq!(mark().has_missed(&[], 0), None);
+        assert_eq!(mark().counted(speech(Dialect::Postgres), &first).has_missed(&[], 0), None, "a token is a snapshot");
+        assert_eq!(Mark::default().counted(speech(Dialect::Mysql), &first).has_missed(&[], 0), None, "nobody tells");
+    }
 }

@@ -30,6 +30,11 @@ pub(in crate::store::sql) trait Signs: Sync {
         self.change_token(is_first)
     }
 
+    /// Whether a transaction moves the token before others see what it wrote.
+    fn is_token_early(&self) -> bool {
+        false
+    }
+
     /// A text that differs once rows of a table were updated or deleted, or all of it was written anew, as an expression
     /// that reads nothing of the table: soon, if not at once. NULL, or no expression, where that cannot be told.
     fn rewrites(&self, _sql: &mut Sql, _table: &str) -> Option<String> {
