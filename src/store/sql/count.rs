@@ -230,10 +230,7 @@ impl SqlStore {
         let look = Look::read(next())?;
         let recent = cells(grouping.read(next())?);
         let trend = if with_trend { trend(&grouping.read(next())?, hour_ago) } else { HashMap::new() };
-        let clock = look.clock;
-        self.set_clock(clock);
-        let mark = look.mark(&axis, None).not_before(&axis, from).counted(self.layout.speech, &recent);
-        let mark = Watermark(Arc::new(mark));
+        let (clock, mark) = (look.clock, self.begin_looks(look, &axis, from, &recent));
         Ok((Side { clock, mark: Some(mark), recent, from: Some(from), trend, ..Side::default() }, next()))
     }
 
@@ -243,11 +240,14 @@ impl SqlStore {
         let from = self.start_bucket(&axis, budget).await?;
         let recount = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
         let Recent { look, cells: recent, from } = recount;
-        let clock = look.clock;
-        self.set_clock(clock);
-        let mark = look.mark(&axis, None).not_before(&axis, from).counted(self.layout.speech, &recent);
-        let mark = Watermark(Arc::new(mark));
+        let (clock, mark) = (look.clock, self.begin_looks(look, &axis, from, &recent));
         Ok(Side { clock, mark: Some(mark), recent, from: Some(from), ..Side::default() })
+    }
+
+    /// What looks go on from that follow a count, which has these of the recent past from a bucket on.
+    fn begin_looks(&self, look: Look, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Watermark {
+        self.set_clock(look.clock);
+        Watermark(Arc::new(look.mark(axis, None).not_before(axis, from).counted(self.layout.speech, recent)))
     }
 
     fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {

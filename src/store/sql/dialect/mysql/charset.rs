@@ -15,16 +15,19 @@ pub(super) fn charset(column: &Column) -> Option<&str> {
     column.collation.as_deref().and_then(|collation| collation.split('_').next())
 }
 
+/// Whether values of a type are text, and no words of a list.
+fn is_text(base: &str) -> bool {
+    base.ends_with("char") || base.ends_with("text")
+}
+
 /// Whether a column is text as the connection speaks it, so that its bytes are those of a value that equals it.
 pub(super) fn is_spoken(column: &Column, base: &str) -> bool {
-    let is_text = base.ends_with("char") || base.ends_with("text");
-    is_text && charset(column) == Some("utf8mb4")
+    is_text(base) && charset(column) == Some("utf8mb4")
 }
 
 /// Whether text of a column can change on its way to UTF-8 and back.
 pub(super) fn is_inexact(column: &Column, base: &str) -> bool {
-    let is_text = base.ends_with("char") || base.ends_with("text");
-    is_text && charset(column).is_some_and(|charset| !EXACT.contains(&charset))
+    is_text(base) && charset(column).is_some_and(|charset| !EXACT.contains(&charset))
 }
 
 /// Text of such a column led by a letter for what it is: UTF-8 from which it comes back as it was, or else its bytes. Half a
