@@ -28,7 +28,7 @@ fn micros(raw: &str) -> String {
         "CASE WHEN substr({raw}, 20, 1) = '.' THEN CAST(substr(CAST(CAST('1' || substr({raw}, 21, 6) AS INTEGER) AS TEXT) \
          || '000000', 2, 6) AS INTEGER) ELSE 0 END"
     );
-    let instant = format!("(CAST(strftime('%s', substr({raw}, 1, 19) || {zone}) AS INTEGER) * 1000000 + {fraction})");
+    let instant = format!("(unixepoch(substr({raw}, 1, 19) || {zone}) * 1000000 + {fraction})");
     format!("CASE WHEN {} THEN {instant} END", is_date(raw))
 }
 
