@@ -8,6 +8,7 @@ use sqlx::postgres::types::Oid;
 use sqlx::postgres::{PgRow, PgValueFormat, PgValueRef};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Decode, Postgres, Row as _, TypeInfo, ValueRef};
+use tokio::task::consume_budget;
 
 use super::fault::store_error;
 use super::{Row, Value};
@@ -74,6 +75,8 @@ pub(super) async fn all<R>(
     let mut rows = pin!(rows);
     let mut answers = Answers::default();
     while let Some(row) = rows.next().await {
+        // A driver that is always ahead would let nobody see that the statement is to be stopped.
+        consume_budget().await;
         answers.take(decode(&row.map_err(store_error)?));
     }
     answers.odd.map_or(Ok(answers.rows), Err)
