@@ -5,7 +5,10 @@
 //! that is to blame stands alone: it fails with the server's words and costs nobody else.
 
 use std::collections::{HashMap, HashSet};
+use std::future::ready;
 use std::time::Duration;
+
+use tokio::task::yield_now;
 
 use super::SqlStore;
 use super::build::Sql;
@@ -41,6 +44,9 @@ pub(super) struct Filled {
     /// How many rows it must touch.
     pub(super) rows: Rows,
 }
+
+/// The statements of a verb, in their order.
+pub(super) type Statements<'a> = Box<dyn Iterator<Item = Filled> + Send + 'a>;
 
 /// What one attempt brought: an outcome for every job, or why there is none.
 pub(super) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
@@ -149,19 +155,21 @@ impl SqlStore {
             tx.rollback().await;
             return Ok(held.settled);
         }
-        let statements = match work.way {
-            Way::Steps(steps) => Ok(self.fill_steps(work, steps, &held.rows)),
-            _ => self.twin_statements(&mut tx, work.batch, &held.rows).await,
-        };
-        let statements = match statements {
-            Ok(statements) => statements,
-            Err(error) => return undo(tx, error.into()).await,
+        let statements: Statements<'_> = match work.way {
+            Way::Steps(steps) => self.fill_steps(work, steps, &held.rows),
+            _ => match self.twin_statements(&mut tx, work.batch, &held.rows).await {
+                Ok(statements) => Box::new(statements.into_iter()),
+                Err(error) => return undo(tx, error.into()).await,
+            },
         };
         // Both must be durable before the commit; neither needs the other, unless they share the transaction.
         let apart = work.batch.record.is_none();
         let done = if apart {
-            let (kept, ran) =
-                tokio::join!(self.keep(work, &held), self.run_witnessed(&mut tx, work, statements, &held.rows));
+            let (ran, kept) = tokio::join!(
+                biased;
+                self.run_witnessed(&mut tx, work, statements, &held.rows),
+                behind(|| self.keep(work, &held)),
+            );
             ran.and(kept)
         } else {
             match record_kept(&mut tx, work, &held).await {
@@ -187,7 +195,8 @@ impl SqlStore {
         let mut locked = Locked::default();
         for slice in slices.by_ref() {
             // While the database locks some, what was read of those before is written down.
-            let (next, written) = tokio::join!(self.lock(tx, work, slice), async { writer.write(locked) });
+            let (next, written) =
+                tokio::join!(biased; self.lock(tx, work, slice), behind(|| ready(writer.write(locked))));
             written?;
             locked = next?;
             missing.append(&mut locked.missing);
@@ -314,14 +323,21 @@ impl SqlStore {
         run_each(tx, self.fill_steps(work, steps, rows), rows.len()).await
     }
 
-    /// The steps that are for this batch, filled in.
-    pub(super) fn fill_steps(&self, work: &Work<'_>, steps: &[Step], rows: &[BatchRow]) -> Vec<Filled> {
+    /// The steps that are for this batch, each filled in when it is asked for.
+    pub(super) fn fill_steps<'a>(
+        &'a self,
+        work: &'a Work<'_>,
+        steps: &'a [Step],
+        rows: &'a [BatchRow],
+    ) -> Statements<'a> {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
-        let steps = (1..).zip(steps).filter(|(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
-        let filled =
-            |(no, step): (usize, &Step)| Filled { statement: self.filled(work, step, rows, &ids), no, rows: step.rows };
-        steps.map(filled).collect()
+        let steps = (1..).zip(steps).filter(move |(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
+        let filled = move |(no, step): (usize, &'a Step)| {
+            let statement = self.filled(work, step, rows, &ids);
+            Filled { statement, no, rows: step.rows }
+        };
+        Box::new(steps.map(filled))
     }
 
     pub(super) fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
@@ -345,10 +361,20 @@ impl SqlStore {
     }
 }
 
-/// Runs statements over `rows` rows; one that touches another number of them is refused.
-pub(super) async fn run_each(tx: &mut Tx<'_>, statements: Vec<Filled>, rows: usize) -> Result<()> {
-    for Filled { statement, no, rows: must } in statements {
-        let affected = tx.execute(statement).await?;
+/// Does `work` while the database is at something that was asked of it just now: the task that asks has its turn first.
+async fn behind<F: Future>(work: impl FnOnce() -> F) -> F::Output {
+    yield_now().await;
+    work().await
+}
+
+/// Runs statements over `rows` rows; one that touches another number of them is refused. While the database is at one, the
+/// next is filled in.
+pub(super) async fn run_each(tx: &mut Tx<'_>, mut statements: Statements<'_>, rows: usize) -> Result<()> {
+    let mut next = statements.next();
+    while let Some(Filled { statement, no, rows: must }) = next {
+        let (affected, filled) = tokio::join!(biased; tx.execute(statement), behind(|| ready(statements.next())));
+        let affected = affected?;
+        next = filled;
         if must == Rows::Each && affected != rows as u64 {
             let message = format!("statement {no} touched {affected} rows instead of {rows}");
             return Err(StoreError::Refused { message, code: None });
@@ -382,4 +408,24 @@ pub(super) async fn undo<T, E>(tx: Tx<'_>, error: E) -> std::result::Result<T, E
 /// Whether the database asks to try the same transaction again: a deadlock, a serialisation failure, a lock not had.
 pub(super) fn again(error: &StoreError) -> bool {
     matches!(error, StoreError::Locked(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_done_behind_a_question_waits_until_it_is_asked() {
+        let order = Mutex::new(Vec::new());
+        let note = |what| order.lock().unwrap().push(what);
+        // As the engine asks: in a task of its own, which the runtime runs when this one pauses.
+        let question = async {
+            tokio::spawn(async {}).await.unwrap();
+            note("asked");
+        };
+        tokio::join!(biased; question, behind(|| async { note("behind") }));
+        assert_eq!(*order.lock().unwrap(), ["asked", "behind"]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Putting kept rows back as they were.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::iter;
 
 use super::SqlStore;
 use super::apply::{Attempt, failed, undo, with_all};
@@ -86,7 +87,7 @@ impl SqlStore {
             return Ok(settled);
         }
         let written = async {
-            self.run_witnessed(&mut tx, work, Vec::new(), &rows).await?;
+            self.run_witnessed(&mut tx, work, Box::new(iter::empty()), &rows).await?;
             self.put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await
         }
         .await;

@@ -4,7 +4,7 @@
 //! the batch notes its own before it commits, and an interrupted one is asked about later instead of guessed at.
 
 use super::SqlStore;
-use super::apply::{Filled, run_each};
+use super::apply::{Statements, run_each};
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Tx;
@@ -30,12 +30,12 @@ impl SqlStore {
         &self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
-        statements: Vec<Filled>,
+        statements: Statements<'_>,
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
         let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
-            let (may, done) = tokio::join!(named(work), run_each(tx, statements, rows.len()));
+            let (done, may) = tokio::join!(biased; run_each(tx, statements, rows.len()), named(work));
             return done.and(may);
         };
         let mut sql = Sql::new(self.layout.speech);
@@ -51,7 +51,7 @@ impl SqlStore {
             witness.named().await?;
             witness.note(&name, &ids).await
         };
-        let (noted, done) = tokio::join!(noted, run_each(tx, statements, rows.len()));
+        let (done, noted) = tokio::join!(biased; run_each(tx, statements, rows.len()), noted);
         done.and(noted)
     }
 
