@@ -221,6 +221,17 @@ mod tests {
         assert_eq!(decimal(b"99999999999999999999"), Value::Text("99999999999999999999".into()));
     }
 
+    #[tokio::test]
+    async fn rows_that_are_all_there_let_a_stop_be_seen_between_them() {
+        let rows = futures_util::stream::iter((0..10_000).map(|_| Ok(())));
+        let was_stopped = tokio::select! {
+            biased;
+            _ = all(rows, |()| Ok(Row(Vec::new()))) => false,
+            () = std::future::ready(()) => true,
+        };
+        assert!(was_stopped);
+    }
+
     #[test]
     fn bytes_that_are_no_utf8_are_still_text() {
         assert_eq!(text(b"caf\xe9"), Value::Odd(b"caf\xe9".to_vec()));
