@@ -24,14 +24,13 @@ pub fn measure(bench: &Bench<'_>) -> Table {
         "1. First useful screen; baseline: {} prints the first page on the same terminal, process start included",
         bench.client().name()
     ));
-    let few = frames(bench.few, runs);
-    let many = frames(bench.many, runs);
-    for (rows, url, ours) in [(10_000, bench.few, &few), (bench.rows, bench.many, &many)] {
-        let line = Line::new(format!("{rows} rows"), ours.told());
-        let theirs = Client::new(url).process(&bench.baseline().first_page(), runs);
-        table.add(against(line, ours, theirs.as_ref()).because("in an empty home, so making the ledger is part of it"));
+    let page = bench.baseline().first_page();
+    let few = Turns::on(&Client::new(bench.few), [bench.few; 2], &page, runs);
+    let many = Turns::on(&Client::new(bench.many), [bench.many; 2], &page, runs);
+    for (rows, turns) in [(10_000, &few), (bench.rows, &many)] {
+        table.add(turns.told(format!("{rows} rows")).because("in an empty home, so making the ledger is part of it"));
     }
-    let share = many.median().as_secs_f64() / few.median().as_secs_f64().max(1e-9);
+    let share = many.ours.median().as_secs_f64() / few.ours.median().as_secs_f64().max(1e-9);
     table.add(
         Line::new(format!("{} rows against 10000", bench.rows), format!("{share:.2}x"))
             .aim("at most 1.5x", share <= 1.5),
@@ -42,25 +41,47 @@ pub fn measure(bench: &Bench<'_>) -> Table {
     table
 }
 
-fn against(line: Line, ours: &Sample, theirs: Option<&Sample>) -> Line {
-    let Some(theirs) = theirs else { return line.against("no such client here", "") };
-    let reached = ours.median() <= theirs.median() * 2;
-    line.against(theirs.told(), ratio(ours.median(), theirs.median())).aim("at most 2x", reached)
+/// Starts of both, one after the other: what else the machine does for a moment meets either of them.
+struct Turns {
+    ours: Sample,
+    theirs: Option<Sample>,
+}
+
+impl Turns {
+    /// So many each, by two ways to a server.
+    fn on(server: &Client, [ours, theirs]: [&str; 2], page: &str, runs: usize) -> Self {
+        let client = Client::new(theirs);
+        let mut turns = Self { ours: Sample::default(), theirs: Some(Sample::default()) };
+        for _ in 0..runs {
+            turns.ours.push(frame(ours, server));
+            let printed = client.process(page, 1);
+            turns.theirs = turns.theirs.zip(printed).map(|(mut all, one)| {
+                all.extend(one);
+                all
+            });
+        }
+        turns
+    }
+
+    fn told(&self, name: String) -> Line {
+        let line = Line::new(name, self.ours.told());
+        let Some(theirs) = &self.theirs else { return line.against("no such client here", "") };
+        let reached = self.ours.median() <= theirs.median() * 2;
+        line.against(theirs.told(), ratio(self.ours.median(), theirs.median())).aim("at most 2x", reached)
+    }
 }
 
 /// On longer wires, of which the longest tells how often an answer is waited for.
-fn far(bench: &Bench<'_>, near: &Sample, table: &mut Table) {
+fn far(bench: &Bench<'_>, near: &Turns, table: &mut Table) {
     let page = bench.baseline().first_page();
-    let near_client = Client::new(bench.many).process(&page, 3).unwrap_or_default();
     let runs = if bench.small { 1 } else { 5 };
     for wire in WIRES {
         let length = wire.as_millis();
-        let wire_to = Wire::to(bench.many, wire);
-        let ours = frames(&wire_to.url, runs);
-        let said = wire_to.said();
-        let theirs = Client::new(&wire_to.url).process(&page, runs).unwrap_or_default();
-        let line = Line::new(format!("{} rows, {length} ms away", bench.rows), ours.told());
-        table.add(against(line, &ours, Some(&theirs)));
+        // One for each: what is asked by ours is counted.
+        let [ours, theirs] = [(); 2].map(|()| Wire::to(bench.many, wire));
+        let turns = Turns::on(&Client::new(bench.many), [&ours.url, &theirs.url], &page, runs);
+        let said = ours.said();
+        table.add(turns.told(format!("{} rows, {length} ms away", bench.rows)));
         // Only of PostgreSQL it is known how often a greeting waits.
         if wire == WIRES[1] && bench.is_postgres() {
             let trips = |far: &Sample, near: &Sample| {
@@ -68,10 +89,11 @@ fn far(bench: &Bench<'_>, near: &Sample, table: &mut Table) {
                 longer / wire.as_secs_f64() - GREETING
             };
             let waits = said.iter().filter(|one| !matches!(one, Said::Hello)).count() as f64 / runs as f64;
-            let ours = trips(&ours, near);
+            let ours = trips(&turns.ours, &near.ours);
+            let theirs = turns.theirs.zip(near.theirs.as_ref()).map(|(far, near)| trips(&far, near));
             table.add(
                 Line::new("answers waited for in a row, once connected", format!("{ours:.1}"))
-                    .against(format!("{:.1}", trips(&theirs, &near_client)), "")
+                    .against(theirs.map_or(String::new(), |theirs| format!("{theirs:.1}")), "")
                     .aim(format!("at most {ROUND_TRIPS}"), ours.round() <= ROUND_TRIPS)
                     .because(format!(
                         "what {} more a round trip add, less {GREETING} for the greeting; {waits:.0} questions on all connections",
@@ -82,18 +104,14 @@ fn far(bench: &Bench<'_>, near: &Sample, table: &mut Table) {
     }
 }
 
-/// How long until the console shows them, so often. The next one is started when the one before has ended and the server is
-/// done with it: what runs on there is no part of a start.
-fn frames(url: &str, runs: usize) -> Sample {
-    let client = Client::new(url);
-    let frame = |_| {
-        let mut pty = console(url, &[]);
-        pty.wait("bars, rows and a job", is_useful);
-        let age = pty.heard_after();
-        pty.send("q");
-        pty.wait_for_exit();
-        wait_until_idle(&client);
-        age
-    };
-    (0..runs).map(frame).collect()
+/// How long until the console shows them. The next start is begun when the one before has ended and the server is done with
+/// it: what runs on there is no part of a start.
+fn frame(url: &str, server: &Client) -> Duration {
+    let mut pty = console(url, &[]);
+    pty.wait("bars, rows and a job", is_useful);
+    let age = pty.heard_after();
+    pty.send("q");
+    pty.wait_for_exit();
+    wait_until_idle(server);
+    age
 }
