@@ -11,7 +11,7 @@ pub(super) struct Effort {
     squares: f64,
     time: f64,
     products: f64,
-    /// What a piece takes by itself, when sizes last differed enough to tell.
+    /// What a piece takes by itself, as the pieces tell whose sizes differed enough.
     own: f64,
 }
 
@@ -20,6 +20,9 @@ impl Effort {
     const FADE: f64 = 0.8;
     /// A piece that took that many times as long as was to be expected says more about its moment than about its size.
     const FREAK: f64 = 3.0;
+    /// How far what a piece takes by itself follows a line by which it is more than was known. A few slow pieces in a row bend
+    /// the line so, and the larger ones that would follow from it are slower still; by less it is believed at once.
+    const TRUST: f64 = 0.1;
 
     /// Takes in that a piece of so many units took `elapsed`.
     pub(super) fn add(&mut self, units: f64, elapsed: Duration) {
@@ -37,10 +40,11 @@ impl Effort {
         let (mean, spread) = (self.units / self.weight, self.weight * self.squares - self.units * self.units);
         if spread > (0.1 * mean * self.weight).powi(2) {
             let slope = (self.weight * self.products - self.units * self.time) / spread;
-            self.own = (self.time - slope.max(0.0) * self.units) / self.weight;
+            let own = ((self.time - slope.max(0.0) * self.units) / self.weight).max(0.0);
+            self.own = own.min(self.own + (own - self.own) * Self::TRUST);
         }
-        // It cannot be less than nothing, nor more than a piece takes.
-        self.own = self.own.clamp(0.0, self.time / self.weight);
+        // It cannot be more than a piece takes.
+        self.own = self.own.min(self.time / self.weight);
     }
 
     /// What a piece takes by itself, in seconds.
@@ -61,11 +65,21 @@ mod tests {
     #[test]
     fn what_a_piece_takes_by_itself_is_told_from_what_its_units_take() {
         let mut effort = Effort::default();
-        for units in [100.0, 200.0, 400.0, 300.0, 350.0] {
-            effort.add(units, Duration::from_secs_f64(0.6 + units * 0.001));
-        }
-        assert!((effort.own() - 0.6).abs() < 0.01, "{effort:?}");
-        assert!((effort.each() - 0.001).abs() < 0.0001, "{effort:?}");
+        let sizes = [100.0, 200.0, 400.0, 300.0, 350.0];
+        let mut add = |own: f64, rounds: usize| {
+            for units in sizes.repeat(rounds) {
+                effort.add(units, Duration::from_secs_f64(own + units * 0.001));
+            }
+            effort
+        };
+        let told = add(0.6, 1);
+        assert!((0.1..0.5).contains(&told.own()), "it may be a slow moment: {told:?}");
+        let told = add(0.6, 10);
+        assert!((told.own() - 0.6).abs() < 0.01, "{told:?}");
+        assert!((told.each() - 0.001).abs() < 0.0001, "{told:?}");
+        // What has become less is believed as soon as the line says so.
+        let told = add(0.1, 4);
+        assert!((told.own() - 0.1).abs() < 0.05, "{told:?}");
     }
 
     #[test]

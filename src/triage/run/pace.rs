@@ -276,6 +276,36 @@ mod tests {
     }
 
     #[test]
+    fn slow_seconds_do_not_pass_for_a_transaction_that_takes_long_by_itself() {
+        let mut took = Vec::new();
+        for run in 0..20_u64 {
+            let mut size = BatchSize::adaptive(10_000);
+            // Noise that lasts: a batch is slow where the one before was. A generator of its own, so that all runs are alike.
+            let (mut state, mut slow) = (run * 7_919 + 1, 0.0);
+            let mut noise = || {
+                let mut sum = 0.0;
+                for _ in 0..12 {
+                    state = (state * 1_103_515_245 + 12_345) % (1 << 31);
+                    sum += state as f64 / f64::from(1 << 30) - 1.0;
+                }
+                sum / 2.0
+            };
+            for n in 0..250 {
+                slow = 0.7 * slow + 0.15 * noise();
+                // The first pages come from the disk, and now and then it is busy.
+                let disk = if n < 3 || n % 97 == 50 { 0.06 } else { 0.0 };
+                let time = (0.003 + 0.000_12 * size.get() as f64) * f64::exp(slow + 0.12 * noise()) + disk;
+                took.push(time);
+                size.took(size.get(), Duration::from_secs_f64(time));
+            }
+        }
+        took.sort_by(f64::total_cmp);
+        let share = |share: f64| 1_000.0 * took[(took.len() as f64 * share) as usize];
+        assert!((35.0..45.0).contains(&share(0.5)), "{:.0} ms", share(0.5));
+        assert!(share(0.99) < 100.0, "one in a hundred takes {:.0} ms", share(0.99));
+    }
+
+    #[test]
     fn a_batch_is_not_made_so_small_that_nearly_all_of_it_is_the_transaction_itself() {
         let size = settled(40_000, 200, |_| 100) as u64;
         assert!((40_000 + 200 * size) > 3 * 36_000, "{size} jobs for a transaction that takes 40 ms by itself");
