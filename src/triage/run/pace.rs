@@ -16,7 +16,7 @@ const SECOND: usize = 200;
 /// What the first may take, most of which may be a transaction's own cost, so that the second is larger.
 const HEAVY: Duration = Duration::from_millis(500);
 /// What a batch should take: locks of the source's other writers wait no longer.
-const TARGET: Duration = Duration::from_millis(40);
+const TARGET: Duration = Duration::from_millis(45);
 /// What it may take where a transaction of any size takes long: smaller ones would only be more of them.
 const MOST: Duration = Duration::from_millis(200);
 /// How far back the rate looks.
@@ -251,7 +251,7 @@ mod tests {
     fn a_batch_comes_to_take_what_it_should_whatever_its_parts_cost() {
         for (own, each) in [(0, 100), (5_000, 80), (15_000, 300), (2_000, 20)] {
             let took = own + each * settled(own, each, |_| 100) as u64;
-            assert!((36_000..=46_000).contains(&took), "{own} and {each} each: {took}");
+            assert!((41_000..=52_000).contains(&took), "{own} and {each} each: {took}");
         }
         // Now and then one takes five times as long, and all of them differ by a third.
         let uneven = |n: u64| if n % 11 == 7 { 500 } else { 85 + n * 37 % 30 };
@@ -301,8 +301,8 @@ mod tests {
         }
         took.sort_by(f64::total_cmp);
         let share = |share: f64| 1_000.0 * took[(took.len() as f64 * share) as usize];
-        assert!((35.0..45.0).contains(&share(0.5)), "{:.0} ms", share(0.5));
-        assert!(share(0.99) < 100.0, "one in a hundred takes {:.0} ms", share(0.99));
+        assert!((40.0..50.0).contains(&share(0.5)), "{:.0} ms", share(0.5));
+        assert!(share(0.99) < 2.5 * 1_000.0 * TARGET.as_secs_f64(), "one in a hundred takes {:.0} ms", share(0.99));
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
             size.took(size.get(), MS(4_000));
         }
         for _ in 0..200 {
-            size.took(size.get(), MS(38));
+            size.took(size.get(), MS(43));
         }
         assert!(size.get() > LEAST, "stuck at {}", size.get());
     }
