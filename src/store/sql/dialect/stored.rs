@@ -15,7 +15,7 @@ pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
     let table = sql.text(place.table);
     let columns = sql.bind(Bind::Texts(columns.iter().map(|column| Some((*column).to_owned())).collect()));
     sql.push(&format!(
-        "SELECT s.attname::text, u.v, round(u.f::numeric * 1000000)::bigint FROM pg_catalog.pg_stats AS s, \
+        "SELECT s.attname::text, u.v, round(u.f * 1000000)::bigint FROM pg_catalog.pg_stats AS s, \
          unnest(s.most_common_vals::text::text[] || NULL::text, s.most_common_freqs || s.null_frac) AS u(v, f) \
          WHERE s.schemaname = {schema}::text AND s.tablename = {table}::text AND s.attname = ANY({columns}::text[]) \
          AND NOT s.inherited \
