@@ -65,7 +65,9 @@ impl Turns {
 
     fn told(&self, name: String) -> Line {
         let line = Line::new(name, self.ours.told());
-        let Some(theirs) = &self.theirs else { return line.against("no such client here", "") };
+        let Some(theirs) = &self.theirs else {
+            return line.against("no such client here, or one of its starts failed", "");
+        };
         let reached = self.ours.median() <= theirs.median() * 2;
         line.against(theirs.told(), ratio(self.ours.median(), theirs.median())).aim("at most 2x", reached)
     }
@@ -104,8 +106,8 @@ fn far(bench: &Bench<'_>, near: &Turns, table: &mut Table) {
     }
 }
 
-/// How long until the console shows them. The next start is begun when the one before has ended and the server is done with
-/// it: what runs on there is no part of a start.
+/// How long until the console shows them. It returns when that has ended and the server is done with it: what runs on there is
+/// no part of the start that comes next.
 fn frame(url: &str, server: &Client) -> Duration {
     let mut pty = console(url, &[]);
     pty.wait("bars, rows and a job", is_useful);
