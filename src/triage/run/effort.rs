@@ -37,14 +37,22 @@ impl Effort {
         self.squares += units * units;
         self.time += time;
         self.products += units * time;
-        let (mean, spread) = (self.units / self.weight, self.weight * self.squares - self.units * self.units);
-        if spread > (0.1 * mean * self.weight).powi(2) {
-            let slope = (self.weight * self.products - self.units * self.time) / spread;
+        if self.tells() {
+            let slope = (self.weight * self.products - self.units * self.time) / self.spread();
             let own = ((self.time - slope.max(0.0) * self.units) / self.weight).max(0.0);
             self.own = own.min(self.own + (own - self.own) * Self::TRUST);
         }
         // It cannot be more than a piece takes.
         self.own = self.own.min(self.time / self.weight);
+    }
+
+    /// Whether sizes differ enough to tell the two apart; where they do not, what is known of it stands.
+    pub(super) fn tells(&self) -> bool {
+        self.spread() > (0.1 * self.units).powi(2)
+    }
+
+    fn spread(&self) -> f64 {
+        self.weight * self.squares - self.units * self.units
     }
 
     /// What a piece takes by itself, in seconds.

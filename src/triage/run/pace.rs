@@ -10,6 +10,8 @@ use crate::domain::time::Timestamp;
 
 /// Jobs of the smallest batch: below it a transaction's own cost is nearly all there is, and says nothing of the jobs.
 const LEAST: usize = 20;
+/// Jobs of a batch that is to tell what a transaction takes by itself, where all of them are of the least.
+const PROBE: usize = 30;
 /// Jobs of the second batch. The first is of the least: all that is kept of a batch is in memory at a time, and a row may be
 /// ten megabytes long, which shows in the time that it takes.
 const SECOND: usize = 200;
@@ -51,8 +53,8 @@ impl BatchSize {
 
     /// Takes in that a batch of `jobs` took `elapsed`.
     pub(super) fn took(&mut self, jobs: usize, elapsed: Duration) {
-        // The last, shorter batch would say that there is room for more.
-        if self.fixed || jobs < self.size {
+        // A shorter batch, as the last one or by a rate, would say that there is room for more; that there is none it can say.
+        if self.fixed || (jobs < self.size && elapsed <= TARGET) {
             return;
         }
         self.effort.add(jobs as f64, elapsed);
@@ -63,9 +65,17 @@ impl BatchSize {
         let now = self.size as f64;
         // What is near its size grows in small steps: a hiccup looks like a transaction that costs much of its own, of which
         // there ought to be fewer.
-        let growth = if elapsed * 2 < TARGET { 2.0 } else { 1.25 };
+        let growth = match jobs < self.size {
+            true => 1.0,
+            false if elapsed * 2 < TARGET => 2.0,
+            false => 1.25,
+        };
         let next = best(self.effort).clamp(now / 2.0, now * growth);
         self.size = (next.round() as usize).clamp(LEAST.min(self.max), self.max);
+        // Batches of one size never tell what a transaction takes by itself, and of the least there might be none but those.
+        if self.size == LEAST && !self.effort.tells() && (TARGET..MOST).contains(&elapsed) {
+            self.size = PROBE.min(self.max);
+        }
     }
 }
 
@@ -275,12 +285,13 @@ mod tests {
         assert!(most < 1.3, "{most:.2} times as many");
     }
 
-    #[test]
-    fn slow_seconds_do_not_pass_for_a_transaction_that_takes_long_by_itself() {
+    /// Jobs and seconds of the batches of some runs in which a transaction takes `own` seconds and each job `each` more, more or
+    /// less: with noise that lasts, so that a batch is slow where the one before was.
+    fn noisy(own: f64, each: f64) -> Vec<(usize, f64)> {
         let mut took = Vec::new();
         for run in 0..20_u64 {
-            let mut size = BatchSize::adaptive(10_000);
-            // Noise that lasts: a batch is slow where the one before was. A generator of its own, so that all runs are alike.
+            let mut size = BatchSize::adaptive(2_000);
+            // A generator of its own, so that it is the same noise each time.
             let (mut state, mut slow) = (run * 7_919 + 1, 0.0);
             let mut noise = || {
                 let mut sum = 0.0;
@@ -294,15 +305,33 @@ mod tests {
                 slow = 0.7 * slow + 0.15 * noise();
                 // The first pages come from the disk, and now and then it is busy.
                 let disk = if n < 3 || n % 97 == 50 { 0.06 } else { 0.0 };
-                let time = (0.003 + 0.000_12 * size.get() as f64) * f64::exp(slow + 0.12 * noise()) + disk;
-                took.push(time);
+                let time = (own + each * size.get() as f64) * f64::exp(slow + 0.12 * noise()) + disk;
+                took.push((size.get(), time));
                 size.took(size.get(), Duration::from_secs_f64(time));
             }
         }
+        took
+    }
+
+    #[test]
+    fn slow_seconds_do_not_pass_for_a_transaction_that_takes_long_by_itself() {
+        let mut took: Vec<f64> = noisy(0.003, 0.000_12).iter().map(|(_, time)| *time).collect();
         took.sort_by(f64::total_cmp);
-        let share = |share: f64| 1_000.0 * took[(took.len() as f64 * share) as usize];
-        assert!((40.0..50.0).contains(&share(0.5)), "{:.0} ms", share(0.5));
-        assert!(share(0.99) < 2.5 * 1_000.0 * TARGET.as_secs_f64(), "one in a hundred takes {:.0} ms", share(0.99));
+        let share = |share: f64| took[(took.len() as f64 * share) as usize] / TARGET.as_secs_f64();
+        assert!((0.9..1.1).contains(&share(0.5)), "{:.2} times what it should take", share(0.5));
+        assert!(share(0.99) < 2.5, "one in a hundred takes {:.2} times what it should", share(0.99));
+    }
+
+    #[test]
+    fn a_transaction_that_takes_long_by_itself_is_found_out_through_noise() {
+        for (own, each) in [(0.04, 0.000_2), (0.06, 0.000_1)] {
+            let took = noisy(own, each);
+            let rate =
+                took.iter().map(|(jobs, _)| *jobs as f64).sum::<f64>() / took.iter().map(|(_, time)| time).sum::<f64>();
+            // As many as take twice what a transaction does by itself.
+            let wanted = 2.0 / 3.0 / each;
+            assert!(rate > 0.7 * wanted, "{rate:.0} jobs a second where there might be {wanted:.0}: {own}");
+        }
     }
 
     #[test]
@@ -314,14 +343,16 @@ mod tests {
 
     #[test]
     fn a_size_that_has_shrunk_grows_again_however_small_the_gain() {
-        let mut size = BatchSize::adaptive(1_000);
-        for _ in 0..20 {
-            size.took(size.get(), MS(4_000));
+        for took in [43, 60, 190] {
+            let mut size = BatchSize::adaptive(1_000);
+            for _ in 0..20 {
+                size.took(size.get(), MS(4_000));
+            }
+            for _ in 0..200 {
+                size.took(size.get(), MS(took));
+            }
+            assert!(size.get() > 4 * LEAST, "{took} ms whatever the size: {}", size.get());
         }
-        for _ in 0..200 {
-            size.took(size.get(), MS(43));
-        }
-        assert!(size.get() > LEAST, "stuck at {}", size.get());
     }
 
     #[test]
@@ -329,6 +360,15 @@ mod tests {
         let mut size = BatchSize::adaptive(1_000);
         size.took(3, MS(1));
         assert_eq!(size.get(), LEAST);
+        size.took(LEAST, MS(5));
+        size.took(SECOND / 2, MS(5));
+        assert_eq!(size.get(), SECOND);
+        // As a rate cuts them: but that it takes too long counts.
+        for _ in 0..20 {
+            let jobs = size.get().min(SECOND / 2);
+            size.took(jobs, MS(5 * jobs as u64));
+        }
+        assert!(size.get() < SECOND / 4, "{} jobs that take 5 ms each", size.get());
     }
 
     #[test]
