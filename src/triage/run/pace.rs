@@ -369,6 +369,14 @@ mod tests {
             size.took(jobs, MS(5 * jobs as u64));
         }
         assert!(size.get() < SECOND / 4, "{} jobs that take 5 ms each", size.get());
+        // That there ought to be larger ones it does not say either.
+        let mut size = BatchSize::adaptive(1_000);
+        for _ in 0..5 {
+            size.took(size.get(), MS(60));
+        }
+        let full = size.get();
+        size.took(full - 1, MS(60));
+        assert!(size.get() <= full, "{full} jobs, then {}", size.get());
     }
 
     #[test]
