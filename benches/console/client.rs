@@ -129,22 +129,19 @@ impl Client {
     }
 
     /// How long the database's own client takes on a terminal like the console's, its start and its connection included;
-    /// nothing where there is no such client.
-    pub fn process(&self, statement: &str, runs: usize) -> Option<Sample> {
+    /// nothing where there is no such client, or where it failed.
+    pub fn process(&self, statement: &str) -> Option<Duration> {
         let command = self.command(statement);
         let program = command.get_program().to_str()?;
         // Asked apart, as a program that is not there cannot be started on a terminal.
         Command::new(program).arg("--version").stdout(Stdio::null()).status().ok()?;
         let arguments: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
-        let run = || {
-            let mut launch = Pty::program(program, &arguments).size(COLUMNS, ROWS);
-            for (name, value) in command.get_envs() {
-                launch = launch.env(name.to_str()?, value?.to_str()?);
-            }
-            let mut pty = launch.start();
-            pty.wait_for_exit().success().then(|| pty.heard_after())
-        };
-        std::iter::repeat_with(run).take(runs).collect()
+        let mut launch = Pty::program(program, &arguments).size(COLUMNS, ROWS);
+        for (name, value) in command.get_envs() {
+            launch = launch.env(name.to_str()?, value?.to_str()?);
+        }
+        let mut pty = launch.start();
+        pty.wait_for_exit().success().then(|| pty.heard_after())
     }
 
     fn command(&self, statement: &str) -> Command {

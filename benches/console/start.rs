@@ -54,9 +54,8 @@ impl Turns {
         let mut turns = Self { ours: Sample::default(), theirs: Some(Sample::default()) };
         for _ in 0..runs {
             turns.ours.push(frame(ours, server));
-            let printed = client.process(page, 1);
-            turns.theirs = turns.theirs.zip(printed).map(|(mut all, one)| {
-                all.extend(one);
+            turns.theirs = turns.theirs.zip(client.process(page)).map(|(mut all, one)| {
+                all.push(one);
                 all
             });
         }
