@@ -11,7 +11,7 @@ pub(super) struct Effort {
     squares: f64,
     time: f64,
     products: f64,
-    /// What a piece takes by itself, as the pieces tell whose sizes differed enough.
+    /// What a piece takes by itself: learned from pieces of different sizes, and kept while all have one size.
     own: f64,
 }
 
@@ -20,9 +20,11 @@ impl Effort {
     const FADE: f64 = 0.8;
     /// A piece that took that many times as long as was to be expected says more about its moment than about its size.
     const FREAK: f64 = 3.0;
-    /// How far what a piece takes by itself follows a line by which it is more than was known. A few slow pieces in a row bend
-    /// the line so, and the larger ones that would follow from it are slower still; by less it is believed at once.
+    /// Share of a rise in `own` that is believed with each piece; a fall is believed at once. A few slow pieces in a row make
+    /// the line look flatter than it is, and the larger ones that would follow from that are slower still.
     const TRUST: f64 = 0.1;
+    /// The coefficient of variation of the sizes from which on a line through them says something.
+    const APART: f64 = 0.1;
 
     /// Takes in that a piece of so many units took `elapsed`.
     pub(super) fn add(&mut self, units: f64, elapsed: Duration) {
@@ -39,8 +41,8 @@ impl Effort {
         self.products += units * time;
         if self.tells() {
             let slope = (self.weight * self.products - self.units * self.time) / self.spread();
-            let own = ((self.time - slope.max(0.0) * self.units) / self.weight).max(0.0);
-            self.own = own.min(self.own + (own - self.own) * Self::TRUST);
+            let told = ((self.time - slope.max(0.0) * self.units) / self.weight).max(0.0);
+            self.own = told.min(self.own + (told - self.own) * Self::TRUST);
         }
         // It cannot be more than a piece takes.
         self.own = self.own.min(self.time / self.weight);
@@ -48,7 +50,7 @@ impl Effort {
 
     /// Whether sizes differ enough to tell the two apart; where they do not, what is known of it stands.
     pub(super) fn tells(&self) -> bool {
-        self.spread() > (0.1 * self.units).powi(2)
+        self.spread() > (Self::APART * self.units).powi(2)
     }
 
     fn spread(&self) -> f64 {
