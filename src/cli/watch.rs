@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -132,14 +132,11 @@ struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     async fn begin(opened: &'a Opened, args: &WatchArgs, filter: Filter) -> Result<Watcher<'a>> {
         let facet = opened.facet(args.by);
-        let begun = Instant::now();
         let step = opened.count(facet, &filter).await?;
         let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
-        let mut purse = Purse::new(opened.share);
-        let cost = begun.elapsed();
-        purse.spend(cost, step.histogram.as_of.after(cost));
+        let purse = Purse::new(opened.share);
         let (unfinished, watermark) = (None, step.watermark);
         Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, wait, told })
     }

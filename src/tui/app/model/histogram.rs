@@ -43,7 +43,10 @@ pub struct HistogramPane {
 pub enum CountedFor {
     /// Somebody asked for it: it is done at once.
     Operator,
-    /// Nobody asked for it, and it is done at once all the same, as the first one is: the watch pays for it afterwards.
+    /// Somebody opened the source, which is to ask for it.
+    Opening,
+    /// Nobody asked for it, and it is done at once all the same, as the one after a lost connection is: the watch pays for it
+    /// afterwards.
     Watch,
     /// The watch began it by itself, and takes its time: it pays for each step before the next.
     Leisure,
@@ -69,7 +72,7 @@ impl HistogramPane {
 
     /// Whether the count that is under way is one that the watch pays for.
     pub fn is_paid_for(&self) -> bool {
-        self.counted_for != CountedFor::Operator
+        matches!(self.counted_for, CountedFor::Watch | CountedFor::Leisure)
     }
 
     /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.

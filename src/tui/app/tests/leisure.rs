@@ -118,7 +118,7 @@ fn totals_are_read_again_when_something_has_changed_and_not_before() {
 }
 
 #[test]
-fn the_first_count_is_paid_for_before_another_comes_by_itself_and_what_was_asked_for_is_not() {
+fn counts_that_somebody_asked_for_are_not_paid_for_and_the_one_after_a_lost_connection_is() {
     let recounts_after = |mut console: Console| {
         let dear = HistogramStep { cost: Duration::from_secs(3), ..counted(&[("A", 5)]) };
         console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(dear))));
@@ -131,11 +131,34 @@ fn the_first_count_is_paid_for_before_another_comes_by_itself_and_what_was_asked
     };
     let mut console = Console::with_jobs(5);
     console.counting();
-    assert_eq!(recounts_after(console), 150, "two in a hundred");
+    assert_eq!(recounts_after(console), 10, "to open a source is to ask");
+    let whole = || Reply::Histogram(Box::new(Ok(counted(&[("A", 5)]))));
     let mut console = Console::with_jobs(5);
-    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.counting().answer(Slot::Histogram, whole());
     console.keys("r");
     assert_eq!(recounts_after(console), 10);
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, whole());
+    console.wait(Duration::from_secs(60));
+    console.answer(Slot::Look, Reply::Look(Box::new(Err(StoreError::Unreachable("gone".into())))));
+    console.wait(Duration::from_secs(60)).answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    assert!(console.request(Slot::Histogram).is_some(), "all is counted anew");
+    assert_eq!(recounts_after(console), 150, "two in a hundred");
+}
+
+#[test]
+fn the_first_totals_are_not_paid_for_and_those_after_them_are() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
+    let is_paid = |console: &Console| console.model.live.purse.is_paid(console.now);
+    console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
+    assert!(is_paid(&console));
+    looked(console.wait(Duration::from_secs(240)), true);
+    console.wait(Duration::from_secs(2));
+    assert!(console.request(Slot::Totals).is_some());
+    console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
+    assert!(!is_paid(&console));
 }
 
 #[test]

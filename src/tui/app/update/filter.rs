@@ -93,7 +93,7 @@ fn expect_count(model: &mut Model, now: Timestamp) {
 /// Counts the facet for the first time, whether or not there was an estimate.
 pub fn count(model: &mut Model, now: Timestamp) -> Effect {
     expect_count(model, now);
-    model.histogram.counted_for = CountedFor::Watch;
+    model.histogram.counted_for = CountedFor::Opening;
     let request = count_from(model, None);
     model.asks.ask(Slot::Histogram, request)
 }

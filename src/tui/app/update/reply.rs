@@ -50,6 +50,10 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 // Tried again when the next recount is due; what is shown stays, with its exactness. A lock is soon
                 // over, and its wait cost the database nothing.
                 let rest = if matches!(e, StoreError::Locked(_)) { LOCKED_REST } else { FAILED_REST };
+                // A source is opened once, and may be too ill to be counted for as long as it is open.
+                if model.histogram.counted_for == CountedFor::Opening {
+                    model.histogram.counted_for = CountedFor::Watch;
+                }
                 if let StoreError::Timeout(after) = e
                     && model.histogram.is_paid_for()
                 {
@@ -63,7 +67,10 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         },
         Reply::Totals(result) => {
             let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
-            model.live.purse.spend(cost, now);
+            // Whoever opened the source has asked for the first ones.
+            if model.live.totals.is_some() || result.is_err() {
+                model.live.purse.spend(cost, now);
+            }
             model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
             match result {
                 Ok(totals) => {
