@@ -128,20 +128,25 @@ impl Client {
         Some(self.psql()?.buffers(statement))
     }
 
-    /// How long the database's own client takes on a terminal like the console's, its start and its connection included;
-    /// nothing where there is no such client, or where it failed.
-    pub fn process(&self, statement: &str) -> Option<Duration> {
+    /// Whether the database's own client is on this machine.
+    pub fn is_here(&self) -> bool {
+        let command = self.command("select 1");
+        Command::new(command.get_program()).arg("--version").stdout(Stdio::null()).status().is_ok()
+    }
+
+    /// How long that client takes on a terminal like the console's, its start and its connection included.
+    pub fn process(&self, statement: &str) -> Duration {
         let command = self.command(statement);
-        let program = command.get_program().to_str()?;
-        // Asked apart, as a program that is not there cannot be started on a terminal.
-        Command::new(program).arg("--version").stdout(Stdio::null()).status().ok()?;
+        let program = command.get_program().to_str().expect("a program");
         let arguments: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
         let mut launch = Pty::program(program, &arguments).size(COLUMNS, ROWS);
         for (name, value) in command.get_envs() {
-            launch = launch.env(name.to_str()?, value?.to_str()?);
+            let text = |text: &OsStr| text.to_str().expect("text").to_owned();
+            launch = launch.env(&text(name), &text(value.expect("a value")));
         }
         let mut pty = launch.start();
-        pty.wait_for_exit().success().then(|| pty.heard_after())
+        assert!(pty.wait_for_exit().success(), "{program}: {statement}");
+        pty.heard_after()
     }
 
     fn command(&self, statement: &str) -> Command {
