@@ -444,4 +444,24 @@ mod tests {
             assert_eq!((now - known, known > 0), (1, true), "{facet:?}");
         }
     }
+
+    #[tokio::test]
+    async fn values_without_end_are_counted_in_bounded_memory() {
+        let jobs = MOST_VALUES as u32 + 2_000;
+        let rows =
+            "SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || (i * 3) || ' seconds'), 0, 'C' || i, 'boom' FROM n";
+        let odd = Odd::new(&format!("{} {rows}", numbers(jobs))).await;
+        let (store, filter) = (&odd.store, Filter::all());
+        let judge = Judge::new(&store.layout, &filter, store.server_now());
+        let grouping = Grouping { layout: &store.layout, facet: Facet::Class };
+        let mut step = store.begin_windows(&judge, &grouping, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+        let histogram = loop {
+            let done = store.count_windows(&judge, &grouping, step, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+            match done.resume {
+                Some(resume) => step = resume.counted().expect("a count").clone(),
+                None => break done.histogram,
+            }
+        };
+        assert_eq!((histogram.bars.len(), histogram.total.n), (MOST_VALUES, jobs.into()));
+    }
 }
