@@ -60,7 +60,7 @@ pub fn measure(bench: &Bench<'_>) -> Table {
     );
     let size = Path::new(PROGRAM).metadata().map_or(0.0, |meta| meta.len() as f64 / 1e6);
     table.add(
-        Line::new("the program's file", format!("{size:.1} MB"))
+        Line::new("the program's file", format!("{size:.2} MB"))
             .aim(format!("under {FILE:.0} MB"), size < FILE)
             .because(if cfg!(debug_assertions) { "a debug build" } else { "release profile" }),
     );

@@ -1,7 +1,7 @@
 //! What it was measured on.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::client::Client;
 use crate::fixtures::Layout;
@@ -14,7 +14,7 @@ pub fn description(url: &str, layout: Layout, rows: u32) -> Vec<String> {
         format!("{} with {} cores and {} of memory; load {} at the start", kind(), cores(), memory(), load()),
         server(&client),
         format!("{}: {rows} rows{}, seeded and analysed", layout.table(), size(&client, layout, rows)),
-        format!("dlq-tui {}, {}", env!("CARGO_PKG_VERSION"), rustc()),
+        format!("dlq-tui {}{}, {}", env!("CARGO_PKG_VERSION"), commit(), said("rustc", &["--version"])),
     ]
 }
 
@@ -74,7 +74,15 @@ fn first_line(file: &str, key: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-fn rustc() -> String {
-    let output = Command::new("rustc").arg("--version").output();
+/// The commit that was built, where this is a working copy.
+fn commit() -> String {
+    match said("git", &["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"]) {
+        commit if commit.is_empty() => commit,
+        commit => format!(" at {commit}"),
+    }
+}
+
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).stderr(Stdio::null()).output();
     output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default()
 }
