@@ -214,8 +214,15 @@ impl<'a> Watcher<'a> {
     /// The next step of a recount; what it finds counts when it is complete.
     async fn reconcile(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let (facet, filter) = (self.facet, self.filter.clone());
-        let query = HistogramQuery { facet, filter, resume: self.unfinished.take() };
-        let step = self.opened.desk.store.histogram(query, &self.opened.budget).await?;
+        let query = HistogramQuery { facet, filter, resume: self.unfinished.clone() };
+        let step = match self.opened.desk.store.histogram(query, &self.opened.budget).await {
+            Err(StoreError::Timeout(after)) => {
+                // Tried again when it is paid for: the looks know nothing of it.
+                self.purse.spend(after, now);
+                return Ok(());
+            }
+            step => step?,
+        };
         self.purse.spend(step.cost, now);
         self.unfinished = step.resume.clone();
         if self.unfinished.is_none() {

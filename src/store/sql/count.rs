@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn values_without_end_are_counted_in_bounded_memory() {
+    async fn windows_keep_some_thousand_values_and_count_the_others_together() {
         let jobs = MOST_VALUES as u32 + 2_000;
         let rows =
             "SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || (i * 3) || ' seconds'), 0, 'C' || i, 'boom' FROM n";

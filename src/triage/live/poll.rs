@@ -73,7 +73,7 @@ impl Poll {
 
 /// What watching has left to spend of the database's time.
 ///
-/// Looks, totals and the counts that nobody asked for are paid from it: recounts as they go, and those that are made at once,
+/// Looks, totals but for the first, and the counts that nobody asked for are paid from it: recounts as they go, and those that are made at once,
 /// when a source was lost, afterwards. What the operator asks for is not, and to open a source is to ask for its counts: the
 /// debt of millions would keep recounts waiting for a quarter of an hour.
 #[derive(Clone, Copy, Debug)]

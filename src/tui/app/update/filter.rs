@@ -76,10 +76,10 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     vec![model.asks.cancel(Slot::Look), model.asks.ask(Slot::Histogram, request)]
 }
 
-/// As [`recount`], of its own accord.
-pub fn recount_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+/// As [`recount`], for whom it is said.
+pub fn recount_for(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
     let effects = recount(model, now);
-    model.histogram.counted_for = CountedFor::Watch;
+    model.histogram.counted_for = counted_for;
     effects
 }
 
@@ -117,7 +117,9 @@ pub fn first_query(info: &StoreInfo) -> GlanceQuery {
 pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let written = model.filter.written.clone();
     if !written.is_all() || model.list.loaded {
-        return refresh_unasked(model, now);
+        let effects = refresh(model, now);
+        model.histogram.counted_for = CountedFor::Opening;
+        return effects;
     }
     model.filter.set(written, model.live.server_now(now));
     model.list.halted = false;

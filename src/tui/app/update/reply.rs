@@ -49,17 +49,20 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             Err(e) => {
                 // Tried again when the next recount is due; what is shown stays, with its exactness. A lock is soon
                 // over, and its wait cost the database nothing.
-                let rest = if matches!(e, StoreError::Locked(_)) { LOCKED_REST } else { FAILED_REST };
-                // A source is opened once, and may be too ill to be counted for as long as it is open.
-                if model.histogram.counted_for == CountedFor::Opening {
+                let is_locked = matches!(e, StoreError::Locked(_));
+                if !is_locked && model.histogram.counted_for == CountedFor::Opening {
+                    // A source is opened once, and may be too ill to be counted for as long as it is open.
                     model.histogram.counted_for = CountedFor::Watch;
                 }
+                let is_paid_for = model.histogram.is_paid_for();
                 if let StoreError::Timeout(after) = e
-                    && model.histogram.is_paid_for()
+                    && is_paid_for
                 {
                     model.live.purse.spend(after, now);
                 }
-                model.live.next_count = Some(now.after(rest));
+                let rested = now.after(if is_locked { LOCKED_REST } else { FAILED_REST });
+                let is_owed = is_paid_for && !is_locked;
+                model.live.next_count = Some(if is_owed { rested.max(model.live.purse.paid_at()) } else { rested });
                 let mut effects = fault(model, &e, "counting", now);
                 effects.extend(first_totals(model, now));
                 effects
@@ -219,7 +222,7 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
         Err(_) => {
             // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
             model.asks.page = None;
-            return filter::recount_unasked(model, now);
+            return filter::recount_for(model, CountedFor::Opening, now);
         }
     };
     let has_bars = estimate.is_some();

@@ -39,8 +39,7 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                     (CountedFor::Leisure, _) => filter::reconcile(model, now),
                     (_, true) => vec![filter::count(model, now)],
                     // What failed is tried again for whom it was.
-                    (CountedFor::Opening | CountedFor::Watch, false) => filter::recount_unasked(model, now),
-                    (CountedFor::Operator, false) => filter::recount(model, now),
+                    (_, false) => filter::recount_for(model, counted_for, now),
                 });
             }
         }
