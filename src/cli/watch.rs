@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -122,8 +122,10 @@ struct Watcher<'a> {
     watermark: Option<Watermark>,
     poll: Poll,
     purse: Purse,
-    /// Where a recount goes on that is under way.
+    /// Where a recount goes on that is under way, what it has cost so far, and what the last full count cost.
     unfinished: Option<Resume>,
+    spent: Duration,
+    cost: Duration,
     wait: Duration,
     /// What was printed last, by value.
     told: HashMap<Value, u64>,
@@ -132,13 +134,15 @@ struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     async fn begin(opened: &'a Opened, args: &WatchArgs, filter: Filter) -> Result<Watcher<'a>> {
         let facet = opened.facet(args.by);
+        let begun = Instant::now();
         let step = opened.count(facet, &filter).await?;
+        let (spent, cost) = (Duration::ZERO, begun.elapsed());
         let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
         let purse = Purse::new(opened.share);
         let (unfinished, watermark) = (None, step.watermark);
-        Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, wait, told })
+        Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, spent, cost, wait, told })
     }
 
     /// Says what the changes start from.
@@ -202,7 +206,7 @@ impl<'a> Watcher<'a> {
         self.counts.look(&seen);
         let now = seen.server_time;
         self.watermark = Some(seen.watermark);
-        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(now);
+        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(self.purse.takes(self.cost), now);
         let is_paid = self.purse.is_paid(now);
         self.purse.spend(seen.cost, now);
         if is_paid && is_due {
@@ -224,8 +228,10 @@ impl<'a> Watcher<'a> {
             step => step?,
         };
         self.purse.spend(step.cost, now);
+        self.spent += step.cost;
         self.unfinished = step.resume.clone();
         if self.unfinished.is_none() {
+            self.cost = std::mem::take(&mut self.spent);
             let keeps_looks = self.counts.recount(&step);
             self.watermark = Watermark::after_count(self.watermark.as_ref(), step.watermark, keeps_looks);
         }

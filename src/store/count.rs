@@ -135,6 +135,9 @@ pub struct Changes {
     pub changed: bool,
     /// What is known of the rows before them, since the full count that the watermark goes on from.
     pub older: Older,
+    /// Whether rows were changed or removed since the look before; where the database does not say, whether anything may have
+    /// changed.
+    pub rewriting: bool,
     /// Cells from this bucket on replace all that were known; earlier ones stand.
     pub from_bucket: i64,
     /// The recounted cells.

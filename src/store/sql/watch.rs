@@ -52,6 +52,8 @@ pub struct Mark {
     floor: Option<i64>,
     /// What tells that rows were rewritten, as the full count found it.
     rewrites: Option<String>,
+    /// The same, as this look found it.
+    rewrites_seen: Option<String>,
     /// A digest of each bucket as it was counted when the token was new, where transactions move it before they are seen: one of
     /// them may be missing there, so that it is counted once more. What it did to older rows only a later full count tells.
     unsure: Option<Arc<BTreeMap<i64, u64>>>,
@@ -219,6 +221,14 @@ impl Look {
         }
     }
 
+    /// Whether rows were rewritten since a look; where that is not told, whether anything may have changed.
+    pub(super) fn rewriting(&self, since: Option<&Mark>) -> bool {
+        match (&self.rewrites, since.and_then(|mark| mark.rewrites_seen.as_ref())) {
+            (Some(now), Some(then)) => now != then,
+            _ => self.differs(since),
+        }
+    }
+
     /// Whether anything may have changed since a look.
     pub(super) fn differs(&self, since: Option<&Mark>) -> bool {
         since.is_none_or(|mark| !mark.tokens().any(|token| self.token.as_deref() == Some(token)))
@@ -248,13 +258,14 @@ impl Look {
             looks.remove(0);
         }
         let floor = before.and_then(|m| m.floor);
-        let rewrites = before.map_or(self.rewrites, |m| m.rewrites.clone());
+        let rewrites_seen = self.rewrites;
+        let rewrites = before.map_or(rewrites_seen.clone(), |m| m.rewrites.clone());
         let speech = axis.layout.speech;
         let here = self.token.as_deref().and_then(|token| speech.token_connection(token));
         let is_other = |token: &&str| here.is_some() && speech.token_connection(token) != here;
         let others = before.into_iter().flat_map(Mark::tokens).filter(is_other);
         let others = others.take(CONNECTIONS).map(str::to_owned).collect();
-        Mark { token: self.token, others, looks, bound, floor, rewrites, unsure: None }
+        Mark { token: self.token, others, looks, bound, floor, rewrites, rewrites_seen, unsure: None }
     }
 }
 

@@ -57,6 +57,8 @@ pub struct LiveCounts {
     looked: Vec<(Timestamp, i64)>,
     /// What is known of rows that looks do not read.
     older: Older,
+    /// Whether the last look found rows of any age changed or removed.
+    rewriting: bool,
     as_of: Timestamp,
     /// The latest death that is known of.
     latest: Option<Timestamp>,
@@ -94,7 +96,7 @@ impl LiveCounts {
     /// were not before, whether they died there or only changed.
     pub fn look(&mut self, changes: &Changes) -> u64 {
         let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
-        self.older = changes.older;
+        (self.older, self.rewriting) = (changes.older, changes.rewriting);
         self.take_in(cells, changes.server_time)
     }
 
@@ -103,8 +105,9 @@ impl LiveCounts {
         news.learn(&base);
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
-        let (older, looked, latest) = (Older::Unknown, Vec::new(), latest(&base));
-        Self { base, recent, drift: HashMap::new(), changed: false, looked, older, as_of, latest, arrivals, news }
+        let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
+        let (changed, older, rewriting) = (false, Older::Unknown, false);
+        Self { base, recent, drift, changed, looked, older, rewriting, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -240,9 +243,16 @@ impl LiveCounts {
 
     /// Whether a full count may find what looks did not, and the last one was not just now. When it may be paid for is for
     /// [`Purse`] to say.
-    pub fn reconcile_due(&self, now: Timestamp) -> bool {
+    ///
+    /// While rows are being rewritten it waits for them to come to rest, at the most for as long as it would take itself
+    /// (`takes`): begun before the last of them was, it would have to be done over.
+    pub fn reconcile_due(&self, takes: Duration, now: Timestamp) -> bool {
         let moved = self.changed || !self.drift.is_empty();
-        let rest = if self.older == Older::Untouched { FRESH_IF_ADDED } else { RECONCILE };
+        let rest = match (self.older, self.rewriting) {
+            (Older::Untouched, _) => FRESH_IF_ADDED,
+            (_, true) => RECONCILE.max(takes),
+            (_, false) => RECONCILE,
+        };
         self.base.progress.is_none() && moved && self.base.as_of.age(now) >= rest
     }
 

@@ -93,6 +93,11 @@ impl Purse {
         self.paid_at = self.paid_at.max(now).after(self.share.rest_after(cost));
     }
 
+    /// How long something that costs this takes while nothing else is paid for, a piece at a time.
+    pub fn takes(&self, cost: Duration) -> Duration {
+        self.share.rest_after(cost)
+    }
+
     /// When something that cost this may come again by itself, for it to take no more than a quarter of the share: looks may
     /// take half, and there are recounts.
     pub fn again_at(&self, cost: Duration, now: Timestamp) -> Timestamp {

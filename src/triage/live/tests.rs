@@ -197,7 +197,7 @@ fn an_unfinished_count_makes_nothing_new_and_is_not_reconciled() {
     partial.progress = Some(0.5);
     let mut live = LiveCounts::from_count(partial, &[]);
     let full = Table(vec![(5, "A"), (6, "B")]).count(101);
-    assert!(!live.reconcile_due(Timestamp(10_000 * SECOND)));
+    assert!(!live.reconcile_due(Duration::ZERO, Timestamp(10_000 * SECOND)));
     live.count_again(full, &[], None);
     assert!(live.histogram().bars.iter().all(|bar| live.is_new(bar).is_none()));
 }
@@ -206,13 +206,15 @@ fn an_unfinished_count_makes_nothing_new_and_is_not_reconciled() {
 fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
     let table = Table(vec![(5, "A")]);
     let mut live = table.live(70, 100);
-    assert!(!live.reconcile_due(Timestamp(1_000 * SECOND)), "nothing changed");
+    let due = |live: &LiveCounts, at: i64| live.reconcile_due(Duration::from_secs(60), Timestamp(at * SECOND));
+    assert!(!due(&live, 1_000), "nothing changed");
     table.look(&mut live, 90, 101);
-    assert!(!live.reconcile_due(Timestamp(102 * SECOND)));
-    assert!(live.reconcile_due(Timestamp(103 * SECOND)));
+    assert_eq!((due(&live, 102), due(&live, 103)), (false, true));
+    live.rewriting = true;
+    assert_eq!((due(&live, 159), due(&live, 160)), (false, true), "no longer than it takes itself");
     live.older = Older::Untouched;
-    assert!(!live.reconcile_due(Timestamp(699 * SECOND)), "rows were only added");
-    assert!(live.reconcile_due(Timestamp(700 * SECOND)));
+    assert!(!due(&live, 699), "rows were only added");
+    assert!(due(&live, 700));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The histogram pane: bars of one facet, with cursor and marks kept by value.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Exactness, Histogram};
@@ -27,6 +28,10 @@ pub struct HistogramPane {
     pub counting_since: Option<Timestamp>,
     /// Where a count that is under way goes on.
     pub unfinished: Option<Resume>,
+    /// What the last count cost that is complete.
+    pub cost: Duration,
+    /// What the steps have cost of the one under way.
+    spent: Duration,
     /// Whose count that is.
     pub counted_for: CountedFor,
     /// How far a recount has got, from 0 to 1, which is shown only when it is complete.
@@ -62,6 +67,8 @@ impl HistogramPane {
             marks: HashSet::new(),
             counting_since: None,
             unfinished: None,
+            cost: Duration::ZERO,
+            spent: Duration::ZERO,
             counted_for: CountedFor::Operator,
             recounted: None,
             estimate: None,
@@ -78,7 +85,7 @@ impl HistogramPane {
     /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
     pub fn begin_count(&mut self, now: Timestamp) {
         self.counting_since = Some(now);
-        (self.unfinished, self.recounted) = (None, None);
+        (self.unfinished, self.recounted, self.spent) = (None, None, Duration::ZERO);
         self.counted_for = CountedFor::Operator;
     }
 
@@ -181,6 +188,10 @@ impl HistogramPane {
     pub fn take_count(&mut self, step: &HistogramStep, height: usize) -> bool {
         let is_complete = step.resume.is_none();
         self.unfinished = step.resume.clone();
+        self.spent += step.cost;
+        if is_complete {
+            self.cost = std::mem::take(&mut self.spent);
+        }
         let keeps = match &mut self.counts {
             Some(counts) if is_complete => {
                 self.recounted = None;

@@ -265,3 +265,23 @@ fn totals_that_rows_have_left_are_fresh_for_a_moment() {
     looked(console.wait(Duration::from_secs(30)), false);
     assert_eq!(ignored(&console), Some(Exactness::Estimate), "the last look saw nothing new, and one before it did");
 }
+
+#[test]
+fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_it_takes() {
+    let recount_after = |rewritten_for: i64| {
+        let mut console = Console::with_jobs(5);
+        let mut dear = HistogramStep { cost: Duration::from_secs(3), ..counted(&[("A", 5)]) };
+        dear.histogram.as_of = console.now;
+        console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(dear))));
+        let mut seconds = 0;
+        while console.request(Slot::Histogram).is_none() && seconds < 600 {
+            seconds += 10;
+            console.wait(Duration::from_secs(10));
+            let rewriting = seconds <= rewritten_for;
+            let seen = Changes { older: Older::Rewritten, rewriting, server_time: console.now, ..changes(Vec::new()) };
+            console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+        }
+        seconds
+    };
+    assert_eq!([recount_after(60), recount_after(600)], [70, 150]);
+}
