@@ -6,7 +6,7 @@ use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{Changes, Cursor, Store, Watermark};
+use dlq_tui::store::{Changes, Cursor, Older, Store, Watermark};
 use sqlx::{Connection, Executor, MySqlConnection};
 
 use crate::fixtures::Layout;
@@ -167,4 +167,33 @@ async fn what_a_server_clears_up_behind_others_is_no_change() {
     }
     assert!(moved, "the server has cleared up nothing");
     assert!(!look(&store, &since).await.changed, "nobody has committed anything");
+}
+
+#[tokio::test]
+async fn postgresql_tells_that_rows_are_rewritten_and_that_they_have_come_to_rest() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("rewritten").await;
+    Layout::DeadLetterJobs.seed(&db, 300).await;
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
+    db.execute("insert into jobs (payload) values ('{}')").await;
+    let changes = look(&store, &begun).await;
+    assert_eq!((changes.changed, changes.older, changes.rewriting), (true, Older::Untouched, false), "another table");
+
+    db.execute("update dead_letter_jobs set status = 'ignored' where failed_at = (select min(failed_at) from dead_letter_jobs)")
+        .await;
+    // A session tells what it wrote some seconds later.
+    let mut since = changes.watermark;
+    let mut seen = Vec::new();
+    for _ in 0..200 {
+        let changes = look(&store, &since).await;
+        seen.push((changes.older, changes.rewriting));
+        since = changes.watermark;
+        if changes.older == Older::Rewritten && !changes.rewriting {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    seen.dedup();
+    assert!(seen.ends_with(&[(Older::Rewritten, true), (Older::Rewritten, false)]), "{seen:?}");
 }

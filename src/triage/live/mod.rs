@@ -35,6 +35,9 @@ const FRESH: Duration = Duration::from_secs(30);
 const FRESH_IF_ADDED: Duration = Duration::from_secs(600);
 /// The least time between two full counts.
 const RECONCILE: Duration = Duration::from_secs(3);
+/// How long no look may find rows rewritten for them to have come to rest: PostgreSQL's sessions tell what they rewrote once a
+/// second while they work, and within ten when they idle (`PGSTAT_MIN_INTERVAL`, `PGSTAT_IDLE_INTERVAL`).
+const CALM: Duration = Duration::from_secs(10);
 
 /// A value of a facet, `None` standing for jobs that have none.
 pub type Value = Option<Untrusted>;
@@ -57,8 +60,8 @@ pub struct LiveCounts {
     looked: Vec<(Timestamp, i64)>,
     /// What is known of rows that looks do not read.
     older: Older,
-    /// Whether the last look found rows of any age changed or removed.
-    rewriting: bool,
+    /// When a look found last that rows of any age were changed or removed.
+    rewritten_at: Option<Timestamp>,
     as_of: Timestamp,
     /// The latest death that is known of.
     latest: Option<Timestamp>,
@@ -96,7 +99,10 @@ impl LiveCounts {
     /// were not before, whether they died there or only changed.
     pub fn look(&mut self, changes: &Changes) -> u64 {
         let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
-        (self.older, self.rewriting) = (changes.older, changes.rewriting);
+        self.older = changes.older;
+        if changes.rewriting {
+            self.rewritten_at = Some(changes.server_time);
+        }
         self.take_in(cells, changes.server_time)
     }
 
@@ -106,8 +112,8 @@ impl LiveCounts {
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        let (changed, older, rewriting) = (false, Older::Unknown, false);
-        Self { base, recent, drift, changed, looked, older, rewriting, as_of, latest, arrivals, news }
+        let (changed, older, rewritten_at) = (false, Older::Unknown, None);
+        Self { base, recent, drift, changed, looked, older, rewritten_at, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -248,10 +254,11 @@ impl LiveCounts {
     /// (`takes`): begun before the last of them was, it would have to be done over.
     pub fn reconcile_due(&self, takes: Duration, now: Timestamp) -> bool {
         let moved = self.changed || !self.drift.is_empty();
-        let rest = match (self.older, self.rewriting) {
-            (Older::Untouched, _) => FRESH_IF_ADDED,
-            (_, true) => RECONCILE.max(takes),
-            (_, false) => RECONCILE,
+        let is_calm = self.rewritten_at.is_none_or(|at| at.age(now) >= CALM);
+        let rest = match self.older {
+            Older::Untouched => FRESH_IF_ADDED,
+            _ if is_calm => RECONCILE,
+            _ => RECONCILE.max(takes),
         };
         self.base.progress.is_none() && moved && self.base.as_of.age(now) >= rest
     }
