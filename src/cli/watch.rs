@@ -221,7 +221,7 @@ impl<'a> Watcher<'a> {
         let query = HistogramQuery { facet, filter, resume: self.unfinished.clone() };
         let step = match self.opened.desk.store.histogram(query, &self.opened.budget).await {
             Err(StoreError::Timeout(after)) => {
-                // Tried again when it is paid for: the looks know nothing of it.
+                // The windows before it stand, and it is tried again when it is paid for.
                 self.purse.spend(after, now);
                 return Ok(());
             }
