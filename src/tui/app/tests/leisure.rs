@@ -132,6 +132,11 @@ fn counts_that_somebody_asked_for_are_not_paid_for_and_the_one_after_a_lost_conn
     let mut console = Console::with_jobs(5);
     console.counting();
     assert_eq!(recounts_after(console), 10, "to open a source is to ask");
+    let mut console = Console::connecting();
+    console.model.filter.written = Filter::parse("queue:mail").expect("a filter");
+    console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    assert_eq!(recounts_after(console), 10, "with a filter as without");
     let mut console = Console::with_jobs(5);
     let locked = Reply::Histogram(Box::new(Err(StoreError::Locked("a migration".into()))));
     console.counting().answer(Slot::Histogram, locked);
