@@ -19,7 +19,7 @@ use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, StoreError, Watermark};
 use crate::triage::judged::value_of;
-use crate::triage::live::{LiveCounts, Poll, Purse, Value};
+use crate::triage::live::{LiveCounts, Outlay, Poll, Purse, Value};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -122,10 +122,9 @@ struct Watcher<'a> {
     watermark: Option<Watermark>,
     poll: Poll,
     purse: Purse,
-    /// Where a recount goes on that is under way, what it has cost so far, and what the last full count cost.
+    /// Where a recount goes on that is under way.
     unfinished: Option<Resume>,
-    spent: Duration,
-    cost: Duration,
+    outlay: Outlay,
     wait: Duration,
     /// What was printed last, by value.
     told: HashMap<Value, u64>,
@@ -136,13 +135,14 @@ impl<'a> Watcher<'a> {
         let facet = opened.facet(args.by);
         let begun = Instant::now();
         let step = opened.count(facet, &filter).await?;
-        let (spent, cost) = (Duration::ZERO, begun.elapsed());
+        let mut outlay = Outlay::default();
+        outlay.add(begun.elapsed(), true);
         let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
         let purse = Purse::new(opened.share);
         let (unfinished, watermark) = (None, step.watermark);
-        Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, spent, cost, wait, told })
+        Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, outlay, wait, told })
     }
 
     /// Says what the changes start from.
@@ -206,7 +206,7 @@ impl<'a> Watcher<'a> {
         self.counts.look(&seen);
         let now = seen.server_time;
         self.watermark = Some(seen.watermark);
-        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(self.purse.takes(self.cost), now);
+        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(self.purse.takes(self.outlay.last()), now);
         let is_paid = self.purse.is_paid(now);
         self.purse.spend(seen.cost, now);
         if is_paid && is_due {
@@ -228,10 +228,9 @@ impl<'a> Watcher<'a> {
             step => step?,
         };
         self.purse.spend(step.cost, now);
-        self.spent += step.cost;
         self.unfinished = step.resume.clone();
+        self.outlay.add(step.cost, self.unfinished.is_none());
         if self.unfinished.is_none() {
-            self.cost = std::mem::take(&mut self.spent);
             let keeps_looks = self.counts.recount(&step);
             self.watermark = Watermark::after_count(self.watermark.as_ref(), step.watermark, keeps_looks);
         }

@@ -115,6 +115,33 @@ impl Purse {
     }
 }
 
+/// What counts cost the database: the one under way so far, and the last one that was completed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outlay {
+    spent: Duration,
+    last: Duration,
+}
+
+impl Outlay {
+    /// A count begins anew.
+    pub fn begin(&mut self) {
+        self.spent = Duration::ZERO;
+    }
+
+    /// Takes in what a step of it cost.
+    pub fn add(&mut self, cost: Duration, is_complete: bool) {
+        self.spent = self.spent.saturating_add(cost);
+        if is_complete {
+            self.last = std::mem::take(&mut self.spent);
+        }
+    }
+
+    /// What the last one cost that was completed.
+    pub fn last(&self) -> Duration {
+        self.last
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,14 +1,13 @@
 //! The histogram pane: bars of one facet, with cursor and marks kept by value.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{HistogramStep, Resume};
-use crate::triage::live::LiveCounts;
+use crate::triage::live::{LiveCounts, Outlay};
 
 /// What a bar stands for; `None` for jobs without a value.
 pub type BarValue = Option<Untrusted>;
@@ -28,10 +27,8 @@ pub struct HistogramPane {
     pub counting_since: Option<Timestamp>,
     /// Where a count that is under way goes on.
     pub unfinished: Option<Resume>,
-    /// What the last count cost that is complete.
-    pub cost: Duration,
-    /// What the steps have cost of the one under way.
-    spent: Duration,
+    /// What counts cost.
+    pub outlay: Outlay,
     /// Whose count that is.
     pub counted_for: CountedFor,
     /// How far a recount has got, from 0 to 1, which is shown only when it is complete.
@@ -67,8 +64,7 @@ impl HistogramPane {
             marks: HashSet::new(),
             counting_since: None,
             unfinished: None,
-            cost: Duration::ZERO,
-            spent: Duration::ZERO,
+            outlay: Outlay::default(),
             counted_for: CountedFor::Operator,
             recounted: None,
             estimate: None,
@@ -85,7 +81,8 @@ impl HistogramPane {
     /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
     pub fn begin_count(&mut self, now: Timestamp) {
         self.counting_since = Some(now);
-        (self.unfinished, self.recounted, self.spent) = (None, None, Duration::ZERO);
+        (self.unfinished, self.recounted) = (None, None);
+        self.outlay.begin();
         self.counted_for = CountedFor::Operator;
     }
 
@@ -188,10 +185,7 @@ impl HistogramPane {
     pub fn take_count(&mut self, step: &HistogramStep, height: usize) -> bool {
         let is_complete = step.resume.is_none();
         self.unfinished = step.resume.clone();
-        self.spent += step.cost;
-        if is_complete {
-            self.cost = std::mem::take(&mut self.spent);
-        }
+        self.outlay.add(step.cost, is_complete);
         let keeps = match &mut self.counts {
             Some(counts) if is_complete => {
                 self.recounted = None;

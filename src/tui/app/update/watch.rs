@@ -126,7 +126,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         model.list.behind |= came > 0;
         // What a look cannot see (old rows that changed state) is settled by a recount at leisure.
         let is_counting = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
-        let takes = model.live.purse.takes(model.histogram.cost);
+        let takes = model.live.purse.takes(model.histogram.outlay.last());
         if is_paid && !is_counting && counts.reconcile_due(takes, server_now) {
             effects.extend(filter::reconcile(model, now));
         }
