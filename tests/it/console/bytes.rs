@@ -1,5 +1,7 @@
 //! What travels to the terminal: the operator may sit behind a thin line.
 
+use std::time::Duration;
+
 use crate::fixtures::Layout;
 use crate::harness;
 use crate::pty::Pty;
@@ -8,6 +10,11 @@ use super::{has_bars, has_jobs, on, row_under_cursor, text_under_cursor};
 
 /// Bytes that a move of the cursor may cost at 140 x 45, the job that it opens included.
 const MOVE: usize = 1_500;
+
+/// How far away the operator may sit.
+const FAR: Duration = Duration::from_millis(150);
+/// How often a key comes that is held down.
+const REPEAT: Duration = Duration::from_millis(33);
 
 /// Presses a key until all that it changes is on the screen: the cursor, and the job under it in the pane below.
 fn press(pty: &mut Pty, key: &str) {
@@ -35,4 +42,36 @@ async fn a_move_of_the_cursor_is_a_few_hundred_bytes_with_the_job_that_it_opens(
     }
     let mean = (pty.raw().len() - before) / keys.len();
     assert!(mean < MOVE, "{mean} bytes a move");
+}
+
+#[tokio::test]
+async fn far_away_a_held_key_goes_as_far_as_it_was_held_and_what_was_confirmed_is_replayed() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("console far").await;
+    Layout::JobsDlq.seed(&db, 500).await;
+    db.execute("delete from jobs").await;
+    let mut pty = on(&db).size(140, 45).away(FAR).start();
+    pty.wait("jobs", has_jobs);
+    let (before, held) = (pty.raw_len(), 60);
+    for _ in 0..held {
+        pty.send("j");
+        std::thread::sleep(REPEAT);
+    }
+    // The newest has the id 500.
+    pty.send("<Enter>");
+    pty.wait_for_text("id 440");
+    pty.send("<Esc>");
+    pty.wait("the list again", |screen| screen.contains("[Jobs]") && row_under_cursor(screen).is_some());
+    let mean = (pty.raw_len() - before) / held;
+    assert!(mean < MOVE, "{mean} bytes a move");
+    pty.send("RyR");
+    pty.wait("the plan, which took no key that came along", |screen| screen.contains("[ n No ]"));
+    assert_eq!(db.count("jobs").await, 0);
+    pty.press_until("y", "that the plan is taken", |screen| !screen.contains("[ n No ]"));
+    pty.wait("one job less", |screen| screen.contains("dead 499") && screen.contains("[Jobs]"));
+    assert_eq!((db.count("jobs").await, db.count("jobs_dlq where id = 440").await), (1, 0));
+    pty.press_until("<Esc>", "the list", |screen| !screen.contains("Receipt of") && screen.contains("[Jobs]"));
+    pty.send("q");
+    assert!(pty.wait_for_exit().success());
+    pty.assert_terminal_left_clean();
 }

@@ -14,10 +14,11 @@
 //! queries, like the silent ones that some operators have.
 
 mod keys;
+mod late;
 mod screen;
 mod tests;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -42,12 +43,20 @@ pub struct Launch {
     home: tempfile::TempDir,
     columns: u16,
     rows: u16,
+    round_trip: Duration,
 }
 
 impl Launch {
     /// The terminal's size; 80 x 24 unless told.
     pub fn size(mut self, columns: u16, rows: u16) -> Self {
         (self.columns, self.rows) = (columns, rows);
+        self
+    }
+
+    /// How long it takes from a key to the earliest answer that can be in view; no time unless told.
+    #[allow(dead_code, reason = "the bench measures at the bastion")]
+    pub fn away(mut self, round_trip: Duration) -> Self {
+        self.round_trip = round_trip;
         self
     }
 
@@ -84,7 +93,14 @@ impl Launch {
             changed: Condvar::new(),
         });
         let feeder = Arc::clone(&terminal);
-        std::thread::spawn(move || feeder.feed(reader));
+        let (chunks, half) = (late::chunks(reader), self.round_trip / 2);
+        let writer: Box<dyn Write + Send> = if half.is_zero() {
+            std::thread::spawn(move || feeder.feed(chunks));
+            writer
+        } else {
+            std::thread::spawn(move || feeder.feed(late::late(chunks, half)));
+            Box::new(late::LateKeys::start(writer, half))
+        };
         let unchanged = move |master: &dyn MasterPty| master.get_termios().is_some_and(|now| now == before);
         let settings_unchanged = Box::new(unchanged);
         Pty { terminal, master: pair.master, writer, child, began, settings_unchanged, home: self.home }
@@ -125,7 +141,7 @@ impl Pty {
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
         command.env("TZ", "UTC");
-        Launch { command, home, columns: 80, rows: 24 }
+        Launch { command, home, columns: 80, rows: 24, round_trip: Duration::ZERO }
     }
 
     /// The program's home, where its config and state folders are.
@@ -327,15 +343,14 @@ impl Terminal {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Reads until the program closes its side; a pseudo-terminal reports that as an error.
-    fn feed(&self, mut reader: Box<dyn Read + Send>) {
-        let mut chunk = [0u8; 16 * 1024];
-        while let Ok(length @ 1..) = reader.read(&mut chunk) {
+    /// Shows what comes until the program closes its side.
+    fn feed(&self, chunks: impl Iterator<Item = Vec<u8>>) {
+        for chunk in chunks {
             let heard = Instant::now();
             let mut state = self.lock();
             state.heard = heard;
-            state.raw.extend_from_slice(&chunk[..length]);
-            state.parser.process(&chunk[..length]);
+            state.raw.extend_from_slice(&chunk);
+            state.parser.process(&chunk);
             self.changed.notify_all();
         }
         let mut state = self.lock();

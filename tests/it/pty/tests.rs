@@ -1,5 +1,7 @@
 //! The driver tested against programs that every machine has.
 
+use std::time::{Duration, Instant};
+
 use super::Pty;
 
 fn shell(script: &str) -> Pty {
@@ -11,6 +13,21 @@ fn keys_reach_the_program_and_its_answer_reaches_the_screen() {
     let mut pty = Pty::program("cat", &[]).start();
     pty.send("job 4 died<Enter>");
     pty.wait("the echo and cat's own line", |screen| screen.rows()[..2] == ["job 4 died", "job 4 died"]);
+    pty.send("<C-d>");
+    assert!(pty.wait_for_exit().success());
+    pty.assert_terminal_left_clean();
+}
+
+#[test]
+fn far_away_keys_and_answers_come_later_and_in_order() {
+    let round_trip = Duration::from_millis(100);
+    let mut pty = Pty::program("cat", &[]).away(round_trip).start();
+    let began = Instant::now();
+    for key in ["job", " 4", " died", "<Enter>"] {
+        pty.send(key);
+    }
+    pty.wait("the echo and cat's own line", |screen| screen.rows()[..2] == ["job 4 died", "job 4 died"]);
+    assert!(began.elapsed() >= round_trip, "{:?}", began.elapsed());
     pty.send("<C-d>");
     assert!(pty.wait_for_exit().success());
     pty.assert_terminal_left_clean();
