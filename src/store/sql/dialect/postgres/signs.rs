@@ -31,8 +31,9 @@ impl Signs for Postgres {
     fn rewrites(&self, sql: &mut Sql, table: &str) -> Option<String> {
         let place = sql.text(table);
         let of = |function: &str| format!("pg_catalog.{function}(to_regclass({place}::text))");
+        // Each server counts what was rewritten by its own sessions: a replica's never do.
         Some(format!(
-            "CASE WHEN current_setting('track_counts')::bool THEN {} || ' ' || {} || ' ' || {} END",
+            "CASE WHEN current_setting('track_counts')::bool AND NOT pg_is_in_recovery() THEN {} || ' ' || {} || ' ' || {} END",
             of("pg_relation_filenode"),
             of("pg_stat_get_tuples_updated"),
             of("pg_stat_get_tuples_deleted"),
