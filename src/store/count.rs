@@ -135,8 +135,8 @@ pub struct Changes {
     pub changed: bool,
     /// What is known of the rows before them, since the full count that the watermark goes on from.
     pub older: Older,
-    /// Whether rows were changed or removed since the look before; where the database does not say, whether anything may have
-    /// changed.
+    /// Whether the database says that rows were changed or removed since the look before. PostgreSQL does; where none does, or
+    /// the look is the first, this is `false` and means nothing.
     pub rewriting: bool,
     /// Cells from this bucket on replace all that were known; earlier ones stand.
     pub from_bucket: i64,

@@ -60,8 +60,8 @@ pub struct LiveCounts {
     looked: Vec<(Timestamp, i64)>,
     /// What is known of rows that looks do not read.
     older: Older,
-    /// When a look found last that rows of any age were changed or removed.
-    rewritten_at: Option<Timestamp>,
+    /// Since when looks have found that rows of any age were changed or removed, without a rest, and when one found it last.
+    rewritten: Option<(Timestamp, Timestamp)>,
     as_of: Timestamp,
     /// The latest death that is known of.
     latest: Option<Timestamp>,
@@ -100,8 +100,10 @@ impl LiveCounts {
     pub fn look(&mut self, changes: &Changes) -> u64 {
         let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
         self.older = changes.older;
+        let now = changes.server_time;
         if changes.rewriting {
-            self.rewritten_at = Some(changes.server_time);
+            let since = self.rewritten.filter(|(_, last)| last.age(now) < CALM).map_or(now, |(since, _)| since);
+            self.rewritten = Some((since, now));
         }
         self.take_in(cells, changes.server_time)
     }
@@ -112,8 +114,8 @@ impl LiveCounts {
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        let (changed, older, rewritten_at) = (false, Older::Unknown, None);
-        Self { base, recent, drift, changed, looked, older, rewritten_at, as_of, latest, arrivals, news }
+        let (changed, older, rewritten) = (false, Older::Unknown, None);
+        Self { base, recent, drift, changed, looked, older, rewritten, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -254,13 +256,9 @@ impl LiveCounts {
     /// (`takes`): begun before the last of them was, it would have to be done over.
     pub fn reconcile_due(&self, takes: Duration, now: Timestamp) -> bool {
         let moved = self.changed || !self.drift.is_empty();
-        let is_calm = self.rewritten_at.is_none_or(|at| at.age(now) >= CALM);
-        let rest = match self.older {
-            Older::Untouched => FRESH_IF_ADDED,
-            _ if is_calm => RECONCILE,
-            _ => RECONCILE.max(takes),
-        };
-        self.base.progress.is_none() && moved && self.base.as_of.age(now) >= rest
+        let waits = self.rewritten.is_some_and(|(since, last)| last.age(now) < CALM && since.age(now) < takes);
+        let rest = if self.older == Older::Untouched { FRESH_IF_ADDED } else { RECONCILE };
+        self.base.progress.is_none() && moved && !waits && self.base.as_of.age(now) >= rest
     }
 
     /// Whether the full count is too old to speak for rows that no look has read since.

@@ -210,10 +210,11 @@ fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
     assert!(!due(&live, 1_000), "nothing changed");
     table.look(&mut live, 90, 101);
     assert_eq!((due(&live, 102), due(&live, 103)), (false, true));
-    live.rewritten_at = Some(Timestamp(103 * SECOND));
+    let rewritten = |from: i64, to: i64| Some((Timestamp(from * SECOND), Timestamp(to * SECOND)));
+    live.rewritten = rewritten(103, 103);
     assert_eq!((due(&live, 112), due(&live, 113)), (false, true), "they have come to rest");
-    live.rewritten_at = Some(Timestamp(158 * SECOND));
-    assert_eq!((due(&live, 159), due(&live, 160)), (false, true), "no longer than it takes itself");
+    live.rewritten = rewritten(303, 360);
+    assert_eq!((due(&live, 362), due(&live, 363)), (false, true), "no longer than it takes itself");
     live.older = Older::Untouched;
     assert!(!due(&live, 699), "rows were only added");
     assert!(due(&live, 700));

@@ -290,7 +290,7 @@ fn changes(cells: Vec<Cell>) -> Changes {
         watermark,
         changed: true,
         older: crate::store::Older::Unknown,
-        rewriting: true,
+        rewriting: false,
         from_bucket: 0,
         cells,
         server_time,

@@ -273,20 +273,22 @@ fn totals_that_rows_have_left_are_fresh_for_a_moment() {
 
 #[test]
 fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_it_takes() {
-    let recount_after = |rewritten_for: i64| {
+    let recount_after = |quiet_for: i64, rewritten_for: i64| {
         let mut console = Console::with_jobs(5);
         let mut dear = HistogramStep { cost: Duration::from_secs(3), ..counted(&[("A", 5)]) };
         dear.histogram.as_of = console.now;
         console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(dear))));
-        let mut seconds = 0;
+        let mut seconds = -quiet_for;
         while console.request(Slot::Histogram).is_none() && seconds < 600 {
-            seconds += 10;
-            console.wait(Duration::from_secs(10));
-            let rewriting = seconds <= rewritten_for;
-            let seen = Changes { older: Older::Rewritten, rewriting, server_time: console.now, ..changes(Vec::new()) };
+            seconds += 5;
+            console.wait(Duration::from_secs(5));
+            let older = if seconds <= 0 { Older::Untouched } else { Older::Rewritten };
+            let rewriting = (1..=rewritten_for).contains(&seconds);
+            let seen = Changes { older, rewriting, server_time: console.now, ..changes(Vec::new()) };
             console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
         }
         seconds
     };
-    assert_eq!([recount_after(60), recount_after(600)], [70, 150]);
+    assert_eq!([recount_after(0, 60), recount_after(0, 600)], [70, 155], "from the first that was rewritten");
+    assert_eq!([recount_after(500, 60), recount_after(500, 600)], [70, 155], "however old the count is");
 }
