@@ -109,9 +109,31 @@ pub struct EventLoop<P, S, I, W> {
     pub world: W,
     /// What else comes in.
     pub wires: Wires,
-    /// The wall clock.
-    pub clock: fn() -> Timestamp,
+    clock: Clock,
     state: State,
+}
+
+/// The wall clock, but that it never goes back: what was due in a minute is, even when the clock is set back by an hour.
+#[derive(Debug)]
+struct Clock {
+    wall: fn() -> Timestamp,
+    /// By how much it is ahead, in microseconds.
+    ahead: i64,
+    last: Timestamp,
+}
+
+impl Clock {
+    fn new(wall: fn() -> Timestamp) -> Self {
+        Self { wall, ahead: 0, last: Timestamp(i64::MIN) }
+    }
+
+    fn now(&mut self) -> Timestamp {
+        let told = (self.wall)().0.saturating_add(self.ahead);
+        let back = self.last.0.saturating_sub(told).max(0);
+        self.ahead = self.ahead.saturating_add(back);
+        self.last = Timestamp(told.saturating_add(back));
+        self.last
+    }
 }
 
 #[derive(Debug, Default)]
@@ -137,9 +159,9 @@ struct State {
 }
 
 impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
-    /// Joins the parts.
-    pub fn new(program: P, screen: S, input: I, world: W, wires: Wires, clock: fn() -> Timestamp) -> Self {
-        Self { program, screen, input, world, wires, clock, state: State::default() }
+    /// Joins the parts; `wall` is the wall clock.
+    pub fn new(program: P, screen: S, input: I, world: W, wires: Wires, wall: fn() -> Timestamp) -> Self {
+        Self { program, screen, input, world, wires, clock: Clock::new(wall), state: State::default() }
     }
 
     /// Runs until the model wants to leave or the terminal is gone.
@@ -177,7 +199,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
         // Before the size is asked for: a change that nobody listens for yet would never be drawn.
         self.input.resume();
         self.state.patient_until = Some(Instant::now() + PATIENCE);
-        let effects = self.program.start((self.clock)());
+        let effects = self.program.start(self.clock.now());
         self.carry_out(effects);
         self.measure();
     }
@@ -258,7 +280,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
 
     fn tell(&mut self, msg: Msg) {
         self.look_for_arrival();
-        let effects = self.program.update(msg, (self.clock)());
+        let effects = self.program.update(msg, self.clock.now());
         self.state.dirty = true;
         self.carry_out(effects);
     }
@@ -268,7 +290,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
             match effect {
                 Effect::Quit => self.state.ended = Some(Ended::Quit),
                 Effect::WakeAt(at) => {
-                    let now = (self.clock)();
+                    let now = self.clock.now();
                     self.state.wake = Some(Instant::now() + now.age(at));
                 }
                 Effect::Mouse(taken) => self.screen.mouse(taken),
@@ -292,7 +314,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
             if let Some(drawn) = self.state.drawn.take() {
                 log::frame("terminal", drawn.elapsed());
             }
-            self.program.shown((self.clock)());
+            self.program.shown(self.clock.now());
         }
     }
 
@@ -309,7 +331,7 @@ impl<P: Program, S: Screen, I: Input, W: World> EventLoop<P, S, I, W> {
 
     fn draw(&mut self) {
         let began = Instant::now();
-        if self.screen.draw(&mut self.program, (self.clock)()).is_err() {
+        if self.screen.draw(&mut self.program, self.clock.now()).is_err() {
             self.hang_up();
         }
         self.state.dirty = false;

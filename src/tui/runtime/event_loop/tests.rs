@@ -390,6 +390,17 @@ async fn a_wish_to_be_woken_replaces_the_one_before() {
     .await;
 }
 
+#[test]
+fn the_clock_goes_on_from_where_it_was_when_it_is_set_back() {
+    thread_local!(static WALL: std::cell::Cell<i64> = const { std::cell::Cell::new(0) });
+    let mut clock = Clock::new(|| Timestamp(WALL.get()));
+    let told = [5_000, 6_000, 1_000, 2_500, 2_000, 3_000, 9_000].map(|wall| {
+        WALL.set(wall);
+        clock.now().0
+    });
+    assert_eq!(told, [5_000, 6_000, 6_000, 7_500, 7_500, 8_500, 14_500]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_errand_has_the_terminal_for_itself_and_the_keys_typed_before_it_are_kept() {
     let (looping, hands) = fakes(vec![Vec::new(), vec![Effect::Suspend]]);
