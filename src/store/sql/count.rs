@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::blocks::ROWS_OF_BLOCK;
@@ -21,7 +21,7 @@ use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
 use crate::store::{
-    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, Watermark,
+    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, StoreError, Watermark,
 };
 
 /// Values that are told apart.
@@ -69,8 +69,15 @@ struct Side {
 impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let began = Instant::now();
-        let step = self.count_on(query, budget).await?;
-        Ok(HistogramStep { cost: self.engine.worked(began), ..step })
+        match self.count_on(query, budget).await {
+            Ok(step) => Ok(HistogramStep { cost: self.engine.worked(began), ..step }),
+            // Of several tries, each with less to read than the one before.
+            Err(StoreError::Timeout(after)) => {
+                let took = Duration::from_secs(self.engine.worked(began).as_secs());
+                Err(StoreError::Timeout(after.max(took)))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn count_on(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {

@@ -5,8 +5,10 @@ use std::time::Duration;
 use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
 
-/// The longest interval of looks that are answered.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The longest interval of looks that are answered: one that comes more often must not cost more than its share.
+const LONGEST: Duration = Duration::from_secs(600);
+/// And the one that those come to which take too long.
+const STUCK: Duration = Duration::from_secs(60);
 /// Waits after failures: the first, and the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
@@ -27,6 +29,11 @@ impl Poll {
         Self { base, share, interval: base, failures: 0 }
     }
 
+    /// As it was in the beginning.
+    pub fn begin_anew(&mut self) {
+        (self.interval, self.failures) = (self.base, 0);
+    }
+
     /// A look was answered and cost the database `cost`; returns how long to wait for the next.
     pub fn answered(&mut self, cost: Duration) -> Duration {
         self.failures = 0;
@@ -37,13 +44,13 @@ impl Poll {
 
     /// A look took too long and was stopped; returns how long to wait for the next, longer each time.
     pub fn too_slow(&mut self) -> Duration {
-        self.interval = self.interval.saturating_mul(2).min(LONGEST.max(self.base));
+        self.interval = self.interval.saturating_mul(2).min(STUCK.max(self.interval));
         self.interval
     }
 
-    /// Whether looks come as seldom as they ever do.
+    /// Whether looks that take too long come as seldom as they will.
     pub fn is_stuck(&self) -> bool {
-        self.interval >= LONGEST.max(self.base)
+        self.interval >= STUCK.max(self.base)
     }
 
     /// Whether looks come less often than they were meant to.
@@ -60,6 +67,11 @@ impl Poll {
         wait / 2 + (wait / 2).mul_f64(jitter)
     }
 
+    /// The database was reached, whatever it answered.
+    pub fn reached(&mut self) {
+        self.failures = 0;
+    }
+
     /// Failures in a row.
     pub fn failures(&self) -> u32 {
         self.failures
@@ -73,9 +85,9 @@ impl Poll {
 
 /// What watching has left to spend of the database's time.
 ///
-/// Looks, totals but for the first, and the counts that nobody asked for are paid from it: recounts as they go, and those that are made at once,
-/// when a source was lost, afterwards. What the operator asks for is not, and to open a source is to ask for its counts: the
-/// debt of millions would keep recounts waiting for a quarter of an hour.
+/// Looks, and the totals and counts that nobody asked for, are paid from it: recounts as they go, and those that are made at
+/// once, when a source was lost, afterwards. What the operator asks for is not, and to open a source is to ask for its counts:
+/// the debt of millions would keep recounts waiting for a quarter of an hour.
 #[derive(Clone, Copy, Debug)]
 pub struct Purse {
     share: Share,
@@ -86,6 +98,11 @@ impl Purse {
     /// A purse that takes in this share.
     pub fn new(share: Share) -> Self {
         Self { share, paid_at: Timestamp(i64::MIN) }
+    }
+
+    /// Forgets what was spent, as that of another database.
+    pub fn empty(&mut self) {
+        self.paid_at = Timestamp(i64::MIN);
     }
 
     /// Something that cost the database this time ended now.
@@ -153,6 +170,8 @@ mod tests {
         let mut poll = Poll::new(MS(1_000), Share::DEFAULT);
         assert_eq!((poll.answered(MS(1)), poll.is_slowed()), (MS(1_000), false));
         assert_eq!((poll.answered(MS(100)), poll.is_slowed()), (MS(10_000), true));
+        assert_eq!(poll.answered(MS(1_200)), MS(120_000), "seldom enough for what it costs");
+        assert_eq!((poll.too_slow(), poll.is_stuck()), (MS(120_000), true), "and no sooner because it takes too long");
         assert_eq!(poll.answered(MS(100_000)), LONGEST);
         assert_eq!(poll.answered(MS(0)), MS(1_000));
         assert_eq!([(); 7].map(|()| poll.too_slow().as_secs()), [2, 4, 8, 16, 32, 60, 60]);

@@ -143,6 +143,8 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
 fn looks(model: &Model) -> Phrase<'static> {
     let (cost, poll) = (cost(model.live.cost), &model.live.poll);
     match (model.live.is_behind, poll.is_slowed()) {
+        // A look would read ever more, in vain: a count takes its place.
+        (true, _) if poll.is_stuck() => Phrase::of(Role::Warning, format!("look >{cost}, counts anew")),
         (true, _) => Phrase::of(Role::Warning, format!("look >{cost}, next in {}", short_span(poll.interval()))),
         (false, true) => Phrase::of(Role::Dim, format!("look {cost} every {}", short_span(poll.interval()))),
         (false, false) => Phrase::of(Role::Dim, format!("look {cost}")),

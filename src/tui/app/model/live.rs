@@ -75,6 +75,8 @@ pub struct Live {
     pub totals_rewritten: bool,
     /// When the totals were asked for.
     pub totals_since: Option<Timestamp>,
+    /// Whether the operator did, who asks for the first ones by opening the source.
+    pub totals_asked: bool,
     /// When a count that failed is tried again, or one that takes its time goes on.
     pub next_count: Option<Timestamp>,
     /// Whether counting waits for the first job to be on screen.
@@ -102,10 +104,19 @@ impl Live {
             totals_changed: false,
             totals_rewritten: false,
             totals_since: None,
+            totals_asked: true,
             next_count: None,
             count_waits: false,
             skew: 0,
         }
+    }
+
+    /// Nothing is owed to another source, known of it, or due.
+    pub fn begin_anew(&mut self) {
+        self.poll.begin_anew();
+        self.purse.empty();
+        (self.is_behind, self.count_waits) = (false, false);
+        (self.watermark, self.next_count) = (None, None);
     }
 
     /// Whether what is shown may be out of date: the link is down, or nothing was heard for a while.
@@ -146,7 +157,7 @@ impl Live {
 
     /// Forgets the totals, as those of another store.
     pub fn forget_totals(&mut self) {
-        (self.totals, self.totals_counted) = (None, Vec::new());
+        (self.totals, self.totals_counted, self.totals_asked) = (None, Vec::new(), true);
     }
 
     /// Calls the totals estimates that are not fresh any more, if rows may have become others since they were read. Those of

@@ -292,3 +292,83 @@ fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_i
     assert_eq!([recount_after(0, 60), recount_after(0, 600)], [70, 155], "from the first that was rewritten");
     assert_eq!([recount_after(500, 60), recount_after(500, 600)], [70, 155], "however old the count is");
 }
+
+#[test]
+fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_look_takes_its_place() {
+    let failed = |error| Reply::Histogram(Box::new(Err(error)));
+    let slow = || StoreError::Timeout(Duration::from_secs(2));
+    let mut console = recounting();
+    console.answer(Slot::Histogram, failed(StoreError::Interrupted));
+    for _ in 0..5 {
+        looked(console.wait(Duration::from_secs(10)), true);
+        assert!(console.request(Slot::Histogram).is_none(), "a minute's rest, whatever looks find");
+    }
+    console.wait(Duration::from_secs(11));
+    assert!(console.request(Slot::Histogram).is_some());
+    console.answer(Slot::Histogram, failed(slow()));
+    let paid_at = console.model.live.purse.paid_at();
+    assert!(console.now.age(paid_at) >= Duration::from_secs(100));
+    while console.now.age(paid_at) > Duration::from_secs(10) {
+        console.wait(Duration::from_secs(10));
+        if console.request(Slot::Look).is_some() {
+            console.answer(Slot::Look, Reply::Look(Box::new(Err(slow()))));
+        }
+        assert!(console.request(Slot::Histogram).is_none(), "it is not paid for");
+    }
+}
+
+#[test]
+fn no_look_is_made_in_vain_while_a_count_takes_its_place() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    while console.request(Slot::Histogram).is_none() {
+        console.wait(Duration::from_secs(60));
+        console.answer(Slot::Look, Reply::Look(Box::new(Err(StoreError::Timeout(Duration::from_secs(2))))));
+    }
+    let owed = console.now.age(console.model.live.purse.paid_at());
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(100)))));
+    let mut waited = Duration::ZERO;
+    while console.request(Slot::Histogram).is_none() {
+        waited += Duration::from_secs(10);
+        console.wait(Duration::from_secs(10));
+        assert!(console.request(Slot::Look).is_none(), "it would read as much as the last one");
+    }
+    assert!(waited <= owed + Duration::from_secs(20), "what was owed, and five seconds of the window: {waited:?}");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 4)])))));
+    console.wait(Duration::from_secs(1));
+    assert!(console.request(Slot::Look).is_some(), "from where the count began");
+}
+
+#[test]
+fn a_recount_at_leisure_is_nothing_that_is_waited_for_and_cancelled() {
+    let mut console = recounting();
+    assert!(console.request(Slot::Histogram).is_some());
+    console.keys("Ctrl-c");
+    assert!(console.request(Slot::Histogram).is_some());
+    assert!(console.other.iter().any(|effect| matches!(effect, Effect::Quit)));
+}
+
+#[test]
+fn what_the_operator_asked_for_and_failed_is_paid_for_when_it_is_tried_again() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Timeout(Duration::from_secs(2))))));
+    console.wait(Duration::from_secs(99));
+    assert!(console.request(Slot::Histogram).is_none(), "nobody has asked for it again");
+    console.wait(Duration::from_secs(2));
+    assert!(console.request(Slot::Histogram).is_some());
+}
+
+#[test]
+fn totals_that_a_refresh_reads_are_asked_for_and_not_paid_for() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
+    console.answer(Slot::Totals, totals());
+    console.keys("r");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    assert!(console.request(Slot::Totals).is_some());
+    console.wait(Duration::from_secs(3)).answer(Slot::Totals, totals());
+    assert!(console.model.live.purse.is_paid(console.now));
+}

@@ -6,7 +6,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
 use crate::tui::app::document::Direction;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Focus, Held, Marks, Model, Overlay, Purpose, Reading};
+use crate::tui::app::model::{CountedFor, Focus, Held, Marks, Model, Overlay, Purpose, Reading};
 use crate::tui::keys::{Command, Place};
 
 /// The action that a command stands for.
@@ -340,7 +340,9 @@ pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// Ctrl-C: cancels what is being read; when nothing is, leaves.
 fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let scanning = model.list.scan.is_some() && model.asks.is_open(Slot::Page);
-    let counting = model.asks.is_open(Slot::Histogram);
+    // A recount at leisure goes on: nobody waits for it, and nothing but the share of the database's time tells whether a
+    // window of it is being read just now.
+    let counting = model.asks.is_open(Slot::Histogram) && model.histogram.counted_for != CountedFor::Leisure;
     if !scanning && !counting {
         return quit(model);
     }

@@ -162,7 +162,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.list.halted = false;
     let mut effects = recount(model, now);
     // The totals may take as long as a count: they wait until the first of it has come.
-    model.live.next_totals = None;
+    (model.live.next_totals, model.live.totals_asked) = (None, true);
     if model.list.loaded {
         let cursor = model.list.anchor();
         effects.push(ask_page(model, Side::Around, cursor));
@@ -178,6 +178,7 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let effects = refresh(model, now);
     model.histogram.counted_for = CountedFor::Watch;
+    model.live.totals_asked = false;
     effects
 }
 

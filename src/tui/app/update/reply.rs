@@ -50,8 +50,8 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 // Tried again when the next recount is due; what is shown stays, with its exactness. A lock is soon
                 // over, and its wait cost the database nothing.
                 let is_locked = matches!(e, StoreError::Locked(_));
-                if !is_locked && model.histogram.counted_for == CountedFor::Opening {
-                    // A source is opened once, and may be too ill to be counted for as long as it is open.
+                if !is_locked && !model.histogram.is_paid_for() {
+                    // It was asked for once, and the database may be too ill to be counted for as long as it is open.
                     model.histogram.counted_for = CountedFor::Watch;
                 }
                 let is_paid_for = model.histogram.is_paid_for();
@@ -70,8 +70,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         },
         Reply::Totals(result) => {
             let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
-            // Whoever opened the source has asked for the first ones.
-            if model.live.totals.is_some() || result.is_err() {
+            if !std::mem::take(&mut model.live.totals_asked) || result.is_err() {
                 model.live.purse.spend(cost, now);
             }
             model.live.next_totals = Some(now.after(TOTALS_EVERY).max(model.live.purse.again_at(cost, now)));
@@ -193,7 +192,7 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
         // What was asked of the other store is no answer of this one, whose jobs may have the same keys.
         effects.extend(OF_STORE.map(|slot| model.asks.cancel(slot)));
         model.detail.close();
-        model.live.watermark = None;
+        model.live.begin_anew();
     }
     if !again {
         let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);

@@ -27,7 +27,12 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Link::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
         Link::Up => {
             if is_due(model.live.next_look, now) && !model.live.paused && !model.asks.is_open(Slot::Look) {
-                effects.extend(look(model));
+                if model.live.is_behind && model.live.poll.is_stuck() && is_counting(model) {
+                    // It would read as much as the last one, and as much in vain; the count says where looks go on from.
+                    model.live.next_look = Some(now.after(model.live.poll.interval()));
+                } else {
+                    effects.extend(look(model));
+                }
             }
             if is_due(model.live.totals_due(), now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
                 effects.push(totals(model, now));
@@ -46,6 +51,11 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         _ => {}
     }
     effects
+}
+
+/// Whether a count is under way, or waits for its time to come.
+fn is_counting(model: &Model) -> bool {
+    model.asks.is_open(Slot::Histogram) || model.live.next_count.is_some()
 }
 
 fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
@@ -93,7 +103,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
                 model.live.heard_cost(after);
             }
             model.live.next_look = Some(now.after(model.live.poll.too_slow()));
-            let is_counting = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
+            let is_counting = is_counting(model) || model.histogram.unfinished.is_some();
             if model.live.is_behind && model.live.poll.is_stuck() && !is_counting {
                 // What one look would have to read grows with the time: looks begin anew behind a count.
                 let mut effects = filter::reconcile(model, now);
@@ -112,6 +122,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     let server_now = model.live.server_now(now);
     let rows = model.histogram_rows();
+    let is_counting = is_counting(model) || model.histogram.unfinished.is_some();
     let mut is_settled = false;
     if let Some(counts) = &mut model.histogram.counts {
         let (unseen, was_old) = (counts.unseen(), counts.is_old());
@@ -125,7 +136,6 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         }
         model.list.behind |= came > 0;
         // What a look cannot see (old rows that changed state) is settled by a recount at leisure.
-        let is_counting = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
         let takes = model.live.purse.takes(model.histogram.outlay.last());
         if is_paid && !is_counting && counts.reconcile_due(takes, server_now) {
             effects.extend(filter::reconcile(model, now));
