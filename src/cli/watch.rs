@@ -40,6 +40,9 @@ struct Change {
     queues: Option<usize>,
 }
 
+/// When a count is begun again that failed.
+const FAILED_REST: Duration = Duration::from_secs(60);
+
 /// The most rows that are read to tell the queues of what is new.
 const NEWEST: u64 = 500;
 
@@ -122,6 +125,12 @@ struct Watcher<'a> {
     watermark: Option<Watermark>,
     poll: Poll,
     purse: Purse,
+    /// The clock of what is paid for, and of what rests.
+    began: Instant,
+    /// Whether the last look took too long and was stopped.
+    is_behind: bool,
+    /// When a count may be begun again after one that failed.
+    counts_from: Timestamp,
     /// Where a recount goes on that is under way.
     unfinished: Option<Resume>,
     outlay: Outlay,
@@ -142,7 +151,28 @@ impl<'a> Watcher<'a> {
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
         let purse = Purse::new(opened.share);
         let (unfinished, watermark) = (None, step.watermark);
-        Ok(Self { opened, facet, filter, counts, watermark, poll, purse, unfinished, outlay, wait, told })
+        let (began, is_behind, counts_from) = (Instant::now(), false, Timestamp(0));
+        Ok(Self {
+            opened,
+            facet,
+            filter,
+            counts,
+            watermark,
+            poll,
+            purse,
+            began,
+            is_behind,
+            counts_from,
+            unfinished,
+            outlay,
+            wait,
+            told,
+        })
+    }
+
+    /// Time since the beginning: the server's clock is set, and another server's is another one.
+    fn now(&self) -> Timestamp {
+        Timestamp(0).after(self.began.elapsed())
     }
 
     /// Says what the changes start from.
@@ -155,9 +185,10 @@ impl<'a> Watcher<'a> {
     async fn next(&mut self) -> Result<Vec<Change>, StoreError> {
         tokio::time::sleep(self.wait).await;
         let was_away = self.poll.failures() > 0;
-        match self.look().await {
-            Ok(cost) => {
-                self.wait = self.poll.answered(cost);
+        match self.step().await {
+            Ok(wait) => {
+                self.wait = wait;
+                self.poll.reached();
                 if was_away {
                     out::say("the database is back");
                 }
@@ -200,39 +231,67 @@ impl<'a> Watcher<'a> {
         changes.iter_mut().for_each(|change| name_queue(change, self.facet, &rows));
     }
 
-    async fn look(&mut self) -> Result<Duration, StoreError> {
-        let (store, budget) = (&self.opened.desk.store, &self.opened.budget);
-        let seen = store.changes(self.watermark.as_ref(), self.facet, &self.filter, budget).await?;
-        self.counts.look(&seen);
-        let now = seen.server_time;
-        self.watermark = Some(seen.watermark);
-        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(self.purse.takes(self.outlay.last()), now);
-        let is_paid = self.purse.is_paid(now);
-        self.purse.spend(seen.cost, now);
-        if is_paid && is_due {
-            self.reconcile(now).await?;
+    /// A look, or what takes its place; returns how long to wait for the next.
+    async fn step(&mut self) -> Result<Duration, StoreError> {
+        if self.is_behind && self.poll.is_stuck() {
+            // What one look would have to read grows with the time: looks begin anew behind a count.
+            tokio::time::sleep(self.now().age(self.counts_at())).await;
+            self.reconcile().await?;
+            return Ok(Duration::ZERO);
         }
-        Ok(seen.cost)
+        let (store, budget) = (&self.opened.desk.store, &self.opened.budget);
+        let seen = match store.changes(self.watermark.as_ref(), self.facet, &self.filter, budget).await {
+            Err(StoreError::Timeout(after)) => {
+                if !self.is_behind {
+                    out::say("the database takes too long to tell what is new, and is asked less often");
+                }
+                self.is_behind = true;
+                self.purse.spend(after, self.now());
+                return Ok(self.poll.too_slow());
+            }
+            seen => seen?,
+        };
+        self.is_behind = false;
+        self.counts.look(&seen);
+        self.watermark = Some(seen.watermark);
+        let takes = self.purse.takes(self.outlay.last());
+        let is_due = self.unfinished.is_some() || self.counts.reconcile_due(takes, seen.server_time);
+        let may_count = self.counts_at() <= self.now();
+        self.purse.spend(seen.cost, self.now());
+        if may_count && is_due {
+            self.reconcile().await?;
+        }
+        Ok(self.poll.answered(seen.cost))
+    }
+
+    /// When the next step of a count is paid for, and nothing else keeps it waiting.
+    fn counts_at(&self) -> Timestamp {
+        self.purse.paid_at().max(self.counts_from)
     }
 
     /// The next step of a recount; what it finds counts when it is complete.
-    async fn reconcile(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    async fn reconcile(&mut self) -> Result<(), StoreError> {
         let (facet, filter) = (self.facet, self.filter.clone());
         let query = HistogramQuery { facet, filter, resume: self.unfinished.clone() };
         let step = match self.opened.desk.store.histogram(query, &self.opened.budget).await {
-            Err(StoreError::Timeout(after)) => {
+            Ok(step) => step,
+            Err(error) => {
+                if !matches!(error, StoreError::Locked(_)) {
+                    self.counts_from = self.now().after(FAILED_REST);
+                }
+                let StoreError::Timeout(after) = error else { return Err(error) };
                 // The windows before it stand, and it is tried again when it is paid for.
-                self.purse.spend(after, now);
+                self.purse.spend(after, self.now());
                 return Ok(());
             }
-            step => step?,
         };
-        self.purse.spend(step.cost, now);
+        self.purse.spend(step.cost, self.now());
         self.unfinished = step.resume.clone();
         self.outlay.add(step.cost, self.unfinished.is_none());
         if self.unfinished.is_none() {
             let keeps_looks = self.counts.recount(&step);
             self.watermark = Watermark::after_count(self.watermark.as_ref(), step.watermark, keeps_looks);
+            self.is_behind = false;
         }
         Ok(())
     }
