@@ -21,7 +21,7 @@ pub const STATEMENT: Duration = Duration::from_secs(2);
 pub const CANCELLED: Duration = Duration::from_millis(200);
 const ESTIMATES: usize = 5;
 /// Samples of its statistics by which the database is asked: each errs otherwise.
-const SAMPLES: usize = 5;
+const SAMPLES: usize = 15;
 const CANCELS: u32 = 5;
 /// The bars whose estimate is held against the truth.
 const TOP: usize = 5;
