@@ -135,6 +135,9 @@ pub struct Changes {
     pub changed: bool,
     /// What is known of the rows before them, since the full count that the watermark goes on from.
     pub older: Older,
+    /// Rows of any age and state that were added to the table since that count, where the database tells; those that it was
+    /// told of last may be some seconds short.
+    pub added: Option<u64>,
     /// Whether the database says that rows were changed or removed since the look before. PostgreSQL does; where none does, or
     /// the look is the first, this is `false` and means nothing.
     pub rewriting: bool,

@@ -179,11 +179,26 @@ async fn postgresql_tells_that_rows_are_rewritten_and_that_they_have_come_to_res
     db.execute("insert into jobs (payload) values ('{}')").await;
     let changes = look(&store, &begun).await;
     assert_eq!((changes.changed, changes.older, changes.rewriting), (true, Older::Untouched, false), "another table");
+    assert_eq!(changes.added, Some(0));
+    db.execute(
+        "insert into dead_letter_jobs (job_class, job_id, error_class, failed_at, created_at, updated_at) \
+         select 'Late', 'late ' || n, 'Late::Error', now() at time zone 'utc', now(), now() from generate_series(1, 3) as n",
+    )
+    .await;
+    let mut since = changes.watermark;
+    let mut added = Vec::new();
+    while added.last() != Some(&Some(3)) {
+        assert!(added.len() < 200, "{added:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let changes = look(&store, &since).await;
+        assert_eq!((changes.older, changes.rewriting), (Older::Untouched, false));
+        added.push(changes.added);
+        since = changes.watermark;
+    }
 
     db.execute("update dead_letter_jobs set status = 'ignored' where failed_at = (select min(failed_at) from dead_letter_jobs)")
         .await;
     // A session tells what it wrote some seconds later.
-    let mut since = changes.watermark;
     let mut seen = Vec::new();
     for _ in 0..200 {
         let changes = look(&store, &since).await;

@@ -58,7 +58,8 @@ impl SqlStore {
         let has_missed = since.filter(|_| !differs).and_then(|mark| mark.has_missed(&cells, whole_from));
         let changed = differs || has_missed == Some(true);
         let cells = if changed { cells } else { Vec::new() };
-        let (older, rewriting, server_time) = (look.older(since), look.rewriting(since), look.clock);
+        let (older, added) = (look.older(since), look.added(since));
+        let (rewriting, server_time) = (look.rewriting(since), look.clock);
         let turned = self.engine.has_turned(look.gate);
         self.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
@@ -72,7 +73,7 @@ impl SqlStore {
         let watermark = Watermark(Arc::new(mark));
         let cost = self.engine.worked(began);
         let from_bucket = whole_from;
-        Ok(Changes { watermark, changed, older, rewriting, from_bucket, cells, server_time, cost, turned })
+        Ok(Changes { watermark, changed, older, added, rewriting, from_bucket, cells, server_time, cost, turned })
     }
 
     /// The bucket where a look starts that knows nothing of the past.

@@ -54,6 +54,8 @@ pub struct Mark {
     rewrites: Option<String>,
     /// The same, as this look found it.
     rewrites_seen: Option<String>,
+    /// Rows that were ever added to the table, as the full count found it.
+    inserted: Option<u64>,
     /// A digest of each bucket as it was counted when the token was new, where transactions move it before they are seen: one of
     /// them may be missing there, so that it is counted once more. What it did to older rows only a later full count tells.
     unsure: Option<Arc<BTreeMap<i64, u64>>>,
@@ -195,6 +197,8 @@ pub(super) struct Look {
     token: Option<String>,
     reach: Option<i64>,
     rewrites: Option<String>,
+    /// Rows that were ever added to the table, where that is told.
+    inserted: Option<u64>,
     /// Whether the server takes changes, where it says so.
     pub(super) gate: Option<Gate>,
 }
@@ -203,11 +207,15 @@ impl Look {
     pub(super) fn read(rows: Vec<Row>) -> crate::store::Result<Self> {
         let row = rows.into_iter().next().unwrap_or(Row(Vec::new()));
         let mut cells = Cells::new(row);
+        let (clock, token) = (cells.int()?.map(Timestamp).unwrap_or_default(), cells.text()?);
+        let (reach, written) = (cells.place()?, cells.text()?);
+        let (rewrites, inserted) = written.as_deref().and_then(|told| told.rsplit_once(' ')).unzip();
         Ok(Self {
-            clock: cells.int()?.map(Timestamp).unwrap_or_default(),
-            token: cells.text()?,
-            reach: cells.place()?,
-            rewrites: cells.text()?,
+            clock,
+            token,
+            reach,
+            rewrites: rewrites.map(str::to_owned),
+            inserted: inserted.and_then(|n| n.parse().ok()),
             gate: cells.int()?.map(Gate::told),
         })
     }
@@ -219,6 +227,11 @@ impl Look {
             (Some(_), Some(_)) => Older::Rewritten,
             _ => Older::Unknown,
         }
+    }
+
+    /// Rows that were added to the table since the full count that `mark` goes on from, where that is told.
+    pub(super) fn added(&self, mark: Option<&Mark>) -> Option<u64> {
+        self.inserted?.checked_sub(mark?.inserted?)
     }
 
     /// Whether it is told that rows were rewritten since a look.
@@ -260,12 +273,13 @@ impl Look {
         let floor = before.and_then(|m| m.floor);
         let rewrites_seen = self.rewrites;
         let rewrites = before.map_or(rewrites_seen.clone(), |m| m.rewrites.clone());
+        let inserted = before.map_or(self.inserted, |m| m.inserted);
         let speech = axis.layout.speech;
         let here = self.token.as_deref().and_then(|token| speech.token_connection(token));
         let is_other = |token: &&str| here.is_some() && speech.token_connection(token) != here;
         let others = before.into_iter().flat_map(Mark::tokens).filter(is_other);
         let others = others.take(CONNECTIONS).map(str::to_owned).collect();
-        Mark { token: self.token, others, looks, bound, floor, rewrites, rewrites_seen, unsure: None }
+        Mark { token: self.token, others, looks, bound, floor, rewrites, rewrites_seen, inserted, unsure: None }
     }
 }
 
@@ -300,7 +314,8 @@ impl Mark {
 
     /// The same look, going on from a later full count.
     pub(crate) fn after_count(&self, counted: &Mark) -> Self {
-        Self { floor: self.floor.max(counted.floor), rewrites: counted.rewrites.clone(), ..self.clone() }
+        let (rewrites, inserted) = (counted.rewrites.clone(), counted.inserted);
+        Self { floor: self.floor.max(counted.floor), rewrites, inserted, ..self.clone() }
     }
 }
 

@@ -35,6 +35,8 @@ const FRESH: Duration = Duration::from_secs(30);
 const FRESH_IF_ADDED: Duration = Duration::from_secs(600);
 /// The least time between two full counts.
 const RECONCILE: Duration = Duration::from_secs(3);
+/// By how much the database may be late to tell of rows that looks have counted.
+const TOLD_WITHIN: Duration = Duration::from_secs(10);
 /// How long no look may find rows rewritten for them to have come to rest: PostgreSQL's sessions tell what they rewrote once a
 /// second while they work, and within ten when they idle (`PGSTAT_MIN_INTERVAL`, `PGSTAT_IDLE_INTERVAL`).
 const CALM: Duration = Duration::from_secs(10);
@@ -58,8 +60,13 @@ pub struct LiveCounts {
     /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
     /// of the looks after any instant the first one reached back the farthest.
     looked: Vec<(Timestamp, i64)>,
+    /// Rows that looks found where they were not before, and from when on, by spans of [`TOLD_WITHIN`]; those since the full
+    /// count, and some before it.
+    came: Vec<(Timestamp, u64)>,
     /// What is known of rows that looks do not read.
     older: Older,
+    /// Rows that were added since the full count, wherever.
+    added: Option<u64>,
     /// Since when looks have found that rows of any age were changed or removed, without a rest, and when one found it last.
     rewritten: Option<(Timestamp, Timestamp)>,
     as_of: Timestamp,
@@ -99,13 +106,19 @@ impl LiveCounts {
     /// were not before, whether they died there or only changed.
     pub fn look(&mut self, changes: &Changes) -> u64 {
         let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
-        self.older = changes.older;
+        (self.older, self.added) = (changes.older, changes.added);
         let now = changes.server_time;
         if changes.rewriting {
             let since = self.rewritten.filter(|(_, last)| last.age(now) < CALM).map_or(now, |(since, _)| since);
             self.rewritten = Some((since, now));
         }
-        self.take_in(cells, changes.server_time)
+        let came = self.take_in(cells, now);
+        match self.came.last_mut() {
+            Some((from, n)) if from.age(now) < TOLD_WITHIN => *n += came,
+            _ if came > 0 => self.came.push((now, came)),
+            _ => {}
+        }
+        came
     }
 
     fn from_count(base: Histogram, recent: &[Cell]) -> Self {
@@ -114,8 +127,8 @@ impl LiveCounts {
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        let (changed, older, rewritten) = (false, Older::Unknown, None);
-        Self { base, recent, drift, changed, looked, older, rewritten, as_of, latest, arrivals, news }
+        let (changed, older, added, rewritten, came) = (false, Older::Unknown, None, None, Vec::new());
+        Self { base, recent, drift, changed, looked, came, older, added, rewritten, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -126,7 +139,9 @@ impl LiveCounts {
         self.find_late(&base);
         self.latest = self.latest.max(latest(&base));
         self.base = base;
-        self.older = Older::Unknown;
+        (self.older, self.added) = (Older::Unknown, None);
+        // A span long, and as long again that the database may have been behind when the count began.
+        self.came.retain(|(from, _)| from.after(TOLD_WITHIN * 2) > self.base.as_of);
         let mut counted = by_bucket(recent);
         let Some((from, looked)) = later else {
             self.as_of = if is_done { self.as_of.max(self.base.as_of) } else { self.base.as_of };
@@ -263,8 +278,19 @@ impl LiveCounts {
 
     /// Whether the full count is too old to speak for rows that no look has read since.
     pub fn is_old(&self) -> bool {
-        let fresh = if self.older == Older::Untouched { FRESH_IF_ADDED } else { FRESH };
+        let fresh = match self.older {
+            // A count of ten million rows may take longer than it would be fresh: nothing has come that was not seen.
+            Older::Untouched if self.has_seen_all() => return false,
+            Older::Untouched => FRESH_IF_ADDED,
+            _ => FRESH,
+        };
         self.changed && self.base.as_of.age(self.as_of) > fresh
+    }
+
+    /// Whether looks have found as many rows as were added since the full count.
+    fn has_seen_all(&self) -> bool {
+        let came = self.came.iter().map(|(_, n)| n).sum();
+        self.added.is_some_and(|added| added <= came)
     }
 
     fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>) {

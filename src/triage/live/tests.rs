@@ -221,6 +221,56 @@ fn a_full_count_is_due_when_something_changed_and_enough_time_has_gone_by() {
 }
 
 #[test]
+fn numbers_are_exact_for_as_long_as_looks_have_found_all_that_was_added() {
+    let mut table = Table(vec![(5, "A")]);
+    let mut live = table.live(70, 100);
+    let look = |live: &mut LiveCounts, table: &Table, at: i64, changed: bool, added: Option<u64>| {
+        let watermark = crate::store::Watermark(std::sync::Arc::default());
+        let (older, server_time) = (Older::Untouched, Timestamp(at * SECOND));
+        let (from_bucket, cells) = (at.div_euclid(10) - 3, table.cells(at - 30));
+        let (rewriting, cost, turned) = (false, Duration::ZERO, false);
+        live.look(&Changes {
+            watermark,
+            changed,
+            older,
+            added,
+            rewriting,
+            from_bucket,
+            cells,
+            server_time,
+            cost,
+            turned,
+        });
+        live.histogram().total.exactness
+    };
+    let (exact, estimate) = (Exactness::Exact, Exactness::Estimate);
+    table.0.push((110, "A"));
+    assert_eq!(look(&mut live, &table, 111, true, Some(1)), exact);
+    assert_eq!(
+        look(&mut live, &table, 699, false, Some(2)),
+        exact,
+        "one is older than looks reach: ten minutes are allowed"
+    );
+    assert_eq!(look(&mut live, &table, 900, false, Some(2)), estimate);
+    assert_eq!(look(&mut live, &table, 901, false, None), estimate, "it is not told");
+    assert_eq!(look(&mut live, &table, 902, false, Some(1)), exact);
+    // A count that takes longer than any is fresh, while more jobs die.
+    let (counted, recent) = (table.count(1_000), table.cells(970));
+    table.0.extend([(1_500, "A"), (1_501, "A")]);
+    assert_eq!(look(&mut live, &table, 1_502, true, Some(3)), exact);
+    assert!(live.count_again(counted, &recent, Some(97)));
+    assert_eq!(
+        (live.histogram().total.n, live.is_old()),
+        (4, true),
+        "until a look says what has happened since it began"
+    );
+    assert_eq!(look(&mut live, &table, 2_300, false, Some(3)), estimate, "of three that came since, looks found two");
+    assert_eq!(look(&mut live, &table, 2_301, false, Some(2)), exact);
+    let again = live.reconcile_due(Duration::ZERO, Timestamp(2_302 * SECOND));
+    assert!(again, "the next count goes on from it all the same");
+}
+
+#[test]
 fn trends_show_when_deaths_were_seen() {
     let mut table = Table(vec![]);
     let mut live = table.live(0, 0);

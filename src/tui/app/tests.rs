@@ -290,6 +290,7 @@ fn changes(cells: Vec<Cell>) -> Changes {
         watermark,
         changed: true,
         older: crate::store::Older::Unknown,
+        added: None,
         rewriting: false,
         from_bucket: 0,
         cells,

@@ -36,7 +36,7 @@ pub(in crate::store::sql) trait Signs: Sync {
     }
 
     /// A text that differs once rows of a table were updated or deleted, or all of it was written anew, as an expression
-    /// that reads nothing of the table: soon, if not at once. NULL, or no expression, where that cannot be told.
+    /// that reads nothing of the table: soon, if not at once; and behind its last space how many were ever added. NULL, or no expression, where that cannot be told.
     fn rewrites(&self, _sql: &mut Sql, _table: &str) -> Option<String> {
         None
     }

@@ -33,10 +33,11 @@ impl Signs for Postgres {
         let of = |function: &str| format!("pg_catalog.{function}(to_regclass({place}::text))");
         // Each server counts what was rewritten by its own sessions: a replica's never do.
         Some(format!(
-            "CASE WHEN current_setting('track_counts')::bool AND NOT pg_is_in_recovery() THEN {} || ' ' || {} || ' ' || {} END",
+            "CASE WHEN current_setting('track_counts')::bool AND NOT pg_is_in_recovery() THEN {} || ' ' || {} || ' ' || {} || ' ' || {} END",
             of("pg_relation_filenode"),
             of("pg_stat_get_tuples_updated"),
             of("pg_stat_get_tuples_deleted"),
+            of("pg_stat_get_tuples_inserted"),
         ))
     }
 
