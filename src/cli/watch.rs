@@ -129,6 +129,8 @@ struct Watcher<'a> {
     began: Instant,
     /// Whether the last look took too long and was stopped.
     is_behind: bool,
+    /// When the next look is made, where counts take their place.
+    looks_from: Timestamp,
     /// When a count may be begun again after one that failed.
     counts_from: Timestamp,
     /// Where a recount goes on that is under way.
@@ -151,7 +153,7 @@ impl<'a> Watcher<'a> {
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
         let purse = Purse::new(opened.share);
         let (unfinished, watermark) = (None, step.watermark);
-        let (began, is_behind, counts_from) = (Instant::now(), false, Timestamp(0));
+        let (began, is_behind, looks_from, counts_from) = (Instant::now(), false, Timestamp(0), Timestamp(0));
         Ok(Self {
             opened,
             facet,
@@ -162,6 +164,7 @@ impl<'a> Watcher<'a> {
             purse,
             began,
             is_behind,
+            looks_from,
             counts_from,
             unfinished,
             outlay,
@@ -233,10 +236,12 @@ impl<'a> Watcher<'a> {
 
     /// A look, or what takes its place; returns how long to wait for the next.
     async fn step(&mut self) -> Result<Duration, StoreError> {
-        if self.is_behind && self.poll.is_stuck() {
+        if self.is_behind && self.poll.is_stuck() && self.now() < self.looks_from {
             // What one look would have to read grows with the time: looks begin anew behind a count.
-            tokio::time::sleep(self.now().age(self.counts_at())).await;
-            self.reconcile().await?;
+            tokio::time::sleep(self.now().age(self.counts_at().min(self.looks_from))).await;
+            if self.counts_at() <= self.now() {
+                self.reconcile().await?;
+            }
             return Ok(Duration::ZERO);
         }
         let (store, budget) = (&self.opened.desk.store, &self.opened.budget);
@@ -247,7 +252,9 @@ impl<'a> Watcher<'a> {
                 }
                 self.is_behind = true;
                 self.purse.spend(after, self.now());
-                return Ok(self.poll.too_slow());
+                let rest = self.poll.too_slow();
+                self.looks_from = self.now().after(rest);
+                return Ok(if self.poll.is_stuck() { Duration::ZERO } else { rest });
             }
             seen => seen?,
         };

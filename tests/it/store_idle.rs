@@ -175,6 +175,11 @@ async fn postgresql_tells_that_rows_are_rewritten_and_that_they_have_come_to_res
     let db = server.database("rewritten").await;
     Layout::DeadLetterJobs.seed(&db, 300).await;
     let store = store(&db, Layout::DeadLetterJobs).await;
+    // A session tells what it wrote some seconds later, also the one that filled the table.
+    let told = "select pg_stat_get_tuples_inserted('dead_letter_jobs'::regclass)::text";
+    while db.scalar(told).await != "300" {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     let begun = histogram(&store, Facet::Error, &Filter::all()).await.watermark.expect("a watermark");
     db.execute("insert into jobs (payload) values ('{}')").await;
     let changes = look(&store, &begun).await;

@@ -69,14 +69,18 @@ struct Side {
 impl SqlStore {
     pub(super) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
         let began = Instant::now();
-        match self.count_on(query, budget).await {
-            Ok(step) => Ok(HistogramStep { cost: self.engine.worked(began), ..step }),
-            // Of several tries, each with less to read than the one before.
-            Err(StoreError::Timeout(after)) => {
-                let took = Duration::from_secs(self.engine.worked(began).as_secs());
-                Err(StoreError::Timeout(after.max(took)))
-            }
-            Err(error) => Err(error),
+        let step = self.count_on(query, budget).await.map_err(|error| self.timed(error, began))?;
+        Ok(HistogramStep { cost: self.engine.worked(began), ..step })
+    }
+
+    /// A failure with what it cost the database: of several tries, each with less to read than the one before, and each perhaps
+    /// ended by a deadline of the server's own.
+    pub(super) fn timed(&self, error: StoreError, began: Instant) -> StoreError {
+        let took = Duration::from_secs(self.engine.worked(began).as_secs());
+        match error {
+            StoreError::Timeout(after) => StoreError::Timeout(after.max(took)),
+            StoreError::Interrupted if !took.is_zero() => StoreError::Timeout(took),
+            other => other,
         }
     }
 

@@ -36,6 +36,17 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<Changes> {
         let began = Instant::now();
+        self.look_on(since, facet, filter, budget).await.map_err(|error| self.timed(error, began))
+    }
+
+    async fn look_on(
+        &self,
+        since: Option<&Watermark>,
+        facet: Facet,
+        filter: &Filter,
+        budget: &Budget,
+    ) -> Result<Changes> {
+        let began = Instant::now();
         let judge = Judge::new(&self.layout, filter, self.server_now());
         let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else {
             return Err(StoreError::Layout("the adapter names no order by time".to_owned()));

@@ -37,6 +37,8 @@ const FRESH_IF_ADDED: Duration = Duration::from_secs(600);
 const RECONCILE: Duration = Duration::from_secs(3);
 /// By how much the database may be late to tell of rows that looks have counted.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
+/// Spans of which it is remembered how many died in them.
+const MOST_SPANS: usize = 4_096;
 /// How long no look may find rows rewritten for them to have come to rest: PostgreSQL's sessions tell what they rewrote once a
 /// second while they work, and within ten when they idle (`PGSTAT_MIN_INTERVAL`, `PGSTAT_IDLE_INTERVAL`).
 const CALM: Duration = Duration::from_secs(10);
@@ -60,13 +62,12 @@ pub struct LiveCounts {
     /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
     /// of the looks after any instant the first one reached back the farthest.
     looked: Vec<(Timestamp, i64)>,
-    /// Rows that looks found where they were not before, and from when on, by spans of [`TOLD_WITHIN`]; those since the full
-    /// count, and some before it.
+    /// Deaths that looks found since [`TOLD_WITHIN`] before the full count, and from when on.
     came: Vec<(Timestamp, u64)>,
     /// What is known of rows that looks do not read.
     older: Older,
-    /// Rows that were added since the full count, wherever.
-    added: Option<u64>,
+    /// Whether looks have found as many deaths as rows were added since the full count.
+    saw_all: bool,
     /// Since when looks have found that rows of any age were changed or removed, without a rest, and when one found it last.
     rewritten: Option<(Timestamp, Timestamp)>,
     as_of: Timestamp,
@@ -106,19 +107,16 @@ impl LiveCounts {
     /// were not before, whether they died there or only changed.
     pub fn look(&mut self, changes: &Changes) -> u64 {
         let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
-        (self.older, self.added) = (changes.older, changes.added);
+        self.older = changes.older;
         let now = changes.server_time;
         if changes.rewriting {
             let since = self.rewritten.filter(|(_, last)| last.age(now) < CALM).map_or(now, |(since, _)| since);
             self.rewritten = Some((since, now));
         }
-        let came = self.take_in(cells, now);
-        match self.came.last_mut() {
-            Some((from, n)) if from.age(now) < TOLD_WITHIN => *n += came,
-            _ if came > 0 => self.came.push((now, came)),
-            _ => {}
-        }
-        came
+        let rows = self.take_in(cells, now);
+        let came = self.came.iter().map(|(_, n)| n).sum();
+        self.saw_all = changes.added.is_some_and(|added| added <= came);
+        rows
     }
 
     fn from_count(base: Histogram, recent: &[Cell]) -> Self {
@@ -127,8 +125,8 @@ impl LiveCounts {
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        let (changed, older, added, rewritten, came) = (false, Older::Unknown, None, None, Vec::new());
-        Self { base, recent, drift, changed, looked, came, older, added, rewritten, as_of, latest, arrivals, news }
+        let (changed, older, saw_all, rewritten, came) = (false, Older::Unknown, false, None, Vec::new());
+        Self { base, recent, drift, changed, looked, came, older, saw_all, rewritten, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -139,9 +137,9 @@ impl LiveCounts {
         self.find_late(&base);
         self.latest = self.latest.max(latest(&base));
         self.base = base;
-        (self.older, self.added) = (Older::Unknown, None);
-        // A span long, and as long again that the database may have been behind when the count began.
-        self.came.retain(|(from, _)| from.after(TOLD_WITHIN * 2) > self.base.as_of);
+        (self.older, self.saw_all) = (Older::Unknown, false);
+        // The database may tell of these when the count has begun.
+        self.came.retain(|(from, _)| from.after(TOLD_WITHIN) > self.base.as_of);
         let mut counted = by_bucket(recent);
         let Some((from, looked)) = later else {
             self.as_of = if is_done { self.as_of.max(self.base.as_of) } else { self.base.as_of };
@@ -204,7 +202,19 @@ impl LiveCounts {
         for (value, came) in &came {
             self.arrivals.add(value, came.died, at);
         }
+        self.remember(came.iter().map(|(_, came)| came.died).sum(), at);
         came.iter().map(|(_, came)| came.rows).sum()
+    }
+
+    /// Remembers deaths until a count comes that has begun after them; where none does, those of longer spans as one.
+    fn remember(&mut self, died: u64, at: Timestamp) {
+        if died > 0 {
+            self.came.push((at, died));
+        }
+        if self.came.len() > MOST_SPANS {
+            let both = |two: &[(Timestamp, u64)]| (two[0].0, two.iter().map(|(_, n)| n).sum());
+            self.came = self.came.chunks(2).map(both).collect();
+        }
     }
 
     /// Takes in that we acted on `n` jobs of a value: they are gone from the counts at once.
@@ -280,17 +290,11 @@ impl LiveCounts {
     pub fn is_old(&self) -> bool {
         let fresh = match self.older {
             // A count of ten million rows may take longer than it would be fresh: nothing has come that was not seen.
-            Older::Untouched if self.has_seen_all() => return false,
+            Older::Untouched if self.saw_all => return false,
             Older::Untouched => FRESH_IF_ADDED,
             _ => FRESH,
         };
         self.changed && self.base.as_of.age(self.as_of) > fresh
-    }
-
-    /// Whether looks have found as many rows as were added since the full count.
-    fn has_seen_all(&self) -> bool {
-        let came = self.came.iter().map(|(_, n)| n).sum();
-        self.added.is_some_and(|added| added <= came)
     }
 
     fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>) {

@@ -7,8 +7,9 @@ use crate::domain::time::Timestamp;
 
 /// The longest interval of looks that are answered: one that comes more often must not cost more than its share.
 const LONGEST: Duration = Duration::from_secs(600);
-/// And the one that those come to which take too long.
-const STUCK: Duration = Duration::from_secs(60);
+/// And of those that take too long, until so many have in a row that something else has to take their place.
+const LONGEST_IF_SLOW: Duration = Duration::from_secs(60);
+const STUCK: u32 = 6;
 /// Waits after failures: the first, and the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
@@ -20,37 +21,43 @@ pub struct Poll {
     share: Share,
     interval: Duration,
     failures: u32,
+    /// Looks in a row that took too long.
+    slow: u32,
 }
 
 impl Poll {
     /// Looks every `base` (1 to 2 s by default) while that takes no more than half of `share`: the other half is for
     /// recounts.
     pub fn new(base: Duration, share: Share) -> Self {
-        Self { base, share, interval: base, failures: 0 }
+        Self { base, share, interval: base, failures: 0, slow: 0 }
     }
 
     /// As it was in the beginning.
     pub fn begin_anew(&mut self) {
-        (self.interval, self.failures) = (self.base, 0);
+        (self.interval, self.failures, self.slow) = (self.base, 0, 0);
     }
 
     /// A look was answered and cost the database `cost`; returns how long to wait for the next.
     pub fn answered(&mut self, cost: Duration) -> Duration {
-        self.failures = 0;
+        (self.failures, self.slow) = (0, 0);
         let rest = self.share.rest_after(cost.saturating_mul(2));
         self.interval = rest.max(self.base).min(LONGEST.max(self.base));
         self.interval
     }
 
-    /// A look took too long and was stopped; returns how long to wait for the next, longer each time.
+    /// A look took too long and was stopped; returns how long to wait for the next, longer each time. It would read as much as
+    /// the last one: where looks are stuck, one is made now and then for the case that the database is well again.
     pub fn too_slow(&mut self) -> Duration {
-        self.interval = self.interval.saturating_mul(2).min(STUCK.max(self.interval));
+        self.slow = self.slow.saturating_add(1);
+        let most = if self.is_stuck() { LONGEST } else { LONGEST_IF_SLOW };
+        let longer = if self.is_stuck() { most } else { self.interval.saturating_mul(2) };
+        self.interval = longer.min(most.max(self.interval));
         self.interval
     }
 
-    /// Whether looks that take too long come as seldom as they will.
+    /// Whether so many looks in a row took too long that they will not get through.
     pub fn is_stuck(&self) -> bool {
-        self.interval >= STUCK.max(self.base)
+        self.slow >= STUCK
     }
 
     /// Whether looks come less often than they were meant to.
@@ -171,10 +178,14 @@ mod tests {
         assert_eq!((poll.answered(MS(1)), poll.is_slowed()), (MS(1_000), false));
         assert_eq!((poll.answered(MS(100)), poll.is_slowed()), (MS(10_000), true));
         assert_eq!(poll.answered(MS(1_200)), MS(120_000), "seldom enough for what it costs");
-        assert_eq!((poll.too_slow(), poll.is_stuck()), (MS(120_000), true), "and no sooner because it takes too long");
+        assert_eq!((poll.too_slow(), poll.is_stuck()), (MS(120_000), false), "and no sooner because it takes too long");
         assert_eq!(poll.answered(MS(100_000)), LONGEST);
         assert_eq!(poll.answered(MS(0)), MS(1_000));
-        assert_eq!([(); 7].map(|()| poll.too_slow().as_secs()), [2, 4, 8, 16, 32, 60, 60]);
+        let slow = [(); 7].map(|()| (poll.too_slow().as_secs(), poll.is_stuck()));
+        let [first @ .., sixth, seventh] = slow;
+        assert_eq!(first, [2, 4, 8, 16, 32].map(|rest| (rest, false)));
+        assert_eq!([sixth, seventh], [(600, true); 2]);
+        assert_eq!((poll.answered(MS(1)), poll.is_stuck()), (MS(1_000), false));
     }
 
     #[test]

@@ -266,7 +266,14 @@ fn numbers_are_exact_for_as_long_as_looks_have_found_all_that_was_added() {
     );
     assert_eq!(look(&mut live, &table, 2_300, false, Some(3)), estimate, "of three that came since, looks found two");
     assert_eq!(look(&mut live, &table, 2_301, false, Some(2)), exact);
-    let again = live.reconcile_due(Duration::ZERO, Timestamp(2_302 * SECOND));
+    // Deaths from long before a count began hide nothing that has come since.
+    let (counted, recent) = (table.count(1_520), table.cells(1_490));
+    table.0.push((2_350, "A"));
+    look(&mut live, &table, 2_351, true, Some(3));
+    live.count_again(counted, &recent, Some(149));
+    assert_eq!(look(&mut live, &table, 2_400, false, Some(2)), estimate);
+    assert_eq!(look(&mut live, &table, 2_401, false, Some(1)), exact);
+    let again = live.reconcile_due(Duration::ZERO, Timestamp(2_402 * SECOND));
     assert!(again, "the next count goes on from it all the same");
 }
 

@@ -136,7 +136,7 @@ pub static BINDINGS: &[Binding] = &[
         Command::Interrupt,
         "",
         0,
-        "Cancel what is being read; when nothing is, quit.",
+        "Cancel what you wait for; where that is nothing, quit.",
     ),
     bind(
         &["Ctrl-z"],

@@ -81,9 +81,14 @@ impl HistogramPane {
     /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
     pub fn begin_count(&mut self, now: Timestamp) {
         self.counting_since = Some(now);
+        self.abandon_count();
+        self.counted_for = CountedFor::Operator;
+    }
+
+    /// The count is given up, and what there was of it: the next one begins anew.
+    pub fn abandon_count(&mut self) {
         (self.unfinished, self.recounted) = (None, None);
         self.outlay.begin();
-        self.counted_for = CountedFor::Operator;
     }
 
     /// How far a recount has got that somebody may wait for: it was asked for, or what is shown meanwhile is an estimate.

@@ -81,7 +81,7 @@ fn looks_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_t
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     let slow = || Reply::Look(Box::new(Err(StoreError::Timeout(Duration::from_secs(2)))));
     let mut rests = Vec::new();
-    while console.request(Slot::Histogram).is_none() {
+    while console.model.live.next_count.is_none() {
         assert!(rests.len() < 10, "{rests:?}");
         console.wait(Duration::from_secs(60));
         console.answer(Slot::Look, slow());
@@ -89,7 +89,12 @@ fn looks_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_t
         rests.push(console.now.age(next).as_secs());
         assert_eq!((shown(&console), console.model.live.is_behind), (5, true));
     }
-    assert_eq!(rests, [3, 6, 12, 24, 48, 60]);
+    assert_eq!(rests, [3, 6, 12, 24, 48, 600]);
+    let owed = console.now.age(console.model.live.purse.paid_at());
+    console.wait(owed - Duration::from_secs(1));
+    assert!(console.request(Slot::Histogram).is_none(), "what looks have cost is not paid for");
+    console.wait(Duration::from_secs(1));
+    assert!(console.request(Slot::Histogram).is_some());
 }
 
 /// A look that finds something changed, or nothing.
@@ -321,22 +326,46 @@ fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_look_takes_its
 fn no_look_is_made_in_vain_while_a_count_takes_its_place() {
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
-    while console.request(Slot::Histogram).is_none() {
+    while console.model.live.next_count.is_none() {
         console.wait(Duration::from_secs(60));
         console.answer(Slot::Look, Reply::Look(Box::new(Err(StoreError::Timeout(Duration::from_secs(2))))));
     }
-    let owed = console.now.age(console.model.live.purse.paid_at());
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(100)))));
-    let mut waited = Duration::ZERO;
-    while console.request(Slot::Histogram).is_none() {
-        waited += Duration::from_secs(10);
+    let mut waited = 0;
+    while console.request(Slot::Look).is_none() {
+        waited += 10;
         console.wait(Duration::from_secs(10));
-        assert!(console.request(Slot::Look).is_none(), "it would read as much as the last one");
+        if console.request(Slot::Histogram).is_some() {
+            console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(100)))));
+        }
     }
-    assert!(waited <= owed + Duration::from_secs(20), "what was owed, and five seconds of the window: {waited:?}");
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 4)])))));
-    console.wait(Duration::from_secs(1));
-    assert!(console.request(Slot::Look).is_some(), "from where the count began");
+    assert_eq!(waited, 600, "one for the case that the database is well again");
+    looked(&mut console, true);
+    assert!(!console.model.live.is_behind && !console.model.live.poll.is_stuck());
+}
+
+#[test]
+fn a_count_that_was_cancelled_keeps_no_recount_from_coming() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.keys("r").answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
+    console.keys("Ctrl-c");
+    assert!(console.request(Slot::Histogram).is_none());
+    looked(console.wait(Duration::from_secs(60)), true);
+    assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(query)) if query.resume.is_none()));
+}
+
+#[test]
+fn numbers_are_called_old_as_soon_as_the_database_tells_it() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    let mut at = |changed, older| {
+        console.wait(Duration::from_secs(100));
+        let seen = Changes { changed, older, server_time: console.now, added: Some(0), ..changes(Vec::new()) };
+        console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+        console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness)
+    };
+    assert_eq!(at(true, Older::Untouched), Some(Exactness::Exact));
+    assert_eq!(at(false, Older::Rewritten), Some(Exactness::Estimate), "of what had changed before");
 }
 
 #[test]

@@ -337,7 +337,7 @@ pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     vec![Effect::Mouse(model.screen.mouse)]
 }
 
-/// Ctrl-C: cancels what is being read; when nothing is, leaves.
+/// Ctrl-C: cancels what is being read for the operator; when nothing is, leaves.
 fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let scanning = model.list.scan.is_some() && model.asks.is_open(Slot::Page);
     // A recount at leisure goes on: nobody waits for it, and nothing but the share of the database's time tells whether a
@@ -353,6 +353,7 @@ fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
     if counting {
         effects.push(model.asks.cancel(Slot::Histogram));
+        model.histogram.abandon_count();
     }
     model.say(format!("cancelled: {} reads on", model.key(Command::Refresh)), now);
     effects

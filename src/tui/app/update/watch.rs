@@ -27,12 +27,7 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Link::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
         Link::Up => {
             if is_due(model.live.next_look, now) && !model.live.paused && !model.asks.is_open(Slot::Look) {
-                if model.live.is_behind && model.live.poll.is_stuck() && is_counting(model) {
-                    // It would read as much as the last one, and as much in vain; the count says where looks go on from.
-                    model.live.next_look = Some(now.after(model.live.poll.interval()));
-                } else {
-                    effects.extend(look(model));
-                }
+                effects.extend(look(model));
             }
             if is_due(model.live.totals_due(), now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
                 effects.push(totals(model, now));
@@ -97,7 +92,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     let changes = match result {
         Ok(changes) => changes,
         Err(e) => {
-            model.live.is_behind = matches!(e, StoreError::Timeout(_));
+            model.live.is_behind = e.took_too_long();
             if let StoreError::Timeout(after) = e {
                 model.live.purse.spend(after, now);
                 model.live.heard_cost(after);
@@ -106,9 +101,8 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
             let is_counting = is_counting(model) || model.histogram.unfinished.is_some();
             if model.live.is_behind && model.live.poll.is_stuck() && !is_counting {
                 // What one look would have to read grows with the time: looks begin anew behind a count.
-                let mut effects = filter::reconcile(model, now);
-                effects.extend(fault(model, &e, "looking for changes", now));
-                return effects;
+                model.histogram.counted_for = CountedFor::Leisure;
+                model.live.next_count = Some(model.live.purse.paid_at());
             }
             return fault(model, &e, "looking for changes", now);
         }
@@ -127,8 +121,9 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     if let Some(counts) = &mut model.histogram.counts {
         let (unseen, was_old) = (counts.unseen(), counts.is_old());
         let came = counts.look(&changes);
-        // A count that came while looks went on is called old until one says what has happened since it began.
-        is_settled = was_old && !counts.is_old();
+        // A count that came while looks went on is called old until one says what has happened since it began; and what older
+        // rows became, the database may tell when nothing else is new.
+        is_settled = was_old != counts.is_old();
         let died = counts.unseen().saturating_sub(unseen);
         // Rows that come among the ignored, say, died before.
         if model.filter.resolved.reaches(State::Dead) {
