@@ -19,7 +19,7 @@ use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, StoreError, Watermark};
 use crate::triage::judged::value_of;
-use crate::triage::live::{LiveCounts, Outlay, Poll, Purse, Value};
+use crate::triage::live::{FAILED_REST, LiveCounts, Outlay, Poll, Purse, Value};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,9 +39,6 @@ struct Change {
     /// Of how many queues the new jobs are; `null` where that is not known.
     queues: Option<usize>,
 }
-
-/// When a count is begun again that failed.
-const FAILED_REST: Duration = Duration::from_secs(60);
 
 /// The most rows that are read to tell the queues of what is new.
 const NEWEST: u64 = 500;

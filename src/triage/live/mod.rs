@@ -20,7 +20,7 @@ use std::time::Duration;
 
 pub use growth::Growth;
 pub use news::Since;
-pub use poll::{Outlay, Poll, Purse};
+pub use poll::{FAILED_REST, Outlay, Poll, Purse};
 
 use self::growth::Arrivals;
 use self::news::News;

@@ -10,6 +10,8 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// And of those that take too long, until so many have in a row that something else has to take their place.
 const LONGEST_IF_SLOW: Duration = Duration::from_secs(60);
 const STUCK: u32 = 6;
+/// How long a count that failed rests at the least before it is begun again.
+pub const FAILED_REST: Duration = Duration::from_secs(60);
 /// Waits after failures: the first, and the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
@@ -49,9 +51,8 @@ impl Poll {
     /// the last one: where looks are stuck, one is made now and then for the case that the database is well again.
     pub fn too_slow(&mut self) -> Duration {
         self.slow = self.slow.saturating_add(1);
-        let most = if self.is_stuck() { LONGEST } else { LONGEST_IF_SLOW };
-        let longer = if self.is_stuck() { most } else { self.interval.saturating_mul(2) };
-        self.interval = longer.min(most.max(self.interval));
+        let longer = if self.is_stuck() { LONGEST } else { self.interval.saturating_mul(2).min(LONGEST_IF_SLOW) };
+        self.interval = self.interval.max(longer);
         self.interval
     }
 

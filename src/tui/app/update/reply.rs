@@ -9,6 +9,7 @@ use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::HistoryEntry;
 use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError, Watermark};
+use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -28,8 +29,7 @@ const FRAME_FIRST: Duration = Duration::from_millis(10);
 const OF_STORE: [Slot; 7] =
     [Slot::Histogram, Slot::Totals, Slot::Page, Slot::Rows, Slot::Detail, Slot::Look, Slot::Values];
 
-/// When a count is tried again that failed, or that stood before a lock.
-const FAILED_REST: Duration = Duration::from_secs(60);
+/// When a count is tried again that stood before a lock.
 const LOCKED_REST: Duration = Duration::from_secs(2);
 
 /// Takes in an answer.

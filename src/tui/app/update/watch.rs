@@ -50,7 +50,8 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Whether a count is under way, or waits for its time to come.
 fn is_counting(model: &Model) -> bool {
-    model.asks.is_open(Slot::Histogram) || model.live.next_count.is_some()
+    let is_begun = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
+    is_begun || model.live.next_count.is_some()
 }
 
 fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
@@ -98,8 +99,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
                 model.live.heard_cost(after);
             }
             model.live.next_look = Some(now.after(model.live.poll.too_slow()));
-            let is_counting = is_counting(model) || model.histogram.unfinished.is_some();
-            if model.live.is_behind && model.live.poll.is_stuck() && !is_counting {
+            if model.live.is_behind && model.live.poll.is_stuck() && !is_counting(model) {
                 // What one look would have to read grows with the time: looks begin anew behind a count.
                 model.histogram.counted_for = CountedFor::Leisure;
                 model.live.next_count = Some(model.live.purse.paid_at());
@@ -116,7 +116,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     let server_now = model.live.server_now(now);
     let rows = model.histogram_rows();
-    let is_counting = is_counting(model) || model.histogram.unfinished.is_some();
+    let is_counting = is_counting(model);
     let mut is_settled = false;
     if let Some(counts) = &mut model.histogram.counts {
         let (unseen, was_old) = (counts.unseen(), counts.is_old());

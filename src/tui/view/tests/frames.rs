@@ -1,6 +1,7 @@
 //! Golden frames.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -74,6 +75,24 @@ fn the_heading_of_short_values_is_whole() {
         shown.bars.iter_mut().for_each(|bar| bar.value = Some("E".into()));
         assert!(frame(&model).contains("error class (7) "), "{}", frame(&model));
     }
+}
+
+#[test]
+fn looks_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_their_place() {
+    let slow = |size, looks| {
+        let mut model = fixture::night(size);
+        model.live.cost = Duration::from_secs(2);
+        model.live.is_behind = true;
+        for _ in 0..looks {
+            model.live.poll.too_slow();
+        }
+        frame(&model)
+    };
+    let wide = |looks| slow((140, 45), looks);
+    assert!(wide(1).contains("look >2.0 s, next in "), "{}", wide(1));
+    assert!(wide(6).contains("look >2.0 s, counts anew"), "{}", wide(6));
+    // Where there is no room for it.
+    assert!(slow((80, 24), 6).contains("● slow"), "{}", slow((80, 24), 6));
 }
 
 #[test]
