@@ -39,7 +39,8 @@ const FAULTS: &[Fault] =
     &[Fault::Killed, Fault::Terminated, Fault::Cancelled, Fault::Crowded, Fault::Impatient, Fault::Paused];
 
 impl Fault {
-    async fn happen(self, server: &Server, db: &TestDb) {
+    /// It comes over `db` from `other`, a database of the same server that it spares.
+    async fn happen(self, server: &Server, db: &TestDb, other: &TestDb) {
         match self {
             Fault::Killed => {
                 server.kill();
@@ -50,18 +51,13 @@ impl Fault {
                 tokio::time::sleep(Duration::from_secs(30)).await;
                 server.resume();
             }
-            Fault::Terminated => self.each_session(db, 3).await,
-            Fault::Cancelled => self.each_session(db, 20).await,
-            Fault::Crowded => {
-                // In another database, so that they are told from ours.
-                let other = server.database("crowd").await;
-                match db.engine {
-                    Engine::Postgres => crowd_out::<PgConnection>(&other, db).await,
-                    _ => crowd_out::<MySqlConnection>(&other, db).await,
-                }
-            }
+            Fault::Terminated => self.each_session(db, other, 3).await,
+            Fault::Cancelled => self.each_session(db, other, 20).await,
+            Fault::Crowded => match db.engine {
+                Engine::Postgres => crowd_out::<PgConnection>(other, db).await,
+                _ => crowd_out::<MySqlConnection>(other, db).await,
+            },
             Fault::Impatient => {
-                let other = server.database("calm").await;
                 let (settings, back): (&[&str], _) = match db.engine {
                     Engine::Postgres => (
                         &[
@@ -85,31 +81,30 @@ impl Fault {
                 let all: Vec<String> = settings.iter().map(|setting| format!("{to} {setting}")).collect();
                 other.execute(&all.join("; ")).await;
                 // Only who comes anew has them.
-                Fault::Terminated.each_session(db, 1).await;
+                Fault::Terminated.each_session(db, other, 1).await;
                 tokio::time::sleep(Duration::from_secs(3)).await;
                 other.execute(&back).await;
             }
         }
     }
 
-    async fn each_session(self, db: &TestDb, times: usize) {
+    async fn each_session(self, db: &TestDb, other: &TestDb, times: usize) {
+        let (ends, name) = (matches!(self, Fault::Terminated), db.name());
         for _ in 0..times {
-            let (ends, ours) = (matches!(self, Fault::Terminated), "application_name like 'dlq-tui%'");
             match db.engine {
                 Engine::Postgres => {
                     let act = if ends { "pg_terminate_backend" } else { "pg_cancel_backend" };
-                    let each = format!("select {act}(pid)::text from pg_stat_activity where {ours}");
-                    // What is set for all sessions is not meant for this one.
-                    db.column(&format!("set statement_timeout = 0; {each}")).await;
+                    let ours = format!("datname = '{name}' and application_name like 'dlq-tui%'");
+                    other.column(&format!("select {act}(pid)::text from pg_stat_activity where {ours}")).await;
                 }
                 _ => {
-                    let others =
-                        "select id from information_schema.processlist where id <> connection_id() and db = database()";
-                    let each = format!("select cast(id as char) from ({others}) as p");
-                    for id in db.column(&format!("set max_statement_time = 0; {each}")).await {
+                    let ours = format!("select id from information_schema.processlist where db = '{name}'");
+                    let each = format!("select cast(id as char) from ({ours}) as p");
+                    // What is set for all sessions is not meant for this one.
+                    for id in other.column(&format!("set max_statement_time = 0; {each}")).await {
                         let kill = format!("kill {} {id}", if ends { "connection" } else { "query" });
                         // Whoever has left since is not there to be killed.
-                        let _ = db.try_execute(&format!("set max_statement_time = 0; {kill}")).await;
+                        let _ = other.try_execute(&format!("set max_statement_time = 0; {kill}")).await;
                     }
                 }
             }
@@ -212,6 +207,7 @@ async fn is_replayed_once(user: &User, db: &TestDb, first: Ended, may_doubt: boo
 async fn survives(server: &Server, faults: &[Fault], home: Home) {
     for fault in faults {
         let db = server.database(&format!("faults {fault:?}")).await;
+        let other = server.database(&format!("beside {fault:?}")).await;
         Layout::JobsDlq.seed(&db, JOBS).await;
         db.execute("delete from jobs").await;
         let user = User::of(&db);
@@ -219,7 +215,7 @@ async fn survives(server: &Server, faults: &[Fault], home: Home) {
             user.run(&["init", "--ledger", "--yes"]).with(0);
         }
         let run = user.replaying(&db, &[]).await;
-        fault.happen(server, &db).await;
+        fault.happen(server, &db, &other).await;
         let told = format!("{:?} {fault:?}", db.engine);
         let may_doubt = db.engine == Engine::Mysql && home == Home::Local;
         is_replayed_once(&user, &db, ended(run), may_doubt, &told).await;
