@@ -1,6 +1,5 @@
 //! Counts by facet, each honest about how exact it is.
 
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
@@ -141,7 +140,7 @@ impl Histogram {
         let mut bars: Vec<Bar> = self.bars.iter().map(|bar| Bar { count: of(more(bar)), ..bar.clone() }).collect();
         let unmet = estimate.bars.iter().filter(|bar| !counted.contains(&bar.value) && rest(bar.count.n) > 0);
         bars.extend(unmet.map(|bar| Bar { count: of(rest(bar.count.n)), ..bar.clone() }));
-        bars.sort_by(|a, b| self.facet.order(a, b));
+        self.facet.sort(&mut bars);
         let total = of(self.total.n.saturating_add(rest(estimate.total.n)));
         Histogram { bars, total, ..self.clone() }
     }
@@ -155,7 +154,7 @@ impl Histogram {
             bar.count.n = bar.count.n.max(known);
         }
         bars.extend(left.into_values().cloned());
-        bars.sort_by(|a, b| self.facet.order(a, b));
+        self.facet.sort(&mut bars);
         let n = bars.iter().map(|bar| bar.count.n).sum::<u64>().max(self.total.n);
         Histogram { bars, total: Count { n, ..self.total }, ..self.clone() }
     }
@@ -167,12 +166,12 @@ impl Histogram {
 }
 
 impl Facet {
-    /// The order of bars: the largest first, and hours as time goes by, the latest first.
-    pub fn order(self, a: &Bar, b: &Bar) -> Ordering {
-        match self {
+    /// Sorts bars: the largest first, and hours as time goes by, the latest first.
+    pub fn sort(self, bars: &mut [Bar]) {
+        bars.sort_by(|a, b| match self {
             Facet::Hour => b.value.cmp(&a.value),
             _ => b.count.n.cmp(&a.count.n).then_with(|| a.value.cmp(&b.value)),
-        }
+        });
     }
 }
 
@@ -208,7 +207,7 @@ mod tests {
         let bar = |value: Option<&str>, n| Bar::new(value.map(Untrusted::from), Count::exact(n));
         let order = |facet: Facet| {
             let mut bars = [bar(Some("2026-11-20T03"), 1), bar(None, 7), bar(Some("2026-11-20T04"), 5)];
-            bars.sort_by(|a, b| facet.order(a, b));
+            facet.sort(&mut bars);
             bars.map(|bar| bar.count.n)
         };
         assert_eq!(order(Facet::Error), [7, 5, 1]);

@@ -147,7 +147,7 @@ fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, prog
         example: bar.example.clone(),
     };
     let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
-    bars.sort_by(|a, b| facet.order(a, b));
+    facet.sort(&mut bars);
     let total = Count { n: bars.iter().map(|b| b.count.n).sum(), exactness };
     let as_of = bars.iter().filter_map(|b| b.last_seen).max().unwrap_or_default();
     Histogram { facet, bars, total, as_of, progress }

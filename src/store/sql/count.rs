@@ -419,7 +419,7 @@ fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side
             example: t.example.clone(),
         })
         .collect();
-    bars.sort_by(|a, b| facet.order(a, b));
+    facet.sort(&mut bars);
     let n = bars.iter().fold(side.rest, |sum, bar| sum.saturating_add(bar.count.n));
     Histogram { facet, bars, total: Count { n, exactness }, as_of: side.clock, progress: None }
 }

@@ -29,7 +29,7 @@ impl SqlStore {
             ..Bar::new(untrusted(value), at_least(tally.n))
         };
         let mut bars: Vec<Bar> = tallies.iter().map(bar).collect();
-        bars.sort_by(|a, b| facet.order(a, b));
+        facet.sort(&mut bars);
         let total = at_least(bars.iter().map(|bar| bar.count.n).sum());
         Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None })
     }

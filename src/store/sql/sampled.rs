@@ -77,7 +77,7 @@ pub(super) fn filled_up(counted: Histogram, sample: &HashMap<Option<String>, Tal
         example: tally.example.clone(),
         ..Bar::new(value, estimate(tally.n))
     }));
-    bars.sort_by(|a, b| counted.facet.order(a, b));
+    counted.facet.sort(&mut bars);
     let n = sample.values().map(|tally| tally.n).sum::<u64>().max(counted.total.n);
     Histogram { bars, total: estimate(n), ..counted }
 }

@@ -102,7 +102,7 @@ impl SqlStore {
             Bar::new(untrusted(value), Count { n: *n, exactness: Exactness::Estimate })
         };
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
-        bars.sort_by(|a, b| facet.order(a, b));
+        facet.sort(&mut bars);
         let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
         Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }
@@ -117,7 +117,7 @@ impl SqlStore {
         let total = estimated(sample.values().map(|tally| tally.n).sum());
         let mut bars: Vec<Bar> =
             sample.iter().map(|(value, tally)| Bar::new(untrusted(value), estimated(tally.n))).collect();
-        bars.sort_by(|a, b| facet.order(a, b));
+        facet.sort(&mut bars);
         Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }
 

@@ -229,7 +229,7 @@ impl LiveCounts {
         let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.net() > 0);
         bars.extend(added.map(|(value, _)| self.bar(&empty(value.clone()))));
         bars.retain(|bar| bar.count.n > 0 || bar.count.exactness != Exactness::Exact);
-        bars.sort_by(|a, b| self.base.facet.order(a, b));
+        self.base.facet.sort(&mut bars);
         let net = self.drift.values().map(Drift::net).sum();
         Histogram { bars, total: self.moved(self.base.total, net), as_of: self.as_of, ..self.base.clone() }
     }
