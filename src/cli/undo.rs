@@ -45,14 +45,14 @@ pub async fn foresee(opened: &Opened, ledger: &Ledger, plan: &Plan, format: Form
     let mut out = Vec::new();
     let mut printer = Printer::new(&mut out, format, &plan.run)?;
     let mut broken = Ok(());
-    let each = |outcomes: &[_]| {
+    let mut each = |outcomes: &[_]| {
         for outcome in outcomes {
             if broken.is_ok() {
                 broken = printer.foreseen(outcome);
             }
         }
     };
-    outlook(&opened.desk, ledger, &plan.run, &opened.budget, each).await?;
+    outlook(&opened.desk, ledger, &plan.run, &opened.budget, &mut each).await?;
     broken?;
     printer.end()?;
     let mut stdout = out::stdout();

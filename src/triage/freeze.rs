@@ -4,7 +4,7 @@ mod gather;
 
 use thiserror::Error;
 
-use self::gather::{Freezer, Gathered};
+use self::gather::{Freezer, Gathered, Tell};
 use super::Desk;
 use super::guard::{self, times};
 use super::plan::{Plan, Scope};
@@ -110,9 +110,20 @@ pub enum PlanError {
 pub async fn freeze(
     desk: &Desk,
     ledger: &Ledger,
+    ask: Ask,
+    budget: &Budget,
+    mut on_progress: impl FnMut(FreezeProgress) + Send,
+) -> Result<Plan, PlanError> {
+    // What follows is compiled once, whoever is told.
+    frozen(desk, ledger, ask, budget, &mut on_progress).await
+}
+
+async fn frozen(
+    desk: &Desk,
+    ledger: &Ledger,
     mut ask: Ask,
     budget: &Budget,
-    on_progress: impl FnMut(FreezeProgress) + Send,
+    on_progress: Tell<'_>,
 ) -> Result<Plan, PlanError> {
     if let Scope::Undo(run, _) = &ask.scope {
         // Where its jobs went then counts, and not where jobs go now.
@@ -265,7 +276,7 @@ async fn plan(
     told.extend(left_out.unfit.iter().map(|(because, n)| format!("{} left out: {because}", grouped(*n))));
     told.extend(remarks::warnings(ask, &split, left_out.missing, count));
     let outlook = match ask.options.undoes {
-        Some(_) => undo::outlook(desk, ledger, run, budget, |_| {}).await?,
+        Some(_) => undo::outlook(desk, ledger, run, budget, &mut |_| {}).await?,
         None => Vec::new(),
     };
     let erasing = ask.options.no_archive && ask.action == Action::Discard;

@@ -164,7 +164,7 @@ pub async fn outlook(
     ledger: &Ledger,
     run: &RunId,
     budget: &Budget,
-    mut each: impl FnMut(&[JobOutcome]) + Send,
+    each: &mut (dyn FnMut(&[JobOutcome]) + Send),
 ) -> Result<Vec<(String, u64)>, PlanError> {
     let ledger = &ledger.of(run).await?;
     let intent = ledger.run(run).await?.intent;

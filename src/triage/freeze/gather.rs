@@ -31,8 +31,11 @@ const AHEAD: usize = 1;
 
 const NOTHING: FreezeProgress = FreezeProgress { frozen: 0, examined: 0, share: 0.0 };
 
+/// Who is told how far a freeze has got.
+pub(super) type Tell<'a> = &'a mut (dyn FnMut(FreezeProgress) + Send + 'a);
+
 /// The cohort of a plan, while it grows.
-pub(super) struct Freezer<'a, F> {
+pub(super) struct Freezer<'a> {
     desk: &'a Desk,
     ledger: &'a Ledger,
     run: &'a RunId,
@@ -46,7 +49,7 @@ pub(super) struct Freezer<'a, F> {
     guard: Guard<'a>,
     unfit: Unfit,
     masker: Masker,
-    on_progress: F,
+    on_progress: Tell<'a>,
 }
 
 /// Reasons why the action cannot be done for some jobs, each with the number of these.
@@ -70,7 +73,7 @@ pub(super) struct LeftOut {
     pub unfit: Unfit,
 }
 
-impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
+impl<'a> Freezer<'a> {
     /// Nothing is in the cohort yet.
     pub fn new(
         desk: &'a Desk,
@@ -79,7 +82,7 @@ impl<'a, F: FnMut(FreezeProgress) + Send> Freezer<'a, F> {
         ask: &Ask,
         database: Option<&'a Identity>,
         budget: &'a Budget,
-        on_progress: F,
+        on_progress: Tell<'a>,
     ) -> Self {
         Freezer {
             desk,
