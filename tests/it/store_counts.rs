@@ -1,11 +1,13 @@
 //! Counts of a table that is read as it is stored, window by window.
 
+use std::time::Duration;
+
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Bar, Exactness};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::{HistogramQuery, HistogramStep, Store};
+use dlq_tui::store::{Budget, HistogramQuery, HistogramStep, Store};
 
 use crate::fixtures::Layout;
 use crate::harness;
@@ -144,4 +146,32 @@ async fn tables_of_sqlite_are_counted_whole_whatever_their_rows_are_numbered_by(
         assert_eq!(told, truth, "{shape}");
         assert!(truth.iter().any(|line| line.starts_with("Odd ")), "{shape}");
     }
+}
+
+/// By state, all of them in the same way.
+async fn by_state(store: &SqlStore, budget: &Budget) -> Exactness {
+    let totals = store.totals(budget).await.expect("totals");
+    let ways: Vec<Exactness> = totals.iter().map(|(_, count)| count.exactness).collect();
+    assert!(ways.iter().all(|way| *way == ways[0]), "{totals:?}");
+    ways[0]
+}
+
+#[tokio::test]
+async fn jobs_by_state_that_could_not_be_counted_in_time_are_guessed_and_not_tried_again_at_once() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("outlasted").await;
+    Layout::DeadLetterJobs.seed(&db, 600).await;
+    // A few rows whose state takes long to read, and of which the statistics know.
+    db.execute(
+        "drop index index_dead_letter_jobs_on_job_class_and_status, index_dead_letter_jobs_on_status; \
+         update dead_letter_jobs set status = repeat('x', 5000000) \
+         where id in (select id from dead_letter_jobs order by id limit 60); analyze dead_letter_jobs",
+    )
+    .await;
+    let too_little = Budget::new(Duration::from_millis(50));
+    let first = store(&db, Layout::DeadLetterJobs).await;
+    assert_eq!(by_state(&first, &too_little).await, Exactness::Estimate);
+    assert_eq!(by_state(&first, &budget()).await, Exactness::Estimate, "it would cost the server as much as before");
+    let anew = store(&db, Layout::DeadLetterJobs).await;
+    assert_eq!(by_state(&anew, &budget()).await, Exactness::Exact);
 }

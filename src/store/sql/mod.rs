@@ -146,6 +146,8 @@ pub struct SqlStore {
     span: Mutex<Option<reads::Span>>,
     /// How many rows there are, more or less, and when that was asked.
     foretold: Mutex<Option<(Instant, u64)>>,
+    /// When a count by state ran into its deadline.
+    outlasted: Mutex<Option<Instant>>,
     /// Where the instants begin that no job was told yet to run at.
     instants: AtomicI64,
 }

@@ -1,6 +1,7 @@
 //! Totals by state, and what the planner's statistics tell of a facet.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::build::Sql;
@@ -15,13 +16,17 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
-use crate::store::{Budget, Result};
+use crate::store::{Budget, Result, StoreError};
 
 /// Blocks that a sample reads, more or less.
 const SAMPLE: u64 = 3_000;
 
 /// Rows at which a capped count stops.
 const CAP: usize = 100_000;
+
+/// How long jobs by state are guessed after counting them has run into its deadline: a table that is too large for that now is
+/// so in a minute, and each try costs its server all of the deadline.
+const GUESSED: Duration = Duration::from_secs(30 * 60);
 
 /// The statistics of some columns.
 struct Statistics {
@@ -121,26 +126,37 @@ impl SqlStore {
         Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }
 
-    /// Jobs by state, whatever the filter.
+    /// Jobs by state, whatever the filter: counted, or guessed where that takes too long.
     pub(super) async fn count_states(&self, budget: &Budget) -> Result<Vec<(State, Count)>> {
+        let outlasted = *self.outlasted.lock().unwrap_or_else(|p| p.into_inner());
+        if outlasted.is_some_and(|at| at.elapsed() < GUESSED) {
+            return self.guess_states(budget).await;
+        }
+        match self.count_each_state(budget).await {
+            Err(error) if error.took_too_long() => {
+                let guessed = self.guess_states(budget).await?;
+                // What somebody has interrupted may be quick the next time.
+                if matches!(error, StoreError::Timeout(_)) {
+                    *self.outlasted.lock().unwrap_or_else(|p| p.into_inner()) = Some(Instant::now());
+                }
+                Ok(guessed)
+            }
+            counted => counted,
+        }
+    }
+
+    async fn count_each_state(&self, budget: &Budget) -> Result<Vec<(State, Count)>> {
         let mut sql = Sql::new(self.layout.speech);
         let Some(expr) = self.layout.part(Part::State) else {
             sql.push(&format!("SELECT count(*) FROM {} AS t", self.layout.table));
-            return match self.engine.read(&[sql.done()], budget).await {
-                Ok(mut results) => Ok(vec![(State::Dead, Count::exact(first_count(results.pop())?))]),
-                Err(error) if error.took_too_long() => self.guess_states(budget).await,
-                Err(error) => Err(error),
-            };
+            let n = first_count(self.engine.read(&[sql.done()], budget).await?.pop())?;
+            return Ok(vec![(State::Dead, Count::exact(n))]);
         };
         let word = self.layout.speech.contract("v", Kind::Text);
         let (group, by) = (self.layout.speech.group(&expr.text()), self.layout.speech.told_apart("v"));
         let from = &self.layout.from;
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
-        let rows = match self.engine.read(&[sql.done()], budget).await {
-            Ok(mut results) => results.pop().unwrap_or_default(),
-            Err(error) if error.took_too_long() => return self.guess_states(budget).await,
-            Err(error) => return Err(error),
-        };
+        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let mut totals: BTreeMap<State, u64> = BTreeMap::new();
         for row in rows {
             let mut cells = Cells::new(row);
