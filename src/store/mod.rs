@@ -58,7 +58,7 @@ pub trait Store: Send + Sync {
         Box::pin(async move { Ok(jobs) })
     }
 
-    /// Jobs by state, whatever the filter.
+    /// Jobs by state, whatever the filter; estimates where a count took too long, now or lately.
     fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>>;
 
     /// Rows of a list, a step at a time.
