@@ -69,9 +69,14 @@ impl Fault {
                     ),
                     _ => (
                         &["max_statement_time = 0.05", "idle_transaction_timeout = 1", "wait_timeout = 1"],
-                        ["max_statement_time", "idle_transaction_timeout", "wait_timeout"]
-                            .map(|name| format!("set global {name} = default"))
-                            .join("; "),
+                        // Whoever sets it back is given no time either, but for this.
+                        [
+                            "set max_statement_time = 0",
+                            "set global max_statement_time = default",
+                            "set global idle_transaction_timeout = default",
+                            "set global wait_timeout = default",
+                        ]
+                        .join("; "),
                     ),
                 };
                 let to = match db.engine {
