@@ -68,8 +68,8 @@ impl Store for Stopwatch {
         self.store.histogram(query, budget)
     }
 
-    fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        self.store.totals(budget)
+    fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+        self.store.totals(asked, budget)
     }
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

@@ -58,8 +58,9 @@ pub trait Store: Send + Sync {
         Box::pin(async move { Ok(jobs) })
     }
 
-    /// Jobs by state, whatever the filter; estimates where a count took too long, now or lately.
-    fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>>;
+    /// Jobs by state, whatever the filter: counted, or guessed where that takes too long, or took too long lately. Where somebody
+    /// asked for them it is tried even so. A guess may know of dead jobs alone, and not of all of them.
+    fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>>;
 
     /// Rows of a list, a step at a time.
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>>;

@@ -132,7 +132,7 @@ impl Store for Fake {
         Box::pin(async { Err(StoreError::Input("not in memory".into())) })
     }
 
-    fn totals<'a>(&'a self, _: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+    fn totals<'a>(&'a self, _: bool, _: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 

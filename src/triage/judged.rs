@@ -181,8 +181,8 @@ impl<S: Store> Store for Judged<S> {
         self.store.abreast_for(budget)
     }
 
-    fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        self.store.totals(budget)
+    fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+        self.store.totals(asked, budget)
     }
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

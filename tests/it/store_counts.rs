@@ -148,12 +148,12 @@ async fn tables_of_sqlite_are_counted_whole_whatever_their_rows_are_numbered_by(
     }
 }
 
-/// By state, all of them in the same way.
-async fn by_state(store: &SqlStore, budget: &Budget) -> Exactness {
-    let totals = store.totals(budget).await.expect("totals");
+/// How jobs by state were counted, all of them in the same way.
+async fn by_state(store: &SqlStore, asked: bool, budget: &Budget) -> Option<Exactness> {
+    let totals = store.totals(asked, budget).await.ok()?;
     let ways: Vec<Exactness> = totals.iter().map(|(_, count)| count.exactness).collect();
     assert!(ways.iter().all(|way| *way == ways[0]), "{totals:?}");
-    ways[0]
+    Some(ways[0])
 }
 
 #[tokio::test]
@@ -168,10 +168,12 @@ async fn jobs_by_state_that_could_not_be_counted_in_time_are_guessed_and_not_tri
          where id in (select id from dead_letter_jobs order by id limit 60); analyze dead_letter_jobs",
     )
     .await;
-    let too_little = Budget::new(Duration::from_millis(50));
-    let first = store(&db, Layout::DeadLetterJobs).await;
-    assert_eq!(by_state(&first, &too_little).await, Exactness::Estimate);
-    assert_eq!(by_state(&first, &budget()).await, Exactness::Estimate, "it would cost the server as much as before");
-    let anew = store(&db, Layout::DeadLetterJobs).await;
-    assert_eq!(by_state(&anew, &budget()).await, Exactness::Exact);
+    let (guessed, counted) = (Some(Exactness::Estimate), Some(Exactness::Exact));
+    let store = store(&db, Layout::DeadLetterJobs).await;
+    // On a busy machine that may be too little for a guess, too.
+    let first = by_state(&store, false, &Budget::new(Duration::from_millis(50))).await;
+    assert!(first.is_none() || first == guessed, "{first:?}");
+    assert_eq!(by_state(&store, false, &budget()).await, guessed, "it would cost the server as much as before");
+    assert_eq!(by_state(&store, true, &budget()).await, counted, "somebody asked");
+    assert_eq!(by_state(&store, false, &budget()).await, counted, "it is known that it can be done");
 }

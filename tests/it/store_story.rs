@@ -154,7 +154,7 @@ async fn counts_by_every_facet_are_those_of_the_rows() {
         let up = exhaust(&gentle, &Filter::all(), Sort::default(), Cursor::End, 60).await;
         assert_eq!(down, rows);
         assert_eq!(up, rows);
-        let totals = store.totals(&budget()).await.expect("totals");
+        let totals = store.totals(true, &budget()).await.expect("totals");
         let dead = totals.iter().find(|(s, _)| *s == State::Dead).map(|(_, c)| c.n);
         assert_eq!(dead, Some(layout.count_dead(&db).await));
     })

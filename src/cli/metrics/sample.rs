@@ -65,7 +65,7 @@ impl Sample {
         let recent = Filter::parse(&format!("since:{}", now.before(GROWTH).to_rfc3339()))?;
         let growth = opened.count(usual, &recent).await?.histogram.total.n;
         Ok(Sample {
-            states: states(&store.totals(&opened.budget).await?, counted.total),
+            states: states(&store.totals(false, &opened.budget).await?, counted.total),
             queues,
             errors,
             growth: Some(growth),

@@ -146,8 +146,8 @@ pub struct SqlStore {
     span: Mutex<Option<reads::Span>>,
     /// How many rows there are, more or less, and when that was asked.
     foretold: Mutex<Option<(Instant, u64)>>,
-    /// When a count by state ran into its deadline.
-    outlasted: Mutex<Option<Instant>>,
+    /// How often in a row counts by state took too long.
+    misses: Mutex<stats::Misses>,
     /// Where the instants begin that no job was told yet to run at.
     instants: AtomicI64,
 }
@@ -254,8 +254,8 @@ impl Store for SqlStore {
         told("abreast_for", self.room(budget), |_| 1)
     }
 
-    fn totals<'a>(&'a self, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
-        told("totals", self.count_states(budget), Vec::len)
+    fn totals<'a>(&'a self, asked: bool, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(State, Count)>>> {
+        told("totals", self.count_states(asked, budget), Vec::len)
     }
 
     fn page<'a>(&'a self, query: PageQuery, budget: &'a Budget) -> BoxFuture<'a, Result<Page>> {

@@ -152,7 +152,7 @@ pub async fn open(
         clock: Mutex::new(clock),
         span: Mutex::new(None),
         foretold: Mutex::new(None),
-        outlasted: Mutex::new(None),
+        misses: Mutex::default(),
         instants: AtomicI64::new(0),
         layout,
     })

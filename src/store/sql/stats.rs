@@ -24,9 +24,28 @@ const SAMPLE: u64 = 3_000;
 /// Rows at which a capped count stops.
 const CAP: usize = 100_000;
 
-/// How long jobs by state are guessed after counting them has run into its deadline: a table that is too large for that now is
-/// so in a minute, and each try costs its server all of the deadline.
-const GUESSED: Duration = Duration::from_secs(30 * 60);
+/// How long jobs by state are guessed after counting them took too long, and how long after that has happened again and again.
+const GUESSED: Duration = Duration::from_secs(60);
+const LONGEST_GUESSED: Duration = Duration::from_secs(30 * 60);
+
+/// How often in a row counts by state took too long. A table that is too large for the deadline is so the next time, and each try
+/// costs the server all of it; a server that was ill, or had nothing in its memory, may be quick in a minute.
+#[derive(Default)]
+pub(super) struct Misses {
+    /// Until when it is not tried again, and how long that is.
+    rest: Option<(Instant, Duration)>,
+}
+
+impl Misses {
+    fn rests(&self, now: Instant) -> bool {
+        self.rest.is_some_and(|(until, _)| now < until)
+    }
+
+    fn miss(&mut self, now: Instant) {
+        let rest = self.rest.map_or(GUESSED, |(_, rest)| (rest * 2).min(LONGEST_GUESSED));
+        self.rest = Some((now + rest, rest));
+    }
+}
 
 /// The statistics of some columns.
 struct Statistics {
@@ -126,22 +145,28 @@ impl SqlStore {
         Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
     }
 
-    /// Jobs by state, whatever the filter: counted, or guessed where that takes too long.
-    pub(super) async fn count_states(&self, budget: &Budget) -> Result<Vec<(State, Count)>> {
-        let outlasted = *self.outlasted.lock().unwrap_or_else(|p| p.into_inner());
-        if outlasted.is_some_and(|at| at.elapsed() < GUESSED) {
+    /// Jobs by state, whatever the filter: counted, or guessed where that takes too long. What took too long lately is tried
+    /// only for somebody who asked.
+    pub(super) async fn count_states(&self, asked: bool, budget: &Budget) -> Result<Vec<(State, Count)>> {
+        let misses = || self.misses.lock().unwrap_or_else(|p| p.into_inner());
+        let began = Instant::now();
+        if !asked && misses().rests(began) {
             return self.guess_states(budget).await;
         }
-        match self.count_each_state(budget).await {
+        match self.count_each_state(budget).await.map_err(|error| self.timed(error, began)) {
             Err(error) if error.took_too_long() => {
-                let guessed = self.guess_states(budget).await?;
-                // What somebody has interrupted may be quick the next time.
+                // What somebody has interrupted at once may be quick the next time.
                 if matches!(error, StoreError::Timeout(_)) {
-                    *self.outlasted.lock().unwrap_or_else(|p| p.into_inner()) = Some(Instant::now());
+                    misses().miss(Instant::now());
                 }
-                Ok(guessed)
+                self.guess_states(budget).await
             }
-            counted => counted,
+            counted => {
+                if counted.is_ok() {
+                    *misses() = Misses::default();
+                }
+                counted
+            }
         }
     }
 
@@ -207,4 +232,24 @@ impl SqlStore {
 
 fn first_count(rows: Option<Vec<Row>>) -> Result<u64> {
     rows.unwrap_or_default().into_iter().next().map_or(Ok(0), |row| Cells::new(row).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_by_state_that_takes_too_long_each_time_is_tried_ever_more_seldom() {
+        let (mut misses, mut now) = (Misses::default(), Instant::now());
+        assert!(!misses.rests(now));
+        let mut rests = Vec::new();
+        for _ in 0..8 {
+            misses.miss(now);
+            let (until, rest) = misses.rest.expect("a rest");
+            assert!(misses.rests(until - Duration::from_millis(1)) && !misses.rests(until));
+            rests.push(rest.as_secs() / 60);
+            now = until;
+        }
+        assert_eq!(rests, [1, 2, 4, 8, 16, 30, 30, 30]);
+    }
 }

@@ -61,8 +61,8 @@ pub enum Request {
     Glance(GlanceQuery),
     /// One step of a count.
     Histogram(HistogramQuery),
-    /// Totals by state.
-    Totals,
+    /// Totals by state, and whether somebody asked for them.
+    Totals(bool),
     /// One step of a page.
     Page {
         /// What it holds.

@@ -115,8 +115,8 @@ impl Session {
                 Ok(open) => open.desk.store.estimate(facet, budget).await,
                 Err(e) => Err(e),
             }),
-            Request::Totals => Reply::Totals(match self.store() {
-                Ok(open) => open.desk.store.totals(budget).await,
+            Request::Totals(asked) => Reply::Totals(match self.store() {
+                Ok(open) => open.desk.store.totals(asked, budget).await,
                 Err(e) => Err(e),
             }),
             Request::Look { since, facet, filter } => Reply::Look(Box::new(match self.store() {
@@ -277,7 +277,7 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
         Request::Estimate(_) => Reply::Estimate(Err(error)),
         Request::Glance(..) => Reply::Glance(Box::new(Err(error))),
         Request::Histogram(_) => Reply::Histogram(Box::new(Err(error))),
-        Request::Totals => Reply::Totals(Err(error)),
+        Request::Totals(_) => Reply::Totals(Err(error)),
         Request::Page { .. } => Reply::Page(Err(error)),
         Request::Rows(ids) => Reply::Rows(ids, Err(error)),
         Request::Detail(_) => Reply::Detail(Err(error)),

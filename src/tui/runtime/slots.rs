@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn ask(slots: &mut Slots, slot: Slot, id: u64) -> Option<Start> {
-        slots.ask(slot, RequestId(id), Request::Totals)
+        slots.ask(slot, RequestId(id), Request::Totals(true))
     }
 
     fn id(start: Option<Start>) -> Option<u64> {

@@ -76,7 +76,7 @@ async fn look(store: &SqlStore) -> Vec<JobId> {
         store.estimate(facet, &budget()).await.expect("an estimate");
         histogram(store, facet, &all).await;
     }
-    store.totals(&budget()).await.expect("totals");
+    store.totals(true, &budget()).await.expect("totals");
     let facet = store.info().facets[0];
     let seen = store.changes(None, facet, &all, &budget()).await.expect("a look");
     store.changes(Some(&seen.watermark), facet, &all, &budget()).await.expect("a look");

@@ -167,11 +167,16 @@ fn the_first_totals_are_not_paid_for_and_those_after_them_are() {
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
     let is_paid = |console: &Console| console.model.live.purse.is_paid(console.now);
+    let is_asked = |console: &Console| match console.request(Slot::Totals) {
+        Some(Request::Totals(asked)) => Some(*asked),
+        _ => None,
+    };
+    assert_eq!(is_asked(&console), Some(true), "what took too long lately is tried for them");
     console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
     assert!(is_paid(&console));
     looked(console.wait(Duration::from_secs(240)), true);
     console.wait(Duration::from_secs(2));
-    assert!(console.request(Slot::Totals).is_some());
+    assert_eq!(is_asked(&console), Some(false));
     console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
     assert!(!is_paid(&console));
 }

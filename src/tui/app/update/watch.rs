@@ -76,7 +76,7 @@ fn reach(model: &mut Model) -> Vec<Effect> {
 pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
     model.live.totals_since = Some(now);
     (model.live.totals_changed, model.live.totals_rewritten) = (false, false);
-    model.asks.ask(Slot::Totals, Request::Totals)
+    model.asks.ask(Slot::Totals, Request::Totals(model.live.totals_asked))
 }
 
 fn look(model: &mut Model) -> Vec<Effect> {

@@ -62,7 +62,7 @@ fn bars_that_come_with_the_first_page_are_not_said_to_be_left_out() {
     model.histogram.shown = None;
     model.list.clear();
     assert!(frame(&model).contains("not counted"));
-    let _ = model.asks.ask(Slot::Page, Request::Totals);
+    let _ = model.asks.ask(Slot::Page, Request::Totals(true));
     assert!(!frame(&model).contains("not counted") && frame(&model).contains("counting"));
 }
 
