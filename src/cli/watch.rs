@@ -195,7 +195,7 @@ impl<'a> Watcher<'a> {
             }
             Err(error) if error.retryable() => {
                 if !was_away {
-                    let what = if matches!(error, StoreError::Interrupted) {
+                    let what = if matches!(error, StoreError::Interrupted | StoreError::Locked(_)) {
                         "the database gave no answer"
                     } else {
                         "the database is away"

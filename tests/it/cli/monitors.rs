@@ -3,8 +3,10 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use super::{Ended, User};
 use dlq_tui::domain::time::Timestamp;
@@ -120,6 +122,34 @@ async fn a_watch_prints_each_change_and_ends_at_an_interrupt() {
         process::signal(&[child.id()], "INT");
         assert_eq!(child.wait().expect("it ends").code(), Some(0));
     }
+}
+
+#[tokio::test]
+async fn a_watch_that_meets_a_lock_says_so_once_and_goes_on_behind_it() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("cli watch locked").await;
+    Layout::JobsDlq.seed(&db, 50).await;
+    let user = User::of(&db);
+    let mut watch = user.command(&["watch", "--interval", "1s", "-o", "jsonl"]);
+    let mut child = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut says = move || said.next().map(|line| line.expect("text")).unwrap_or_default();
+    let first = says();
+    assert!(first.starts_with("watching"), "{first}");
+    let mut other = PgConnection::connect(&db.url).await.expect("a connection");
+    let fresh = "insert into jobs_dlq (payload, error_class, failed_at) values ('{}', 'Fresh', now())";
+    let locked = format!("begin; {fresh}; lock jobs_dlq in access exclusive mode");
+    other.execute(AssertSqlSafe(locked)).await.expect("a lock");
+    let met = says();
+    assert!(met.starts_with("the database gave no answer, and is tried again: locked by another session"), "{met}");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    other.execute("commit").await.expect("an end");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let change: Value = serde_json::from_str(&lines.next().expect("a line").expect("text")).expect("JSON");
+    assert_eq!((&change["value"], change["change"].as_i64()), (&"Fresh".into(), Some(1)));
+    process::signal(&[child.id()], "INT");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert_eq!((says().as_str(), says().as_str()), ("the database is back", ""), "each is said once");
 }
 
 #[tokio::test]
