@@ -107,7 +107,7 @@ impl Bar {
 pub struct Histogram {
     /// The dimension counted by.
     pub facet: Facet,
-    /// One bar a value, in the order of [`Facet::order`].
+    /// One bar a value, in the order of [`Facet::sort`].
     pub bars: Vec<Bar>,
     /// All of them together.
     pub total: Count,
