@@ -146,7 +146,7 @@ pub struct SqlStore {
     span: Mutex<Option<reads::Span>>,
     /// How many rows there are, more or less, and when that was asked.
     foretold: Mutex<Option<(Instant, u64)>>,
-    /// How often in a row counts by state took too long.
+    /// That counts by state took too long when they were tried last.
     misses: Mutex<stats::Misses>,
     /// Where the instants begin that no job was told yet to run at.
     instants: AtomicI64,

@@ -28,8 +28,8 @@ const CAP: usize = 100_000;
 const GUESSED: Duration = Duration::from_secs(60);
 const LONGEST_GUESSED: Duration = Duration::from_secs(30 * 60);
 
-/// How often in a row counts by state took too long. A table that is too large for the deadline is so the next time, and each try
-/// costs the server all of it; a server that was ill, or had nothing in its memory, may be quick in a minute.
+/// That counts by state took too long when they were tried last. A table that is too large for the deadline is so the next time,
+/// and each try costs the server all of it; a server that was ill, or had nothing in its memory, may be quick in a minute.
 #[derive(Default)]
 pub(super) struct Misses {
     /// Until when it is not tried again, and how long that is.
@@ -154,6 +154,10 @@ impl SqlStore {
             return self.guess_states(budget).await;
         }
         match self.count_each_state(budget).await.map_err(|error| self.timed(error, began)) {
+            Ok(counted) => {
+                *misses() = Misses::default();
+                Ok(counted)
+            }
             Err(error) if error.took_too_long() => {
                 // What somebody has interrupted at once may be quick the next time.
                 if matches!(error, StoreError::Timeout(_)) {
@@ -161,12 +165,7 @@ impl SqlStore {
                 }
                 self.guess_states(budget).await
             }
-            counted => {
-                if counted.is_ok() {
-                    *misses() = Misses::default();
-                }
-                counted
-            }
+            Err(error) => Err(error),
         }
     }
 

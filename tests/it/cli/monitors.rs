@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -130,9 +130,8 @@ async fn a_watch_that_meets_a_lock_says_so_once_and_goes_on_behind_it() {
     let db = server.database("cli watch locked").await;
     Layout::JobsDlq.seed(&db, 50).await;
     let user = User::of(&db);
-    let mut watch = user.command(&["watch", "--interval", "1s", "-o", "jsonl"]);
-    let mut child = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
-    let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let (mut child, said) = spawned(&user, &["watch", "--interval", "1s", "-o", "jsonl"]);
+    let mut said = said.lines();
     let mut says = move || said.next().map(|line| line.expect("text")).unwrap_or_default();
     let first = says();
     assert!(first.starts_with("watching"), "{first}");
@@ -351,12 +350,18 @@ fn bash_completes_the_options_of_a_command_and_their_words() {
     }
 }
 
+/// A command that goes on, and what it says of itself.
+fn spawned(user: &User, args: &[&str]) -> (Child, BufReader<ChildStderr>) {
+    let mut command = user.command(args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let said = BufReader::new(child.stderr.take().expect("a pipe"));
+    (child, said)
+}
+
 /// A command that goes on, and the first line that it said.
 fn started(user: &User, args: &[&str]) -> (Child, String) {
-    let mut child =
-        user.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let (child, mut err) = spawned(user, args);
     let mut said = String::new();
-    let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
     err.read_line(&mut said).expect("a line");
     // It keeps its standard error: a closed one is not what this is about.
     std::thread::spawn(move || std::io::copy(&mut err, &mut std::io::sink()));
