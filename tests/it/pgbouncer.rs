@@ -13,20 +13,24 @@ use dlq_tui::store::sql::engine::{Bind, Engine, EngineOptions, Row, Statement, V
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
 use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, Store, StoreError};
+use futures_util::future::join_all;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Row as _};
 
 use crate::engine::{LONG, sql, until_running};
 use crate::fixtures::Layout;
-use crate::harness;
+use crate::harness::{self, TestDb};
 use crate::store_desk::{apply, batch, histogram};
 
 const CLIENTS: i64 = 40;
 const QUERIES: i64 = 25;
 
-async fn client(url: &str) -> Engine {
-    let options =
-        EngineOptions { max_connections: 1, connect_timeout: Duration::from_secs(30), ..EngineOptions::default() };
+async fn client(url: &str, connections: usize) -> Engine {
+    let options = EngineOptions {
+        max_connections: connections,
+        connect_timeout: Duration::from_secs(30),
+        ..EngineOptions::default()
+    };
     Engine::connect(&Target::from_url(url).unwrap(), &options).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -50,7 +54,7 @@ async fn every_client_of_a_crowded_pooler_gets_its_own_rows() {
     let clients = (1..=CLIENTS).map(|n| {
         let url = pooler.url.clone();
         tokio::spawn(async move {
-            let engine = client(&url).await;
+            let engine = client(&url, 1).await;
             let budget = Budget::new(LONG);
             let mut wrong = 0;
             for query in 0..QUERIES {
@@ -78,7 +82,7 @@ const REPLAYED: usize = 5;
 async fn operate(url: String, n: i64) -> Vec<String> {
     let table = if n % 2 == 0 { "dead_letter_jobs" } else { "jobs_dlq" };
     let class = format!("Own{n}");
-    let (engine, budget) = (Arc::new(client(&url).await), Budget::new(LONG));
+    let (engine, budget) = (Arc::new(client(&url, 1).await), Budget::new(LONG));
     let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget).await.unwrap();
     let found = detection.found.iter().find(|f| f.adapter == table).unwrap();
@@ -150,21 +154,45 @@ async fn every_operator_behind_a_crowded_pooler_sees_and_replays_only_what_is_as
     assert!((1..=2).contains(&served), "{served} server connections");
 }
 
+/// By hanging up where the client has one connection, by a word on the other one where it has two; what is sent as one message,
+/// and what is prepared.
 #[tokio::test]
 async fn a_cancel_through_a_pooler_stops_the_right_statement() {
-    let Some(server) = harness::postgres() else { return };
-    let db = server.database("poolcancel").await;
-    let Some(pooler) = harness::pgbouncer(&db, 3) else { return };
-    let (cancelled, other) = (client(&pooler.url).await, client(&pooler.url).await);
-    let budget = Budget::new(LONG);
-    let endless = [sql("select pg_sleep(7200)::text /* doomed */")];
+    let server = harness::private_postgres_with(&["log_statement=all"], None);
+    let Ok(server) = server.map_err(|why| harness::skip("postgres", &why)) else { return };
+    for connections in [1, 2] {
+        for named in ["as", "/* */ as"] {
+            let db = server.database("poolcancel").await;
+            let words = || server.log().matches("pg_cancel_backend(").count();
+            let before = words();
+            cancelled_through_a_pooler(&db, connections, named).await;
+            assert_eq!(words() - before, if connections == 1 { 0 } else { 2 }, "{connections} {named}");
+        }
+    }
+}
+
+async fn cancelled_through_a_pooler(db: &TestDb, connections: usize, named: &str) {
+    let Some(pooler) = harness::pgbouncer(db, 4) else { return };
+    let (cancelled, other) = (client(&pooler.url, connections).await, client(&pooler.url, connections).await);
+    let (budget, beside) = (Budget::new(LONG), Budget::new(LONG));
+    // All of their connections are open already.
+    let short = [sql("select pg_sleep(0.3)::text")];
+    let opened = [&cancelled, &other].map(|engine| join_all((0..connections).map(|_| engine.read(&short, &budget))));
+    assert!(join_all(opened).await.iter().flatten().all(Result::is_ok));
+    let sleeping = |mark: &str| [sql(&format!("select pg_sleep(7200)::text {named} {mark}"))];
+    let (endless, theirs) = (sleeping("doomed"), sleeping("beside"));
     let canceller = async {
-        until_running(&db, "doomed", 1).await;
+        until_running(db, "doomed", 1).await;
+        until_running(db, "beside", 1).await;
         budget.cancel.cancel();
+        until_running(db, "doomed", 0).await;
+        until_running(db, "beside", 1).await;
+        beside.cancel.cancel();
     };
-    let (result, ()) = tokio::join!(cancelled.read(&endless, &budget), canceller);
+    let (result, others, ()) = tokio::join!(cancelled.read(&endless, &budget), other.read(&theirs, &beside), canceller);
     assert!(matches!(result, Err(StoreError::Cancelled)), "{result:?}");
-    until_running(&db, "doomed", 0).await;
+    assert!(matches!(others, Err(StoreError::Cancelled)), "{others:?}");
+    until_running(db, "beside", 0).await;
     for engine in [cancelled, other] {
         assert_eq!(engine.read(&[own(5, 7)], &Budget::new(LONG)).await.unwrap(), [[answer(5, 7)]]);
     }
@@ -175,7 +203,7 @@ async fn nothing_that_we_set_is_left_to_the_next_client() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("leftovers").await;
     let Some(pooler) = harness::pgbouncer(&db, 1) else { return };
-    let ours = client(&pooler.url).await;
+    let ours = client(&pooler.url, 1).await;
     ours.read(&[own(1, 1)], &Budget::new(LONG)).await.unwrap();
     ours.begin(&Budget::new(LONG)).await.unwrap().commit().await.unwrap();
     // The same server connection, as another program finds it.

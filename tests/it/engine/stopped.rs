@@ -115,9 +115,12 @@ async fn a_statement_stopped_by_an_administrator_is_no_timeout() {
 async fn a_stopped_statement_does_not_cost_the_connection() {
     let Some(server) = harness::postgres() else { return };
     let db = server.database("kept").await;
-    let engine = connect_once(&db).await;
-    let process = "select pg_backend_pid()";
-    let before = row(&engine, process, Vec::new()).await;
+    let engine = connect(&db).await;
+    // The word goes by the other connection, which is open already.
+    let (one, budget) = ([sql("select pg_sleep(0.3)::text")], Budget::new(LONG));
+    let (first, second) = tokio::join!(engine.read(&one, &budget), engine.read(&one, &budget));
+    assert!(first.is_ok() && second.is_ok(), "{first:?} {second:?}");
+    let process = row(&engine, "select pg_backend_pid()", Vec::new()).await;
     for _ in 0..3 {
         let budget = Budget::new(LONG);
         let statements = [endless(&db)];
@@ -128,7 +131,8 @@ async fn a_stopped_statement_does_not_cost_the_connection() {
         let (result, ()) = tokio::join!(engine.read(&statements, &budget), canceller);
         assert!(matches!(result, Err(StoreError::Cancelled)), "{result:?}");
     }
-    assert_eq!(row(&engine, process, Vec::new()).await, before);
+    let [Value::Int(process)] = process.0[..] else { panic!("{process:?}") };
+    assert_eq!(db.scalar(&format!("select count(*) from pg_stat_activity where pid = {process}")).await, "1");
 }
 
 #[tokio::test]

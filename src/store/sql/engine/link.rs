@@ -61,8 +61,9 @@ impl Script {
         Arc::clone(&self.begun)
     }
 
-    pub(super) fn has_begun(&self) {
-        self.begun.store(true, Ordering::Relaxed);
+    /// Takes in that it has, and says whether that is news.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.begun.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -71,7 +72,22 @@ pub(super) enum Interrupt {
     /// At once, from here.
     Here(Box<dyn FnOnce() + Send>),
     /// This statement, on another connection to the same server.
-    There(String),
+    There {
+        /// The statement.
+        sql: String,
+        /// Whether the server also ends what it runs for a client that has hung up.
+        can_hang_up: bool,
+    },
+}
+
+impl Interrupt {
+    /// The same, never by hanging up.
+    pub(super) fn by_word(self) -> Self {
+        match self {
+            Interrupt::There { sql, .. } => Interrupt::There { sql, can_hang_up: false },
+            here => here,
+        }
+    }
 }
 
 /// The statements of a reading transaction, and its limits.
@@ -82,8 +98,8 @@ pub(super) type Answer = Option<Vec<Vec<Row>>>;
 
 /// One open connection.
 ///
-/// Its futures are always run to their end (see [`super::step()`]): dropping one half way would leave the protocol, and
-/// the next user of the connection, in the middle of an answer.
+/// Its futures are run to their end, or dropped together with it (see [`super::step()`]): dropping one half way would leave
+/// the protocol, and the next user of the connection, in the middle of an answer.
 ///
 /// A call that reports `Unreachable` has lost the connection; `Timeout` carries no duration of its own.
 pub(super) trait Link: Send {

@@ -328,7 +328,7 @@ impl Link for MyLink {
     }
 
     fn interrupt(&self) -> Interrupt {
-        Interrupt::There(format!("KILL QUERY {}", self.server.id))
+        Interrupt::There { sql: format!("KILL QUERY {}", self.server.id), can_hang_up: false }
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::link::{Connector, End, Interrupt, Link, Mode};
+use super::link::{Connector, End, Link, Mode};
 use crate::domain::log;
 use crate::store::{Result, StoreError};
 
@@ -22,6 +22,12 @@ const SHORT: Duration = Duration::from_millis(200);
 
 /// How long stopping a statement waits for the other connection: whoever asked for it has been answered already.
 const SPARE: Duration = Duration::from_millis(100);
+
+/// How long a word may take to be answered that hanging up can replace. Other calls wait for the connection that it is on.
+const WORD: Duration = Duration::from_secs(1);
+
+/// How long a server may take to notice that a connection was closed under a statement, and to end that.
+const GONE: Duration = Duration::from_millis(250);
 
 /// How long it may take to stop a statement from another connection.
 const INTERRUPT: Duration = Duration::from_secs(3);
@@ -37,6 +43,8 @@ pub(super) struct Pool {
     idle: Mutex<Vec<Box<dyn Link>>>,
     /// Connections on their way back: worth waiting for instead of opening another one.
     settling: AtomicUsize,
+    /// Until when the server may still have each connection that was closed under a statement, the latest last.
+    gone: Mutex<Vec<Instant>>,
     returned: Notify,
 }
 
@@ -55,6 +63,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size.max(1))),
             idle: Mutex::new(Vec::new()),
             settling: AtomicUsize::new(0),
+            gone: Mutex::default(),
             returned: Notify::new(),
         }
     }
@@ -89,7 +98,7 @@ impl Pool {
     pub(super) fn lend(self: &Arc<Self>, link: Box<dyn Link>) -> Result<Lease> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| StoreError::Unreachable("every connection is lent out".into()))?;
-        Ok(Lease { link: Some(link), pool: Arc::clone(self), open: None, permit: Some(permit) })
+        Ok(Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) })
     }
 
     /// Forgets the idle connections: the server they belong to is gone.
@@ -108,43 +117,58 @@ impl Pool {
             Some(link) => (link, false),
             None => (self.connect().await?, true),
         };
-        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, permit: Some(permit) }, fresh))
+        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) }, fresh))
     }
 
-    /// Stops what a connection of this pool is running: through the other one where that is free, or is soon, else through
-    /// one more for the moment.
+    /// What can take a word to the server while a statement runs: the other connection where that is free, or is soon, else
+    /// one that is to be opened. `None` where hanging up does as well: it costs no more.
+    pub(super) async fn spare(self: &Arc<Self>, can_hang_up: bool) -> Option<Spare> {
+        let patience = if self.size == 1 { Duration::ZERO } else { SPARE };
+        let permit = tokio::time::timeout(patience, Arc::clone(&self.permits).acquire_owned()).await;
+        let permit = permit.ok().and_then(std::result::Result::ok);
+        let link = permit.as_ref().and_then(|_| self.lock_idle().pop());
+        (link.is_some() || !can_hang_up).then_some(Spare { link, permit })
+    }
+
+    /// Sends a word to the server; whether that is over. Else it may be on its way still, and reach whatever comes next on the
+    /// connection that it is about.
     ///
     /// When it fails, the server's own deadline still ends the statement.
-    pub(super) async fn interrupt(self: &Arc<Self>, interrupt: Interrupt) {
-        let sql = match interrupt {
-            Interrupt::Here(stop) => return stop(),
-            Interrupt::There(sql) => sql,
-        };
-        let permit = tokio::time::timeout(SPARE, Arc::clone(&self.permits).acquire_owned()).await;
-        let mut permit = permit.ok().and_then(std::result::Result::ok);
-        let spare = permit.as_ref().and_then(|_| self.lock_idle().pop());
-        let telling = async {
-            if let Some(mut link) = spare
-                && link.tell(sql.clone()).await.is_ok()
-            {
-                return Ok(link);
+    pub(super) async fn tell(&self, Spare { link, mut permit }: Spare, sql: String, can_hang_up: bool) -> bool {
+        if can_hang_up {
+            let Some(mut link) = link else { return false };
+            let is_told = matches!(tokio::time::timeout(WORD, link.tell(sql)).await, Ok(Ok(())));
+            match is_told {
+                true => self.put(link),
+                false => self.hung_up(),
             }
-            let mut link = self.connector.connect().await?;
-            link.tell(sql).await?;
-            Ok::<_, StoreError>(link)
+            return is_told;
+        }
+        let telling = async {
+            let mut is_over = true;
+            if let Some(mut link) = link {
+                if link.tell(sql.clone()).await.is_ok() {
+                    return (Some(link), true);
+                }
+                is_over = false;
+            }
+            let Ok(mut link) = self.open().await else { return (None, is_over) };
+            let is_told = link.tell(sql).await.is_ok();
+            (is_told.then_some(link), is_told && is_over)
         };
         tokio::pin!(telling);
-        let told = match tokio::time::timeout(SHORT, &mut telling).await {
-            Ok(told) => Ok(told),
+        let (link, is_over) = match tokio::time::timeout(SHORT, &mut telling).await {
+            Ok(told) => told,
             Err(_) => {
                 // A server that is slow to answer must not keep other calls waiting for their connection.
                 permit = None;
-                tokio::time::timeout(INTERRUPT, telling).await
+                tokio::time::timeout(INTERRUPT, telling).await.unwrap_or((None, false))
             }
         };
-        if let (Ok(Ok(link)), Some(_)) = (told, permit) {
+        if let (Some(link), Some(_)) = (link, permit) {
             self.put(link);
         }
+        is_over
     }
 
     async fn idle_link(&self) -> Option<Box<dyn Link>> {
@@ -164,7 +188,28 @@ impl Pool {
     }
 
     async fn connect(&self) -> Result<Box<dyn Link>> {
-        self.bounded(self.connector.connect()).await
+        self.bounded(self.open()).await
+    }
+
+    /// Takes in that a connection was closed while the server may still be at something on it.
+    pub(super) fn hung_up(&self) {
+        self.lock_gone().push(Instant::now() + GONE);
+    }
+
+    /// Opens a connection; where the server would have one too many, when it has had time to be done with one that was hung up.
+    async fn open(&self) -> Result<Box<dyn Link>> {
+        while let Some(at) = self.is_one_too_many() {
+            tokio::time::sleep_until(at.into()).await;
+        }
+        self.connector.connect().await
+    }
+
+    /// Until when one more, of those that are lent out already, may be one too many.
+    fn is_one_too_many(&self) -> Option<Instant> {
+        let (now, free) = (Instant::now(), self.permits.available_permits());
+        let mut gone = self.lock_gone();
+        gone.retain(|at| *at > now);
+        gone.first().copied().filter(|_| gone.len() > free)
     }
 
     /// Awaits what opens a connection, for as long as connecting may take.
@@ -182,9 +227,20 @@ impl Pool {
         self.database
     }
 
+    fn lock_gone(&self) -> std::sync::MutexGuard<'_, Vec<Instant>> {
+        self.gone.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Link>>> {
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// What can take a word to the server.
+pub(super) struct Spare {
+    /// The connection; one is opened where there is none.
+    link: Option<Box<dyn Link>>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// The error of a server that says nothing.
@@ -200,6 +256,8 @@ pub(super) struct Lease {
     link: Option<Box<dyn Link>>,
     pool: Arc<Pool>,
     open: Option<Mode>,
+    /// It is being ended.
+    ending: bool,
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -222,9 +280,19 @@ impl Lease {
         self.open = Some(mode);
     }
 
+    /// Notes that the transaction is about to be ended: what does that is never hung up. The server might not notice, and what
+    /// became of the transaction is known from its answer alone.
+    pub(super) fn ends(&mut self) {
+        self.ending = true;
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending
+    }
+
     /// Notes that the transaction is closed.
     pub(super) fn closed(&mut self) {
-        self.open = None;
+        (self.open, self.ending) = (None, false);
     }
 
     /// Drops the connection: it is lost, or nobody knows what it is doing.
@@ -242,8 +310,9 @@ impl Drop for Lease {
         let end = if mode == Mode::Read { End::Release } else { End::Rollback };
         let settling = Settling::start(Arc::clone(&self.pool), self.permit.take());
         runtime.spawn(async move {
-            if let Ok(Ok(())) = tokio::time::timeout(SETTLE, link.end(end)).await {
-                settling.pool.put(link);
+            match tokio::time::timeout(SETTLE, link.end(end)).await {
+                Ok(Ok(())) => settling.pool.put(link),
+                Ok(Err(_)) | Err(_) => settling.pool.hung_up(),
             }
         });
     }

@@ -8,6 +8,8 @@
 //! ([`super::inline`]): one round trip where prepared statements would take two each, and two more. A pooler passes such
 //! a message on whole.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -36,6 +38,8 @@ pub(super) struct Postgres {
     /// How long each try to reach a server may take.
     patience: Duration,
     read_only: bool,
+    /// Whether the server notices when a client hangs up, as one of the connections was told last.
+    notices: Arc<AtomicBool>,
 }
 
 impl Postgres {
@@ -52,7 +56,7 @@ impl Postgres {
         let servers: Vec<PgConnectOptions> = servers.into_iter().map(named).collect();
         let tries = servers.len() * wanted.choices().len();
         let patience = patience / u32::try_from(tries).unwrap_or(u32::MAX).max(1);
-        Self { servers, wanted, patience, read_only }
+        Self { servers, wanted, patience, read_only, notices: Arc::default() }
     }
 
     async fn open(&self) -> Result<PgLink> {
@@ -85,7 +89,15 @@ impl Postgres {
                 return Err(StoreError::Unreachable(objection.to_owned()));
             }
         }
-        Ok(PgLink { connection, read_only: self.read_only, open: false, backend: 0, tag: Uuid::new_v4() })
+        Ok(PgLink {
+            notices: self.notices.load(Ordering::Relaxed),
+            told: Arc::clone(&self.notices),
+            connection,
+            read_only: self.read_only,
+            open: false,
+            backend: 0,
+            tag: Uuid::new_v4(),
+        })
     }
 }
 
@@ -105,25 +117,37 @@ struct PgLink {
     backend: i32,
     /// What the scripts of this connection are known by in the server's list of sessions.
     tag: Uuid,
+    /// Whether the server notices when we hang up: as it said last, or said to another connection.
+    notices: bool,
+    told: Arc<AtomicBool>,
 }
 
 impl PgLink {
     /// A script of these texts. Its first answer is the tag, which says that the server has begun with it.
     fn scripted(&self, limits: Limits, texts: &[String]) -> Script {
         // Near the beginning: the list of sessions shows a thousand bytes.
-        let begin = format!("{}; SELECT '{}'{AS_STORED}", begin_sql(Mode::Read, limits), self.tag.simple());
+        let (begin, tag) = (begin_sql(Mode::Read, limits), self.tag.simple());
+        let begin = format!("{begin}; SELECT '{tag}', {NOTICES}{AS_STORED}");
         Script::new(format!("{begin}; {}; COMMIT", texts.join("; ")), texts.len())
+    }
+
+    /// Takes in whether the server notices when we hang up.
+    fn notes(&mut self, notices: bool) {
+        self.notices = notices;
+        self.told.store(notices, Ordering::Relaxed);
     }
 
     async fn answers(&mut self, script: Script) -> Result<Vec<Vec<Row>>> {
         self.open = true;
-        let mut answers = decode::Answers::default();
+        let (mut answers, mut notices) = (decode::Answers::default(), None);
         let mut pieces = bind::command(AssertSqlSafe(script.sql.as_str())).fetch_many(&mut self.connection);
         while let Some(piece) = pieces.next().await {
             match piece.map_err(|error| refused(&script, error)) {
                 Ok(Either::Left(_)) => answers.end(),
                 Ok(Either::Right(row)) => {
-                    script.has_begun();
+                    if script.has_begun() {
+                        notices = row.try_get(1).ok();
+                    }
                     answers.take(decode::postgres(&row));
                 }
                 Err(error) => {
@@ -133,6 +157,7 @@ impl PgLink {
             }
         }
         drop(pieces);
+        self.notes(notices.unwrap_or(false));
         self.open = false;
         answers.asked(script.asked)
     }
@@ -149,8 +174,15 @@ fn refused(script: &Script, error: sqlx::Error) -> StoreError {
 }
 
 fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
-    let [Value::Text(version), Value::Text(database), Value::Text(user), is_replica, is_read_only, Value::Int(clock)] =
-        row.0.as_slice()
+    let [
+        Value::Text(version),
+        Value::Text(database),
+        Value::Text(user),
+        is_replica,
+        is_read_only,
+        Value::Int(clock),
+        ..,
+    ] = row.0.as_slice()
     else {
         return Err(StoreError::Layout("the server does not say what it is".into()));
     };
@@ -196,6 +228,13 @@ const DURABLE: &str = ", CASE WHEN current_setting('synchronous_commit') = 'off'
 const AS_STORED: &str = ", CASE WHEN current_setting('server_encoding') = 'SQL_ASCII' \
                          THEN set_config('client_encoding', 'SQL_ASCII', true) END";
 
+/// Makes the server look every 20 ms whether we are still there while it runs a statement, and says whether it does. Versions
+/// before 14 know of no such thing, and which operating systems tell has grown since (first Linux alone): elsewhere a server
+/// refuses the setting, and the transaction with it.
+const NOTICES: &str = "CASE WHEN version() LIKE '%linux%' \
+                       AND current_setting('client_connection_check_interval', true) IS NOT NULL \
+                       THEN set_config('client_connection_check_interval', '20', true) IS NOT NULL ELSE false END";
+
 /// The whole beginning of a transaction as one message of constants and numbers.
 ///
 /// Reads take one snapshot for all their statements. Plans must not depend on luck: compiling costs more than these
@@ -228,14 +267,16 @@ impl Link for PgLink {
         Box::pin(async move {
             self.open = true;
             let durable = if mode == Mode::Write { DURABLE } else { "" };
-            let sql = format!("{}; SELECT pg_backend_pid(), {CLOSED}{durable}{AS_STORED}", begin_sql(mode, limits));
+            let begin = begin_sql(mode, limits);
+            let sql = format!("{begin}; SELECT pg_backend_pid(), {CLOSED}, {NOTICES}{durable}{AS_STORED}");
             let rows = bind::command(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await;
             let told = rows.and_then(|rows| {
                 let row = rows.last().ok_or(sqlx::Error::RowNotFound)?;
-                Ok((row.try_get(0)?, row.try_get(1)?))
+                Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
             });
-            let (backend, is_closed): (i32, bool) = told.map_err(store_error)?;
+            let (backend, is_closed, notices): (i32, bool, bool) = told.map_err(store_error)?;
             self.backend = backend;
+            self.notes(notices);
             match (mode, is_closed) {
                 (Mode::Write, true) => Err(StoreError::Denied(format!("{CLOSED_BY} is on"))),
                 _ => Ok(()),
@@ -253,7 +294,10 @@ impl Link for PgLink {
                 }
                 // One simple query: no prepared statement that a pooler could mix up.
                 None => {
-                    let row = bind::command(FACTS).fetch_one(&mut self.connection).await.map_err(store_error)?;
+                    let sql = format!("{FACTS}, {NOTICES}");
+                    let asked = bind::command(AssertSqlSafe(sql)).fetch_one(&mut self.connection);
+                    let row = asked.await.map_err(store_error)?;
+                    self.notes(row.try_get(6).unwrap_or(false));
                     return Ok((facts(&decode::postgres(&row)?, self.read_only)?, None));
                 }
             };
@@ -308,7 +352,7 @@ impl Link for PgLink {
     }
 
     fn interrupt(&self) -> Interrupt {
-        Interrupt::There(match self.backend {
+        let sql = match self.backend {
             // A script ends its transaction itself, and behind a pooler its process may then serve another client: it
             // is looked up at the moment when it is stopped, by what it is running.
             0 => format!(
@@ -319,7 +363,8 @@ impl Link for PgLink {
             // The transaction stays open until this has been answered, so that the process cannot have passed to
             // another client of a pooler.
             backend => format!("SELECT pg_cancel_backend({backend})"),
-        })
+        };
+        Interrupt::There { sql, can_hang_up: self.notices }
     }
 }
 

@@ -68,6 +68,7 @@ impl Link for Rehearsal {
     }
 
     fn interrupt(&self) -> Interrupt {
-        self.link.interrupt()
+        // All that was rehearsed would be undone with the connection.
+        self.link.interrupt().by_word()
     }
 }

@@ -1,18 +1,21 @@
 //! One exchange with the server, in a task that owns the connection until the exchange has ended.
 //!
 //! A driver's future that is dropped half way leaves the statement running on the server and its answer in the
-//! connection, in front of the next user's. So no such future is ever dropped while it can still end: cancelling,
-//! a deadline, or a caller that goes away make the task stop the statement *on the server*, wait for its answer, and
-//! only then close the transaction and hand the connection back.
+//! connection, in front of the next user's. So cancelling, a deadline, or a caller that goes away make the task stop the
+//! statement *on the server*, wait for its answer, and only then close the transaction and hand the connection back. Such a
+//! future is dropped together with its connection alone: where there is no other one to stop the statement by, or where that
+//! did not help.
 
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::link::Link;
-use super::pool::Lease;
+use super::link::{Interrupt, Link};
+use super::pool::{Lease, Pool};
 use crate::store::{Result, StoreError};
 
 /// What the server's own deadline gets ahead of ours, so that it normally is the server that ends a statement.
@@ -71,12 +74,12 @@ async fn supervise<T, W>(
 ) where
     W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
 {
-    let pool = lease.pool();
+    let (pool, is_ending) = (lease.pool(), lease.is_ending());
     let link = match lease.link() {
         Ok(link) => link,
         Err(error) => return reply(answer, None, Err(error)),
     };
-    let interrupt = link.interrupt();
+    let interrupt = if is_ending { link.interrupt().by_word() } else { link.interrupt() };
     let started = Instant::now();
     let patience = limit.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX)).saturating_add(GRACE);
     let mut work = work(link);
@@ -96,15 +99,46 @@ async fn supervise<T, W>(
     };
     // The caller has its answer now; stopping and tidying up go on behind its back.
     reply(answer, None, Err(why));
-    let ended = tokio::time::timeout(STOP, async {
-        let (_, result) = futures_util::future::join(pool.interrupt(interrupt), &mut work).await;
-        !matches!(result, Err(StoreError::Unreachable(_)))
-    })
-    .await;
+    let ended = tokio::time::timeout(STOP, stop_on_server(&pool, interrupt, &mut work)).await;
     drop(work);
     if ended != Ok(true) {
         lease.give_up();
+        pool.hung_up();
     }
+}
+
+/// Whether the statement has ended and left its connection as good as before; else that is to be closed.
+async fn stop_on_server<T>(pool: &Arc<Pool>, interrupt: Interrupt, work: &mut BoxFuture<'_, Result<T>>) -> bool {
+    let (sql, can_hang_up) = match interrupt {
+        Interrupt::Here(stop) => {
+            stop();
+            return is_usable(&work.await);
+        }
+        Interrupt::There { sql, can_hang_up } => (sql, can_hang_up),
+    };
+    let spare = tokio::select! {
+        biased;
+        // It ended by itself before anybody was told.
+        result = &mut *work => return is_usable(&result),
+        spare = pool.spare(can_hang_up) => spare,
+    };
+    let Some(spare) = spare else { return false };
+    // Also where it ends by itself: a word that is on its way must not reach what comes next on this connection.
+    let (is_over, result) = {
+        let mut telling = pin!(pool.tell(spare, sql, can_hang_up));
+        tokio::select! {
+            result = &mut *work => (telling.await, result),
+            is_over = &mut telling => match is_over {
+                true => (true, work.await),
+                false => return false,
+            },
+        }
+    };
+    is_over && is_usable(&result)
+}
+
+fn is_usable<T>(result: &Result<T>) -> bool {
+    !matches!(result, Err(StoreError::Unreachable(_)))
 }
 
 /// Sends the answer; when nobody waits for it any more, the lease that comes back settles as it is dropped.

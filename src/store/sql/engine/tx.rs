@@ -50,19 +50,25 @@ impl<'a> Tx<'a> {
     /// A `retryable` error leaves it open whether the transaction took effect; any other undid it.
     pub async fn commit(mut self) -> Result<()> {
         // From here on a cancel comes too late: stopping a COMMIT would leave its outcome open for nothing.
-        self.cancel = CancellationToken::new();
-        self.step(|link| link.end(End::Commit)).await?;
+        self.end(End::Commit).await?;
         self.close();
         Ok(())
     }
 
     /// Undoes it all.
     pub async fn rollback(mut self) {
-        self.cancel = CancellationToken::new();
         self.failed = false;
-        if self.step(|link| link.end(End::Rollback)).await.is_ok() {
+        if self.end(End::Rollback).await.is_ok() {
             self.close();
         }
+    }
+
+    async fn end(&mut self, end: End) -> Result<()> {
+        self.cancel = CancellationToken::new();
+        if let Some(lease) = &mut self.lease {
+            lease.ends();
+        }
+        self.step(move |link| link.end(end)).await
     }
 
     fn close(&mut self) {
