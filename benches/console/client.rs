@@ -63,6 +63,10 @@ impl Client {
         self.engine
     }
 
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// What it is called in a report.
     pub fn name(&self) -> &'static str {
         match self.engine {

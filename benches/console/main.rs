@@ -22,6 +22,7 @@ mod live;
 mod machine;
 mod million;
 mod moves;
+mod one_by_one;
 mod pages;
 mod peers;
 mod process;

@@ -32,6 +32,28 @@ fn now(engine: Engine) -> &'static str {
     }
 }
 
+/// What stands for the key in the statements of [`RowByRow`].
+const KEY: &str = ":key";
+
+/// The statements that move one row.
+pub struct RowByRow {
+    pub read: String,
+    pub moves: Vec<String>,
+}
+
+impl RowByRow {
+    /// All of them for a key, in a transaction.
+    pub fn in_transaction(&self, key: &str) -> Vec<String> {
+        let named = |statement: &String| statement.replace(KEY, &format!("'{key}'"));
+        transaction(std::iter::once(&self.read).chain(&self.moves).map(named))
+    }
+}
+
+fn transaction(statements: impl IntoIterator<Item = String>) -> Vec<String> {
+    let ends = |word: &str| std::iter::once(word.to_owned());
+    ends("begin").chain(statements).chain(ends("commit")).collect()
+}
+
 impl Baseline {
     /// The whole move in one transaction, in one statement where the database has such: what one would type during an
     /// incident.
@@ -67,21 +89,23 @@ impl Baseline {
     }
 
     /// The same move of one row, as the loop of a script has it: it reads, enqueues, marks, commits.
-    pub fn replay_row(self, key: &str) -> Vec<String> {
-        let row = format!("id = '{key}' and {}", self.layout.is_dead());
+    pub fn row_by_row(self) -> RowByRow {
+        let row = format!("id = {KEY} and {}", self.layout.is_dead());
         let lock = if self.engine == Engine::Sqlite { "" } else { " for update" };
-        let mut statements = self.in_transaction(&row);
-        statements.insert(1, format!("select * from {} where {row}{lock}", self.layout.table()));
-        statements
+        RowByRow { read: format!("select * from {} where {row}{lock}", self.layout.table()), moves: self.moves(&row) }
     }
 
     fn in_transaction(self, cohort: &str) -> Vec<String> {
+        transaction(self.moves(cohort))
+    }
+
+    fn moves(self, cohort: &str) -> Vec<String> {
         let (payload, now) = (payload(self.engine), now(self.engine));
         let metadata = match self.engine {
             Engine::Postgres => "metadata || jsonb_build_object('replay_run', 'by hand')",
             _ => "json_set(metadata, '$.replay_run', 'by hand')",
         };
-        let moves = match self.layout {
+        match self.layout {
             Layout::DeadLetterJobs => vec![
                 format!(
                     "insert into jobs (payload, run_after) select {payload}, {now} from dead_letter_jobs where {cohort}"
@@ -99,9 +123,7 @@ impl Baseline {
                 ),
                 format!("delete from jobs_dlq where {cohort}"),
             ],
-        };
-        let ends = |word: &str| std::iter::once(word.to_owned());
-        ends("begin").chain(moves).chain(ends("commit")).collect()
+        }
     }
 
     /// `count` rows that died just now. PostgreSQL only.

@@ -17,6 +17,8 @@ use crate::bench::Bench;
 use crate::client::Client;
 use crate::cohort::{Slice, Slices};
 use crate::ground::open_store;
+use crate::moves::RowByRow;
+use crate::one_by_one::{OneByOne, by_program, by_script};
 use crate::sample::{Sample, median, ratio, times, told};
 use crate::steps::filter;
 use crate::stopwatch::{Laps, Stopwatch};
@@ -27,8 +29,8 @@ use crate::writers::Writers;
 const QUIET: Duration = Duration::from_secs(3);
 /// Jobs that die in a second while others are replayed.
 const RATE: u32 = 100;
-/// Rows that the script moves: some seconds, as the run takes.
-const SCRIPTED: u64 = 20_000;
+/// Rows that go one by one: some seconds, as the run takes.
+const ONE_BY_ONE: u64 = 10_000;
 /// How long a transaction of ours may take, but for one in a hundred.
 const TRANSACTION: Duration = Duration::from_millis(100);
 
@@ -55,12 +57,16 @@ impl Outcome {
 /// Replays slices of the table either way, in turns, so that a noisy minute hits both.
 pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Result<Table, String> {
     let (wanted, runs) = if bench.small { (500, 1) } else { (100_000.min(u64::from(bench.rows / 100)), 5) };
-    let script = SCRIPTED.min(u64::from(bench.rows / 100));
-    let (mut ours, mut theirs, mut scripted) = (Vec::new(), Vec::new(), Vec::new());
+    let few = ONE_BY_ONE.min(u64::from(bench.rows / 200));
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut alone = OneByOne::default();
     for _ in 0..runs {
         theirs.push(by_hand(bench, copy, slices.take(wanted, true)?).await);
         ours.push(through_triage(bench, copy, slices.take(wanted, true)?).await);
-        scripted.push(by_script(bench, copy, slices.take(script, true)?));
+        let slice = slices.take(few, true)?;
+        alone.scripted.push(one_by_one(bench, copy, slice, by_script));
+        let slice = slices.take(few, true)?;
+        alone.programmed.push(one_by_one(bench, copy, slice, by_program));
     }
     let quiet = match bench.is_postgres() {
         true => {
@@ -70,10 +76,10 @@ pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Resu
         }
         false => Sample::default(),
     };
-    Ok(report(&ours, &theirs, &scripted, &quiet))
+    Ok(report(&ours, &theirs, &alone, &quiet))
 }
 
-fn report(ours: &[Outcome], theirs: &[Outcome], scripted: &[f64], quiet: &Sample) -> Table {
+fn report(ours: &[Outcome], theirs: &[Outcome], alone: &OneByOne, quiet: &Sample) -> Table {
     let jobs = ours.first().map_or(0, |outcome| outcome.jobs);
     let mut table = Table::new(format!(
         "7. Replay of {jobs} jobs with the ledger, on disk; baseline: the same move in one transaction of plain SQL"
@@ -95,18 +101,8 @@ fn report(ours: &[Outcome], theirs: &[Outcome], scripted: &[f64], quiet: &Sample
     table.add(line("end to end: freeze, plan, run", Outcome::rate));
     let reached = rate(ours, Outcome::run_rate) >= whole * 0.8;
     table.add(line("the run, ledger included", Outcome::run_rate).aim("at least 0.8x", reached));
-    let (run, script) = (rate(ours, Outcome::run_rate), median(scripted.iter().copied()));
-    table.add(
-        Line::new("the run, against a script that moves row by row", told_rates(ours, Outcome::run_rate))
-            .against(format!("{script:.0} rows/s"), times(run, script))
-            .aim("at least 20x", run >= script * 20.0)
-            .because(format!(
-                "SELECT, INSERT, UPDATE and COMMIT for each row, on a connection that is open: {:.2} ms a row, most of it the \
-                 commit; against it the one statement is {}",
-                1_000.0 / script.max(1e-9),
-                times(whole, script)
-            )),
-    );
+    let run = rate(ours, Outcome::run_rate);
+    alone.lines(run, &told_rates(ours, Outcome::run_rate), whole).into_iter().for_each(|line| table.add(line));
     let all = |pick: fn(&Outcome) -> &Sample, outcomes: &[Outcome]| {
         let mut sum = Sample::default();
         outcomes.iter().for_each(|outcome| sum.extend(pick(outcome).clone()));
@@ -155,15 +151,20 @@ async fn by_hand(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
     Outcome { jobs, total, inserts: writers.map(Writers::stop).unwrap_or_default(), ..Outcome::default() }
 }
 
-/// Rows a second of the script.
-fn by_script(bench: &Bench<'_>, copy: &str, slice: Slice) -> f64 {
+/// Rows a second of what goes row by row.
+fn one_by_one(
+    bench: &Bench<'_>,
+    copy: &str,
+    slice: Slice,
+    goes: impl Fn(&Client, &RowByRow, &[&str]) -> Result<Duration, String>,
+) -> Result<f64, String> {
     let (baseline, client) = (bench.baseline(), Client::new(copy));
     let keys = client.print(&[&baseline.cohort_keys(&slice)]);
-    let statements: Vec<String> = keys.lines().flat_map(|key| baseline.replay_row(key)).collect();
+    let keys: Vec<&str> = keys.lines().collect();
     let writers = writers(bench, copy);
-    let took = client.once(&statements);
+    let took = goes(&client, &baseline.row_by_row(), &keys);
     drop(writers.map(Writers::stop));
-    keys.lines().count() as f64 / took.as_secs_f64().max(1e-9)
+    Ok(keys.len() as f64 / took?.as_secs_f64().max(1e-9))
 }
 
 async fn through_triage(bench: &Bench<'_>, copy: &str, slice: Slice) -> Outcome {
