@@ -26,8 +26,9 @@ const SPARE: Duration = Duration::from_millis(100);
 /// How long a word may take to be answered that hanging up can replace. Other calls wait for the connection that it is on.
 const WORD: Duration = Duration::from_secs(1);
 
-/// How long a server may take to notice that a connection was closed under a statement, and to end that.
-const GONE: Duration = Duration::from_millis(250);
+/// How long a server may take to notice that a connection was closed under a statement, and to end that: what is asked next waits
+/// for it. One that looks every 20 ms takes as long as that, and little more.
+const GONE: Duration = Duration::from_millis(100);
 
 /// How long it may take to stop a statement from another connection.
 const INTERRUPT: Duration = Duration::from_secs(3);
