@@ -199,14 +199,14 @@ impl Pool {
 
     /// Opens a connection; where the server would have one too many, when it has had time to be done with one that was hung up.
     async fn open(&self) -> Result<Box<dyn Link>> {
-        while let Some(at) = self.is_one_too_many() {
+        while let Some(at) = self.crowded_until() {
             tokio::time::sleep_until(at.into()).await;
         }
         self.connector.connect().await
     }
 
     /// Until when one more, of those that are lent out already, may be one too many.
-    fn is_one_too_many(&self) -> Option<Instant> {
+    fn crowded_until(&self) -> Option<Instant> {
         let (now, free) = (Instant::now(), self.permits.available_permits());
         let mut gone = self.lock_gone();
         gone.retain(|at| *at > now);
