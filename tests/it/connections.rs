@@ -1,6 +1,7 @@
 //! What a server sees of us: how many connections, what they are called, and what is set for every statement on them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use dlq_tui::store::sql::engine::{EngineOptions, Row, Value};
 use dlq_tui::store::{Budget, StoreError};
@@ -164,6 +165,31 @@ async fn stopping_a_statement_takes_no_connection_more_however_busy_the_others_a
         }
         assert_eq!(seen, Some(busy + 1));
     }
+}
+
+/// What becomes of a transaction is known from the answer to its end alone, and a server that waits for a replica there does not
+/// notice that nobody waits for it.
+#[tokio::test]
+async fn what_ends_a_transaction_is_stopped_by_a_word_and_never_hung_up() {
+    let Some(server) = server() else { return };
+    let db = server.database("slowcommit").await;
+    // The server's own deadline does not hold for what a COMMIT itself does.
+    db.execute(
+        "create table t (a int); \
+         create function late() returns trigger language plpgsql as $$ begin perform pg_sleep(7200); return null; end $$; \
+         create constraint trigger late after insert on t deferrable initially deferred \
+         for each row execute function late()",
+    )
+    .await;
+    let engine = connect_as(&db, &EngineOptions { max_connections: 1, ..options() }).await.unwrap();
+    let mut tx = engine.begin(&Budget::new(Duration::from_secs(1))).await.unwrap();
+    tx.execute(&sql("insert into t values (1)")).await.unwrap();
+    let committed = tx.commit().await;
+    assert!(matches!(committed, Err(StoreError::Timeout(_))), "{committed:?}");
+    assert_eq!(row(&engine, "select count(*) from t", Vec::new()).await, Row(vec![Value::Int(0)]));
+    let log = server.log();
+    assert!(log.contains("statement: SELECT pg_cancel_backend("), "{log}");
+    assert!(!log.contains("connection to client lost"), "{log}");
 }
 
 #[tokio::test]
