@@ -167,29 +167,49 @@ async fn stopping_a_statement_takes_no_connection_more_however_busy_the_others_a
     }
 }
 
+/// Commits what takes the server so many seconds, beyond its time, on each of `busy` connections of `size` at once; the jobs that
+/// are there when a connection answers again, and the server's log.
+async fn slow_commits(server: &Server, (busy, size): (usize, usize), seconds: u32) -> (Row, String) {
+    let db = server.database(&format!("slowcommit{busy}{size}")).await;
+    // The server's own deadline does not hold for what a COMMIT itself does.
+    db.execute(&format!(
+        "create table t (a int); create function late() returns trigger language plpgsql as \
+         $$ begin perform pg_sleep({seconds}); return null; end $$; \
+         create constraint trigger late after insert on t deferrable initially deferred \
+         for each row execute function late()"
+    ))
+    .await;
+    let engine = connect_as(&db, &EngineOptions { max_connections: size, ..options() }).await.unwrap();
+    let commits = (0..busy).map(|_| async {
+        let mut tx = engine.begin(&Budget::new(Duration::from_secs(1))).await.unwrap();
+        tx.execute(&sql("insert into t values (1)")).await.unwrap();
+        let committed = tx.commit().await;
+        assert!(matches!(committed, Err(StoreError::Timeout(_))), "{committed:?}");
+    });
+    join_all(commits).await;
+    until_running(&db, "COMMIT", 0).await;
+    let there = row(&engine, "select count(*) from t", Vec::new()).await;
+    engine.close(LONG).await;
+    let log = server.log();
+    assert_eq!(most(&log, &db).get("dlq-tui"), Some(&size), "{log}");
+    assert!(!log.contains("connection to client lost"), "{log}");
+    (there, log)
+}
+
 /// What becomes of a transaction is known from the answer to its end alone, and a server that waits for a replica there does not
 /// notice that nobody waits for it.
 #[tokio::test]
-async fn what_ends_a_transaction_is_stopped_by_a_word_and_never_hung_up() {
+async fn what_ends_a_transaction_is_never_hung_up_and_stopped_where_a_connection_is_free() {
     let Some(server) = server() else { return };
-    let db = server.database("slowcommit").await;
-    // The server's own deadline does not hold for what a COMMIT itself does.
-    db.execute(
-        "create table t (a int); \
-         create function late() returns trigger language plpgsql as $$ begin perform pg_sleep(7200); return null; end $$; \
-         create constraint trigger late after insert on t deferrable initially deferred \
-         for each row execute function late()",
-    )
-    .await;
-    let engine = connect_as(&db, &EngineOptions { max_connections: 1, ..options() }).await.unwrap();
-    let mut tx = engine.begin(&Budget::new(Duration::from_secs(1))).await.unwrap();
-    tx.execute(&sql("insert into t values (1)")).await.unwrap();
-    let committed = tx.commit().await;
-    assert!(matches!(committed, Err(StoreError::Timeout(_))), "{committed:?}");
-    assert_eq!(row(&engine, "select count(*) from t", Vec::new()).await, Row(vec![Value::Int(0)]));
-    let log = server.log();
+    let (there, log) = slow_commits(&server, (1, 1), 4).await;
+    assert_eq!(there, Row(vec![Value::Int(1)]), "it was waited for");
+    assert!(!log.contains("statement: SELECT pg_cancel_backend("), "{log}");
+    // The one that has ended may stop the other.
+    let (there, _) = slow_commits(&server, (2, 2), 4).await;
+    assert_ne!(there, Row(vec![Value::Int(0)]), "they were waited for");
+    let (there, log) = slow_commits(&server, (1, 2), 7200).await;
+    assert_eq!(there, Row(vec![Value::Int(0)]), "it was stopped");
     assert!(log.contains("statement: SELECT pg_cancel_backend("), "{log}");
-    assert!(!log.contains("connection to client lost"), "{log}");
 }
 
 #[tokio::test]

@@ -75,17 +75,38 @@ pub(super) enum Interrupt {
     There {
         /// The statement.
         sql: String,
-        /// Whether the server also ends what it runs for a client that has hung up.
-        can_hang_up: bool,
+        /// What is done where no other connection is free.
+        otherwise: Otherwise,
     },
 }
 
+/// What is done about a statement where no connection is free to stop it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Otherwise {
+    /// Its own connection is closed: the server ends what it runs for a client that has hung up.
+    HangUp,
+    /// One more connection is opened.
+    Connect,
+    /// It goes on, until a connection is free or it ends by itself.
+    Wait,
+}
+
 impl Interrupt {
-    /// The same, never by hanging up.
-    pub(super) fn by_word(self) -> Self {
+    /// The same, where hanging up is out of the question.
+    pub(super) fn patient(self) -> Self {
         match self {
-            Interrupt::There { sql, .. } => Interrupt::There { sql, can_hang_up: false },
-            here => here,
+            Interrupt::There { sql, otherwise: Otherwise::HangUp } => {
+                Interrupt::There { sql, otherwise: Otherwise::Wait }
+            }
+            other => other,
+        }
+    }
+
+    /// What is done where no other connection is free.
+    pub(super) fn otherwise(&self) -> Otherwise {
+        match self {
+            Interrupt::There { otherwise, .. } => *otherwise,
+            Interrupt::Here(_) => Otherwise::HangUp,
         }
     }
 }

@@ -21,7 +21,7 @@ use super::fault::{connecting, store_error};
 use super::gate::Gate;
 use super::grants::Grants;
 use super::inline::mysql::inlined;
-use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Otherwise, Question, Script};
 use super::options::IDLE;
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
@@ -328,7 +328,7 @@ impl Link for MyLink {
     }
 
     fn interrupt(&self) -> Interrupt {
-        Interrupt::There { sql: format!("KILL QUERY {}", self.server.id), can_hang_up: false }
+        Interrupt::There { sql: format!("KILL QUERY {}", self.server.id), otherwise: Otherwise::Connect }
     }
 }
 

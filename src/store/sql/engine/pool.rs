@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::link::{Connector, End, Link, Mode};
+use super::link::{Connector, End, Link, Mode, Otherwise};
 use crate::domain::log;
 use crate::store::{Result, StoreError};
 
@@ -122,21 +122,29 @@ impl Pool {
     }
 
     /// What can take a word to the server while a statement runs: the other connection where that is free, or is soon, else
-    /// one that is to be opened. `None` where hanging up does as well: it costs no more.
-    pub(super) async fn spare(self: &Arc<Self>, can_hang_up: bool) -> Option<Spare> {
+    /// one that is to be opened. `None` where hanging up does as well, as it costs no more, and where there will be none.
+    pub(super) async fn spare(self: &Arc<Self>, otherwise: Otherwise) -> Option<Spare> {
+        let free = Arc::clone(&self.permits).acquire_owned();
         let patience = if self.size == 1 { Duration::ZERO } else { SPARE };
-        let permit = tokio::time::timeout(patience, Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.ok().and_then(std::result::Result::ok);
+        let permit = match otherwise {
+            Otherwise::Wait => free.await.ok(),
+            _ => tokio::time::timeout(patience, free).await.ok().and_then(std::result::Result::ok),
+        };
         let link = permit.as_ref().and_then(|_| self.lock_idle().pop());
-        (link.is_some() || !can_hang_up).then_some(Spare { link, permit })
+        let can_tell = match otherwise {
+            Otherwise::HangUp => link.is_some(),
+            Otherwise::Connect => true,
+            Otherwise::Wait => permit.is_some(),
+        };
+        can_tell.then_some(Spare { link, permit })
     }
 
     /// Sends a word to the server; whether that is over. Else it may be on its way still, and reach whatever comes next on the
     /// connection that it is about.
     ///
     /// When it fails, the server's own deadline still ends the statement.
-    pub(super) async fn tell(&self, Spare { link, mut permit }: Spare, sql: String, can_hang_up: bool) -> bool {
-        if can_hang_up {
+    pub(super) async fn tell(&self, Spare { link, mut permit }: Spare, sql: String, otherwise: Otherwise) -> bool {
+        if otherwise == Otherwise::HangUp {
             let Some(mut link) = link else { return false };
             let is_told = matches!(tokio::time::timeout(WORD, link.tell(sql)).await, Ok(Ok(())));
             match is_told {
@@ -161,8 +169,10 @@ impl Pool {
         let (link, is_over) = match tokio::time::timeout(SHORT, &mut telling).await {
             Ok(told) => told,
             Err(_) => {
-                // A server that is slow to answer must not keep other calls waiting for their connection.
-                permit = None;
+                if otherwise == Otherwise::Connect {
+                    // A server that is slow to answer must not keep other calls waiting for their connection.
+                    permit = None;
+                }
                 tokio::time::timeout(INTERRUPT, telling).await.unwrap_or((None, false))
             }
         };

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::fault::{connecting, store_error};
 use super::gate::Gate;
 use super::inline::inlined;
-use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Otherwise, Question, Script};
 use super::options::IDLE;
 use super::pool::no_answer;
 use super::{Row, Statement, Value, bind, decode};
@@ -364,7 +364,8 @@ impl Link for PgLink {
             // another client of a pooler.
             backend => format!("SELECT pg_cancel_backend({backend})"),
         };
-        Interrupt::There { sql, can_hang_up: self.notices }
+        let otherwise = if self.notices { Otherwise::HangUp } else { Otherwise::Connect };
+        Interrupt::There { sql, otherwise }
     }
 }
 

@@ -69,6 +69,6 @@ impl Link for Rehearsal {
 
     fn interrupt(&self) -> Interrupt {
         // All that was rehearsed would be undone with the connection.
-        self.link.interrupt().by_word()
+        self.link.interrupt().patient()
     }
 }

@@ -4,7 +4,7 @@
 //! connection, in front of the next user's. So cancelling, a deadline, or a caller that goes away make the task stop the
 //! statement *on the server*, wait for its answer, and only then close the transaction and hand the connection back. Such a
 //! future is dropped together with its connection alone: where there is no other one to stop the statement by, or where that
-//! did not help.
+//! did not help. What ends a transaction is waited for instead.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::link::{Interrupt, Link};
+use super::link::{Interrupt, Link, Otherwise};
 use super::pool::{Lease, Pool};
 use crate::store::{Result, StoreError};
 
@@ -23,6 +23,9 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// How long stopping a statement may take before the connection is given up.
 const STOP: Duration = Duration::from_secs(3);
+
+/// The same of one that is let go on: a server that says nothing for so long counts as gone.
+const SILENT: Duration = Duration::from_secs(30);
 
 /// Runs `work` on the connection; without an answer after `limit` (and a little), or when `cancel` says so, or when
 /// this future is dropped, it is stopped on the server.
@@ -79,7 +82,8 @@ async fn supervise<T, W>(
         Ok(link) => link,
         Err(error) => return reply(answer, None, Err(error)),
     };
-    let interrupt = if is_ending { link.interrupt().by_word() } else { link.interrupt() };
+    let interrupt = if is_ending { link.interrupt().patient() } else { link.interrupt() };
+    let stopping = if interrupt.otherwise() == Otherwise::Wait { SILENT } else { STOP };
     let started = Instant::now();
     let patience = limit.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX)).saturating_add(GRACE);
     let mut work = work(link);
@@ -99,7 +103,7 @@ async fn supervise<T, W>(
     };
     // The caller has its answer now; stopping and tidying up go on behind its back.
     reply(answer, None, Err(why));
-    let ended = tokio::time::timeout(STOP, stop_on_server(&pool, interrupt, &mut work)).await;
+    let ended = tokio::time::timeout(stopping, stop_on_server(&pool, interrupt, &mut work)).await;
     drop(work);
     if ended != Ok(true) {
         lease.give_up();
@@ -109,27 +113,27 @@ async fn supervise<T, W>(
 
 /// Whether the statement has ended and left its connection as good as before; else that is to be closed.
 async fn stop_on_server<T>(pool: &Arc<Pool>, interrupt: Interrupt, work: &mut BoxFuture<'_, Result<T>>) -> bool {
-    let (sql, can_hang_up) = match interrupt {
+    let (sql, otherwise) = match interrupt {
         Interrupt::Here(stop) => {
             stop();
             return is_usable(&work.await);
         }
-        Interrupt::There { sql, can_hang_up } => (sql, can_hang_up),
+        Interrupt::There { sql, otherwise } => (sql, otherwise),
     };
     let spare = tokio::select! {
         biased;
         // It ended by itself before anybody was told.
         result = &mut *work => return is_usable(&result),
-        spare = pool.spare(can_hang_up) => spare,
+        spare = pool.spare(otherwise) => spare,
     };
-    let Some(spare) = spare else { return false };
+    let Some(spare) = spare else { return otherwise == Otherwise::Wait && is_usable(&work.await) };
     // Also where it ends by itself: a word that is on its way must not reach what comes next on this connection.
     let (is_over, result) = {
-        let mut telling = pin!(pool.tell(spare, sql, can_hang_up));
+        let mut telling = pin!(pool.tell(spare, sql, otherwise));
         tokio::select! {
             result = &mut *work => (telling.await, result),
-            is_over = &mut telling => match is_over {
-                true => (true, work.await),
+            is_over = &mut telling => match is_over || otherwise == Otherwise::Wait {
+                true => (is_over, work.await),
                 false => return false,
             },
         }
