@@ -88,12 +88,11 @@ impl Baseline {
         self.list(&condition, "desc", "")
     }
 
-    /// The oldest row that died at a time or later, among those that `and` allows: one statement for each value of the
-    /// order, the key last.
-    pub fn place(self, at: &str, and: &str) -> Vec<String> {
+    /// The oldest row that died at a time or later: one statement for each value of the order, the key last.
+    pub fn place(self, at: &str) -> Vec<String> {
         let select = |column: &&str| {
             format!(
-                "select {column} from {} where {} and {} >= '{at}'{and} order by {} limit 1",
+                "select {column} from {} where {} and {} >= '{at}' order by {} limit 1",
                 self.layout.table(),
                 self.layout.is_dead(),
                 self.time(),

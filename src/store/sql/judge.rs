@@ -170,15 +170,21 @@ impl<'a> Judge<'a> {
     /// they pass costs its time.
     fn roughly(&self, sql: &mut Sql) {
         let Some(expr) = self.expr(Part::At) else { return };
-        for clause in self.times() {
-            if let [Test::Time { from, to }] = clause.any.as_slice() {
-                let at = |bound: &Option<TimeBound>| match bound {
-                    Some(TimeBound::At(at)) => Some(*at),
-                    _ => None,
-                };
-                self.layout.speech.roughly(sql, &expr.raw, expr.kind, at(from), at(to));
-            }
+        for (from, to) in self.spans() {
+            self.layout.speech.roughly(sql, &expr.raw, expr.kind, from, to);
         }
+    }
+
+    /// The times from which and until which a job must have died that passes, of each clause that names one span.
+    pub(super) fn spans(&self) -> impl Iterator<Item = (Option<Timestamp>, Option<Timestamp>)> {
+        let at = |bound: &Option<TimeBound>| match bound {
+            Some(TimeBound::At(at)) => Some(*at),
+            _ => None,
+        };
+        self.times().filter_map(move |clause| match clause.any.as_slice() {
+            [Test::Time { from, to }] => Some((at(from), at(to))),
+            _ => None,
+        })
     }
 
     /// What is asked of the time of death.

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::spans::Outlook;
 use crate::store::StoreError;
 
 /// What a window is meant to take.
@@ -60,6 +61,8 @@ pub(super) struct Pace {
     yields: Mutex<HashMap<String, Yield>>,
     /// The same of the last window alone.
     latest: Mutex<HashMap<String, Yield>>,
+    /// What is expected of questions whose rows may lie far apart, and since when.
+    outlooks: Mutex<HashMap<String, (Instant, Option<Outlook>)>>,
     /// Whether every question counts as slow, and windows stay small.
     gentle: bool,
 }
@@ -69,7 +72,8 @@ impl Pace {
         let (rows, blocks) = if gentle { (LEAST, LEAST_BLOCKS) } else { (FIRST, FIRST_BLOCKS) };
         let (rows, blocks) = (AtomicUsize::new(rows), AtomicU64::new(blocks));
         let keys = Mutex::default();
-        Self { rows, blocks, keys, slow: Mutex::default(), yields: Mutex::default(), latest: Mutex::default(), gentle }
+        let (slow, yields, latest, outlooks) = Default::default();
+        Self { rows, blocks, keys, slow, yields, latest, outlooks, gentle }
     }
 
     /// Takes note of what a step found, and says what came of all since the last full page.
@@ -160,6 +164,34 @@ impl Pace {
     /// Takes note of how many keys a window reached over that is taken to hold so many rows.
     pub(super) fn learn_keys(&self, keys: i128, rows: u64) {
         *self.keys.lock().unwrap_or_else(|p| p.into_inner()) = Some((keys, rows));
+    }
+
+    /// What is expected of a question, where that was asked no longer ago than this.
+    pub(super) fn outlook(&self, question: &str, age: Duration) -> Option<Option<Outlook>> {
+        let outlooks = self.outlooks.lock().unwrap_or_else(|p| p.into_inner());
+        outlooks.get(question).filter(|(asked, _)| asked.elapsed() < age).map(|(_, outlook)| *outlook)
+    }
+
+    /// Takes note of what has come of that since.
+    pub(super) fn revise(&self, question: &str, outlook: Option<Outlook>) {
+        let mut outlooks = self.outlooks.lock().unwrap_or_else(|p| p.into_inner());
+        if let Some(known) = outlooks.get_mut(question) {
+            known.1 = outlook;
+        }
+    }
+
+    /// Takes note of what is expected of a question from now on.
+    pub(super) fn expect(&self, question: &str, outlook: Option<Outlook>) {
+        let mut outlooks = self.outlooks.lock().unwrap_or_else(|p| p.into_inner());
+        if outlooks.len() > REMEMBERED {
+            outlooks.clear();
+        }
+        outlooks.insert(question.to_owned(), (Instant::now(), outlook));
+    }
+
+    /// Whether every question counts as slow.
+    pub(super) fn is_gentle(&self) -> bool {
+        self.gentle
     }
 
     /// Whether the direct statement is known to take too long for a question.

@@ -52,6 +52,7 @@ impl SqlStore {
             apart: usize::MAX,
             newest: usize::MAX,
             tried: false,
+            outlook: None,
         }
     }
 
@@ -64,7 +65,8 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<Page> {
         let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let scan = Scan { apart, newest, ..self.scan(&judge, query.sort, budget) };
+        let mut scan = Scan { apart, newest, ..self.scan(&judge, query.sort, budget) };
+        scan.outlook = self.outlook(&scan).await?;
         self.page_by(&scan, &query).await
     }
 
@@ -157,7 +159,9 @@ impl SqlStore {
         judge.extras.record_only = judge.rest.is_none();
         judge.extras.lineage = true;
         let sort = Sort::default();
-        let step = self.scan(&judge, sort, budget).step(&cursor, FREEZE).await?;
+        let mut scan = self.scan(&judge, sort, budget);
+        scan.outlook = self.outlook(&scan).await?;
+        let step = scan.step(&cursor, FREEZE).await?;
         let next = step.last.clone().map(Cursor::After);
         let rows = step.looked_at.unwrap_or(step.rows.len() as u64);
         let share = if next.is_some() { self.share_of(&step, &judge, sort, true).await } else { 1.0 };
@@ -233,7 +237,7 @@ impl SqlStore {
     }
 
     /// The newest and oldest place on the axis, as numbers.
-    async fn ends(&self, order: &Expr, dead: bool) -> Option<(i64, i64)> {
+    pub(super) async fn ends(&self, order: &Expr, dead: bool) -> Option<(i64, i64)> {
         let known = self.span.lock().unwrap_or_else(|p| p.into_inner()).clone();
         let fresh = |known: &Span| known.asked.elapsed() < SPAN_AGE && known.order == order.raw;
         if let Some(known) = known.filter(fresh) {
@@ -267,7 +271,7 @@ impl SqlStore {
 }
 
 /// A place as a number on the axis.
-fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
+pub(super) fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
     let key = place.key.as_deref()?;
     if !matches!(order.kind, Kind::Utc | Kind::Instant) {
         let unit = match order.kind {
@@ -278,8 +282,10 @@ fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
         let whole = key.split_once('.').map_or(key, |(whole, _)| whole);
         return on_axis(whole).map(|n| n.saturating_mul(unit));
     }
-    let whole = key.get(..19)?.replace('T', " ");
-    let at = chrono::NaiveDateTime::parse_from_str(&whole, "%Y-%m-%d %H:%M:%S").ok()?;
+    let (whole, more) = key.split_at_checked(19)?;
+    let fraction: String = more.chars().take_while(|c| *c == '.' || c.is_ascii_digit()).collect();
+    let written = whole.replace('T', " ") + &fraction;
+    let at = chrono::NaiveDateTime::parse_from_str(&written, "%Y-%m-%d %H:%M:%S%.f").ok()?;
     Some(at.and_utc().timestamp_micros())
 }
 

@@ -17,6 +17,7 @@ use super::judge::Judge;
 use super::layout::{Expr, Layout};
 use super::pace::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
 use super::row::{Read, read, select};
+use super::spans::Outlook;
 use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
 use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
@@ -42,6 +43,8 @@ pub(super) struct Scan<'a> {
     pub(super) newest: usize,
     /// Whether reading directly has just taken too long.
     pub(super) tried: bool,
+    /// What is expected of rows that may lie far apart.
+    pub(super) outlook: Option<Outlook>,
 }
 
 /// What one step of a scan found, in reading order.
@@ -72,6 +75,10 @@ impl Scan<'_> {
         // Along the order as long as jobs are mostly dead, and else by what finds the few that are. Where the planner knows which
         // it is, both are one statement, and the question of the second is known to be slow.
         let at_once = if self.judge.lies_apart(self.sort.key) { limit.min(self.apart) } else { limit };
+        let at_once = match self.seldom(order, forward, &segments, at_once).await? {
+            (Some(step), _) => return Ok(step),
+            (None, at_once) => at_once,
+        };
         let few = (!self.judge.reads_payload()).then(|| self.judge.of_few_dead());
         for judge in iter::once(self.judge).filter(|_| !self.tried).chain(&few) {
             let scan = Scan { judge, ..*self };
@@ -143,7 +150,7 @@ impl Scan<'_> {
         Budget { statement: deadline, ..self.budget.clone() }
     }
 
-    async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+    pub(super) async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
         let budget = self.direct_budget();
         let mut rows = Vec::new();
         for segment in segments {
@@ -285,7 +292,7 @@ impl Scan<'_> {
         results.pop().unwrap_or_default().into_iter().map(|row| read(self.layout, row)).collect()
     }
 
-    fn direct_statement(&self, order: &Expr, segment: &Segment, forward: bool, limit: usize) -> Statement {
+    pub(super) fn direct_statement(&self, order: &Expr, segment: &Segment, forward: bool, limit: usize) -> Statement {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
@@ -327,7 +334,7 @@ impl Scan<'_> {
     }
 
     /// Writes which rows of a segment a window may hold, whether or not they pass.
-    fn in_window(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+    pub(super) fn in_window(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
         self.judge.span(sql);
         self.within(sql, order, segment, forward);
     }
@@ -341,7 +348,7 @@ impl Scan<'_> {
     }
 
     /// The same, of rows that are all asked for.
-    fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+    pub(super) fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
         let speech = self.layout.speech;
         let key = &self.layout.key;
         let descending = self.sort.descending == forward;
@@ -391,7 +398,7 @@ impl Scan<'_> {
 
     /// What orders the rows of a segment, the key last where it takes it to tell them apart. Rows without the order's value
     /// are ordered by it all the same: a planner that was asked for the key alone would look for them along the whole table.
-    fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
+    pub(super) fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
         let key = self.layout.key.raw.as_str();
         match (self.layout.is_key(order), self.layout.is_unique(order) && !null) {
             (true, _) => vec![key],
@@ -402,7 +409,7 @@ impl Scan<'_> {
 }
 
 /// What was found directly.
-fn directly(rows: Vec<Read>, limit: usize) -> Step {
+pub(super) fn directly(rows: Vec<Read>, limit: usize) -> Step {
     let last = (rows.len() >= limit).then(|| rows.last().map(|r| r.entry.position.clone())).flatten();
     Step { rows, last, looked_at: None }
 }

@@ -389,6 +389,17 @@ pub(super) trait Speech: Signs {
         None
     }
 
+    /// How many rows a statement is expected to have, by the first line of its plan; `None` where it does not say.
+    fn expected_of(&self, _plan: &str) -> Option<u64> {
+        None
+    }
+
+    /// The statement behind which the rest of a transaction finds rows by two indexes together, each of which knows a part of what
+    /// is asked, and follows none; `None` where there is no such thing.
+    fn together(&self) -> Option<&'static str> {
+        None
+    }
+
     /// How many rows a range of keys holds by the plan of a statement that reads it, more or less; `None` where plans tell what
     /// was noted of the table a while ago.
     fn rows_of(&self, _plan: &str) -> Option<u64> {

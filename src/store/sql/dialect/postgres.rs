@@ -371,6 +371,16 @@ impl Speech for Postgres {
         stored::cost_of(plan)
     }
 
+    fn expected_of(&self, plan: &str) -> Option<u64> {
+        stored::expected_of(plan)
+    }
+
+    fn together(&self) -> Option<&'static str> {
+        // Values in the order of an index are taken to lie side by side in the table where most of the column does, which says
+        // nothing of the rare ones.
+        Some("SELECT set_config('enable_indexscan', 'off', true)")
+    }
+
     fn sampled(&self, table: &str, percent: f64) -> Option<String> {
         Some(format!("{table} AS t TABLESAMPLE SYSTEM ({percent:.6})"))
     }

@@ -51,9 +51,20 @@ pub(super) fn cost_of(plan: &str) -> Option<u64> {
     total.parse().ok()
 }
 
+/// How many rows are expected by it: `… rows=<so many> width=…`.
+pub(super) fn expected_of(plan: &str) -> Option<u64> {
+    plan.split_once(" rows=")?.1.split_once(' ')?.0.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plan_tells_how_many_rows_it_expects() {
+        assert_eq!(expected_of("Seq Scan on t  (cost=0.00..941411.34 rows=9997034 width=4)"), Some(9_997_034));
+        assert_eq!(expected_of("Seq Scan"), None);
+    }
 
     #[test]
     fn the_cost_of_a_plan_is_that_of_its_end() {

@@ -1,0 +1,464 @@
+//! Rows that an index finds and does not order, where they lie far apart in the order.
+//!
+//! An index on a value tells which rows have it, and the one by time which rows come next. Read along the time alone, a row of
+//! a value that one in a thousand has costs all that lie between it and the next. So both are read together, for as long a
+//! span of time as is expected to hold the rows that are wanted, and the row behind its end, where the next span begins: what is
+//! between was looked at whole, however much or little it was. What is expected is the planner's to say at first, and
+//! then what the spans before have held.
+
+use std::time::{Duration, Instant};
+
+use super::SqlStore;
+use super::build::Sql;
+use super::dialect::order_by;
+use super::engine::{Row, Statement};
+use super::layout::Expr;
+use super::pace::TARGET;
+use super::reads::axis_value;
+use super::row::{Cells, Read, WIDTH, read, select};
+use super::scan::{Scan, Segment, Step, directly};
+use super::walk::MANY;
+use crate::adapter::Kind;
+use crate::domain::time::Timestamp;
+use crate::store::{Result, SortKey, StoreError};
+
+/// Among how many rows one passes at the most, that this is thought of: of more, a page is read as quickly in order.
+const SELDOM: u64 = 60;
+/// So few rows are read at once, wherever they lie.
+const FEW: u64 = 150;
+/// Rows that are read in order for a page at which somebody looks: some 150 blocks.
+const IN_ORDER: u64 = 900;
+/// Blocks of indexes that are gone through for one, and entries in each, more or less.
+const BLOCKS: u64 = 110;
+const ENTRIES: u64 = 1_000;
+/// Rows that one statement looks at where nobody looks at the page: they are through in a moment.
+const MOST: u64 = 1_000_000;
+/// How many entries of an index are gone through for the cost of one row that is read in order.
+const CHEAPER: u64 = 10;
+/// Spans are longer than what is wanted takes by a quarter: one that falls short costs a statement.
+const AMPLE: f64 = 1.25;
+/// By how much a span is longer than the one before that held nothing, and shorter than one that held far too much.
+const LONGER: f64 = 2.0;
+const SHORTER: f64 = 8.0;
+/// Rows that a span holds at the most where somebody looks at the page: each may stand in a block of its own.
+const FULL: usize = 180;
+/// How often a span is cut short before rows are read otherwise.
+const TRIES: u32 = 4;
+/// Rows of which the planner is asked what they cost in order, and what each costs at the most that an index leads to.
+const WANTED: usize = 25;
+const ORDERED: u64 = 8;
+/// By what it is remembered that no question of a table is worth it.
+const SMALL: &str = "small";
+/// How long what the planner expects is taken to hold.
+const EXPECTED: Duration = Duration::from_secs(300);
+
+/// What is expected of a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Outlook {
+    /// Rows that pass.
+    passing: u64,
+    /// Rows of the time that is asked for, of whatever value.
+    among: u64,
+    /// Microseconds from one that passes to the next.
+    apart: f64,
+    /// By how much spans are longer than that makes them, behind some that held nothing.
+    gap: f64,
+    /// Whether it is known that more lies behind the gap than is read at once.
+    is_much: bool,
+    /// The newest and the oldest place on the axis.
+    ends: (i64, i64),
+    /// Whether the last span held too much: where the axis ends says nothing then.
+    is_crowded: bool,
+}
+
+/// How rows are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Along the order, so many at a time.
+    InOrder(usize),
+    /// By spans, of so many rows at the most.
+    Spans(u64),
+}
+
+impl Outlook {
+    /// The way to `wanted` rows; nobody looks at them where it `is_whole`.
+    pub(super) fn way(&self, wanted: usize, is_whole: bool) -> Way {
+        let between = self.among.saturating_mul(wanted as u64) / self.passing.max(1);
+        // Where the planner would read along the time, it would read all of the span.
+        let is_cheaper = between.saturating_mul(CHEAPER) > self.passing;
+        let room = BLOCKS.saturating_sub(self.passing / ENTRIES).saturating_mul(ENTRIES);
+        let most = if is_whole { MOST } else { room };
+        // A span of half a row would be no better.
+        let is_room = is_whole || room.saturating_mul(self.passing) >= self.among;
+        match self.passing <= FEW || (is_cheaper && most > 0 && is_room) {
+            true => Way::Spans(most),
+            false if is_whole => Way::InOrder(wanted),
+            false => {
+                let rows = IN_ORDER.saturating_mul(self.passing) / self.among.max(1);
+                Way::InOrder(usize::try_from(rows).unwrap_or(wanted).clamp(1, wanted.max(1)))
+            }
+        }
+    }
+
+    /// The same, once a span of time (microseconds) held so many rows. What was found behind a gap tells little of how far apart
+    /// they are there.
+    fn after(self, span: f64, held: u64) -> Self {
+        let (apart, gap) = match held {
+            0 => (self.apart, self.gap * LONGER),
+            held => ((span / held as f64).min(self.apart * LONGER), 1.0),
+        };
+        Self { apart: apart.max(1.0), gap, is_much: self.is_much && held == 0, is_crowded: false, ..self }
+    }
+
+    /// The same, once a span held far more than was expected.
+    fn denser(self) -> Self {
+        let apart = (self.apart * self.gap / SHORTER).max(1.0);
+        // They are not so few that they are all read at once.
+        Self { passing: self.passing.max(FEW + 1), apart, gap: 1.0, is_crowded: true, ..self }
+    }
+}
+
+impl SqlStore {
+    /// What is expected of the rows of a scan; `None` where they are read in order all the same.
+    pub(super) async fn outlook(&self, scan: &Scan<'_>) -> Result<Option<Outlook>> {
+        let Some(question) = scan.seldom_question()? else { return Ok(None) };
+        let known = || self.pace.outlook(&question, EXPECTED).or_else(|| self.pace.outlook(SMALL, EXPECTED));
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        match self.planned(scan).await {
+            Ok(outlook) => {
+                self.pace.expect(&question, outlook);
+                Ok(outlook)
+            }
+            Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => Err(error),
+            // That may be otherwise the next time.
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The same by the planner.
+    async fn planned(&self, scan: &Scan<'_>) -> Result<Option<Outlook>> {
+        let (speech, from, order) = (self.layout.speech, &self.layout.from, scan.order()?);
+        let all = Segment { null: false, from: None };
+        let explained = |Statement { sql, binds }: Statement| Statement { sql: speech.explain(&sql), binds };
+        let of = |condition: &dyn Fn(&mut Sql)| {
+            let mut sql = Sql::new(speech);
+            // Of the rows themselves: an index may hold all else.
+            sql.push(&format!("SELECT t.* FROM {from} WHERE "));
+            condition(&mut sql);
+            explained(sql.done())
+        };
+        let plans = [
+            of(&|sql| scan.judge.push(sql)),
+            of(&|sql| scan.in_window(sql, order, &all, true)),
+            explained(scan.direct_statement(order, &all, true, WANTED)),
+        ];
+        let told = self.engine.read(&plans, &scan.direct_budget()).await?.into_iter().map(|lines| {
+            let line = Row(vec![lines.into_iter().next()?.0.pop()?]);
+            let line = Cells::new(line).text().ok()??;
+            Some((speech.cost_of(&line)?, speech.expected_of(&line)?))
+        });
+        let told: Option<Vec<(u64, u64)>> = told.collect();
+        let Some(&[(cost, passing), (whole, among), (in_order, _)]) = told.as_deref() else { return Ok(None) };
+        if among <= MANY && !scan.judge.has_span() {
+            self.pace.expect(SMALL, None);
+        }
+        let is_seldom = among > MANY && passing.max(1).saturating_mul(SELDOM) < among;
+        // An index that leads to them in order needs no help, and without one that leads to them there is none.
+        let is_ordered = in_order < WANTED as u64 * ORDERED;
+        if !is_seldom || is_ordered || cost >= whole / 2 {
+            return Ok(None);
+        }
+        let Some((newest, oldest)) = self.ends(order, scan.judge.only_dead()).await else { return Ok(None) };
+        let newest = scan.judge.spans().filter_map(|(_, to)| to).fold(newest, |newest, to| newest.min(to.0));
+        let oldest = scan.judge.spans().filter_map(|(from, _)| from).fold(oldest, |oldest, from| oldest.max(from.0));
+        let apart = newest.saturating_sub(oldest).max(1) as f64 / passing.max(1) as f64;
+        Ok(Some(Outlook { passing, among, apart, gap: 1.0, is_much: false, ends: (newest, oldest), is_crowded: false }))
+    }
+}
+
+/// A stretch of the time axis from a place on.
+struct Span {
+    /// Where it ends; nowhere where it takes in the rest.
+    until: Option<Timestamp>,
+    micros: f64,
+}
+
+impl Span {
+    /// The one that is expected to hold so many rows that pass, of `most` rows at the most, from a place on the axis.
+    fn holding(wanted: usize, most: u64, outlook: &Outlook, here: i64, descending: bool) -> Self {
+        let (newest, oldest) = outlook.ends;
+        let a_row = newest.saturating_sub(oldest).max(1) as f64 / outlook.among.max(1) as f64;
+        let micros = (outlook.apart * outlook.gap * wanted as f64 * AMPLE).min(a_row * most as f64);
+        // Truncation is fine: the figure is a guess.
+        let length = micros as i64;
+        let until = if descending { here.saturating_sub(length) } else { here.saturating_add(length) };
+        let is_last = if descending { until <= oldest } else { until >= newest };
+        let is_rest = (outlook.passing <= FEW || is_last) && !outlook.is_crowded;
+        Self { until: (!is_rest).then_some(Timestamp(until)), micros }
+    }
+}
+
+impl Scan<'_> {
+    /// What is remembered of a question by, where its rows may be found by one index and lie in the order of another.
+    fn seldom_question(&self) -> Result<Option<String>> {
+        let (judge, layout) = (self.judge, self.layout);
+        let is_by_time = self.sort.key == SortKey::Time;
+        if !is_by_time || layout.speech.together().is_none() || !layout.join.is_empty() {
+            return Ok(None);
+        }
+        let is_timed = matches!(self.order()?.kind, Kind::Utc | Kind::Instant);
+        let asks = judge.lies_apart(self.sort.key) && judge.rest.is_none() && !judge.reads_payload();
+        let question = || {
+            let mut sql = Sql::new(layout.speech);
+            judge.push(&mut sql);
+            format!("{:?}", sql.done())
+        };
+        Ok((is_timed && asks && !self.pace.is_gentle()).then(question))
+    }
+
+    /// The next rows by spans where that is the way to them; else how many are to be read in order at once.
+    pub(super) async fn seldom(
+        &self,
+        order: &Expr,
+        forward: bool,
+        segments: &[Segment],
+        wanted: usize,
+    ) -> Result<(Option<Step>, usize)> {
+        let (Some(outlook), [first @ Segment { null: false, .. }, others @ ..]) = (self.outlook, segments) else {
+            return Ok((None, wanted));
+        };
+        let most = match outlook.way(wanted, self.apart == usize::MAX) {
+            Way::InOrder(rows) => return Ok((None, rows)),
+            Way::Spans(most) => most,
+        };
+        let step = self.by_spans(order, forward, first, (wanted, most), outlook).await?;
+        let (is_last, left) =
+            step.as_ref().map_or((false, 0), |s| (s.last.is_none(), wanted.saturating_sub(s.rows.len())));
+        if !is_last || left == 0 || others.is_empty() {
+            return Ok((step, wanted));
+        }
+        match self.direct(order, forward, others, left).await {
+            Ok(rest) => {
+                let rows = step.into_iter().flat_map(|step| step.rows).chain(rest.rows).collect();
+                Ok((Some(Step { rows, ..rest }), wanted))
+            }
+            Err(error) if error.took_too_long() => Ok((None, wanted)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the next rows by spans of `most` rows; `None` where that takes too long.
+    async fn by_spans(
+        &self,
+        order: &Expr,
+        forward: bool,
+        segment: &Segment,
+        (wanted, most): (usize, u64),
+        mut outlook: Outlook,
+    ) -> Result<Option<Step>> {
+        let (began, question) = (Instant::now(), self.seldom_question()?.unwrap_or_default());
+        let descending = self.sort.descending == forward;
+        let (mut here, mut tries) = (segment.clone(), 0);
+        if here.from.is_none() {
+            outlook.gap = 1.0;
+        }
+        loop {
+            // All that is left, once behind a span that held nothing: there may be little or none.
+            let asks_rest = outlook.gap > 1.0 && !outlook.is_much;
+            // Where much lies behind, what lies between is to be got over.
+            let most = if outlook.is_much { MOST } else { most };
+            let start = if descending { outlook.ends.0 } else { outlook.ends.1 };
+            // What is no instant of the calendar lies behind all that are, or before.
+            let from = here.from.as_ref().map_or(Some(start), |place| axis_value(order, place));
+            let span = match from {
+                Some(from) if !asks_rest => Span::holding(wanted, most, &outlook, from, descending),
+                _ => Span { until: None, micros: 0.0 },
+            };
+            let twice = wanted.saturating_mul(2);
+            let guard = if asks_rest { twice } else { twice.max(FULL) };
+            let (behind, mut rows) = match self.read_span(order, &here, forward, (span.until, guard)).await {
+                Ok(read) => read,
+                Err(error) if error.took_too_long() => {
+                    self.pace.revise(&question, None);
+                    return Ok(None);
+                }
+                Err(error) => return Err(error),
+            };
+            let held = rows.len();
+            if held >= guard {
+                // There may be more, and which are the first of them is not known.
+                tries += 1;
+                let is_hopeless = from.is_none() || died_at_once(&rows) || tries > TRIES || began.elapsed() >= TARGET;
+                match asks_rest {
+                    true => outlook.is_much = true,
+                    false if is_hopeless => return Ok(None),
+                    false => outlook = outlook.denser(),
+                }
+                self.pace.revise(&question, Some(outlook));
+                continue;
+            }
+            if span.until.is_some() {
+                outlook = outlook.after(span.micros, held as u64);
+                self.pace.revise(&question, Some(outlook));
+            }
+            rows.sort_by_key(|row| row.number);
+            if held >= wanted {
+                rows.truncate(wanted);
+                return Ok(Some(directly(rows, wanted)));
+            }
+            let last = behind.as_ref().map(|row| row.entry.position.clone());
+            rows.extend(behind.filter(|row| row.hit));
+            let is_enough = !rows.is_empty() || last.is_none() || most < MOST || began.elapsed() >= TARGET;
+            if is_enough {
+                // Rows that were passed over are not counted; that there are none yet is to be seen.
+                let looked_at = rows.is_empty().then_some(0);
+                return Ok(Some(Step { rows, last, looked_at }));
+            }
+            here.from = last;
+        }
+    }
+
+    /// The row behind an instant, whether or not it passes, and those that pass from a place until there, each with its number.
+    async fn read_span(
+        &self,
+        order: &Expr,
+        segment: &Segment,
+        forward: bool,
+        (until, guard): (Option<Timestamp>, usize),
+    ) -> Result<(Option<Read>, Vec<Read>)> {
+        let together = self.layout.speech.together().unwrap_or_default();
+        let mut statements = vec![
+            Statement { sql: together.to_owned(), binds: Vec::new() },
+            self.span_statement(order, segment, forward, (until, guard)),
+        ];
+        // First, as it is found by one index alone.
+        statements.splice(0..0, until.map(|until| self.behind_statement(order, segment, forward, until)));
+        let mut results = self.engine.read(&statements, &self.direct_budget()).await?;
+        let reads = |rows: Option<Vec<Row>>| {
+            let rows = rows.unwrap_or_default().into_iter();
+            rows.map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()
+        };
+        let rows = reads(results.pop())?;
+        let behind = if until.is_some() { reads(results.into_iter().next())?.pop() } else { None };
+        Ok((behind, rows))
+    }
+
+    fn span_statement(
+        &self,
+        order: &Expr,
+        segment: &Segment,
+        forward: bool,
+        (until, guard): (Option<Timestamp>, usize),
+    ) -> Statement {
+        let descending = self.sort.descending == forward;
+        let by = self.by(order, false);
+        let named = &["by_first", "by_last"][..by.len().min(2)];
+        let columns: Vec<String> = (0..WIDTH).map(|i| format!("c{i}")).collect();
+        let mut sql = Sql::new(self.layout.speech);
+        // By itself, so that the planner looks for all of them and not for the first in order.
+        sql.push("WITH found AS MATERIALIZED (SELECT ");
+        select(&mut sql, self.layout, order, self.judge.extras);
+        for (raw, name) in by.iter().zip(named) {
+            sql.push(&format!(", {raw} AS {name}"));
+        }
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
+        self.judge.push(&mut sql);
+        sql.push(" AND ");
+        self.beyond(&mut sql, order, segment, forward);
+        if let Some(until) = until {
+            self.limit(&mut sql, order, if descending { ">=" } else { "<=" }, until);
+        }
+        let (columns, in_order) = (columns.join(", "), order_by(named, descending));
+        let number = format!("row_number() OVER (ORDER BY {in_order})");
+        sql.push(&format!(" LIMIT {guard}) SELECT {columns}, 1 AS hit, {number} AS rn FROM found"));
+        sql.done()
+    }
+
+    fn behind_statement(&self, order: &Expr, segment: &Segment, forward: bool, until: Timestamp) -> Statement {
+        let descending = self.sort.descending == forward;
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, self.layout, order, self.judge.extras);
+        sql.push(", CASE WHEN ");
+        self.judge.push(&mut sql);
+        sql.push(&format!(" THEN 1 ELSE 0 END AS hit FROM {} WHERE ", self.layout.from));
+        self.in_window(&mut sql, order, segment, forward);
+        self.limit(&mut sql, order, if descending { "<" } else { ">" }, until);
+        sql.push(&format!(" ORDER BY {} LIMIT 1", order_by(&self.by(order, false), descending)));
+        sql.done()
+    }
+
+    /// Writes a further condition: on which side of an instant a row lies.
+    fn limit(&self, sql: &mut Sql, order: &Expr, op: &str, at: Timestamp) {
+        let instant = self.layout.speech.instant_or_now(sql, Some(at), order.kind == Kind::Instant);
+        sql.push(&format!(" AND {} {op} {instant}", order.raw));
+    }
+}
+
+/// Whether no span is so short that it would hold fewer of them.
+fn died_at_once(rows: &[Read]) -> bool {
+    let at = |row: &Read| row.entry.position.key.clone();
+    rows.windows(2).all(|two| matches!(two, [a, b] if at(a) == at(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000_000;
+
+    fn of_ten_million(passing: u64) -> Outlook {
+        let apart = (100 * HOUR) as f64 / passing as f64;
+        Outlook {
+            passing,
+            among: 10_000_000,
+            apart,
+            gap: 1.0,
+            is_much: false,
+            ends: (100 * HOUR, 0),
+            is_crowded: false,
+        }
+    }
+
+    fn span_of(outlook: &Outlook) -> f64 {
+        Span::holding(25, 140_000, outlook, 50 * HOUR, true).micros
+    }
+
+    #[test]
+    fn a_page_touches_few_blocks_whichever_way_it_is_read() {
+        let way = |passing| of_ten_million(passing).way(25, false);
+        assert_eq!(way(150_000), Way::InOrder(13), "one in 67: some 150 blocks of the table");
+        assert_eq!(way(109_000), Way::InOrder(9));
+        assert_eq!(way(37_000), Way::Spans(73_000), "37 blocks of one index, up to 73 of the other");
+        assert_eq!(way(2_000), Way::Spans(108_000));
+        assert_eq!(way(37), Way::Spans(110_000));
+        // Ten times as many rows, and entries that are no longer gone through for a page.
+        let large = Outlook { among: 1_000_000_000, ..of_ten_million(5_000_000) };
+        assert_eq!(large.way(25, false), Way::InOrder(4));
+        // Whoever wants them all is given as many as he asks for.
+        assert_eq!(of_ten_million(109_000).way(2_000, true), Way::Spans(MOST));
+        assert_eq!(of_ten_million(160_000).way(25, true), Way::InOrder(25));
+    }
+
+    #[test]
+    fn a_span_is_as_long_as_what_is_wanted_takes_and_learns_from_what_it_held() {
+        let outlook = of_ten_million(10_000);
+        let span = Span::holding(25, 140_000, &outlook, 100 * HOUR, true);
+        assert_eq!(span.until, Some(Timestamp(100 * HOUR - HOUR * 25 / 80)), "a quarter more than a fourth of an hour");
+        let span = Span::holding(25, 10_000, &outlook, 50 * HOUR, false);
+        assert_eq!(span.until, Some(Timestamp(50 * HOUR + HOUR / 10)), "no more rows than that");
+        assert_eq!(Span::holding(25, 140_000, &outlook, HOUR / 5, true).until, None, "the rest");
+        assert_eq!(Span::holding(25, 140_000, &of_ten_million(100), 100 * HOUR, true).until, None, "all of them");
+        assert_eq!(outlook.after(HOUR as f64, 400).apart, (HOUR / 400) as f64);
+        assert_eq!(outlook.after(HOUR as f64, 4).apart, outlook.apart * LONGER, "no more than twice as far");
+        let behind = outlook.after(HOUR as f64, 0).after(HOUR as f64, 0);
+        assert_eq!((behind.apart, behind.gap), (outlook.apart, LONGER * LONGER));
+        assert_eq!(Span::holding(25, 140_000, &behind, 50 * HOUR, true).micros, 4.0 * span_of(&outlook));
+        assert_eq!(behind.after(HOUR as f64, 100), outlook, "as before the gap");
+        let crowded = of_ten_million(9).denser();
+        assert_eq!(outlook.denser().passing, outlook.passing, "what is crowded here is as seldom as ever");
+        assert_ne!(Span::holding(25, 140_000, &crowded, HOUR / 5, true).until, None, "too many to be the rest");
+    }
+}
