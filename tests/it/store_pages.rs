@@ -44,9 +44,12 @@ async fn plans(db: &TestDb, read: &mut usize) -> Vec<Value> {
         let (_, plan) = entry["message"].as_str()?.split_once("plan:\n")?;
         serde_json::from_str::<Value>(plan).ok()
     };
-    // A message of several statements is the text of each of them: what reads no table only says who asks.
+    // A message of several statements is the text of each of them: what reads no table only says who asks. What was only
+    // explained never ran.
     let lists = |plan: &Value| {
-        plan["Query Text"].as_str().is_some_and(|sql| sql.contains(" AS c14")) && plan["Plan"]["Node Type"] != "Result"
+        let (text, root) = (&plan["Query Text"], &plan["Plan"]);
+        let has_run = root["Actual Loops"].as_u64().is_some_and(|loops| loops > 0);
+        text.as_str().is_some_and(|sql| sql.contains(" AS c14")) && has_run && root["Node Type"] != "Result"
     };
     new.lines().filter_map(plan).filter(lists).collect()
 }
@@ -240,7 +243,8 @@ async fn rows_of_a_rare_value_are_found_by_two_indexes_together_and_none_is_left
         }
         let plans = plans(&db, &mut read).await;
         let spans = plans.iter().filter(|plan| is_span(plan));
-        let follows = |plan: &&Value| nodes(&plan["Plan"]).into_iter().any(|node| node["Node Type"] == "Index Scan");
+        let is_single = |node: &Value| ["Index Scan", "Seq Scan"].map(Value::from).contains(&node["Node Type"]);
+        let follows = |plan: &&Value| nodes(&plan["Plan"]).into_iter().any(is_single);
         assert!(spans.clone().count() > 5, "{class} {state}: not by spans");
         assert_eq!(spans.clone().find(follows), None, "{class} {state}");
     }

@@ -97,6 +97,11 @@ impl<'a> Judge<'a> {
         self.exact.iter().all(|clause| is_of_payload(clause) || clause.key == Key::State)
     }
 
+    /// Whether anything is asked of the time of death.
+    pub(super) fn asks_time(&self) -> bool {
+        self.times().next().is_some()
+    }
+
     /// Whether windows from the newest job on come to an end before the oldest.
     pub(super) fn has_span(&self) -> bool {
         has_span(self.layout, &self.exact)

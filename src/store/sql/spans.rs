@@ -40,7 +40,8 @@ const AMPLE: f64 = 1.25;
 /// By how much a span is longer than the one before that held nothing, and shorter than one that held far too much.
 const LONGER: f64 = 2.0;
 const SHORTER: f64 = 8.0;
-/// Rows that a span holds at the most where somebody looks at the page: each may stand in a block of its own.
+const LONGEST: f64 = 1e6;
+/// So many rows, and twice as many as are wanted, are too many for a span: each may stand in a block of its own.
 const FULL: usize = 180;
 /// How often a span is cut short before rows are read otherwise.
 const TRIES: u32 = 4;
@@ -104,15 +105,15 @@ impl Outlook {
     /// they are there.
     fn after(self, span: f64, held: u64) -> Self {
         let (apart, gap) = match held {
-            0 => (self.apart, self.gap * LONGER),
+            0 => (self.apart, (self.gap * LONGER).min(LONGEST)),
             held => ((span / held as f64).min(self.apart * LONGER), 1.0),
         };
         Self { apart: apart.max(1.0), gap, is_much: self.is_much && held == 0, is_crowded: false, ..self }
     }
 
-    /// The same, once a span held far more than was expected.
-    fn denser(self) -> Self {
-        let apart = (self.apart * self.gap / SHORTER).max(1.0);
+    /// The same, once a span (microseconds) for so many rows held far more.
+    fn denser(self, span: f64, wanted: usize) -> Self {
+        let apart = (span / (wanted.max(1) as f64 * AMPLE) / SHORTER).max(1.0);
         // They are not so few that they are all read at once.
         Self { passing: self.passing.max(FEW + 1), apart, gap: 1.0, is_crowded: true, ..self }
     }
@@ -127,18 +128,18 @@ impl SqlStore {
             return Ok(known);
         }
         match self.planned(scan).await {
-            Ok(outlook) => {
+            Ok(Some(outlook)) => {
                 self.pace.expect(&question, outlook);
                 Ok(outlook)
             }
             Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => Err(error),
             // That may be otherwise the next time.
-            Err(_) => Ok(None),
+            Ok(None) | Err(_) => Ok(None),
         }
     }
 
-    /// The same by the planner.
-    async fn planned(&self, scan: &Scan<'_>) -> Result<Option<Outlook>> {
+    /// The same by the planner; `None` where it cannot be told now.
+    async fn planned(&self, scan: &Scan<'_>) -> Result<Option<Option<Outlook>>> {
         let (speech, from, order) = (self.layout.speech, &self.layout.from, scan.order()?);
         let all = Segment { null: false, from: None };
         let explained = |Statement { sql, binds }: Statement| Statement { sql: speech.explain(&sql), binds };
@@ -160,21 +161,25 @@ impl SqlStore {
             Some((speech.cost_of(&line)?, speech.expected_of(&line)?))
         });
         let told: Option<Vec<(u64, u64)>> = told.collect();
-        let Some(&[(cost, passing), (whole, among), (in_order, _)]) = told.as_deref() else { return Ok(None) };
-        if among <= MANY && !scan.judge.has_span() {
+        let Some(&[(cost, passing), (whole, among), (in_order, _)]) = told.as_deref() else { return Ok(Some(None)) };
+        let dead = scan.judge.only_dead();
+        // Only where these are all rows of the table.
+        let is_whole = !scan.judge.asks_time() && !order.nullable && self.layout.among(dead).is_none();
+        if among <= MANY && is_whole {
             self.pace.expect(SMALL, None);
         }
         let is_seldom = among > MANY && passing.max(1).saturating_mul(SELDOM) < among;
         // An index that leads to them in order needs no help, and without one that leads to them there is none.
         let is_ordered = in_order < WANTED as u64 * ORDERED;
         if !is_seldom || is_ordered || cost >= whole / 2 {
-            return Ok(None);
+            return Ok(Some(None));
         }
-        let Some((newest, oldest)) = self.ends(order, scan.judge.only_dead()).await else { return Ok(None) };
+        let Some((newest, oldest)) = self.ends(order, dead).await else { return Ok(None) };
         let newest = scan.judge.spans().filter_map(|(_, to)| to).fold(newest, |newest, to| newest.min(to.0));
         let oldest = scan.judge.spans().filter_map(|(from, _)| from).fold(oldest, |oldest, from| oldest.max(from.0));
         let apart = newest.saturating_sub(oldest).max(1) as f64 / passing.max(1) as f64;
-        Ok(Some(Outlook { passing, among, apart, gap: 1.0, is_much: false, ends: (newest, oldest), is_crowded: false }))
+        let ends = (newest, oldest);
+        Ok(Some(Some(Outlook { passing, among, apart, gap: 1.0, is_much: false, ends, is_crowded: false })))
     }
 }
 
@@ -249,7 +254,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads the next rows by spans of `most` rows; `None` where that takes too long.
+    /// Reads the next rows by spans of `most` rows; `None` where that takes too long, or too many died at one instant.
     async fn by_spans(
         &self,
         order: &Expr,
@@ -262,7 +267,7 @@ impl Scan<'_> {
         let descending = self.sort.descending == forward;
         let (mut here, mut tries) = (segment.clone(), 0);
         if here.from.is_none() {
-            outlook.gap = 1.0;
+            (outlook.gap, outlook.is_much) = (1.0, false);
         }
         loop {
             // All that is left, once behind a span that held nothing: there may be little or none.
@@ -281,7 +286,10 @@ impl Scan<'_> {
             let (behind, mut rows) = match self.read_span(order, &here, forward, (span.until, guard)).await {
                 Ok(read) => read,
                 Err(error) if error.took_too_long() => {
-                    self.pace.revise(&question, None);
+                    // Whoever stopped it may not do so again.
+                    if matches!(error, StoreError::Timeout(_)) {
+                        self.pace.revise(&question, None);
+                    }
                     return Ok(None);
                 }
                 Err(error) => return Err(error),
@@ -289,12 +297,14 @@ impl Scan<'_> {
             let held = rows.len();
             if held >= guard {
                 // There may be more, and which are the first of them is not known.
-                tries += 1;
-                let is_hopeless = from.is_none() || died_at_once(&rows) || tries > TRIES || began.elapsed() >= TARGET;
-                match asks_rest {
-                    true => outlook.is_much = true,
-                    false if is_hopeless => return Ok(None),
-                    false => outlook = outlook.denser(),
+                if asks_rest {
+                    outlook.is_much = true;
+                } else {
+                    tries += 1;
+                    if from.is_none() || died_at_once(&rows) || tries > TRIES || began.elapsed() >= TARGET {
+                        return Ok(None);
+                    }
+                    outlook = outlook.denser(span.micros, wanted);
                 }
                 self.pace.revise(&question, Some(outlook));
                 continue;
@@ -457,8 +467,12 @@ mod tests {
         assert_eq!((behind.apart, behind.gap), (outlook.apart, LONGER * LONGER));
         assert_eq!(Span::holding(25, 140_000, &behind, 50 * HOUR, true).micros, 4.0 * span_of(&outlook));
         assert_eq!(behind.after(HOUR as f64, 100), outlook, "as before the gap");
-        let crowded = of_ten_million(9).denser();
-        assert_eq!(outlook.denser().passing, outlook.passing, "what is crowded here is as seldom as ever");
+        let crowded = of_ten_million(9).denser(HOUR as f64, 25);
+        assert_eq!(
+            outlook.denser(HOUR as f64, 25).passing,
+            outlook.passing,
+            "what is crowded here is as seldom as ever"
+        );
         assert_ne!(Span::holding(25, 140_000, &crowded, HOUR / 5, true).until, None, "too many to be the rest");
     }
 }
