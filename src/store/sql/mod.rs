@@ -8,7 +8,7 @@
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
-//! | `spans` | rows that one index finds and another orders |
+//! | `outlook`, `spans` | rows that one index finds and another orders |
 //! | `detail` | everything of a job |
 //! | `search` | reading them as they are stored, where hits are rare |
 //! | `blocks` | a table cut into windows as it is stored |
@@ -56,6 +56,7 @@ mod message;
 mod misread;
 mod offers;
 mod open;
+mod outlook;
 mod pace;
 mod reads;
 mod recall;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::spans::Outlook;
+use super::outlook::Outlook;
 use crate::store::StoreError;
 
 /// What a window is meant to take.
