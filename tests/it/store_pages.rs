@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dlq_tui::store::{Budget, Cursor, Entry, PageQuery, Position, Sort, Store};
+use dlq_tui::store::{Budget, Cursor, Entry, Page, PageQuery, Position, Sort, Store};
 use serde_json::Value;
 
 use crate::fixtures::Layout;
@@ -66,13 +66,13 @@ fn blocks(root: &Value) -> u64 {
 }
 
 /// A page for whoever sees so many rows at a time; a whole one for nobody in particular.
-async fn page(store: &dyn Store, text: &str, cursor: Cursor, screen: Option<usize>) -> Vec<Entry> {
+async fn page(store: &dyn Store, text: &str, cursor: Cursor, screen: Option<usize>) -> Page {
     let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 100 };
     let page = match screen {
         Some(screen) => store.search(query, screen, &budget()).await,
         None => store.page(query, &budget()).await,
     };
-    page.expect("a page").entries
+    page.expect("a page")
 }
 
 fn place(rows: &[Entry]) -> Position {
@@ -82,11 +82,11 @@ fn place(rows: &[Entry]) -> Position {
 async fn check(db: &TestDb, store: &dyn Store, screen: Option<usize>, texts: &[&str]) {
     let mut read = 0;
     for text in texts {
-        let middle = page(store, format!("{text} until:2026-11-01T05:00").trim(), Cursor::Start, screen).await;
+        let middle = page(store, format!("{text} until:2026-11-01T05:00").trim(), Cursor::Start, screen).await.entries;
         let ends = [Cursor::Start, Cursor::End, Cursor::After(place(&middle)), Cursor::Before(place(&middle))];
         plans(db, &mut read).await;
         for cursor in ends {
-            let rows = page(store, text, cursor.clone(), screen).await.len();
+            let rows = page(store, text, cursor.clone(), screen).await.entries.len();
             let plans = plans(db, &mut read).await;
             let [plan] = plans.as_slice() else { panic!("{text} {cursor:?}: {} statements", plans.len()) };
             let root = &plan["Plan"];
@@ -129,12 +129,7 @@ async fn a_page_touches_few_blocks_wherever_it_is() {
 async fn listed(store: &dyn Store, text: &str, start: Cursor, screen: Option<usize>) -> Vec<String> {
     let (mut listed, mut at, mut steps) = (Vec::new(), Some(start.clone()), 0);
     while let Some(cursor) = at {
-        let query = PageQuery { filter: filter(text), sort: Sort::default(), cursor, limit: 100 };
-        let page = match screen {
-            Some(screen) => store.search(query, screen, &budget()).await,
-            None => store.page(query, &budget()).await,
-        };
-        let page = page.expect("a page");
+        let page = page(store, text, cursor, screen).await;
         steps += 1;
         assert!(steps < 2_000, "{text} {start:?} {screen:?}: no end at {:?}", page.next);
         let ids = page.entries.iter().map(|entry| entry.row.id.as_str().to_owned());
@@ -201,8 +196,8 @@ async fn rows_of_a_rare_value_are_found_by_two_indexes_together_and_none_is_left
             let root = &plan["Plan"];
             assert!(blocks(root) < MOST, "{text}: {} blocks: {root:#}", blocks(root));
         }
-        let both = |plan: &&Value| nodes(&plan["Plan"]).into_iter().any(|node| node["Node Type"] == "BitmapAnd");
-        assert!(!is_many || plans.iter().any(|plan| both(&plan)), "{text}: they are not read together");
+        let both = |plan: &Value| nodes(&plan["Plan"]).into_iter().any(|node| node["Node Type"] == "BitmapAnd");
+        assert!(!is_many || plans.iter().any(both), "{text}: they are not read together");
     }
     // Of one value more at one time than are read at once, and as many at none that the calendar has. Those of another one long
     // before all others, and each so much later than the one before that spans fall short, and end before one that passes.
