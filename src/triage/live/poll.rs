@@ -42,9 +42,14 @@ impl Poll {
     /// A look was answered and cost the database `cost`; returns how long to wait for the next.
     pub fn answered(&mut self, cost: Duration) -> Duration {
         (self.failures, self.slow) = (0, 0);
-        let rest = self.share.rest_after(cost.saturating_mul(2));
-        self.interval = rest.max(self.base).min(LONGEST.max(self.base));
+        self.interval = self.interval_after(cost);
         self.interval
+    }
+
+    /// The interval of looks that cost the database this.
+    pub fn interval_after(&self, cost: Duration) -> Duration {
+        let rest = self.share.rest_after(cost.saturating_mul(2));
+        rest.max(self.base).min(LONGEST.max(self.base))
     }
 
     /// A look took too long and was stopped; returns how long to wait for the next, longer each time. It would read as much as
@@ -61,9 +66,9 @@ impl Poll {
         self.slow >= STUCK
     }
 
-    /// Whether looks come less often than they were meant to.
-    pub fn is_slowed(&self) -> bool {
-        self.interval > self.base
+    /// The interval of looks that cost this, where it is longer than it was meant to be.
+    pub fn slowed_by(&self, cost: Duration) -> Option<Duration> {
+        Some(self.interval_after(cost)).filter(|interval| *interval > self.base)
     }
 
     /// A look failed; returns how long to wait before the next try. `jitter` from 0 to 1 spreads the tries of many
@@ -176,8 +181,8 @@ mod tests {
     #[test]
     fn looks_take_no_more_than_half_of_the_share() {
         let mut poll = Poll::new(MS(1_000), Share::DEFAULT);
-        assert_eq!((poll.answered(MS(1)), poll.is_slowed()), (MS(1_000), false));
-        assert_eq!((poll.answered(MS(100)), poll.is_slowed()), (MS(10_000), true));
+        assert_eq!((poll.answered(MS(1)), poll.slowed_by(MS(1))), (MS(1_000), None));
+        assert_eq!((poll.answered(MS(100)), poll.slowed_by(MS(100))), (MS(10_000), Some(MS(10_000))));
         assert_eq!(poll.answered(MS(1_200)), MS(120_000), "seldom enough for what it costs");
         assert_eq!((poll.too_slow(), poll.is_stuck()), (MS(120_000), false), "and no sooner because it takes too long");
         assert_eq!(poll.answered(MS(100_000)), LONGEST);

@@ -142,12 +142,13 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
 /// What looks cost, and how seldom they come where that is more than they may.
 fn looks(model: &Model) -> Phrase<'static> {
     let (cost, poll) = (cost(model.live.cost), &model.live.poll);
-    match (model.live.is_behind, poll.is_slowed()) {
+    // Both of what looks cost of late: with the interval of each single one the line would move with each.
+    match (model.live.is_behind, poll.slowed_by(model.live.cost)) {
         // A look would read ever more, in vain: a count takes its place.
         (true, _) if poll.is_stuck() => Phrase::of(Role::Warning, format!("look >{cost}, counts anew")),
         (true, _) => Phrase::of(Role::Warning, format!("look >{cost}, next in {}", short_span(poll.interval()))),
-        (false, true) => Phrase::of(Role::Dim, format!("look {cost} every {}", short_span(poll.interval()))),
-        (false, false) => Phrase::of(Role::Dim, format!("look {cost}")),
+        (false, Some(interval)) => Phrase::of(Role::Dim, format!("look {cost} every {}", short_span(interval))),
+        (false, None) => Phrase::of(Role::Dim, format!("look {cost}")),
     }
 }
 

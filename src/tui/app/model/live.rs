@@ -23,6 +23,9 @@ const GUESSED_WITHIN: u64 = 4;
 /// What looks may cost more or less than another without a word.
 const COST_STEP: Duration = Duration::from_millis(10);
 
+/// How long a look may put off the next one that costs more than those before it, without a word.
+const HICCUP: Duration = Duration::from_secs(10);
+
 /// How we stand with the source.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Link {
@@ -65,6 +68,8 @@ pub struct Live {
     totals_counted: Vec<(State, u64)>,
     /// Database time that looks cost of late: near enough to know, and no nearer.
     pub cost: Duration,
+    /// Whether the last look cost something else, which may have been for once.
+    cost_was_odd: bool,
     /// When the next look is due.
     pub next_look: Option<Timestamp>,
     /// When the totals are due, if anything has changed since they were read.
@@ -99,6 +104,7 @@ impl Live {
             totals: None,
             totals_counted: Vec::new(),
             cost: Duration::ZERO,
+            cost_was_odd: false,
             next_look: None,
             next_totals: None,
             totals_changed: false,
@@ -125,13 +131,17 @@ impl Live {
     }
 
     /// Takes in what a look cost. A number that moves with every look draws the eye, and keeps a terminal at the end of
-    /// a thin line busy, for nothing: it changes when looks cost twice as much, or half.
+    /// a thin line busy, for nothing: it changes when two looks in a row cost twice as much, or half. One that keeps the
+    /// watch away for long is told at once.
     pub fn heard_cost(&mut self, cost: Duration) {
         let known = self.cost;
         let about_the_same = cost < known * 2 && known < cost * 2 || cost.abs_diff(known) < COST_STEP;
-        if !about_the_same || known.is_zero() {
+        let is_odd = known.is_zero() || !about_the_same;
+        let is_told = known.is_zero() || self.is_behind || self.cost_was_odd || self.poll.interval_after(cost) > HICCUP;
+        if is_odd && is_told {
             self.cost = cost;
         }
+        self.cost_was_odd = is_odd && !is_told;
     }
 
     /// When the totals are to be read again; never while nothing changes.
@@ -192,9 +202,11 @@ mod tests {
             live.heard_cost(Duration::from_millis(ms));
             live.cost.as_millis()
         };
-        assert_eq!([8, 12, 17, 6, 1].map(&mut told), [8, 8, 8, 8, 8]);
-        assert_eq!([80, 120, 60, 41].map(&mut told), [80, 80, 80, 80]);
-        assert_eq!([40, 81, 2].map(&mut told), [40, 81, 2]);
+        assert_eq!([8, 12, 17, 6, 1].map(&mut told), [8; 5]);
+        assert_eq!([80, 3, 80, 9, 40].map(&mut told), [8; 5], "a hiccup is no news, as often as it comes alone");
+        assert_eq!([80, 80, 60, 41].map(&mut told), [80; 4], "two in a row are");
+        assert_eq!([40, 81, 2, 80, 2, 2].map(&mut told), [80, 80, 80, 80, 80, 2]);
+        assert_eq!(told(101), 101, "the next look is more than ten seconds away");
     }
 
     #[test]

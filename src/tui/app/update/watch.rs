@@ -110,8 +110,8 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     let mut effects = heard(model, now);
     let is_paid = model.live.purse.is_paid(now);
     model.live.purse.spend(changes.cost, now);
-    model.live.is_behind = false;
     model.live.heard_cost(changes.cost);
+    model.live.is_behind = false;
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     let server_now = model.live.server_now(now);

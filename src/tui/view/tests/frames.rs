@@ -96,6 +96,21 @@ fn looks_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_thei
 }
 
 #[test]
+fn a_look_that_cost_more_for_once_changes_nothing_on_the_screen() {
+    let mut model = fixture::night((140, 45));
+    let mut after = |ms| {
+        let cost = Duration::from_millis(ms);
+        model.live.heard_cost(cost);
+        model.live.poll.answered(cost);
+        frame(&model)
+    };
+    let before = after(3);
+    assert_eq!([40, 3, 12, 3].map(&mut after), [&before; 4].map(String::clone));
+    after(40);
+    assert!(after(41).contains("look 40 ms every 4s"), "{}", after(41));
+}
+
+#[test]
 fn a_believable_night() {
     golden("night_list", fixture::night);
     golden("night_histogram", |size| fixture::focused(fixture::night(size), Focus::Histogram));
