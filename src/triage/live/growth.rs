@@ -20,24 +20,28 @@ pub struct Growth {
     pub n: u64,
     /// Over how long: five minutes, or less while watching has not gone on for so long.
     pub over: Duration,
+    /// Whether that is all since watching began.
+    pub is_all: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
     since: Timestamp,
+    are_any: bool,
     seen: VecDeque<(Timestamp, Value, u64)>,
     unseen: u64,
 }
 
 impl Arrivals {
     pub(super) fn new(since: Timestamp) -> Self {
-        Self { since, seen: VecDeque::new(), unseen: 0 }
+        Self { since, are_any: false, seen: VecDeque::new(), unseen: 0 }
     }
 
     pub(super) fn add(&mut self, value: &Value, n: u64, at: Timestamp) {
         if n > 0 {
             self.seen.push_back((at, value.clone(), n));
             self.unseen += n;
+            self.are_any = true;
         }
         let oldest = at.before(SLOT * SLOTS as u32);
         while self.seen.front().is_some_and(|(at, _, _)| *at < oldest) {
@@ -48,7 +52,8 @@ impl Arrivals {
     pub(super) fn growth(&self, now: Timestamp) -> Growth {
         let from = now.before(GROWTH);
         let n = self.seen.iter().filter(|(at, _, _)| *at > from).map(|(_, _, n)| n).sum();
-        Growth { n, over: self.since.age(now).min(GROWTH) }
+        let watched = self.since.age(now);
+        Growth { n, over: watched.min(GROWTH), is_all: watched < GROWTH || !self.are_any }
     }
 
     /// Deaths seen by looks after `at`.

@@ -239,13 +239,16 @@ impl LiveCounts {
     pub fn growth(&self, now: Timestamp) -> Growth {
         let seen = self.arrivals.growth(now);
         let trends = self.base.bars.iter().map(|bar| bar.trend.as_slice());
-        if seen.over >= TREND_SLOT || trends.clone().all(<[u32]>::is_empty) {
+        if trends.clone().all(<[u32]>::is_empty) {
             return seen;
+        }
+        if seen.over >= TREND_SLOT {
+            return Growth { is_all: false, ..seen };
         }
         let stored: u64 = trends.flat_map(|trend| trend.iter().rev().take(2)).map(|n| u64::from(*n)).sum();
         let slot = i64::try_from(TREND_SLOT.as_micros()).unwrap_or(i64::MAX);
         let from = Timestamp((self.base.as_of.0.div_euclid(slot) - 1).saturating_mul(slot));
-        Growth { n: stored + self.arrivals.after(self.base.as_of), over: from.age(now) }
+        Growth { n: stored + self.arrivals.after(self.base.as_of), over: from.age(now), is_all: false }
     }
 
     /// Deaths seen since [`LiveCounts::seen`]: the badge.

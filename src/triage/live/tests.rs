@@ -132,10 +132,13 @@ fn growth_names_the_time_that_it_was_watched_for() {
     let mut table = Table(vec![]);
     let mut live = table.live(0, 0);
     table.look(&mut live, 0, 1);
+    let growth = |n, over, is_all| Growth { n, over: Duration::from_secs(over), is_all };
+    assert_eq!(live.growth(Timestamp(15 * SECOND)), growth(0, 15, true));
+    assert_eq!(live.growth(Timestamp(600 * SECOND)), growth(0, 300, true), "none ever came");
     table.0.push((20, "A"));
     table.look(&mut live, 10, 21);
-    assert_eq!(live.growth(Timestamp(60 * SECOND)), Growth { n: 1, over: Duration::from_secs(60) });
-    assert_eq!(live.growth(Timestamp(600 * SECOND)), Growth { n: 0, over: Duration::from_secs(300) });
+    assert_eq!(live.growth(Timestamp(60 * SECOND)), growth(1, 60, true));
+    assert_eq!(live.growth(Timestamp(600 * SECOND)), growth(0, 300, false));
     live.seen();
     assert_eq!(live.unseen(), 0);
 }
@@ -149,7 +152,7 @@ fn a_death_that_no_look_could_see_counts_as_growth_once_it_is_found() {
     table.look(&mut live, 380, 395);
     assert_eq!(live.growth(Timestamp(400 * SECOND)).n, 1);
     live.count_again(table.count(400), &table.cells(380), None);
-    assert_eq!(live.growth(Timestamp(401 * SECOND)), Growth { n: 3, over: Duration::from_secs(300) });
+    assert_eq!(live.growth(Timestamp(401 * SECOND)), Growth { n: 3, over: Duration::from_secs(300), is_all: false });
     live.count_again(table.count(402), &table.cells(380), None);
     assert_eq!(live.growth(Timestamp(403 * SECOND)).n, 3, "each is counted once");
     // What we put back is no death when it is taken off.
@@ -170,9 +173,10 @@ fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
     table.0.push((now + 5, "A"));
     table.look(&mut live, now - 60, now + 10);
     let growth = live.growth(Timestamp((now + 10) * SECOND));
-    assert_eq!(growth, Growth { n: 3, over: Duration::from_secs(460) });
+    assert_eq!(growth, Growth { n: 3, over: Duration::from_secs(460), is_all: false });
     table.look(&mut live, now - 60, now + 310);
-    assert_eq!(live.growth(Timestamp((now + 310) * SECOND)).over, TREND_SLOT);
+    let growth = live.growth(Timestamp((now + 310) * SECOND));
+    assert_eq!((growth.over, growth.is_all), (TREND_SLOT, false));
 }
 
 #[test]

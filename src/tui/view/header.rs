@@ -162,9 +162,12 @@ fn cost(cost: Duration) -> String {
 }
 
 fn growth_phrase(growth: Growth) -> Phrase<'static> {
-    // While the span still grows it is not said: a number that moves each second without any news draws the eye, and a
-    // frame, for nothing.
-    let over = if growth.over < SPAN { "so far".to_owned() } else { format!("in {}", short_span(growth.over)) };
+    // A span that still grows is not said: a number that moves without any news draws the eye, and a frame, for nothing.
+    let over = match growth.n {
+        _ if growth.is_all => "so far".to_owned(),
+        0 => format!("in {}", short_span(growth.over.min(SPAN))),
+        _ => format!("in {}", short_span(growth.over)),
+    };
     match growth.n {
         0 => Phrase::of(Role::Good, format!("none {over}")),
         n => Phrase::of(Role::Danger, format!("+{} {over}", grouped(n))),
@@ -200,15 +203,18 @@ mod tests {
 
     #[test]
     fn growth_says_its_direction_without_colour() {
-        let text = |n| growth_phrase(n).parts()[0].1.to_string();
-        assert_eq!(text(Growth { n: 1_204, over: MINUTES }), "+1,204 in 5m");
-        assert_eq!(text(Growth { n: 0, over: MINUTES }), "none in 5m");
+        let text = |n| growth_phrase(Growth { n, over: MINUTES, is_all: false }).parts()[0].1.to_string();
+        assert_eq!((text(1_204), text(0)), ("+1,204 in 5m".to_owned(), "none in 5m".to_owned()));
     }
 
     #[test]
-    fn growth_over_less_than_its_span_does_not_move_with_every_second() {
-        let text = |n, over| growth_phrase(Growth { n, over: Duration::from_secs(over) }).parts()[0].1.to_string();
-        assert_eq!((text(0, 40), text(0, 41)), ("none so far".to_owned(), "none so far".to_owned()));
-        assert_eq!(text(12, 299), "+12 so far");
+    fn growth_is_not_told_anew_because_time_goes_by() {
+        let text = |n, over, is_all| {
+            growth_phrase(Growth { n, over: Duration::from_secs(over), is_all }).parts()[0].1.to_string()
+        };
+        assert_eq!([40, 41, 300].map(|over| text(0, over, true)), ["none so far"; 3].map(str::to_owned));
+        assert_eq!(text(12, 299, true), "+12 so far");
+        assert_eq!([300, 420, 540].map(|over| text(0, over, false)), ["none in 5m"; 3].map(str::to_owned));
+        assert_eq!(text(12, 420, false), "+12 in 7m");
     }
 }
