@@ -323,14 +323,20 @@ impl Scan<'_> {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT * FROM (SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
-        sql.push(", CASE WHEN ");
-        self.judge.push(&mut sql);
-        sql.push(" THEN 1 ELSE 0 END AS hit, rn FROM ");
+        self.push_hit(&mut sql);
+        sql.push(", rn FROM ");
         let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, forward);
         self.layout.speech.window(&mut sql, &shape, within);
         sql.push(&self.layout.join);
         sql.push(&format!(") AS x WHERE hit = 1 OR rn = {size}"));
         sql.done()
+    }
+
+    /// Writes a column: whether a row passes.
+    pub(super) fn push_hit(&self, sql: &mut Sql) {
+        sql.push(", CASE WHEN ");
+        self.judge.push(sql);
+        sql.push(" THEN 1 ELSE 0 END AS hit");
     }
 
     /// Writes which rows of a segment a window may hold, whether or not they pass.

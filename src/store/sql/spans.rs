@@ -285,9 +285,8 @@ impl Scan<'_> {
         let mut sql = Sql::new(self.layout.speech);
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
-        sql.push(", CASE WHEN ");
-        self.judge.push(&mut sql);
-        sql.push(&format!(" THEN 1 ELSE 0 END AS hit FROM {} WHERE ", self.layout.from));
+        self.push_hit(&mut sql);
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
         self.in_window(&mut sql, order, segment, forward);
         self.limit(&mut sql, order, if descending { "<" } else { ">" }, until);
         sql.push(&format!(" ORDER BY {} LIMIT 1", order_by(&self.by(order, false), descending)));

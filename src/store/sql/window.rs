@@ -32,8 +32,7 @@ pub(super) fn window_statement(
     let bound = |end: &str| speech.contract(&format!("{end}(CASE WHEN hit = 1 THEN a END)"), kind);
     let mut sql = Sql::new(speech);
     sql.push(&format!(
-        "SELECT {}, CAST(sum(hit) AS {}), {}, {}, max(rn), {}, {} FROM (SELECT {} AS v, {at} AS a, {} AS k, {} AS i, rn, \
-         CASE WHEN ",
+        "SELECT {}, CAST(sum(hit) AS {}), {}, {}, max(rn), {}, {} FROM (SELECT {} AS v, {at} AS a, {} AS k, {} AS i, rn",
         speech.contract("v", Kind::Text),
         speech.whole_type(),
         bound("min"),
@@ -44,8 +43,8 @@ pub(super) fn window_statement(
         position,
         scan.layout.key_text,
     ));
-    scan.judge.push(&mut sql);
-    sql.push(" THEN 1 ELSE 0 END AS hit FROM ");
+    scan.push_hit(&mut sql);
+    sql.push(" FROM ");
     speech.window(&mut sql, shape, within);
     sql.push(&scan.layout.join);
     sql.push(&format!(") AS x GROUP BY {}", speech.told_apart("v")));
