@@ -123,6 +123,7 @@ impl Live {
         self.purse.empty();
         (self.is_behind, self.count_waits) = (false, false);
         (self.watermark, self.next_count) = (None, None);
+        (self.cost, self.cost_was_odd) = (Duration::ZERO, false);
     }
 
     /// Whether what is shown may be out of date: the link is down, or nothing was heard for a while.
@@ -207,6 +208,9 @@ mod tests {
         assert_eq!([80, 80, 60, 41].map(&mut told), [80; 4], "two in a row are");
         assert_eq!([40, 81, 2, 80, 2, 2].map(&mut told), [80, 80, 80, 80, 80, 2]);
         assert_eq!(told(101), 101, "the next look is more than ten seconds away");
+        live.begin_anew();
+        live.heard_cost(Duration::from_millis(3));
+        assert_eq!(live.cost, Duration::from_millis(3), "of another source nothing is known");
     }
 
     #[test]
