@@ -66,9 +66,15 @@ impl Poll {
         self.slow >= STUCK
     }
 
-    /// The interval of looks that cost this, where it is longer than it was meant to be.
+    /// The interval of looks that cost this, or of those that are not answered, where it is longer than it was meant to be.
     pub fn slowed_by(&self, cost: Duration) -> Option<Duration> {
-        Some(self.interval_after(cost)).filter(|interval| *interval > self.base)
+        let interval = if self.slow > 0 { self.interval } else { self.interval_after(cost) };
+        Some(interval).filter(|interval| *interval > self.base)
+    }
+
+    /// By how much looks that cost this come later than they were meant to.
+    pub fn put_off_by(&self, cost: Duration) -> Duration {
+        self.interval_after(cost).saturating_sub(self.base)
     }
 
     /// A look failed; returns how long to wait before the next try. `jitter` from 0 to 1 spreads the tries of many

@@ -138,7 +138,7 @@ impl Live {
         let known = self.cost;
         let about_the_same = cost < known * 2 && known < cost * 2 || cost.abs_diff(known) < COST_STEP;
         let is_odd = known.is_zero() || !about_the_same;
-        let is_told = known.is_zero() || self.is_behind || self.cost_was_odd || self.poll.interval_after(cost) > HICCUP;
+        let is_told = known.is_zero() || self.is_behind || self.cost_was_odd || self.poll.put_off_by(cost) >= HICCUP;
         if is_odd && is_told {
             self.cost = cost;
         }
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!([80, 3, 80, 9, 40].map(&mut told), [8; 5], "a hiccup is no news, as often as it comes alone");
         assert_eq!([80, 80, 60, 41].map(&mut told), [80; 4], "two in a row are");
         assert_eq!([40, 81, 2, 80, 2, 2].map(&mut told), [80, 80, 80, 80, 80, 2]);
-        assert_eq!(told(101), 101, "the next look is more than ten seconds away");
+        assert_eq!(told(111), 111, "the next look is eleven seconds away");
         live.begin_anew();
         live.heard_cost(Duration::from_millis(3));
         assert_eq!(live.cost, Duration::from_millis(3), "of another source nothing is known");

@@ -108,6 +108,8 @@ fn a_look_that_cost_more_for_once_changes_nothing_on_the_screen() {
     assert_eq!([40, 3, 12, 3].map(&mut after), [&before; 4].map(String::clone));
     after(40);
     assert!(after(41).contains("look 40 ms every 4s"), "{}", after(41));
+    (0..3).for_each(|_| _ = model.live.poll.too_slow());
+    assert!(frame(&model).contains("look 40 ms every 32s"), "looks that fail come ever more seldom: {}", frame(&model));
 }
 
 #[test]
