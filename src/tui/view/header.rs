@@ -127,7 +127,9 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     let server_now = model.live.server_now(now);
     let growth = model.histogram.counts.as_ref().map(|c| c.growth(server_now));
     let says_something = |growth: &Growth| growth.over >= WATCHED && !model.live.is_stale();
-    if let Some(growth) = growth.filter(says_something) {
+    if let Some(mut growth) = growth.filter(says_something) {
+        // Counts begin anew with another filter; what was seen before them was no less.
+        growth.is_all &= growth.over < SPAN || !model.live.has_grown;
         items.push(Ranked::left(1, growth_phrase(growth)));
     }
     if !model.live.cost.is_zero() {

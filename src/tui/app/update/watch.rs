@@ -125,6 +125,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
         // rows became, the database may tell when nothing else is new.
         is_settled = was_old != counts.is_old();
         let died = counts.unseen().saturating_sub(unseen);
+        model.live.has_grown |= died > 0;
         // Rows that come among the ignored, say, died before.
         if model.filter.resolved.reaches(State::Dead) {
             model.list.arrived = model.list.arrived.saturating_add(died);
