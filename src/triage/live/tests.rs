@@ -169,6 +169,8 @@ fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
     let mut table = Table(vec![(now - 400, "A"), (now - 20, "A")]);
     let mut counted = table.count(now);
     counted.bars[0].trend = vec![9, 0, 1, 1];
+    let quiet = LiveCounts::from_count(counted.clone(), &table.cells(now - 60));
+    assert!(!quiet.growth(Timestamp((now + 310) * SECOND)).is_all, "jobs died before, as the trends tell");
     let mut live = LiveCounts::from_count(counted, &table.cells(now - 60));
     table.0.push((now + 5, "A"));
     table.look(&mut live, now - 60, now + 10);

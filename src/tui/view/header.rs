@@ -127,10 +127,8 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     let server_now = model.live.server_now(now);
     let growth = model.histogram.counts.as_ref().map(|c| c.growth(server_now));
     let says_something = |growth: &Growth| growth.over >= WATCHED && !model.live.is_stale();
-    if let Some(mut growth) = growth.filter(says_something) {
-        // Counts begin anew with another filter; what was seen before them was no less.
-        growth.is_all &= growth.over < SPAN || !model.live.has_grown;
-        items.push(Ranked::left(1, growth_phrase(growth)));
+    if let Some(growth) = growth.filter(says_something) {
+        items.push(Ranked::left(1, growth_phrase(growth, model.live.has_grown)));
     }
     if !model.live.cost.is_zero() {
         items.push(Ranked::left(8, looks(model)));
@@ -163,10 +161,11 @@ fn cost(cost: Duration) -> String {
     }
 }
 
-fn growth_phrase(growth: Growth) -> Phrase<'static> {
+/// How many died. Counts begin anew with another filter: whether the source `has_grown` they do not know.
+fn growth_phrase(growth: Growth, has_grown: bool) -> Phrase<'static> {
     // A span that still grows is not said: a number that moves without any news draws the eye, and a frame, for nothing.
     let over = match growth.n {
-        _ if growth.is_all => "so far".to_owned(),
+        _ if growth.is_all && (growth.over < SPAN || !has_grown) => "so far".to_owned(),
         0 => format!("in {}", short_span(growth.over.min(SPAN))),
         _ => format!("in {}", short_span(growth.over)),
     };
@@ -205,18 +204,21 @@ mod tests {
 
     #[test]
     fn growth_says_its_direction_without_colour() {
-        let text = |n| growth_phrase(Growth { n, over: MINUTES, is_all: false }).parts()[0].1.to_string();
+        let text = |n| growth_phrase(Growth { n, over: MINUTES, is_all: false }, true).parts()[0].1.to_string();
         assert_eq!((text(1_204), text(0)), ("+1,204 in 5m".to_owned(), "none in 5m".to_owned()));
     }
 
     #[test]
     fn growth_is_not_told_anew_because_time_goes_by() {
-        let text = |n, over, is_all| {
-            growth_phrase(Growth { n, over: Duration::from_secs(over), is_all }).parts()[0].1.to_string()
+        let of = |n, over, is_all, has_grown| {
+            growth_phrase(Growth { n, over: Duration::from_secs(over), is_all }, has_grown).parts()[0].1.to_string()
         };
+        let text = |n, over, is_all| of(n, over, is_all, n > 0);
         assert_eq!([40, 41, 300].map(|over| text(0, over, true)), ["none so far"; 3].map(str::to_owned));
         assert_eq!(text(12, 299, true), "+12 so far");
         assert_eq!([300, 420, 540].map(|over| text(0, over, false)), ["none in 5m"; 3].map(str::to_owned));
         assert_eq!(text(12, 420, false), "+12 in 7m");
+        let turned = [299, 300].map(|over| of(0, over, true, true));
+        assert_eq!(turned, ["none so far", "none in 5m"].map(str::to_owned), "jobs had died under another filter");
     }
 }

@@ -346,6 +346,7 @@ fn no_look_is_made_in_vain_while_a_count_takes_its_place() {
     assert_eq!(waited, 600, "one for the case that the database is well again");
     looked(&mut console, true);
     assert!(!console.model.live.is_behind && !console.model.live.poll.is_stuck());
+    assert!(console.model.live.cost < Duration::from_secs(2), "what it cost is told at once");
 }
 
 #[test]
