@@ -18,7 +18,6 @@ use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, StoreError, Watermark};
-use crate::triage::judged::value_of;
 use crate::triage::live::{FAILED_REST, LiveCounts, Outlay, Poll, Purse, Value};
 
 /// A value of the facet whose number of jobs changed.
@@ -305,7 +304,7 @@ impl<'a> Watcher<'a> {
 fn name_queue(change: &mut Change, facet: Facet, newest: &[JobRow]) {
     let Some(new) = usize::try_from(change.change).ok().filter(|n| *n > 0) else { return };
     let text = |value: &Option<Untrusted>| value.as_ref().map(|v| v.exact().to_owned());
-    let of_it = newest.iter().filter(|row| text(&value_of(facet, row)) == change.value);
+    let of_it = newest.iter().filter(|row| text(&facet.value_of(row)) == change.value);
     let queues: Vec<Option<String>> = of_it.take(new).map(|row| text(&row.queue)).collect();
     if queues.len() == new {
         let different: BTreeSet<&Option<String>> = queues.iter().collect();
@@ -385,6 +384,7 @@ mod tests {
             job_class: None,
             queue: queue.map(Untrusted::from),
             worker: None,
+            reason: None,
             attempts: None,
             max_attempts: None,
         };

@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use super::fingerprint::Fingerprint;
+use super::job::JobRow;
+use super::text::Untrusted;
+use super::time::Timestamp;
+
 /// A dimension to count by. Which of them a store offers is up to its adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Facet {
@@ -61,6 +66,23 @@ impl Facet {
             Facet::Worker => "worker",
             Facet::State => "state",
             Facet::Hour => "hour",
+        }
+    }
+
+    /// The value that a job has, `None` where it has none. Stores that count in their database tell the same values.
+    pub fn value_of(self, row: &JobRow) -> Option<Untrusted> {
+        match self {
+            Facet::Error => row.error_class.clone(),
+            Facet::Fingerprint => Some(Untrusted::new(Fingerprint::of_row(row).to_string())),
+            Facet::Class => row.job_class.clone(),
+            Facet::Queue => row.queue.clone(),
+            Facet::Reason => row.reason.clone(),
+            Facet::Worker => row.worker.clone(),
+            Facet::State => Some(row.state.word().into()),
+            Facet::Hour => {
+                let died = row.at.and_then(Timestamp::calendar)?;
+                Some(Untrusted::new(died.format("%Y-%m-%dT%H").to_string()))
+            }
         }
     }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::error_text::normalise;
-use super::job::MESSAGE_HEAD;
-use super::text::head;
+use super::job::{JobRow, MESSAGE_HEAD};
+use super::text::{Untrusted, head};
 
 /// A hash of an error's class and normalised message.
 ///
@@ -22,6 +22,11 @@ impl Fingerprint {
         let line = message.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
         let hash = fnv1a(OFFSET, class.unwrap_or("").as_bytes());
         Self(fnv1a(fnv1a(hash, &[0]), normalise(line).as_bytes()))
+    }
+
+    /// The fingerprint of a job's error.
+    pub fn of_row(row: &JobRow) -> Self {
+        Self::of(row.error_class.as_ref().map(Untrusted::exact), row.message.as_ref().map(Untrusted::exact))
     }
 
     /// The first eight digits: enough to tell the sorts of one incident apart.

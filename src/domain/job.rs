@@ -101,6 +101,8 @@ pub struct JobRow {
     pub queue: Option<Untrusted>,
     /// Host or process that failed, where the layout knows it.
     pub worker: Option<Untrusted>,
+    /// The reason as stored, where the layout keeps one beside the error class.
+    pub reason: Option<Untrusted>,
     /// Attempts made so far.
     pub attempts: Option<i64>,
     /// Attempts allowed, where the layout knows it.
@@ -160,6 +162,7 @@ mod tests {
                 job_class: None,
                 queue: None,
                 worker: None,
+                reason: None,
                 attempts: None,
                 max_attempts: None,
             };

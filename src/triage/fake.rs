@@ -106,6 +106,7 @@ fn row(id: u64, state: State) -> JobRow {
         job_class: None,
         queue: None,
         worker: None,
+        reason: None,
         attempts: None,
         max_attempts: None,
     }

@@ -12,9 +12,8 @@ use super::guard::{asks, known, replays_pass};
 use crate::domain::action::{Action, Fate, JobOutcome};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::fingerprint::Fingerprint;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
-use crate::domain::job::{JobDetail, JobId, JobRow, State};
+use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Homes, LedgerError, Whose};
@@ -88,7 +87,7 @@ impl<S: Store> Judged<S> {
         let page = self.judged_page(asked, budget).await?;
         for entry in page.entries {
             let at = entry.row.at;
-            let bar = state.bars.entry(value_of(query.facet, &entry.row)).or_default();
+            let bar = state.bars.entry(query.facet.value_of(&entry.row)).or_default();
             bar.n += 1;
             bar.first = earliest(bar.first, at);
             bar.last = bar.last.max(at);
@@ -113,26 +112,6 @@ fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
-    }
-}
-
-/// A light row's value of a facet.
-pub fn value_of(facet: Facet, row: &JobRow) -> Option<Untrusted> {
-    match facet {
-        Facet::Error => row.error_class.clone(),
-        Facet::Fingerprint => {
-            let text = |t: &Option<Untrusted>| t.as_ref().map(|t| t.exact().to_owned());
-            let fingerprint = Fingerprint::of(text(&row.error_class).as_deref(), text(&row.message).as_deref());
-            Some(Untrusted::new(fingerprint.to_string()))
-        }
-        Facet::Class => row.job_class.clone(),
-        Facet::Queue => row.queue.clone(),
-        Facet::Reason => row.message.clone(),
-        Facet::Worker => row.worker.clone(),
-        Facet::State => Some(row.state.word().into()),
-        Facet::Hour => {
-            row.at.and_then(Timestamp::calendar).map(|at| Untrusted::new(at.format("%Y-%m-%dT%H").to_string()))
-        }
     }
 }
 

@@ -34,8 +34,20 @@ impl Redactor {
 /// The row with all its texts but the id as `masked` says.
 fn texts(row: JobRow, mut masked: impl FnMut(Untrusted) -> Untrusted) -> JobRow {
     // By name, each: a column that is new has to be thought of here.
-    let JobRow { id, at, state, native_state, error_class, message, job_class, queue, worker, attempts, max_attempts } =
-        row;
+    let JobRow {
+        id,
+        at,
+        state,
+        native_state,
+        error_class,
+        message,
+        job_class,
+        queue,
+        worker,
+        reason,
+        attempts,
+        max_attempts,
+    } = row;
     JobRow {
         id,
         at,
@@ -46,6 +58,7 @@ fn texts(row: JobRow, mut masked: impl FnMut(Untrusted) -> Untrusted) -> JobRow 
         job_class: job_class.map(&mut masked),
         queue: queue.map(&mut masked),
         worker: worker.map(&mut masked),
+        reason: reason.map(&mut masked),
         attempts,
         max_attempts,
     }
@@ -119,6 +132,7 @@ mod tests {
             job_class: text("job"),
             queue: text("queue"),
             worker: text("worker"),
+            reason: text("reason"),
             attempts: Some(1),
             max_attempts: None,
         }

@@ -11,7 +11,6 @@ use super::row::Read;
 use super::scan::Scan;
 use super::walk::Walk;
 use crate::domain::facet::Facet;
-use crate::domain::time::Timestamp;
 use crate::store::{Budget, Cursor, Position, Result, Sort};
 
 /// Whether rows are counted here, one by one: the database cannot judge them, or not tell the values apart.
@@ -28,18 +27,7 @@ pub(super) fn tally_in_memory(facet: Facet, read: &Read) -> Tally {
 
 /// The value of a facet for a row that is in memory.
 pub(super) fn value_in_memory(facet: Facet, read: &Read) -> Option<String> {
-    let row = &read.entry.row;
-    let exact = |t: &Option<crate::domain::text::Untrusted>| t.as_ref().map(|t| t.exact().to_owned());
-    match facet {
-        Facet::Error => exact(&row.error_class),
-        Facet::Fingerprint => Some(read.fingerprint().to_string()),
-        Facet::Class => exact(&row.job_class),
-        Facet::Queue => exact(&row.queue),
-        Facet::Reason => read.reason.clone(),
-        Facet::Worker => exact(&row.worker),
-        Facet::State => Some(row.state.word().to_owned()),
-        Facet::Hour => row.at.and_then(Timestamp::calendar).map(|c| c.format("%Y-%m-%dT%H").to_string()),
-    }
+    facet.value_of(&read.entry.row).map(|value| value.exact().to_owned())
 }
 
 /// Adds rows to what was counted.

@@ -20,7 +20,6 @@ use crate::store::{Entry, Position, Result, StoreError};
 /// A row as it was read: light, with its place, and with what the last word in memory needs.
 pub(super) struct Read {
     pub(super) entry: Entry,
-    pub(super) reason: Option<String>,
     pub(super) message: Option<String>,
     pub(super) arguments: Option<String>,
     /// Whether the row met the statement's condition; a window's last row may be there for its place only.
@@ -48,9 +47,9 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
         contract(layout, Part::Class),
         shown(Part::Queue),
         shown(Part::Worker),
+        shown(Part::Reason),
         shown(Part::Attempts),
         shown(Part::MaxAttempts),
-        shown(Part::Reason),
         whole(extras.message, Part::Message),
         whole(extras.arguments, Part::Arguments),
         whole(extras.lineage, Part::Lineage),
@@ -99,10 +98,11 @@ pub(super) fn read(layout: &Layout, row: Row) -> Result<Read> {
         job_class: cells.untrusted()?,
         queue: cells.untrusted()?,
         worker: cells.untrusted()?,
+        reason: cells.untrusted()?,
         attempts: cells.int()?,
         max_attempts: cells.int()?,
     };
-    let (reason, message, arguments) = (cells.text()?, cells.text()?, cells.text()?);
+    let (message, arguments) = (cells.text()?, cells.text()?);
     let arguments = match layout.decode() {
         Some(places) => arguments.map(|text| encoding::decode(&text, places).into_owned()),
         None => arguments,
@@ -110,7 +110,6 @@ pub(super) fn read(layout: &Layout, row: Row) -> Result<Read> {
     let lineage = cells.text()?.map(|lineage| lineage::kept(&lineage));
     Ok(Read {
         entry: Entry { row, position, lineage },
-        reason,
         message,
         arguments,
         hit: cells.int().ok().flatten().is_none_or(|n| n != 0),
@@ -187,8 +186,7 @@ pub(super) fn on_axis(text: &str) -> Option<i64> {
 impl Read {
     /// The fingerprint, which goes by what a light row carries.
     pub(super) fn fingerprint(&self) -> Fingerprint {
-        let row = &self.entry.row;
-        Fingerprint::of(row.error_class.as_ref().map(Untrusted::exact), row.message.as_ref().map(Untrusted::exact))
+        Fingerprint::of_row(&self.entry.row)
     }
 }
 
@@ -201,7 +199,7 @@ impl Subject for Read {
             Key::Class => exact(&row.job_class),
             Key::Queue => exact(&row.queue),
             Key::Worker => exact(&row.worker),
-            Key::Reason => self.reason.as_deref().map(Cow::Borrowed),
+            Key::Reason => exact(&row.reason),
             Key::Message => match &self.message {
                 Some(whole) => Some(Cow::Borrowed(whole)),
                 None => exact(&row.message),

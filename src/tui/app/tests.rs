@@ -209,6 +209,7 @@ fn entry(n: usize) -> Entry {
         job_class: None,
         queue: None,
         worker: None,
+        reason: None,
         attempts: None,
         max_attempts: None,
     };

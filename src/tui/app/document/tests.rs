@@ -19,6 +19,7 @@ fn row() -> JobRow {
         job_class: None,
         queue: None,
         worker: None,
+        reason: None,
         attempts: None,
         max_attempts: None,
     }

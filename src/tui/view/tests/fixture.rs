@@ -103,6 +103,7 @@ fn row(n: usize, kind: &Kind, seconds: u64) -> JobRow {
         job_class: text(kind.1),
         queue: text(kind.2),
         worker: text("worker-7"),
+        reason: None,
         attempts: Some(5),
         max_attempts: Some(25),
     }
@@ -277,6 +278,7 @@ fn nasty_row(n: usize) -> JobRow {
         job_class: nasty(2),
         queue: nasty(3),
         worker: nasty(4),
+        reason: None,
         attempts: [Some(i64::MAX), None, Some(-1)][n % 3],
         max_attempts: [None, Some(i64::MIN)][n % 2],
     }
