@@ -256,11 +256,21 @@ impl<'a> Watcher<'a> {
         };
         self.is_behind = false;
         self.counts.look(&seen);
+        let may_differ = seen.changed || seen.unsettled || seen.uncounted;
         self.watermark = Some(seen.watermark);
         let takes = self.purse.takes(self.outlay.last());
         let is_due = self.unfinished.is_some() || self.counts.reconcile_due(takes, seen.server_time);
         let may_count = self.counts_at() <= self.now();
         self.purse.spend(seen.cost, self.now());
+        if may_differ && self.counts_from <= self.now() && self.purse.is_cheap(self.outlay.last()) {
+            // Everything is counted again with each look that finds a change: there is nothing that it cannot see.
+            self.reconcile().await?;
+            while self.unfinished.is_some() && self.counts_from <= self.now() {
+                self.reconcile().await?;
+            }
+            let paid_in = self.now().age(self.purse.next_poll(self.now()));
+            return Ok(self.poll.answered(seen.cost).max(paid_in));
+        }
         if may_count && is_due {
             self.reconcile().await?;
         }

@@ -93,8 +93,14 @@ impl Watermark {
     pub fn after_count(looked: Option<&Watermark>, counted: Option<Watermark>, keeps_looks: bool) -> Option<Watermark> {
         match (keeps_looks, looked, counted) {
             (true, Some(looked), Some(counted)) => Some(Watermark(Arc::new(looked.0.after_count(&counted.0)))),
+            (false, Some(looked), Some(counted)) => Some(Watermark(Arc::new(counted.0.settled_by(&looked.0)))),
             (_, _, counted) => counted,
         }
+    }
+
+    /// Whether the database tells that nothing has changed between the two.
+    pub fn is_same_moment(&self, other: &Watermark) -> bool {
+        self.0.is_same_moment(&other.0)
     }
 }
 
@@ -133,6 +139,12 @@ pub struct Changes {
     pub watermark: Watermark,
     /// Whether anything may have changed at all; when not, `cells` is empty and means nothing.
     pub changed: bool,
+    /// Whether `cells` say nothing, as what the filter asks for is not counted by looks: only a full count tells what has become
+    /// of the numbers, whether or not the source has changed.
+    pub uncounted: bool,
+    /// Whether the look before found a change that the database may have told of a moment before it could be seen: what was
+    /// counted since then may miss it.
+    pub unsettled: bool,
     /// What is known of the rows before them, since the full count that the watermark goes on from.
     pub older: Older,
     /// Rows of any age and state that were added to the table since that count, where the database tells; those that it was

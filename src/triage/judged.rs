@@ -98,7 +98,8 @@ impl<S: Store> Judged<S> {
         state.next = page.next;
         let finished = state.next.is_none();
         let share = page.scanned.map_or(0.0, |s| s.share);
-        let histogram = histogram(query.facet, &state.bars, (!finished).then_some(share));
+        let mut histogram = histogram(query.facet, &state.bars, (!finished).then_some(share));
+        histogram.as_of = self.store.clock();
         let resume = (!finished).then(|| Resume::from_listed(state));
         Ok(HistogramStep { resume, cost: began.elapsed(), ..HistogramStep::of(histogram) })
     }
@@ -128,8 +129,7 @@ fn histogram(facet: Facet, counted: &HashMap<Option<Untrusted>, ListedBar>, prog
     let mut bars: Vec<Bar> = counted.iter().map(bar).collect();
     facet.sort(&mut bars);
     let total = Count { n: bars.iter().map(|b| b.count.n).sum(), exactness };
-    let as_of = bars.iter().filter_map(|b| b.last_seen).max().unwrap_or_default();
-    Histogram { facet, bars, total, as_of, progress }
+    Histogram { facet, bars, total, as_of: Timestamp::default(), progress }
 }
 
 impl<S: Store> Store for Judged<S> {
@@ -204,9 +204,10 @@ impl<S: Store> Store for Judged<S> {
         async move {
             let mut changes = self.store.changes(since, facet, filter, budget).await?;
             if asks(filter) {
-                // Cells cannot be judged: what they count is more than what passes. A recount settles it.
+                // Cells cannot be judged, as they count more than what passes; and the ledger may know more than it did
+                // although no row has changed. Only a full count tells.
+                changes.uncounted = true;
                 changes.cells.clear();
-                changes.changed = false;
             }
             Ok(changes)
         }

@@ -21,6 +21,7 @@ mod install;
 mod interrupts;
 mod judged;
 mod kills;
+mod live_numbers;
 mod passwords;
 mod pgbouncer;
 mod plans;

@@ -67,6 +67,7 @@ impl SqlStore {
         };
         let differs = look.differs(since);
         let has_missed = since.filter(|_| !differs).and_then(|mark| mark.has_missed(&cells, whole_from));
+        let unsettled = !differs && since.is_some_and(Mark::is_unsure);
         let changed = differs || has_missed == Some(true);
         let cells = if changed { cells } else { Vec::new() };
         let (older, added) = (look.older(since), look.added(since));
@@ -84,7 +85,20 @@ impl SqlStore {
         let watermark = Watermark(Arc::new(mark));
         let cost = self.engine.worked(began);
         let from_bucket = whole_from;
-        Ok(Changes { watermark, changed, older, added, rewriting, from_bucket, cells, server_time, cost, turned })
+        Ok(Changes {
+            watermark,
+            changed,
+            uncounted: false,
+            unsettled,
+            older,
+            added,
+            rewriting,
+            from_bucket,
+            cells,
+            server_time,
+            cost,
+            turned,
+        })
     }
 
     /// The bucket where a look starts that knows nothing of the past.

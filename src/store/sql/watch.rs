@@ -301,6 +301,22 @@ impl Mark {
         self.unsure.as_ref().map(|before| !before.range(from..).eq(digests(cells).range(from..)))
     }
 
+    /// Whether the look before told of a change that it may have been too early to count.
+    pub(super) fn is_unsure(&self) -> bool {
+        self.unsure.is_some()
+    }
+
+    /// Whether the token says that nothing has changed between the two.
+    pub(crate) fn is_same_moment(&self, other: &Mark) -> bool {
+        self.token.is_some() && other.tokens().any(|token| self.token.as_deref() == Some(token))
+    }
+
+    /// The same, of a count: it misses nothing of what a look has told of that came long enough before.
+    pub(crate) fn settled_by(&self, looked: &Mark) -> Self {
+        let is_settled = looked.unsure.is_none() && self.is_same_moment(looked);
+        Self { unsure: self.unsure.clone().filter(|_| !is_settled), ..self.clone() }
+    }
+
     /// Where the next look starts.
     pub(super) fn bound(&self) -> i64 {
         self.floor.map_or(self.bound, |floor| self.bound.max(floor))

@@ -2,8 +2,9 @@
 //!
 //! A look recounts the buckets from [`Changes::from_bucket`] on. What it says replaces what the count and earlier looks
 //! said of them, so that a row committed late, changed or removed there is counted once and not twice. What no look can
-//! see (older rows that changed) is put right by the next full count; where that is long in coming, the numbers say `~`,
-//! unless the database tells that no row of the table was changed or removed.
+//! see (older rows that changed) is put right by the next full count; until then the numbers say `~`, unless the database
+//! tells that no row of the table was changed or removed, and looks have found as many as were added; which it may take some
+//! seconds to tell.
 //!
 //! A full count may take its time while looks go on ([`Purse`] says how much). What it says of older rows then replaces
 //! what was known of them, all at once; of what looks have read again since it began, the looks know better.
@@ -29,18 +30,16 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Cell, Changes, HistogramStep, Older};
 
-/// How long a full count speaks for older rows that no look reads again.
-const FRESH: Duration = Duration::from_secs(30);
-/// And where the database tells that rows were only added since: few are added with a time long past.
-const FRESH_IF_ADDED: Duration = Duration::from_secs(600);
+/// How often a full count is made where looks see everything that the database says has changed.
+const RECONCILE_IF_SEEN: Duration = Duration::from_secs(600);
 /// The least time between two full counts.
 const RECONCILE: Duration = Duration::from_secs(3);
 /// By how much the database may be late to tell of rows that looks have counted.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
 /// Spans of which it is remembered how many died in them.
 const MOST_SPANS: usize = 4_096;
-/// How long no look may find rows rewritten for them to have come to rest: PostgreSQL's sessions tell what they rewrote once a
-/// second while they work, and within ten when they idle (`PGSTAT_MIN_INTERVAL`, `PGSTAT_IDLE_INTERVAL`).
+/// How late the database may tell that rows were rewritten, and how long no look may find any for them to have come to rest:
+/// PostgreSQL's sessions tell what they rewrote once a second while they work, and within ten when they idle (`PGSTAT_MIN_INTERVAL`, `PGSTAT_IDLE_INTERVAL`).
 const CALM: Duration = Duration::from_secs(10);
 
 /// A value of a facet, `None` standing for jobs that have none.
@@ -57,8 +56,8 @@ pub struct LiveCounts {
     recent: Recent,
     /// Jobs that came (positive) or went since the full count.
     drift: HashMap<Value, Drift>,
-    /// Whether a look found that something may have changed since the full count.
-    changed: bool,
+    /// When a look last found that something may have changed since the full count.
+    changed_at: Option<Timestamp>,
     /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
     /// of the looks after any instant the first one reached back the farthest.
     looked: Vec<(Timestamp, i64)>,
@@ -82,8 +81,6 @@ pub struct LiveCounts {
 struct Drift {
     /// Jobs that looks added or took away.
     seen: i64,
-    /// Jobs that we acted on and no look has shown to be gone yet.
-    ours: u64,
     first_seen: Option<Timestamp>,
     last_seen: Option<Timestamp>,
     example: Option<Untrusted>,
@@ -106,8 +103,12 @@ impl LiveCounts {
     /// Takes in a look that started from the watermark of the last count or look. Returns how many jobs it found where they
     /// were not before, whether they died there or only changed.
     pub fn look(&mut self, changes: &Changes) -> u64 {
-        let cells = changes.changed.then_some((changes.from_bucket, changes.cells.as_slice()));
-        self.older = changes.older;
+        let (from, cells) = match changes.uncounted {
+            true => (i64::MAX, &[][..]),
+            false => (changes.from_bucket, changes.cells.as_slice()),
+        };
+        let cells = (changes.changed || changes.uncounted).then_some((from, cells));
+        self.older = if changes.uncounted { Older::Unknown } else { changes.older };
         let now = changes.server_time;
         if changes.rewriting {
             let since = self.rewritten.filter(|(_, last)| last.age(now) < CALM).map_or(now, |(since, _)| since);
@@ -125,8 +126,8 @@ impl LiveCounts {
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
         let (looked, latest, drift) = (Vec::new(), latest(&base), HashMap::new());
-        let (changed, older, saw_all, rewritten, came) = (false, Older::Unknown, false, None, Vec::new());
-        Self { base, recent, drift, changed, looked, came, older, saw_all, rewritten, as_of, latest, arrivals, news }
+        let (changed_at, older, saw_all, rewritten, came) = (None, Older::Unknown, false, None, Vec::new());
+        Self { base, recent, drift, changed_at, looked, came, older, saw_all, rewritten, as_of, latest, arrivals, news }
     }
 
     fn count_again(&mut self, base: Histogram, recent: &[Cell], recent_from: Option<i64>) -> bool {
@@ -145,7 +146,7 @@ impl LiveCounts {
             self.as_of = if is_done { self.as_of.max(self.base.as_of) } else { self.base.as_of };
             self.recent = counted;
             self.drift.clear();
-            self.changed = false;
+            self.changed_at = None;
             return false;
         };
         let was = by_value(&counted);
@@ -156,7 +157,7 @@ impl LiveCounts {
         self.recent = counted;
         let is = by_value(&self.recent);
         for drift in self.drift.values_mut() {
-            (drift.seen, drift.ours) = (0, 0);
+            drift.seen = 0;
         }
         for value in was.keys().chain(is.keys()).collect::<std::collections::HashSet<_>>() {
             let count = |of: &HashMap<Value, u64>| signed(of.get(value).copied().unwrap_or(0));
@@ -167,17 +168,21 @@ impl LiveCounts {
     }
 
     /// Counts as deaths what a full count finds and no look could see: jobs that are older than the recent past and died
-    /// meanwhile, as an event does whose retries took hours. Where jobs of a value went as well they hide each other, so
-    /// that growth is rather too small.
+    /// meanwhile, as an event does whose retries took hours. Where jobs went as well they hide each other, so that growth is
+    /// rather too small: a job that became one of another value did not die.
     fn find_late(&mut self, base: &Histogram) {
         if self.base.progress.is_some() || base.progress.is_some() {
             return;
         }
         let before: HashMap<&Value, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
+        let net: i64 = self.drift.values().map(|drift| drift.seen).sum();
+        let mut more = base.total.n.saturating_sub(self.base.total.n.saturating_add_signed(net));
         for bar in &base.bars {
             let seen = self.drift.get(&bar.value).map_or(0, |drift| drift.seen);
             let known = before.get(&bar.value).copied().unwrap_or(0).saturating_add_signed(seen);
-            self.arrivals.add(&bar.value, bar.count.n.saturating_sub(known), base.as_of);
+            let late = bar.count.n.saturating_sub(known).min(more);
+            more -= late;
+            self.arrivals.add(&bar.value, late, base.as_of);
         }
     }
 
@@ -185,7 +190,7 @@ impl LiveCounts {
     pub(crate) fn take_in(&mut self, cells: Option<(i64, &[Cell])>, at: Timestamp) -> u64 {
         self.as_of = self.as_of.max(at);
         let Some((from, cells)) = cells else { return 0 };
-        self.changed = true;
+        self.changed_at = Some(at);
         self.looked.retain(|(_, earlier)| *earlier < from);
         self.looked.push((at, from));
         let known = self.recent.split_off(&from);
@@ -217,20 +222,15 @@ impl LiveCounts {
         }
     }
 
-    /// Takes in that we acted on `n` jobs of a value: they are gone from the counts at once.
-    pub fn acted(&mut self, value: &Value, n: u64) {
-        self.drift.entry(value.clone()).or_default().ours += n;
-    }
-
     /// The counts as they are now, in the order of the facet, with trends.
     pub fn histogram(&self) -> Histogram {
         let mut bars: Vec<Bar> = self.base.bars.iter().map(|bar| self.bar(bar)).collect();
         let listed: std::collections::HashSet<&Value> = self.base.bars.iter().map(|bar| &bar.value).collect();
-        let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.net() > 0);
+        let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.seen > 0);
         bars.extend(added.map(|(value, _)| self.bar(&empty(value.clone()))));
         bars.retain(|bar| bar.count.n > 0 || bar.count.exactness != Exactness::Exact);
         self.base.facet.sort(&mut bars);
-        let net = self.drift.values().map(Drift::net).sum();
+        let net = self.drift.values().map(|drift| drift.seen).sum();
         Histogram { bars, total: self.moved(self.base.total, net), as_of: self.as_of, ..self.base.clone() }
     }
 
@@ -283,21 +283,22 @@ impl LiveCounts {
     /// While rows are being rewritten it waits for them to come to rest, at the most for as long as it would take itself
     /// (`takes`): begun before the last of them was, it would have to be done over.
     pub fn reconcile_due(&self, takes: Duration, now: Timestamp) -> bool {
-        let moved = self.changed || !self.drift.is_empty();
+        let moved = self.changed_at.is_some() || !self.drift.is_empty();
         let waits = self.rewritten.is_some_and(|(since, last)| last.age(now) < CALM && since.age(now) < takes);
-        let rest = if self.older == Older::Untouched { FRESH_IF_ADDED } else { RECONCILE };
+        let rest = if self.looks_see_all() { RECONCILE_IF_SEEN } else { RECONCILE };
         self.base.progress.is_none() && moved && !waits && self.base.as_of.age(now) >= rest
     }
 
-    /// Whether the full count is too old to speak for rows that no look has read since.
-    pub fn is_old(&self) -> bool {
-        let fresh = match self.older {
-            // A count of ten million rows may take longer than it would be fresh: nothing has come that was not seen.
-            Older::Untouched if self.saw_all => return false,
-            Older::Untouched => FRESH_IF_ADDED,
-            _ => FRESH,
-        };
-        self.changed && self.base.as_of.age(self.as_of) > fresh
+    /// Whether something may have changed since the full count that no look could see: the numbers are estimates until the
+    /// next one.
+    pub fn is_in_doubt(&self) -> bool {
+        let is_told = |changed: Timestamp| self.looks_see_all() && changed.age(self.as_of) >= CALM;
+        self.changed_at.is_some_and(|changed| !is_told(changed))
+    }
+
+    /// Whether the database tells, as far as it does by now, that looks have found all that has changed.
+    fn looks_see_all(&self) -> bool {
+        self.older == Older::Untouched && self.saw_all
     }
 
     fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>) {
@@ -305,12 +306,9 @@ impl LiveCounts {
         for value in values {
             let count = |of: &HashMap<Value, u64>| of.get(value).copied().unwrap_or(0);
             let (was, is) = (count(before), count(now));
-            let drift = self.drift.entry(value.clone()).or_default();
-            drift.seen += signed(is) - signed(was);
-            // Jobs of ours that are gone from the recent past must not be taken off twice.
-            drift.ours -= drift.ours.min(was.saturating_sub(is));
+            self.drift.entry(value.clone()).or_default().seen += signed(is) - signed(was);
         }
-        self.drift.retain(|_, drift| drift.seen != 0 || drift.ours != 0);
+        self.drift.retain(|_, drift| drift.seen != 0);
     }
 
     fn bar(&self, base: &Bar) -> Bar {
@@ -318,7 +316,7 @@ impl LiveCounts {
         let drift = self.drift.get(&base.value).unwrap_or(&none);
         Bar {
             value: base.value.clone(),
-            count: self.moved(base.count, drift.net()),
+            count: self.moved(base.count, drift.seen),
             first_seen: earliest(base.first_seen, drift.first_seen),
             last_seen: base.last_seen.max(drift.last_seen),
             trend: self.arrivals.trend(&base.value, &base.trend, self.base.as_of),
@@ -326,19 +324,14 @@ impl LiveCounts {
         }
     }
 
-    /// A count of the full count, moved by what was seen since; an estimate once something may have changed that looks
-    /// cannot see, and the full count is no longer fresh.
+    /// A count of the full count, moved by what was seen since.
     fn moved(&self, count: Count, by: i64) -> Count {
-        let exactness = if self.is_old() { Exactness::Estimate.max(count.exactness) } else { count.exactness };
+        let exactness = if self.is_in_doubt() { Exactness::Estimate.max(count.exactness) } else { count.exactness };
         Count { n: count.n.saturating_add_signed(by), exactness }
     }
 }
 
 impl Drift {
-    fn net(&self) -> i64 {
-        self.seen.saturating_sub(signed(self.ours))
-    }
-
     fn saw(&mut self, cell: &Cell) {
         self.first_seen = earliest(self.first_seen, cell.first_seen);
         self.last_seen = self.last_seen.max(cell.last_seen);

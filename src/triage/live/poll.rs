@@ -12,6 +12,8 @@ const LONGEST_IF_SLOW: Duration = Duration::from_secs(60);
 const STUCK: u32 = 6;
 /// How long a count that failed rests at the least before it is begun again.
 pub const FAILED_REST: Duration = Duration::from_secs(60);
+/// How long polls may be put off for what they cost, for everything to be counted again with each that finds a change.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Waits after failures: the first, and the longest.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
@@ -129,6 +131,17 @@ impl Purse {
         self.paid_at = self.paid_at.max(now).after(self.share.rest_after(cost));
     }
 
+    /// Whether something that costs this may be done with every poll that finds a change: polls are then put off until it is
+    /// paid for, which is not for long.
+    pub fn is_cheap(&self, cost: Duration) -> bool {
+        self.takes(cost) <= PATIENCE
+    }
+
+    /// When the next poll may come that something is to be done with, at the earliest.
+    pub fn next_poll(&self, now: Timestamp) -> Timestamp {
+        self.paid_at.min(now.after(PATIENCE))
+    }
+
     /// How long something that costs this takes while nothing else is paid for, a piece at a time.
     pub fn takes(&self, cost: Duration) -> Duration {
         self.share.rest_after(cost)
@@ -170,6 +183,11 @@ impl Outlay {
         if is_complete {
             self.last = std::mem::take(&mut self.spent);
         }
+    }
+
+    /// What the one under way has cost so far.
+    pub fn spent(&self) -> Duration {
+        self.spent
     }
 
     /// What the last one cost that was completed.

@@ -105,11 +105,11 @@ fn link<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Phrase<'m> {
 
 fn totals<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> {
     let mut items = Vec::new();
-    if let Some((counted_at, totals)) = &model.live.totals {
+    if let Some((counted_at, _)) = &model.live.totals {
         for state in State::ALL {
-            let Some((_, count)) = totals.iter().find(|(s, _)| *s == state) else { continue };
+            let Some(count) = model.total(state) else { continue };
             let number = if state == State::Dead { Role::Danger } else { Role::Text };
-            let phrase = Phrase::of(Role::Dim, format!("{state} ")).and(number, words::count(*count, look));
+            let phrase = Phrase::of(Role::Dim, format!("{state} ")).and(number, words::count(count, look));
             let rank = if state == State::Dead { 0 } else { 6 };
             items.push(Ranked::left(rank, phrase));
         }

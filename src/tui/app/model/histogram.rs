@@ -50,6 +50,8 @@ pub enum CountedFor {
     /// Nobody asked for it, and it is done at once all the same, as the one after a lost connection is: the watch pays for it
     /// afterwards.
     Watch,
+    /// A poll has found a change, and counting is cheap: it is done at once for as long as it is.
+    Poll,
     /// The watch began it by itself, and takes its time: it pays for each step before the next.
     Leisure,
 }
@@ -75,7 +77,7 @@ impl HistogramPane {
 
     /// Whether the count that is under way is one that the watch pays for.
     pub fn is_paid_for(&self) -> bool {
-        matches!(self.counted_for, CountedFor::Watch | CountedFor::Leisure)
+        matches!(self.counted_for, CountedFor::Watch | CountedFor::Poll | CountedFor::Leisure)
     }
 
     /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.

@@ -12,10 +12,6 @@ use crate::triage::live::{Poll, Purse};
 /// A look that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(4);
 
-/// How long totals speak for rows that may have become others since: some looks longer than what they are read every so
-/// often, where that is cheap.
-const FRESH_TOTALS: Duration = Duration::from_secs(45);
-
 /// The part of a total by which what the planner's sample makes of it may be off: where one row in a hundred is meant, nearly a
 /// fifth.
 const GUESSED_WITHIN: u64 = 4;
@@ -78,8 +74,8 @@ pub struct Live {
     pub next_totals: Option<Timestamp>,
     /// Whether anything may have.
     pub totals_changed: bool,
-    /// Whether rows of any state may have become others since, and not only been added.
-    pub totals_rewritten: bool,
+    /// What the totals cost when they were read last.
+    pub totals_cost: Option<Duration>,
     /// When the totals were asked for.
     pub totals_since: Option<Timestamp>,
     /// Whether the operator did, who asks for the first ones by opening the source.
@@ -111,7 +107,7 @@ impl Live {
             next_look: None,
             next_totals: None,
             totals_changed: false,
-            totals_rewritten: false,
+            totals_cost: None,
             totals_since: None,
             totals_asked: true,
             next_count: None,
@@ -172,16 +168,19 @@ impl Live {
     /// Forgets the totals, as those of another store.
     pub fn forget_totals(&mut self) {
         (self.totals, self.totals_counted, self.totals_asked) = (None, Vec::new(), true);
+        self.totals_cost = None;
     }
 
-    /// Calls the totals estimates that are not fresh any more, if rows may have become others since they were read. Those of
-    /// the dead follow the looks, and are judged with them.
-    pub fn doubt_totals(&mut self, now: Timestamp) {
-        let Some((at, totals)) = self.totals.as_mut().filter(|_| self.totals_rewritten) else { return };
-        if at.age(now) >= FRESH_TOTALS {
-            let others = totals.iter_mut().filter(|(state, _)| *state != State::Dead);
-            others.for_each(|(_, count)| count.exactness = Exactness::Estimate.max(count.exactness));
-        }
+    /// Calls the totals estimates: rows may have come or become others since they were read.
+    pub fn doubt_totals(&mut self) {
+        let totals = self.totals.iter_mut().flat_map(|(_, totals)| totals);
+        totals.for_each(|(_, count)| count.exactness = Exactness::Estimate.max(count.exactness));
+    }
+
+    /// Puts the next look off until what was spent is paid for: until then it could not be followed by a count.
+    pub fn put_off_look(&mut self, now: Timestamp) {
+        let paid = self.purse.next_poll(now);
+        self.next_look = self.next_look.map(|due| due.max(paid));
     }
 
     /// When the look that is due will be late: not while the source answers something else, as it does while it counts.

@@ -28,6 +28,8 @@ use super::effect::Settings;
 use super::layout::Areas;
 use super::msg::Opened;
 use crate::domain::facet::Facet;
+use crate::domain::histogram::{Count, Exactness};
+use crate::domain::job::State;
 use crate::domain::text::head;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Place as Home, Run, RunId};
@@ -178,6 +180,18 @@ impl Model {
             settings,
             asks: Asks::default(),
         }
+    }
+
+    /// Jobs in a state, as far as is known: where no filter narrows the dead ones, those that the bars count, which are counted
+    /// more often than the totals.
+    pub fn total(&self, state: State) -> Option<Count> {
+        let (_, totals) = self.live.totals.as_ref()?;
+        let total = totals.iter().find(|(known, _)| *known == state).map(|(_, count)| *count)?;
+        let is_whole = state == State::Dead && self.filter.resolved.is_all() && self.histogram.counts.is_some();
+        let counted = self.histogram.shown.as_ref().filter(|_| is_whole).map(|shown| shown.total);
+        let is_older = total.exactness != Exactness::Exact || self.live.totals_changed;
+        let is_better = |counted: &Count| counted.exactness == Exactness::Exact || is_older;
+        Some(counted.filter(is_better).unwrap_or(total))
     }
 
     /// Where the keys go: the overlay, or the focused pane.

@@ -9,11 +9,16 @@ fn window(cost: u64) -> HistogramStep {
     HistogramStep { resume, cost: Duration::from_millis(cost), ..counted(&[("A", 1)]) }
 }
 
+/// A count that is complete, and too dear to be made with every look.
+fn dear(jobs: u64) -> Reply {
+    Reply::Histogram(Box::new(Ok(HistogramStep { cost: Duration::from_secs(3), ..counted(&[("A", jobs)]) })))
+}
+
 /// A console whose counts a look has found to be old, and which counts anew.
 fn recounting() -> Console {
     let mut console = Console::with_jobs(5);
     console.counting();
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.answer(Slot::Histogram, dear(5));
     console.wait(Duration::from_secs(60));
     let seen = Changes { older: Older::Rewritten, server_time: Timestamp(60_000_000), ..changes(Vec::new()) };
     console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
@@ -57,10 +62,6 @@ fn how_far_a_recount_has_got_is_told_while_the_counts_are_old_or_when_it_was_ask
     whole.histogram.as_of = console.now;
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(whole))));
     assert_eq!(console.model.histogram.recount_share(), None);
-    looked(console.wait(Duration::from_secs(10)), true);
-    assert!(console.request(Slot::Histogram).is_some(), "a recount begins");
-    console.answer(Slot::Histogram, half());
-    assert_eq!(console.model.histogram.recount_share(), None, "they are fresh still");
 }
 
 #[test]
@@ -115,7 +116,9 @@ fn totals_are_read_again_when_something_has_changed_and_not_before() {
         assert!(console.request(Slot::Totals).is_none());
     }
     looked(console.wait(Duration::from_secs(60)), true);
-    console.wait(Duration::from_secs(1));
+    assert!(console.request(Slot::Totals).is_none(), "behind the count");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.wait(Duration::ZERO);
     assert!(console.request(Slot::Totals).is_some());
     console.answer(Slot::Totals, Reply::Totals(Err(StoreError::Locked("a migration".into()))));
     console.wait(Duration::from_secs(60));
@@ -164,7 +167,7 @@ fn counts_that_somebody_asked_for_are_not_paid_for_and_the_one_after_a_lost_conn
 #[test]
 fn the_first_totals_are_not_paid_for_and_those_after_them_are() {
     let mut console = Console::with_jobs(5);
-    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.counting().answer(Slot::Histogram, dear(5));
     let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
     let is_paid = |console: &Console| console.model.live.purse.is_paid(console.now);
     let is_asked = |console: &Console| match console.request(Slot::Totals) {
@@ -210,28 +213,22 @@ fn a_count_that_fails_is_paid_for_as_the_one_that_is_tried_in_its_place() {
 #[test]
 fn totals_that_are_dear_leave_recounts_their_part() {
     let mut console = Console::with_jobs(5);
-    console.counting();
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.counting().answer(Slot::Histogram, dear(5));
     let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
-    console.answer(Slot::Totals, totals());
-    looked(console.wait(Duration::from_secs(31)), false);
-    looked(console.wait(Duration::from_secs(2)), true);
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
-    console.wait(Duration::from_secs(1)).wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
-    looked(console.wait(Duration::from_secs(45)), true);
-    assert!(console.request(Slot::Histogram).is_none(), "a second of totals is not paid for yet");
-    looked(console.wait(Duration::from_secs(6)), true);
+    console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
+    looked(console.wait(Duration::from_secs(31)), true);
     assert!(console.request(Slot::Histogram).is_some());
-    assert!(console.request(Slot::Totals).is_none(), "what is left is for counts");
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 4)])))));
-    console.wait(Duration::from_secs(150));
+    console.answer(Slot::Histogram, dear(4));
+    console.wait(Duration::from_secs(160));
+    assert!(console.request(Slot::Totals).is_none(), "a second of totals is a quarter of the share for 200 s");
+    console.wait(Duration::from_secs(10));
     assert!(console.request(Slot::Totals).is_some());
 }
 
 #[test]
 fn a_count_that_looks_went_on_beside_is_exact_once_one_says_that_nothing_older_has_changed() {
     let mut console = Console::with_jobs(5);
-    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.counting().answer(Slot::Histogram, dear(5));
     looked(console.wait(Duration::from_secs(10)), true);
     assert!(console.request(Slot::Histogram).is_some());
     let began = console.now;
@@ -244,41 +241,88 @@ fn a_count_that_looks_went_on_beside_is_exact_once_one_says_that_nothing_older_h
     let shown = |console: &Console| console.model.histogram.shown.as_ref().map(|shown| shown.total);
     assert_eq!(shown(&console), Some(Count { n: 4, exactness: Exactness::Estimate }));
     console.wait(Duration::from_secs(5));
-    let seen = Changes { changed: false, older: Older::Untouched, server_time: console.now, ..changes(Vec::new()) };
+    let (older, added) = (Older::Untouched, Some(0));
+    let seen = Changes { changed: false, older, added, server_time: console.now, ..changes(Vec::new()) };
     console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
     assert_eq!(shown(&console), Some(Count::exact(4)));
 }
 
 #[test]
-fn totals_say_that_they_are_old_once_rows_have_become_others() {
+fn totals_that_are_dear_to_read_are_estimates_once_something_has_changed() {
     let mut console = Console::with_jobs(5);
-    console.counting();
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
-    let totals = vec![(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))];
-    console.wait(Duration::from_secs(1)).answer(Slot::Totals, Reply::Totals(Ok(totals)));
-    let ignored = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[1].1.exactness);
-    let mut at = |seconds, changed, older| {
-        console.wait(Duration::from_secs(seconds));
-        let seen = Changes { changed, older, server_time: console.now, ..changes(Vec::new()) };
-        console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
-        ignored(&console)
-    };
-    assert_eq!(at(60, true, Older::Untouched), Some(Exactness::Exact), "rows were only added");
-    assert_eq!(at(2, true, Older::Rewritten), Some(Exactness::Estimate));
+    console.counting().answer(Slot::Histogram, dear(5));
+    let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))]));
+    console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
+    let ignored = |console: &Console| console.model.total(State::Ignored).map(|total| total.exactness);
+    looked(console.wait(Duration::from_secs(60)), false);
+    assert_eq!(ignored(&console), Some(Exactness::Exact));
+    looked(console.wait(Duration::from_secs(2)), true);
+    assert_eq!(ignored(&console), Some(Exactness::Estimate));
+    console.wait(Duration::from_secs(600)).answer(Slot::Totals, totals());
+    assert_eq!(ignored(&console), Some(Exactness::Exact));
 }
 
 #[test]
-fn totals_that_rows_have_left_are_fresh_for_a_moment() {
+fn everything_is_counted_again_with_each_look_while_that_is_cheap() {
     let mut console = Console::with_jobs(5);
     console.counting();
-    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
-    let totals = vec![(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))];
-    console.wait(Duration::from_secs(1)).answer(Slot::Totals, Reply::Totals(Ok(totals)));
-    let ignored = |console: &Console| console.model.live.totals.as_ref().map(|(_, totals)| totals[1].1.exactness);
-    looked(console.wait(Duration::from_secs(20)), true);
-    assert_eq!(ignored(&console), Some(Exactness::Exact), "they are read again soon, where that is cheap");
-    looked(console.wait(Duration::from_secs(30)), false);
-    assert_eq!(ignored(&console), Some(Exactness::Estimate), "the last look saw nothing new, and one before it did");
+    let counts = |jobs| Reply::Histogram(Box::new(Ok(counted(&[("A", jobs)]))));
+    let totals = |jobs| Reply::Totals(Ok(vec![(State::Dead, Count::exact(jobs)), (State::Ignored, Count::exact(2))]));
+    console.answer(Slot::Histogram, counts(5));
+    console.answer(Slot::Totals, totals(5));
+    for jobs in [4, 3, 2] {
+        looked(console.wait(Duration::from_secs(2)), true);
+        assert!(console.request(Slot::Totals).is_none(), "they follow the count, so that nothing lies between");
+        console.answer(Slot::Histogram, counts(jobs));
+        console.wait(Duration::ZERO).answer(Slot::Totals, totals(jobs));
+        assert_eq!((shown(&console), console.model.total(State::Dead)), (jobs, Some(Count::exact(jobs))));
+        assert_eq!(console.model.total(State::Ignored), Some(Count::exact(2)));
+    }
+    looked(console.wait(Duration::from_secs(2)), false);
+    assert!(console.request(Slot::Histogram).is_none(), "nothing has changed");
+    let seen = Changes { changed: false, unsettled: true, server_time: console.now, ..changes(Vec::new()) };
+    console.wait(Duration::from_secs(2)).answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+    assert!(console.request(Slot::Histogram).is_some(), "the look before may have been too early");
+    // It costs more than it did before.
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
+    assert!(console.request(Slot::Histogram).is_none(), "the rest of it is paid for first");
+    console.wait(Duration::from_secs(10));
+    assert!(console.request(Slot::Histogram).is_some());
+}
+
+#[test]
+fn a_look_that_is_to_be_followed_by_a_count_waits_until_it_is_paid_for() {
+    let mut console = Console::with_jobs(5);
+    console.counting();
+    let counts =
+        || Reply::Histogram(Box::new(Ok(HistogramStep { cost: Duration::from_millis(60), ..counted(&[("A", 5)]) })));
+    console.answer(Slot::Histogram, counts());
+    looked(console.wait(Duration::from_secs(1)), true);
+    console.answer(Slot::Histogram, counts());
+    console.wait(Duration::from_millis(2_900));
+    assert!(console.request(Slot::Look).is_none(), "60 ms are paid for after 3 s");
+    looked(console.wait(Duration::from_millis(100)), true);
+    assert!(console.request(Slot::Histogram).is_some());
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Locked("a migration".into())))));
+    let exactness = console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness);
+    assert_eq!(exactness, Some(Exactness::Estimate), "it could not be counted");
+}
+
+#[test]
+fn numbers_that_only_a_count_can_tell_are_counted_with_each_look() {
+    let mut console = Console::with_jobs(5);
+    console.counting().answer(Slot::Histogram, dear(5));
+    let uncounted = |console: &mut Console| {
+        console.wait(Duration::from_secs(2));
+        let seen = Changes { changed: false, uncounted: true, server_time: console.now, ..changes(Vec::new()) };
+        console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+        console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness)
+    };
+    assert_eq!(uncounted(&mut console), Some(Exactness::Estimate), "no look can tell");
+    console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 7)])))));
+    assert_eq!((shown(&console), console.model.list.arrived), (7, 2), "what it finds is new in the list");
+    assert_eq!(uncounted(&mut console), Some(Exactness::Exact), "it is cheap, and counted");
+    assert!(console.request(Slot::Histogram).is_some());
 }
 
 #[test]
@@ -294,7 +338,8 @@ fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_i
             console.wait(Duration::from_secs(5));
             let older = if seconds <= 0 { Older::Untouched } else { Older::Rewritten };
             let rewriting = (1..=rewritten_for).contains(&seconds);
-            let seen = Changes { older, rewriting, server_time: console.now, ..changes(Vec::new()) };
+            let added = Some(0);
+            let seen = Changes { older, added, rewriting, server_time: console.now, ..changes(Vec::new()) };
             console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
         }
         seconds
@@ -363,14 +408,15 @@ fn a_count_that_was_cancelled_keeps_no_recount_from_coming() {
 #[test]
 fn numbers_are_called_old_as_soon_as_the_database_tells_it() {
     let mut console = Console::with_jobs(5);
-    console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
+    console.counting().answer(Slot::Histogram, dear(5));
     let mut at = |changed, older| {
         console.wait(Duration::from_secs(100));
         let seen = Changes { changed, older, server_time: console.now, added: Some(0), ..changes(Vec::new()) };
         console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
         console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness)
     };
-    assert_eq!(at(true, Older::Untouched), Some(Exactness::Exact));
+    assert_eq!(at(true, Older::Untouched), Some(Exactness::Estimate), "it may be late to tell");
+    assert_eq!(at(false, Older::Untouched), Some(Exactness::Exact));
     assert_eq!(at(false, Older::Rewritten), Some(Exactness::Estimate), "of what had changed before");
 }
 

@@ -137,10 +137,18 @@ pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.next_count = None;
     let resume = model.histogram.unfinished.clone();
     if resume.is_none() {
-        model.histogram.counting_since = Some(now);
-        model.histogram.counted_for = CountedFor::Leisure;
+        return count_again(model, CountedFor::Leisure, now);
     }
     let request = count_from(model, resume);
+    vec![model.asks.ask(Slot::Histogram, request)]
+}
+
+/// Counts the facet from the beginning while looks go on.
+pub fn count_again(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
+    model.histogram.counting_since = Some(now);
+    model.histogram.abandon_count();
+    model.histogram.counted_for = counted_for;
+    let request = count_from(model, None);
     vec![model.asks.ask(Slot::Histogram, request)]
 }
 

@@ -63,6 +63,9 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 let rested = now.after(if is_locked { LOCKED_REST } else { FAILED_REST });
                 let is_owed = is_paid_for && !is_locked;
                 model.live.next_count = Some(if is_owed { rested.max(model.live.purse.paid_at()) } else { rested });
+                // In doubt, where a look had asked for it.
+                let rows = model.histogram_rows();
+                model.histogram.show_counts(rows);
                 let mut effects = fault(model, &e, "counting", now);
                 effects.extend(first_totals(model, now));
                 effects
@@ -70,6 +73,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         },
         Reply::Totals(result) => {
             let cost = model.live.totals_since.take().map_or(Duration::ZERO, |since| since.age(now));
+            model.live.totals_cost = Some(cost);
             if !std::mem::take(&mut model.live.totals_asked) || result.is_err() {
                 model.live.purse.spend(cost, now);
             }
@@ -77,7 +81,9 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
             match result {
                 Ok(totals) => {
                     model.live.take_totals(totals, now);
-                    watch::know_better(model);
+                    if model.live.totals_changed {
+                        watch::outdate_totals(model, now);
+                    }
                     heard(model, now)
                 }
                 Err(e) => {
@@ -273,8 +279,13 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     let mut effects = heard(model, now);
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
+    let keeps_looks = take_count(model, &step, rows);
+    if model.histogram.counted_for == CountedFor::Poll && !model.live.purse.is_cheap(model.histogram.outlay.spent()) {
+        // It was cheaper before. What it is to settle is in doubt until it is complete.
+        model.histogram.counted_for = CountedFor::Leisure;
+        model.histogram.show_counts(rows);
+    }
     let at_leisure = model.histogram.counted_for == CountedFor::Leisure;
-    let keeps_looks = model.histogram.take_count(&step, rows);
     if let Some(resume) = step.resume {
         if at_leisure {
             model.live.next_count = Some(model.live.purse.paid_at());
@@ -288,13 +299,42 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     if model.screen.focus == Focus::Histogram {
         model.histogram.pin();
     }
+    let was_asked = !model.histogram.is_paid_for();
     model.histogram.counted_for = CountedFor::Operator;
-    watch::tell_dead(model);
+    let looked = model.live.watermark.take();
+    let is_same_moment = looked.as_ref().zip(step.watermark.as_ref()).is_none_or(|(a, b)| a.is_same_moment(b));
+    if !keeps_looks && !is_same_moment {
+        // What lies between the two, no later look tells of.
+        watch::outdate_totals(model, now);
+    }
+    model.live.watermark = Watermark::after_count(looked.as_ref(), step.watermark, keeps_looks);
     // A look that is under way goes on from an older watermark.
-    model.live.watermark = Watermark::after_count(model.live.watermark.as_ref(), step.watermark, keeps_looks);
+    let is_looking = model.asks.is_open(Slot::Look);
     effects.push(model.asks.cancel(Slot::Look));
-    model.live.next_look = Some(now);
+    if was_asked || is_looking {
+        model.live.next_look = Some(now);
+    }
+    model.live.put_off_look(now);
     effects
+}
+
+/// Takes in a step of a count; what a recount finds that no look has seen is news of it. Returns whether looks go on from where
+/// they are.
+fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
+    let known = |model: &Model| {
+        let total = model.histogram.shown.as_ref().map(|shown| shown.total.n);
+        model.histogram.counts.as_ref().map(|counts| (counts.unseen(), total))
+    };
+    let before = known(model);
+    let keeps_looks = model.histogram.take_count(step, rows);
+    if let (Some((unseen, total)), Some((seen, now))) = (before, known(model)) {
+        watch::arrive(model, seen.saturating_sub(unseen));
+        if total != now && model.histogram.is_paid_for() {
+            model.list.behind = true;
+            model.list.outdate();
+        }
+    }
+    keeps_looks
 }
 
 /// Asks for the totals where a refresh has left them to be asked for behind the counts.

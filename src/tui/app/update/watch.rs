@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use super::reply::{fault, heard};
 use super::{anew, filter};
-use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
-use crate::store::{Changes, Older, StoreError};
+use crate::store::{Changes, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{Anew, CountedFor, Link, Model, Overlay};
 
@@ -29,7 +28,7 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
             if is_due(model.live.next_look, now) && !model.live.paused && !model.asks.is_open(Slot::Look) {
                 effects.extend(look(model));
             }
-            if is_due(model.live.totals_due(), now) && !model.live.paused && !model.asks.is_open(Slot::Totals) {
+            if is_due(totals_due(model), now) {
                 effects.push(totals(model, now));
             }
             let counted_for = model.histogram.counted_for;
@@ -72,10 +71,18 @@ fn reach(model: &mut Model) -> Vec<Effect> {
     }
 }
 
+/// When the totals are to be read again. They follow a count that a look has asked for, so that no change lies between them and
+/// what the next look compares with.
+fn totals_due(model: &Model) -> Option<Timestamp> {
+    let is_asked = [Slot::Totals, Slot::Histogram].map(|slot| model.asks.is_open(slot));
+    let waits = is_asked[0] || (is_asked[1] && model.histogram.counted_for == CountedFor::Poll);
+    model.live.totals_due().filter(|_| !waits && !model.live.paused)
+}
+
 /// Asks for the totals.
 pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
     model.live.totals_since = Some(now);
-    (model.live.totals_changed, model.live.totals_rewritten) = (false, false);
+    model.live.totals_changed = false;
     model.asks.ask(Slot::Totals, Request::Totals(model.live.totals_asked))
 }
 
@@ -114,87 +121,63 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.is_behind = false;
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
-    let server_now = model.live.server_now(now);
-    let rows = model.histogram_rows();
-    let is_counting = is_counting(model);
-    let mut is_settled = false;
-    if let Some(counts) = &mut model.histogram.counts {
-        let (unseen, was_old) = (counts.unseen(), counts.is_old());
-        let came = counts.look(&changes);
-        // A count that came while looks went on is called old until one says what has happened since it began; and what older
-        // rows became, the database may tell when nothing else is new.
-        is_settled = was_old != counts.is_old();
-        let died = counts.unseen().saturating_sub(unseen);
-        model.live.has_grown |= died > 0;
-        // Rows that come among the ignored, say, died before.
-        if model.filter.resolved.reaches(State::Dead) {
-            model.list.arrived = model.list.arrived.saturating_add(died);
-        }
-        model.list.behind |= came > 0;
-        // What a look cannot see (old rows that changed state) is settled by a recount at leisure.
-        let takes = model.live.purse.takes(model.histogram.outlay.last());
-        if is_paid && !is_counting && counts.reconcile_due(takes, server_now) {
-            effects.extend(filter::reconcile(model, now));
-        }
+    effects.extend(take_look(model, &changes, is_paid, now));
+    if changes.changed || changes.unsettled {
+        outdate_totals(model, now);
     }
     model.live.watermark = Some(changes.watermark);
     if changes.turned {
         effects.extend(anew::ask(model, Anew::Turned, now));
     }
-    model.live.totals_changed |= changes.changed;
-    model.live.totals_rewritten |= changes.changed && changes.older != Older::Untouched;
-    model.live.doubt_totals(now);
-    if !changes.changed {
-        if is_settled {
-            model.histogram.show_counts(rows);
-            know_better(model);
-        }
-        return effects;
-    }
-    let before = counted_dead(model);
-    model.histogram.show_counts(rows);
-    move_dead(model, before);
-    model.list.outdate();
     effects
 }
 
-/// The jobs that the counts know, where no filter narrows them to some of the dead.
-fn counted_dead(model: &Model) -> Option<Count> {
-    let whole = model.histogram.counts.is_some() && model.filter.resolved.is_all();
-    model.histogram.shown.as_ref().filter(|_| whole).map(|shown| shown.total)
+/// Moves the counts by what a look has found, and has everything counted again where that is cheap: then every number is
+/// exact with each look. Elsewhere what no look can see makes estimates of them, until the next recount.
+fn take_look(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp) -> Vec<Effect> {
+    let (rows, is_counting, server_now) = (model.histogram_rows(), is_counting(model), model.live.server_now(now));
+    let cost = model.histogram.outlay.last();
+    let Some(counts) = &mut model.histogram.counts else { return Vec::new() };
+    let (unseen, was_in_doubt) = (counts.unseen(), counts.is_in_doubt());
+    let came = counts.look(changes);
+    let died = counts.unseen().saturating_sub(unseen);
+    let is_due = counts.reconcile_due(model.live.purse.takes(cost), server_now);
+    let doubts = was_in_doubt != counts.is_in_doubt();
+    arrive(model, died);
+    model.list.behind |= came > 0;
+    if changes.changed {
+        model.list.outdate();
+    }
+    let may_differ = changes.changed || changes.unsettled || changes.uncounted;
+    if may_differ && !is_counting && model.live.purse.is_cheap(cost) {
+        // Shown is what it finds, or the estimates if it fails.
+        return filter::count_again(model, CountedFor::Poll, now);
+    }
+    // A count that came while looks went on is in doubt until one says what has happened since it began; and what older
+    // rows became, the database may tell when nothing else is new.
+    if changes.changed || changes.uncounted || doubts {
+        model.histogram.show_counts(rows);
+    }
+    if is_paid && !is_counting && is_due { filter::reconcile(model, now) } else { Vec::new() }
 }
 
-/// The header's number of dead jobs after a full count, which is later than the totals by state.
-pub fn tell_dead(model: &mut Model) {
-    if let (Some(total), Some(dead)) = (counted_dead(model), header_dead(model)) {
-        *dead = total;
+/// Jobs were seen to die.
+pub fn arrive(model: &mut Model, died: u64) {
+    model.live.has_grown |= died > 0;
+    // Rows that come among the ignored, say, died before.
+    if model.filter.resolved.reaches(State::Dead) {
+        model.list.arrived = model.list.arrived.saturating_add(died);
     }
 }
 
-/// And after the totals were read: where they are a guess, what was counted and seen by looks is nearer.
-pub fn know_better(model: &mut Model) {
-    if header_dead(model).is_some_and(|dead| dead.exactness != Exactness::Exact) {
-        tell_dead(model);
+/// The totals by state may be others now: they are read again at once where that is cheap, and are estimates until they are
+/// elsewhere.
+pub fn outdate_totals(model: &mut Model, now: Timestamp) {
+    model.live.totals_changed = true;
+    match model.live.totals_cost {
+        Some(cost) if model.live.purse.is_cheap(cost) => model.live.next_totals = Some(now),
+        _ => model.live.doubt_totals(),
     }
-}
-
-/// And after a look: the totals are read seldom, and moved by what looks see in between. Totals that lie between the two
-/// looks were read between them, and knew a part of what came; others know of rows that no look can see, and a row that
-/// both have met is counted twice until the totals are read again.
-fn move_dead(model: &mut Model, before: Option<Count>) {
-    let (Some(before), Some(after)) = (before, counted_dead(model)) else { return };
-    let Some(dead) = header_dead(model).filter(|_| before.n != after.n) else { return };
-    if (before.n.min(after.n)..=before.n.max(after.n)).contains(&dead.n) {
-        *dead = after;
-        return;
-    }
-    let by = (after.n as i64).saturating_sub(before.n as i64);
-    *dead = Count { n: dead.n.saturating_add_signed(by), exactness: Exactness::Estimate };
-}
-
-fn header_dead(model: &mut Model) -> Option<&mut Count> {
-    let (_, totals) = model.live.totals.as_mut()?;
-    totals.iter_mut().find(|(state, _)| *state == State::Dead).map(|(_, count)| count)
 }
 
 /// The link is lost: what is shown stays, marked stale, and it is tried again after a rest that doubles.
@@ -236,7 +219,7 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                 // A look that does not come back must not pass for a quiet night.
                 let late = model.live.late_at().filter(|_| model.asks.is_open(Slot::Look));
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
-                due.push(model.live.totals_due().filter(|_| !model.asks.is_open(Slot::Totals)));
+                due.push(totals_due(model));
             }
             let rests = model.histogram.counted_for == CountedFor::Leisure && model.live.paused;
             due.push(model.live.next_count.filter(|_| !rests && !model.asks.is_open(Slot::Histogram)));
