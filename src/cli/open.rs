@@ -397,7 +397,9 @@ impl Opened {
     /// The job with what looks like a secret masked.
     pub fn masked_detail(&self, detail: JobDetail) -> JobDetail {
         // Where a secret stands in what the arguments were read from, only their readable form tells.
-        let hides = detail.arguments.as_ref().is_some_and(|a| self.redactor.hides(a.exact()));
+        let hides = self.redactor.hides_arguments(&detail);
+        let arguments = self.redactor.arguments(&detail).map(|text| Untrusted::new(text.into_owned()));
+        let sealed_lineage = detail.undecodable && !self.redactor.reveals();
         let sealed: Vec<String> = if hides { detail.decoded_from.clone() } else { Vec::new() };
         let metadata = |(name, value): (String, Option<Untrusted>)| {
             let secret = self.redactor.is_secret_name(&name) && !self.redactor.reveals();
@@ -409,10 +411,11 @@ impl Opened {
         };
         JobDetail {
             message: detail.message.map(|m| self.prose(m)),
-            arguments: detail.arguments.map(|a| self.payload(a)),
+            arguments,
+            undecodable: detail.undecodable,
             backtrace: detail.backtrace.map(|b| self.payload(b)),
             // Of a layout without ids of its own it is the payload.
-            lineage: detail.lineage.map(|l| self.payload(l)),
+            lineage: detail.lineage.filter(|_| !sealed_lineage).map(|l| self.payload(l)),
             metadata: detail.metadata.into_iter().map(metadata).collect(),
             decoded_from: detail.decoded_from,
             row: self.masked(detail.row),

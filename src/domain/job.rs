@@ -134,6 +134,9 @@ pub struct JobDetail {
     pub message: Option<Untrusted>,
     /// Arguments or payload, as the text that the database holds (numbers stay exact), or as JSON read from that text.
     pub arguments: Option<Untrusted>,
+    /// Whether the arguments are not what the layout says they are (JSON, or what it decodes to JSON): no key tells what is a
+    /// secret in them.
+    pub undecodable: bool,
     /// Backtrace, as the text that the database holds (plain lines, or a JSON array of them).
     pub backtrace: Option<Untrusted>,
     /// All other columns, in the layout's order, as text.

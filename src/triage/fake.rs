@@ -176,6 +176,7 @@ impl Store for Fake {
                 row,
                 message: None,
                 arguments: None,
+                undecodable: false,
                 backtrace: None,
                 metadata: Vec::new(),
                 decoded_from: Vec::new(),

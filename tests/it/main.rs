@@ -19,6 +19,7 @@ mod fuzz;
 mod harness;
 mod install;
 mod interrupts;
+mod jsonb;
 mod judged;
 mod kills;
 mod live_numbers;

@@ -16,7 +16,9 @@ pub(crate) use names::glob;
 use names::{Rule, WELL_KNOWN, ends_in_secret_word, folded, last_part};
 pub use rows::Masker;
 
+use super::job::JobDetail;
 use super::json::{Cut, Document, Kind, Marks, NodeId, decode_double, quote, unquote};
+use super::text::Untrusted;
 use escapes::Escapes;
 
 /// The `[redact]` table of a configuration or an adapter.
@@ -109,6 +111,18 @@ impl Redactor {
         let values: Vec<(NodeId, &str)> = found.iter().map(|(node, json)| (*node, &**json)).collect();
         let replaced = doc.replace(&values);
         Cow::Owned(if twice { quote(&replaced) } else { replaced })
+    }
+
+    /// A job's arguments with their secrets replaced: all of them, where they cannot be decoded.
+    pub fn arguments<'a>(&self, detail: &'a JobDetail) -> Option<Cow<'a, str>> {
+        let text = detail.arguments.as_ref()?.exact();
+        Some(if detail.undecodable && !self.reveal { Cow::Borrowed(REDACTED) } else { self.text(text) })
+    }
+
+    /// Whether a job's arguments hold secrets.
+    pub fn hides_arguments(&self, detail: &JobDetail) -> bool {
+        let text = detail.arguments.as_ref().map_or("", Untrusted::exact);
+        (detail.undecodable && !self.reveal) || self.hides(text)
     }
 
     /// What is to stand in place of the secrets of `doc`, as JSON.

@@ -8,6 +8,7 @@ use super::layout::{Layout, Part};
 use super::row::{Cells, WIDTH, contract, read, select, whole};
 use crate::adapter::Kind;
 use crate::domain::job::{JobDetail, JobId};
+use crate::domain::json::{Document, decode_double};
 use crate::domain::lineage;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -54,6 +55,12 @@ impl SqlStore {
     }
 }
 
+/// Whether arguments that should be JSON by now are none.
+fn is_undecodable(layout: &Layout, text: &str) -> bool {
+    let is_json = layout.part(Part::Arguments).is_some_and(|expr| expr.kind == Kind::Json);
+    (is_json || layout.decode().is_some()) && !text.trim().is_empty() && Document::parse(decode_double(text)).is_err()
+}
+
 /// Columns that nothing else of a detail shows.
 fn others(layout: &Layout) -> Vec<&str> {
     let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
@@ -77,7 +84,9 @@ fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
         };
         metadata.push((name.clone(), value));
     }
+    let undecodable = light.arguments.as_deref().is_some_and(|text| is_undecodable(layout, text));
     Ok(JobDetail {
+        undecodable,
         message: light.message.map(Untrusted::new),
         arguments: light.arguments.map(Untrusted::new),
         backtrace,

@@ -387,14 +387,16 @@ impl Names<'_> {
 }
 
 fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: &Names<'_>) -> Expr {
+    let readable = |raw: String, kind: Kind| if kind == Kind::Json { speech.json_text(&raw) } else { raw };
     let Some(name) = field.column.as_ref().map(|c| c.get_ref().clone()) else {
         let sql = field.sql.as_ref().map(|s| names.fill(s.get_ref().trim())).unwrap_or_default();
-        return Expr { raw: format!("({sql})"), kind: field.kind, column: None, nullable: true, is_spoken: false };
+        let raw = readable(format!("({sql})"), field.kind);
+        return Expr { raw, kind: field.kind, column: None, nullable: true, is_spoken: false };
     };
     let column = table.column(&name);
     let quoted = format!("t.{}", speech.quote(&name));
     let cast = field.kind == Kind::Text && column.is_some_and(|c| !speech.is_text(&c.data_type));
-    let raw = if cast { speech.contract(&quoted, Kind::Text) } else { quoted };
+    let raw = if cast { speech.contract(&quoted, Kind::Text) } else { readable(quoted, field.kind) };
     let nullable = column.is_none_or(|c| c.nullable);
     let natural = field.kind == Kind::Int && column.is_some_and(|c| speech.is_natural(&c.data_type));
     let kind = if natural { Kind::Natural } else { field.kind };

@@ -77,6 +77,11 @@ pub(super) trait Speech: Signs {
         self.contract(raw, kind)
     }
 
+    /// An expression of JSON as text, where the database may store it in another form.
+    fn json_text(&self, raw: &str) -> String {
+        raw.to_owned()
+    }
+
     /// Whether a column of this type is compared with text as it stands; else it is cast first.
     fn is_text(&self, _data_type: &str) -> bool {
         true

@@ -132,6 +132,11 @@ impl Speech for Sqlite {
         }
     }
 
+    fn json_text(&self, raw: &str) -> String {
+        // JSONB is a blob, which functions of JSON read and nobody else.
+        format!("CASE WHEN typeof({raw}) = 'blob' AND json_valid({raw}, 8) THEN json({raw}) ELSE {raw} END")
+    }
+
     fn is_countable(&self, raw: &str, kind: Kind) -> String {
         match kind {
             Kind::Utc | Kind::Instant => is_date(raw),

@@ -27,6 +27,12 @@ impl Reading<'_> {
         let Some(stored) = present(detail.arguments.as_ref()) else {
             return absent("the row has no arguments");
         };
+        if detail.undecodable && !self.redactor.reveals() {
+            return Body {
+                bytes: stored.len(),
+                ..absent("hidden: the arguments cannot be decoded; --reveal shows them")
+            };
+        }
         match self.json(stored, self.notation) {
             Ok(text) => Body { text: Text::Json(text), bytes: stored.len(), remark: None },
             Err(reason) => {
@@ -88,7 +94,7 @@ impl Reading<'_> {
             return absent("the layout has no other columns");
         }
         // Where a secret stands in what the arguments were read from, only their readable form tells.
-        let hides = detail.arguments.as_ref().is_some_and(|a| self.redactor.hides(a.exact()));
+        let hides = self.redactor.hides_arguments(detail);
         let member = |(name, value): &(String, Option<Untrusted>)| match hides && detail.decoded_from.contains(name) {
             true => format!("{}: {}", quote(name), quote(REDACTED)),
             false => format!("{}: {}", quote(name), column(value.as_ref())),

@@ -204,7 +204,7 @@ impl JobDocument {
             text.as_ref().map(|text| self.redactor.text(text.exact()).into_owned()).unwrap_or_default()
         };
         let text = match tab {
-            Tab::Arguments => exact(&self.detail.arguments),
+            Tab::Arguments => self.redactor.arguments(&self.detail).unwrap_or_default().into_owned(),
             Tab::Backtrace => exact(&self.detail.backtrace),
             Tab::Error => exact(&self.detail.message),
             Tab::Metadata | Tab::History => self.copy(tab),

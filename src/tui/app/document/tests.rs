@@ -30,6 +30,7 @@ fn detail() -> JobDetail {
         row: row(),
         message: None,
         arguments: None,
+        undecodable: false,
         backtrace: None,
         metadata: Vec::new(),
         decoded_from: Vec::new(),
@@ -68,6 +69,7 @@ fn secrets_are_masked_on_every_tab_and_in_copies_and_reach_only_the_editor() {
     let document = document(JobDetail {
         message: Some("refused: password=hunter2 for ana".into()),
         arguments: Some(r#"{"user":"ana","password":"hunter2"}"#.into()),
+        undecodable: false,
         backtrace: Some("app/a.rb:1:in `x'\ntoken=hunter2".into()),
         metadata: vec![("options".into(), Some(r#"{"api_key":"hunter2"}"#.into()))],
         ..detail()

@@ -162,6 +162,7 @@ fn document(row: JobRow, arguments: &str) -> Arc<JobDocument> {
         message: row.message.clone(),
         row,
         arguments: text(arguments),
+        undecodable: false,
         backtrace: text(BACKTRACE),
         metadata: vec![("created_at".into(), text("2026-11-19 23:50:11")), ("retried_by".into(), None)],
         decoded_from: Vec::new(),
