@@ -229,7 +229,7 @@ impl Installation {
         if from < latest() {
             ddl = format!("{ddl}\n\nINSERT INTO {}ledger (version) VALUES ({});\n", prefix(dialect), latest());
         }
-        let statements = ddl.split(";\n").map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
+        let statements = statements(&ddl);
         let grants = grants(dialect, engine.database(), "");
         Ok(Self { ddl, grants, update: from > 0, statements })
     }
@@ -250,10 +250,30 @@ impl Installation {
     }
 }
 
+/// The statements of a file, without its comments: one may end like a statement, and MySQL takes no comment for a statement.
+fn statements(ddl: &str) -> Vec<String> {
+    let is_code = |line: &&str| !line.trim_start().starts_with("--");
+    let code: String = ddl.lines().filter(is_code).map(|line| format!("{line}\n")).collect();
+    code.split(";\n").map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ledger::text::LOCAL;
+
+    #[test]
+    fn a_comment_that_ends_like_a_statement_is_none() {
+        for dialect in [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite] {
+            for statement in shared().flat_map(|m| statements(&m.ddl(dialect))) {
+                let word = statement.split_whitespace().next().unwrap_or_default();
+                assert!(
+                    ["CREATE", "ALTER", "DROP", "UPDATE", "INSERT", "DELETE"].contains(&word),
+                    "{dialect:?}: {statement}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn every_engine_gets_every_table_under_a_name_of_our_own() {

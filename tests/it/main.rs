@@ -7,6 +7,7 @@ mod bench;
 mod cli;
 mod connections;
 mod console;
+mod deep_checks;
 mod dependencies;
 mod doctor;
 mod engine;

@@ -275,6 +275,7 @@ fn document(id: &str) -> Arc<JobDocument> {
         row,
         arguments: None,
         message: None,
+        undecodable: false,
         backtrace: None,
         metadata: Vec::new(),
         decoded_from: Vec::new(),
