@@ -36,6 +36,7 @@ mod rights;
 mod run;
 mod screenshot;
 mod shared;
+mod slow_rows;
 mod soak;
 mod store_bytes;
 mod store_careful;

@@ -18,6 +18,8 @@ use crate::store::{Budget, Cell, Changes, Result, StoreError, Watermark};
 
 /// Rows of the recent past that are judged in memory at the most.
 const MOST: usize = 20_000;
+/// And of those that take long to read at the least.
+const LEAST: usize = 5;
 
 /// The recent past as one look saw it.
 pub(super) struct Recent {
@@ -114,6 +116,15 @@ impl SqlStore {
         Ok(axis.bucket_of(axis.start(look.reach())))
     }
 
+    /// The first bucket that no job lies in yet.
+    pub(super) async fn end_bucket(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
+        if axis.is_time() {
+            return Ok(axis.bucket_of(self.server_now().0).saturating_add(1));
+        }
+        let rows = self.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
+        Ok(axis.bucket_of(Look::read(rows)?.reach()).saturating_add(1))
+    }
+
     /// Counts the recent buckets of what the database cannot judge or tell apart, row by row: the newest of them, where
     /// all are too many.
     pub(super) async fn recount_in_memory(
@@ -125,20 +136,31 @@ impl SqlStore {
         since: Option<&Mark>,
         budget: &Budget,
     ) -> Result<Recent> {
-        let mut sql = Sql::new(self.layout.speech);
-        sql.push("SELECT ");
-        select(&mut sql, &self.layout, &self.layout.key, judge.extras);
-        sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.layout.from));
-        judge.push(&mut sql);
-        sql.push(" AND ");
-        axis.from(&mut sql, from);
-        axis.gate(&mut sql, since);
-        sql.push(&format!(" ORDER BY {} LIMIT {}", axis.newest_first(), MOST + 1));
-        let mut results = self.engine.read(&[axis.look(), sql.done()], budget).await?.into_iter();
+        let statement = |most: usize| {
+            let mut sql = Sql::new(self.layout.speech);
+            sql.push("SELECT ");
+            select(&mut sql, &self.layout, &self.layout.key, judge.extras);
+            sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.layout.from));
+            judge.push(&mut sql);
+            sql.push(" AND ");
+            axis.from(&mut sql, from);
+            axis.gate(&mut sql, since);
+            sql.push(&format!(" ORDER BY {} LIMIT {}", axis.newest_first(), most + 1));
+            sql.done()
+        };
+        let mut most = MOST;
+        let results = loop {
+            match self.engine.read(&[axis.look(), statement(most)], budget).await {
+                // Of rows that take long to read fewer are: the rest is for windows.
+                Err(error) if error.took_too_long() && most > LEAST => most = (most / 16).max(LEAST),
+                results => break results?,
+            }
+        };
+        let mut results = results.into_iter();
         let look = Look::read(results.next().unwrap_or_default())?;
         let mut counted: BTreeMap<(i64, Option<String>), Tally> = BTreeMap::new();
         let rows = results.next().unwrap_or_default();
-        let is_full = rows.len() > MOST;
+        let is_full = rows.len() > most;
         let slotted = |mut row: Row| {
             let slot = Row(row.0.split_off(WIDTH.min(row.0.len())));
             Ok((Cells::new(slot).int()?.unwrap_or(from), row))
