@@ -12,7 +12,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, HistogramQuery, HistogramStep, Identity, Page,
-    PageQuery, Preparation, Result, Store, StoreInfo, Watermark,
+    PageQuery, Preparation, Result, Store, StoreInfo, Unfit, Watermark,
 };
 use futures_util::future::BoxFuture;
 
@@ -107,9 +107,19 @@ impl Store for Stopwatch {
         &'a self,
         action: Action,
         ids: &'a [JobId],
+        by_state: bool,
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
-        self.store.unfit(action, ids, budget)
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Unfit)>>> {
+        self.store.unfit(action, ids, by_state, budget)
+    }
+
+    fn cautions<'a>(
+        &'a self,
+        action: Action,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(String, u64)>>> {
+        self.store.cautions(action, ids, budget)
     }
 
     fn preparation<'a>(&'a self, action: Action, budget: &'a Budget) -> BoxFuture<'a, Result<Option<Preparation>>> {

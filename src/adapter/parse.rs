@@ -287,6 +287,14 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
     for (name, value) in optional {
         value.as_ref().map_or(Ok(()), |v| field(v, name))?;
     }
+    if let Some(held) = &spec.held {
+        holes(&held.when)?;
+        held.since.as_ref().map_or(Ok(()), |since| field(since, "held.since"))?;
+        if let Some(since) = held.since.as_ref().filter(|since| !since.kind.is_time()) {
+            let message = "`held.since` is of kind utc, instant, epoch_s or epoch_ms".to_owned();
+            return Err((source_at(since), message));
+        }
+    }
     if spec.states.dead.is_empty() {
         return Err((None, "`states.dead` names at least one word".to_owned()));
     }
@@ -338,7 +346,7 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
     verb.trace.as_ref().map_or(Ok(()), holes)?;
     verb.lock.as_ref().map_or(Ok(()), holes)?;
     verb.within.iter().try_for_each(holes)?;
-    verb.refuse.iter().try_for_each(|refusal| holes(&refusal.when))?;
+    verb.refuse.iter().chain(&verb.warn).try_for_each(|refusal| holes(&refusal.when))?;
     if let Some(along) = verb.along.first().filter(|_| !verb.archive && verb.keep.is_nothing()) {
         let message = format!("`verbs.{action}.along` needs `archive = true` or `keep`: nothing is kept otherwise");
         return Err((Some(along.table.span().start), message));

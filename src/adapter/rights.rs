@@ -129,12 +129,14 @@ impl<'a> Needs<'a> {
             &f.lineage,
             &spec.order.otherwise,
             &spec.order.attempts,
+            &spec.held.as_ref().and_then(|held| held.since.clone()),
         ];
         let fields = [&f.at, &spec.order.time, &spec.key].into_iter().chain(parts.into_iter().flatten());
         let states = &spec.states.when;
         let states = [&states.dead, &states.retrying, &states.resolved, &states.ignored].into_iter().flatten();
         self.read(&mut rights, fields.chain(spec.more.values()).filter_map(sql_of));
         self.read(&mut rights, states.map(|sql| sql.get_ref().as_str()));
+        self.read(&mut rights, spec.held.iter().map(|held| held.when.get_ref().as_str()));
         rights
     }
 

@@ -49,6 +49,9 @@ pub struct Spec {
     /// Indexes that lists and counts need, if they are to be quick on a big table.
     #[serde(default)]
     pub indexes: Vec<Index>,
+    /// Jobs that a worker holds, which no verb takes.
+    #[serde(default)]
+    pub held: Option<Held>,
     /// How each action is done.
     #[serde(default)]
     pub verbs: Verbs,
@@ -61,6 +64,17 @@ pub struct Spec {
     /// How payloads are read by a human: a section, or the name of a notation that comes with the console.
     #[serde(default)]
     pub notation: Notation,
+}
+
+/// Jobs that a worker holds: it is said of them why a verb leaves them out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Held {
+    /// A condition over `t`.
+    pub when: Spanned<String>,
+    /// When the worker began.
+    #[serde(default)]
+    pub since: Option<Field>,
 }
 
 /// What the framework does with dead jobs that grow old.

@@ -53,6 +53,15 @@ pub struct Standing {
     pub native: Option<String>,
 }
 
+/// Why an action cannot be done for a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// The reason, as it stands behind a number of jobs.
+    pub because: String,
+    /// Since when that is so, where it is known.
+    pub since: Option<Timestamp>,
+}
+
 /// Some jobs of a cohort.
 #[derive(Clone, Debug)]
 pub struct FreezeStep {

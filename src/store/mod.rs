@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 
 pub use batch::{
     Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
-    Standing, Undoing, Witness,
+    Standing, Undoing, Unfit, Witness,
 };
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Watermark};
 pub use error::{Outdated, Result, StoreError};
@@ -111,13 +111,25 @@ pub trait Store: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<FreezeStep>>;
 
-    /// Those of these jobs for which the layout does not allow an action, each with the reason.
+    /// Those of these jobs for which the layout does not allow an action, each with the reason. With `by_state` also those that
+    /// the action does not take as they stand: whole cohorts in the state that it is for are not looked at for that.
     fn unfit<'a>(
         &'a self,
         _action: Action,
         _ids: &'a [JobId],
+        _by_state: bool,
         _budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Unfit)>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// What a plan says of some of these jobs, each sentence with the number of jobs.
+    fn cautions<'a>(
+        &'a self,
+        _action: Action,
+        _ids: &'a [JobId],
+        _budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(String, u64)>>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 

@@ -215,11 +215,14 @@ impl Archive for Shelf {
 /// Acts on some jobs: each once, and not again; and undoes it, where that can be had.
 async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget) -> Verdict {
     let all: Vec<JobId> = dead.iter().map(|e| e.row.id.clone()).collect();
-    let unfit = store.unfit(action, &all, budget).await.map_err(|e| e.to_string())?;
+    let unfit = store.unfit(action, &all, false, budget).await.map_err(|e| e.to_string())?;
     let ids: Vec<JobId> =
         all.into_iter().filter(|id| !unfit.iter().any(|(other, _)| other == id)).take(TRIED).collect();
     if ids.is_empty() {
-        return Ok(format!("cannot be done for any of these jobs: {}", unfit.first().map_or("", |(_, why)| why)));
+        return Ok(format!(
+            "cannot be done for any of these jobs: {}",
+            unfit.first().map_or("", |(_, why)| &why.because)
+        ));
     }
     let before = rows(store, &ids, budget).await?;
     let shelf = Arc::new(Shelf::default());

@@ -238,6 +238,15 @@ fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
     }
 }
 
+/// Why some jobs are left out, and since when.
+fn reason(because: &str, (jobs, since): (u64, Option<Timestamp>)) -> (u64, String) {
+    let since = since.map(|since| match jobs {
+        1 => format!(", since {since}"),
+        _ => format!(", the longest since {since}"),
+    });
+    (jobs, format!("{because}{}", since.unwrap_or_default()))
+}
+
 async fn plan(
     desk: &Desk,
     ledger: &Ledger,
@@ -247,13 +256,14 @@ async fn plan(
     budget: &Budget,
     gathered: Gathered,
 ) -> Result<Plan, PlanError> {
-    let Gathered { census, left_out } = gathered;
+    let Gathered { census, left_out, cautions } = gathered;
     let count = ledger.seal_counted(run, &census).await?;
     if count == 0 && left_out.barred > 0 {
         return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
     }
-    if let Some((because, _)) = left_out.unfit.iter().max_by_key(|(_, n)| **n).filter(|_| count == 0) {
-        let jobs = left_out.unfit.values().sum();
+    let unfit: Vec<(u64, String)> = left_out.unfit.iter().map(|(because, left)| reason(because, *left)).collect();
+    if let Some((_, because)) = unfit.iter().max_by_key(|(n, _)| *n).filter(|_| count == 0) {
+        let jobs = unfit.iter().map(|(n, _)| n).sum();
         return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
     }
     if count == 0 {
@@ -273,7 +283,8 @@ async fn plan(
         None => Vec::new(),
     };
     let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
-    told.extend(left_out.unfit.iter().map(|(because, n)| format!("{} left out: {because}", grouped(*n))));
+    told.extend(unfit.iter().map(|(n, because)| format!("{} left out: {because}", grouped(*n))));
+    told.extend(cautions.iter().map(|(caution, n)| format!("{} of them: {caution}", grouped(*n))));
     told.extend(remarks::warnings(ask, &split, left_out.missing, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::outlook(desk, ledger, run, budget, &mut |_| {}).await?,

@@ -21,7 +21,7 @@ use crate::store::Identity;
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
     HistogramStep, ListedBar, Page, PageQuery, Preparation, Result, Resume, Scanned, Sort, Store, StoreError,
-    StoreInfo, Watermark,
+    StoreInfo, Unfit, Watermark,
 };
 
 /// Rows that one step of a judged count reads.
@@ -252,9 +252,19 @@ impl<S: Store> Store for Judged<S> {
         &'a self,
         action: Action,
         ids: &'a [JobId],
+        by_state: bool,
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
-        self.store.unfit(action, ids, budget)
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Unfit)>>> {
+        self.store.unfit(action, ids, by_state, budget)
+    }
+
+    fn cautions<'a>(
+        &'a self,
+        action: Action,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(String, u64)>>> {
+        self.store.cautions(action, ids, budget)
     }
 
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {

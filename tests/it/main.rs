@@ -57,5 +57,6 @@ mod terminal;
 mod tls;
 mod tls_mariadb;
 mod undo;
+mod undo_lookalikes;
 mod undo_shared;
 mod workers;

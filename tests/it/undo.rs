@@ -37,7 +37,7 @@ impl Bench {
         (run, tally)
     }
 
-    async fn plan_undo(&self, run: &RunId, ids: &[&str]) -> Result<Plan, PlanError> {
+    pub async fn plan_undo(&self, run: &RunId, ids: &[&str]) -> Result<Plan, PlanError> {
         let action = self.ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
         let ids = ids.iter().map(|id| JobId::new(*id)).collect();
         let ask = Ask::new(Scope::Undo(run.clone(), ids), action, Timestamp::now());

@@ -62,6 +62,9 @@ pub struct Verb {
     /// Jobs for which it cannot be done, with the reason.
     #[serde(default)]
     pub refuse: Vec<Refusal>,
+    /// Jobs of which the plan says something, and which the verb takes all the same.
+    #[serde(default)]
+    pub warn: Vec<Refusal>,
     /// A statement over the rows that are held, which takes the framework's own locks and returns the keys of the jobs
     /// whose locks it was given; the others are skipped as locked.
     #[serde(default)]
@@ -105,13 +108,13 @@ pub struct Verb {
     pub message: Option<Message>,
 }
 
-/// Jobs for which a verb cannot be done.
+/// Jobs for which a verb cannot be done, or of which the plan warns.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
     /// A condition over `t`.
     pub when: Spanned<String>,
-    /// The reason, as a receipt shows it behind the number of jobs.
+    /// The reason, as a receipt or a plan shows it behind the number of jobs.
     pub because: String,
 }
 
@@ -223,6 +226,9 @@ pub struct Along {
     pub column: String,
     /// The column of `t` that has the same value.
     pub of: String,
+    /// Where that is not enough: its other columns, each with the column of `t` that has the same value.
+    #[serde(default)]
+    pub also: BTreeMap<String, String>,
     /// Whether the job's row refers to them, so that they must be put back before it.
     #[serde(default)]
     pub first: bool,
@@ -270,7 +276,9 @@ pub struct Live {
     /// Columns that it must have, or there is no undo.
     #[serde(default)]
     pub columns: BTreeMap<String, String>,
-    /// A statement that finds them: the dead job's key and the live row's, both as text.
+    /// A statement that finds them: the dead job's key and the live row's, both as text, for every row that may be the job's,
+    /// with NULL for a row that is no longer as it was put there. A job with several rows is left alone. A third column may say
+    /// why a job cannot be told from others.
     pub find: Spanned<String>,
 }
 

@@ -59,17 +59,21 @@ impl SqlStore {
         let expressions: Vec<String> = keeping.expressions().collect();
         let mut sql = Sql::new(speech);
         // The other table is `t` here, as the expressions of what is kept have it.
+        let pairs = || std::iter::once((&along.column, &along.of)).chain(&along.also).zip(0..);
+        let ours: Vec<String> = pairs().map(|((_, of), n)| format!("t.{} AS o{n}", speech.quote(of))).collect();
+        let same: Vec<String> =
+            pairs().map(|((column, _), n)| format!("t.{} = p.o{n}", speech.quote(column))).collect();
         sql.push(&format!(
-            "SELECT p.k, {} FROM (SELECT {} AS k, t.{} AS o FROM {} AS t WHERE ",
+            "SELECT p.k, {} FROM (SELECT {} AS k, {} FROM {} AS t WHERE ",
             expressions.join(", "),
             layout.key_text,
-            speech.quote(&along.of),
+            ours.join(", "),
             layout.table
         ));
         push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
         sql.push(") AS p JOIN ");
         push(&mut sql, "{schema}", &Fill::of(layout, None));
-        sql.push(&format!(".{} AS t ON t.{} = p.o", speech.quote(along.table.get_ref()), speech.quote(&along.column)));
+        sql.push(&format!(".{} AS t ON {}", speech.quote(along.table.get_ref()), same.join(" AND ")));
         let mut rows: HashMap<String, Vec<String>> = HashMap::new();
         for row in tx.fetch(&sql.done()).await? {
             let mut cells = Cells::new(row);

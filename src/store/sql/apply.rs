@@ -95,7 +95,9 @@ impl SqlStore {
         let (valid, never): (Vec<&JobId>, Vec<&JobId>) =
             batch.ids.iter().filter(|id| seen.insert(*id)).partition(|id| self.layout.holds(id.as_str()));
         outcomes.extend(never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
-        let mut waiting: Vec<Vec<String>> = vec![valid.iter().map(|id| id.as_str().to_owned()).collect()];
+        let valid: Vec<String> = valid.into_iter().map(|id| id.as_str().to_owned()).collect();
+        let mut waiting: Vec<Vec<String>> =
+            self.parts_of_work(&work, &valid).into_iter().rev().map(<[_]>::to_vec).collect();
         while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
             match self.try_batch(&work, &ids, budget).await {
                 Ok(done) => outcomes.extend(done),

@@ -144,6 +144,7 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
         ("fields.arguments", f.arguments.as_ref()),
         ("fields.backtrace", f.backtrace.as_ref()),
         ("fields.lineage", f.lineage.as_ref()),
+        ("held.since", spec.held.as_ref().and_then(|held| held.since.as_ref())),
     ];
     let all = all.into_iter().filter_map(|(what, field)| Some((what.to_owned(), field?)));
     let more = spec.more.iter().map(|(name, field)| (format!("more.{name}"), field));
@@ -152,12 +153,15 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
 
 /// The conditions of states.
 fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = Piece> + 'a {
-    State::ALL.into_iter().filter_map(|state| {
-        let (text, condition) = (spec.states.when.get(state)?, layout.condition(state)?);
+    let piece = |what: String, text: &Spanned<String>, condition: &str| {
         let mut sql = Sql::new(layout.speech);
-        sql.push(&format!("SELECT 1 FROM {} WHERE {condition}", layout.from));
-        Some(Piece { what: format!("states.when.{state}"), offset: text.span().start, statement: sql.done() })
-    })
+        push(&mut sql, &format!("SELECT 1 FROM {} WHERE {condition}", layout.from), &Fill::of(layout, None));
+        Piece { what, offset: text.span().start, statement: sql.done() }
+    };
+    let states = State::ALL.into_iter().filter_map(move |state| {
+        Some(piece(format!("states.when.{state}"), spec.states.when.get(state)?, layout.condition(state)?))
+    });
+    states.chain(spec.held.iter().map(move |held| piece("held.when".to_owned(), &held.when, held.when.get_ref())))
 }
 
 fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> Piece {
@@ -179,7 +183,8 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
     let named = [("when", &verb.when), ("trace", &verb.trace)];
     let named = named.into_iter().filter_map(|(name, condition)| Some((name.to_owned(), condition.as_ref()?)));
     let refusals = verb.refuse.iter().enumerate().map(|(i, refusal)| (format!("refuse[{i}].when"), &refusal.when));
-    for (name, condition) in named.chain(refusals) {
+    let warnings = verb.warn.iter().enumerate().map(|(i, warning)| (format!("warn[{i}].when"), &warning.when));
+    for (name, condition) in named.chain(refusals).chain(warnings) {
         let mut sql = Sql::new(layout.speech);
         sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
         push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
@@ -234,9 +239,11 @@ fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> 
     let piece = |(i, along): (usize, &Along)| {
         let quote = |name: &str| layout.speech.quote(name);
         let (table, column, of) = (quote(along.table.get_ref()), quote(&along.column), quote(&along.of));
+        let also: String =
+            along.also.iter().map(|(theirs, ours)| format!(" AND x.{} = t.{}", quote(theirs), quote(ours))).collect();
         let statement = filled(
             layout,
-            &format!("SELECT 1 FROM {{table}} AS t JOIN {{schema}}.{table} AS x ON x.{column} = t.{of}"),
+            &format!("SELECT 1 FROM {{table}} AS t JOIN {{schema}}.{table} AS x ON x.{column} = t.{of}{also}"),
             None,
         );
         Piece { what: format!("verbs.{action}.along[{i}]"), offset: along.table.span().start, statement }

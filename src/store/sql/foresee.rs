@@ -3,15 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use super::SqlStore;
-use super::apply::with_all;
+use super::apply::{failed, with_all};
 use super::build::Sql;
 use super::engine::{Row, Statement, Tx};
+use super::parts::json_bytes;
+use super::restore::kept_of;
 use super::row::Cells;
 use super::steps::{Fill, push};
 use super::work::{Way, Work};
-use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::store::{Batch, Budget, Result};
+use crate::store::{Batch, Budget, Result, StoreError};
 
 /// What stands for the first of an adapter's refusals.
 const REFUSED: usize = 10;
@@ -26,12 +28,29 @@ impl SqlStore {
     /// What a batch would come to, as the rows stand now.
     pub(super) async fn look_at_batch(&self, batch: &Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
         let work = self.work(batch)?;
-        let ids = self.valid(&batch.ids);
+        let mut outcomes = Vec::new();
+        for part in self.parts_of_work(&work, &self.valid(&batch.ids)) {
+            match self.look_at_part(&work, part, budget).await {
+                Ok(told) => outcomes.extend(told),
+                // A job that is too large for the database by itself costs nobody else.
+                Err(StoreError::Refused { message, .. }) if part.len() == 1 => {
+                    outcomes.extend(part.iter().map(|id| (JobId::new(id), failed(&message))));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let told: HashSet<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
+        let never = batch.ids.iter().filter(|id| !told.contains(*id));
+        outcomes.extend(never.map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
+        Ok(outcomes)
+    }
+
+    async fn look_at_part(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
         let asker = &mut Asker::Look(budget);
-        let mut outcomes = match work.way {
-            Way::Restore => self.look_at_places(asker, &work, &ids).await?,
+        Ok(match work.way {
+            Way::Restore => self.look_at_places(asker, work, ids).await?,
             Way::Recall(undo) => {
-                let found = self.find_live(asker, &work, undo, &ids).await?;
+                let found = self.find_live(asker, work, undo, ids).await?;
                 with_all(found.settled, &found.rows, |_| JobResult::Done)
             }
             Way::Steps(_) | Way::Twin | Way::Command(_) => {
@@ -39,13 +58,15 @@ impl SqlStore {
                     JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
                     result => (id, result),
                 };
-                self.explain_rest(asker, &work, &ids).await?.into_iter().map(free).collect()
+                self.explain_rest(asker, work, ids).await?.into_iter().map(free).collect()
             }
-        };
-        let told: HashSet<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
-        let never = batch.ids.iter().filter(|id| !told.contains(*id));
-        outcomes.extend(never.map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
-        Ok(outcomes)
+        })
+    }
+
+    /// Jobs of a batch, cut so that what was kept of each part can be sent at once.
+    pub(super) fn parts_of_work<'i>(&self, work: &Work<'_>, ids: &'i [String]) -> Vec<&'i [String]> {
+        let kept = kept_of(work);
+        self.parts(ids, |id| json_bytes(id) + kept.get(id.as_str()).map_or(0, |kept| json_bytes(kept)))
     }
 
     /// Why these rows are not held: gone, changed, taken, or locked by somebody else.
@@ -93,36 +114,6 @@ impl SqlStore {
             Some(_) => SkipReason::Changed,
         };
         Ok(rest.iter().map(|id| (JobId::new(id), JobResult::Skipped(reason(id)))).collect())
-    }
-
-    /// Those of these jobs for which the verb cannot be done, each with the adapter's reason.
-    pub(super) async fn refused(&self, action: Action, ids: &[JobId], budget: &Budget) -> Result<Vec<(JobId, String)>> {
-        let refusals = self.layout.spec.verbs.get(action).map_or(&[][..], |verb| &verb.refuse);
-        // Keys are only looked at where that is of use: whole cohorts come by.
-        let ids = if refusals.is_empty() { Vec::new() } else { self.valid(ids) };
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (layout, speech) = (&self.layout, self.layout.speech);
-        let fill = Fill { ids: &ids, ..Fill::of(layout, self.destination.table()) };
-        let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {}, CASE", layout.key_text));
-        for (i, refusal) in refusals.iter().enumerate() {
-            sql.push(" WHEN ");
-            push(&mut sql, refusal.when.get_ref(), &fill);
-            sql.push(&format!(" THEN {i}"));
-        }
-        sql.push(&format!(" ELSE -1 END FROM {} WHERE ", layout.from));
-        push(&mut sql, "{ids}", &fill);
-        let mut refused = Vec::new();
-        for row in self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
-            let mut cells = Cells::new(row);
-            let (id, which) = (cells.text()?, cells.int()?.and_then(|n| usize::try_from(n).ok()));
-            if let (Some(id), Some(refusal)) = (id, which.and_then(|n| refusals.get(n))) {
-                refused.push((JobId::new(id), refusal.because.clone()));
-            }
-        }
-        Ok(refused)
     }
 
     pub(super) async fn fetch(&self, asker: &mut Asker<'_, '_>, statement: Statement) -> Result<Vec<Row>> {

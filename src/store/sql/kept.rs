@@ -219,6 +219,16 @@ impl Kept {
         }
     }
 
+    /// Bytes of its values.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |value: &Value| match value {
+            Value::String(text) => text.len(),
+            Value::Object(tagged) => tagged.values().filter_map(Value::as_str).map(str::len).sum(),
+            _ => 20,
+        };
+        self.members.values().map(of).sum()
+    }
+
     /// Whether every column that was kept has the same value in `other`, as far as `other` has the column.
     pub(super) fn stands_in(&self, other: &Kept) -> bool {
         self.names().all(|name| other.members.get(name).is_none_or(|now| Some(now) == self.members.get(name)))

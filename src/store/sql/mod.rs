@@ -18,7 +18,9 @@
 //! | `twin` | the table beside a dead-letter table that jobs are archived in |
 //! | `work` | what a batch asks for, put together from what the adapter says |
 //! | `record` | what is kept of the rows of a batch, and the record that it is done |
+//! | `unfit` | jobs that a plan leaves out, or warns of |
 //! | `foresee` | what a batch would come to, and why rows are left alone |
+//! | `parts`, `kept_members` | lookups cut by what the database takes at once, and what of a kept row a statement needs |
 //! | `kept`, `restore`, `recall`, `undoable` | rows as the ledger keeps them, and what undoes a discard or a replay |
 //! | `misread` | columns of which the database's own functions tell nothing right |
 //! | `whole`, `cascade` | whether what is kept of rows is all of them, and which other rows the database takes along |
@@ -49,6 +51,7 @@ mod handover;
 mod health;
 mod judge;
 mod kept;
+mod kept_members;
 mod layout;
 mod look;
 mod memory;
@@ -58,6 +61,7 @@ mod offers;
 mod open;
 mod outlook;
 mod pace;
+mod parts;
 mod reads;
 mod recall;
 mod record;
@@ -76,6 +80,7 @@ pub mod target;
 mod tests;
 mod twin;
 mod undoable;
+mod unfit;
 mod unique;
 mod walk;
 mod watch;
@@ -107,7 +112,7 @@ pub use watch::Mark;
 
 use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
-    HistogramStep, Identity, Page, PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Watermark,
+    HistogramStep, Identity, Page, PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Unfit, Watermark,
 };
 use crate::adapter::{Column, Retention};
 use crate::domain::action::{Action, Fate, JobOutcome};
@@ -274,11 +279,11 @@ impl Store for SqlStore {
     }
 
     fn rows<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<Entry>>> {
-        told("rows", self.read_rows(ids, budget), Vec::len)
+        told("rows", self.in_parts(ids, move |part| Box::pin(self.read_rows(part, budget))), Vec::len)
     }
 
     fn details<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobDetail>>> {
-        told("details", self.read_details(ids, budget), Vec::len)
+        told("details", self.in_parts(ids, move |part| Box::pin(self.read_details(part, budget))), Vec::len)
     }
 
     fn changes<'a>(
@@ -318,7 +323,7 @@ impl Store for SqlStore {
     }
 
     fn kept<'a>(&'a self, run: &'a str, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobId>>> {
-        told("kept", self.in_twin(run, ids, budget), Vec::len)
+        told("kept", self.in_parts(ids, move |part| Box::pin(self.in_twin(run, part, budget))), Vec::len)
     }
 
     fn apply<'a>(&'a self, batch: Batch, budget: &'a Budget) -> BoxFuture<'a, Applied> {
@@ -334,9 +339,20 @@ impl Store for SqlStore {
         &'a self,
         action: Action,
         ids: &'a [JobId],
+        by_state: bool,
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, String)>>> {
-        told("unfit", self.refused(action, ids, budget), Vec::len)
+    ) -> BoxFuture<'a, Result<Vec<(JobId, Unfit)>>> {
+        let refused = move |part| Box::pin(self.refused(action, part, by_state, budget)) as BoxFuture<'a, _>;
+        told("unfit", self.in_parts(ids, refused), Vec::len)
+    }
+
+    fn cautions<'a>(
+        &'a self,
+        action: Action,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(String, u64)>>> {
+        told("cautions", self.in_parts(ids, move |part| Box::pin(self.read_cautions(action, part, budget))), Vec::len)
     }
 
     fn look<'a>(&'a self, batch: &'a Batch, budget: &'a Budget) -> BoxFuture<'a, Result<Vec<JobOutcome>>> {

@@ -9,7 +9,9 @@ use super::build::Sql;
 use super::dialect::BatchRow;
 use super::judge::{Extras, Judge};
 use super::kept::Kept;
+use super::kept_members::narrowed;
 use super::layout::Expr;
+use super::parts::json_bytes;
 use super::restore::row_of;
 use super::row::{Cells, Read, on_axis, read, select};
 use super::scan::{Scan, Segment, Step};
@@ -190,16 +192,26 @@ impl SqlStore {
             Some(text) => row_of(id, text),
             None => BatchRow { id: id.clone(), ..BatchRow::default() },
         };
-        let batch: Vec<BatchRow> = valid.iter().map(row).collect();
-        let fill = Fill { ids: &valid, batch: &batch, ..Fill::of(&self.layout, self.destination.table()) };
-        let statement = expand(outcome.get_ref(), &fill);
-        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let batch = narrowed(outcome.get_ref(), &valid.iter().map(row).collect::<Vec<BatchRow>>());
+        let weigh = |row: &BatchRow| json_bytes(&row.id) + row.kept.as_deref().map_or(0, json_bytes);
         let mut fates: HashMap<String, Fate> = HashMap::new();
-        for row in rows {
-            let mut cells = Cells::new(row);
-            let (id, word, error) = (cells.text()?, cells.text()?, cells.untrusted()?);
-            if let Some(id) = id {
-                fates.insert(id, fate(word.as_deref().unwrap_or_default(), error)?);
+        for part in self.parts(&batch, weigh) {
+            let ids: Vec<String> = part.iter().map(|row| row.id.clone()).collect();
+            let fill = Fill { ids: &ids, batch: part, ..Fill::of(&self.layout, self.destination.table()) };
+            let told = match self.engine.read(&[expand(outcome.get_ref(), &fill)], budget).await {
+                Ok(mut results) => results.pop().unwrap_or_default(),
+                // What is too large by itself to be asked about is unknown.
+                Err(StoreError::Refused { .. }) if part.len() == 1 && batch.len() > 1 => continue,
+                Err(error) => return Err(error),
+            };
+            for row in told {
+                let mut cells = Cells::new(row);
+                let (id, word, error) = (cells.text()?, cells.text()?, cells.untrusted()?);
+                if let Some(id) = id {
+                    let fate = fate(word.as_deref().unwrap_or_default(), error)?;
+                    let told = fates.remove(&id).map_or_else(|| fate.clone(), |other| either(other, fate.clone()));
+                    fates.insert(id, told);
+                }
             }
         }
         let missing = || Fate::Unknown;
@@ -291,6 +303,15 @@ pub(super) fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
 
 fn frozen(read: Read) -> Frozen {
     Frozen::of(read.entry)
+}
+
+/// Where a job has got to that was found twice: there is no telling which of two is the one that was replayed.
+fn either(one: Fate, other: Fate) -> Fate {
+    match (one, other) {
+        (one, other) if one == other => one,
+        (Fate::DeadAgain(_), Fate::DeadAgain(_)) => Fate::DeadAgain(None),
+        _ => Fate::Unknown,
+    }
 }
 
 fn fate(word: &str, error: Option<Untrusted>) -> Result<Fate> {

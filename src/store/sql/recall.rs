@@ -12,6 +12,7 @@ use super::dialect::BatchRow;
 use super::engine::{Statement, Tx};
 use super::foresee::Asker;
 use super::kept::Kept;
+use super::kept_members::narrowed;
 use super::record::record_done;
 use super::restore::{kept_of, row_of};
 use super::row::Cells;
@@ -26,6 +27,54 @@ use crate::store::{Broke, Budget, Result};
 const NOTHING_KEPT: &str = "the ledger has nothing of how it was before";
 /// Why a job is left in the live queue that has it more than once.
 const TWICE: &str = "the live queue has it more than once: to take back the one would leave the other to run";
+
+/// Why a job is left in the live queue that may be another job's.
+const SHARED: &str = "more than one job of this run may be the one that is in the live queue";
+
+/// Live rows that may be those of some jobs. Undoing is safe only where each job has one, and no other job has the same.
+#[derive(Default)]
+struct Candidates {
+    /// By job: the keys of the rows that look like it, without one where a row is not as it was put there.
+    of_job: HashMap<String, HashSet<Option<String>>>,
+    /// By key: the jobs.
+    of_key: HashMap<String, HashSet<String>>,
+    /// Why a job cannot be told in the live queue at all.
+    untold: HashMap<String, String>,
+}
+
+impl Candidates {
+    fn add(&mut self, id: String, key: Option<String>, why: Option<String>) {
+        if let Some(why) = why {
+            self.untold.insert(id, why);
+            return;
+        }
+        if let Some(key) = &key {
+            self.of_key.entry(key.clone()).or_default().insert(id.clone());
+        }
+        self.of_job.entry(id).or_default().insert(key);
+    }
+
+    /// The keys of all rows.
+    fn keys(&self) -> Vec<String> {
+        self.of_key.keys().cloned().collect()
+    }
+
+    /// The key of the one row that can only be this job's; none where there is no row, or it is not as it was put there.
+    fn only(&self, id: &str) -> std::result::Result<Option<&String>, String> {
+        if let Some(why) = self.untold.get(id) {
+            return Err(why.clone());
+        }
+        let Some(keys) = self.of_job.get(id) else { return Ok(None) };
+        if keys.len() > 1 {
+            return Err(TWICE.to_owned());
+        }
+        let key = keys.iter().flatten().next();
+        match key.and_then(|key| self.of_key.get(key)) {
+            Some(jobs) if jobs.len() > 1 => Err(SHARED.to_owned()),
+            _ => Ok(key),
+        }
+    }
+}
 
 /// Jobs with the keys of their live rows, and those that are decided already.
 pub(super) struct Found {
@@ -148,20 +197,8 @@ impl SqlStore {
         live: &Live,
         mut found: Found,
     ) -> Result<Found> {
-        let ids: Vec<String> = found.rows.iter().map(|row| row.id.clone()).collect();
-        let fill = Fill { ids: &ids, batch: &found.rows, ..self.fill(work) };
-        let mut keys: HashMap<String, String> = HashMap::new();
-        let mut twice: HashSet<String> = HashSet::new();
-        for row in self.fetch(asker, expand(live.find.get_ref(), &fill)).await? {
-            let mut cells = Cells::new(row);
-            if let (Some(id), Some(key)) = (cells.text()?, cells.text()?) {
-                if keys.get(&id).is_some_and(|other| *other != key) {
-                    twice.insert(id.clone());
-                }
-                keys.insert(id, key);
-            }
-        }
-        let there: Vec<String> = keys.values().cloned().collect();
+        let candidates = self.candidates(asker, work, live, &found.rows).await?;
+        let there = candidates.keys();
         let mut held = Vec::new();
         if let (Asker::Tx(_), false) = (&asker, there.is_empty()) {
             let statement = self.live_statement(work, way, live, &there, true);
@@ -183,11 +220,14 @@ impl SqlStore {
         let looking = matches!(asker, Asker::Look(_));
         let mut rows = Vec::new();
         for mut row in found.rows {
-            if twice.contains(&row.id) {
-                found.settled.push((JobId::new(&row.id), failed(TWICE)));
-                continue;
-            }
-            let reason = match keys.get(&row.id) {
+            let key = match candidates.only(&row.id) {
+                Ok(key) => key,
+                Err(reason) => {
+                    found.settled.push((JobId::new(&row.id), failed(&reason)));
+                    continue;
+                }
+            };
+            let reason = match key {
                 None => SkipReason::NotQueued,
                 Some(key) if held.contains(key) || looking && free.get(key) == Some(&true) => {
                     row.live = Some(key.clone());
@@ -203,6 +243,29 @@ impl SqlStore {
             found.settled.push((JobId::new(&row.id), JobResult::Skipped(reason)));
         }
         Ok(Found { rows, ..found })
+    }
+
+    /// The live rows that may be those of these jobs, as the adapter's statement finds them.
+    async fn candidates(
+        &self,
+        asker: &mut Asker<'_, '_>,
+        work: &Work<'_>,
+        live: &Live,
+        rows: &[BatchRow],
+    ) -> Result<Candidates> {
+        let text = live.find.get_ref();
+        let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
+        let batch = narrowed(text, rows);
+        let statement = expand(text, &Fill { ids: &ids, batch: &batch, ..self.fill(work) });
+        let mut candidates = Candidates::default();
+        for row in self.fetch(asker, statement).await? {
+            let is_told = row.0.len() > 2;
+            let mut cells = Cells::new(row);
+            let (Some(id), key) = (cells.text()?, cells.text()?) else { continue };
+            let why = if is_told { cells.text()? } else { None };
+            candidates.add(id, key, why);
+        }
+        Ok(candidates)
     }
 
     /// Live rows by key: those that no worker has taken, locked; or all, with whether no worker has.

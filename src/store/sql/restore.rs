@@ -9,6 +9,7 @@ use super::build::Sql;
 use super::dialect::{BatchRow, Place, Sort, Speech};
 use super::foresee::Asker;
 use super::kept::{Keeping, Kept};
+use super::parts::json_bytes;
 use super::record::record_done;
 use super::row::Cells;
 use super::steps::{Fill, push};
@@ -205,7 +206,9 @@ impl SqlStore {
         }
         for (columns, rows) in alike {
             for rows in rows.chunks((VALUES / columns.len().max(1)).max(1)) {
-                self.insert(asker, (slots, &columns), rows, grudged).await?;
+                for part in self.parts(rows, Kept::bytes) {
+                    self.insert(asker, (slots, &columns), part, grudged).await?;
+                }
             }
         }
         Ok(())
@@ -258,7 +261,11 @@ impl SqlStore {
     }
 
     pub(super) async fn read_as_kept(&self, kept: &[(JobId, String)], budget: &Budget) -> Result<Vec<JobId>> {
-        self.stand_as_kept(&mut Asker::Look(budget), kept).await
+        let mut same = Vec::new();
+        for part in self.parts(kept, |(id, _)| json_bytes(id.as_str())) {
+            same.extend(self.stand_as_kept(&mut Asker::Look(budget), part).await?);
+        }
+        Ok(same)
     }
 
     /// Those of the rows that stand there with every value that was kept of them.

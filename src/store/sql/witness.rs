@@ -8,6 +8,7 @@ use super::apply::{Statements, run_each};
 use super::build::Sql;
 use super::dialect::BatchRow;
 use super::engine::Tx;
+use super::parts::json_bytes;
 use super::row::Cells;
 use super::steps::{Fill, push};
 use super::work::Work;
@@ -65,15 +66,20 @@ impl SqlStore {
         let layout = &self.layout;
         let Some(trace) = layout.spec.verbs.get(action).and_then(|verb| verb.trace.as_ref()) else { return Ok(None) };
         let valid = self.valid(ids);
-        if valid.is_empty() {
-            return Ok(Some(Vec::new()));
+        let mut traced = Vec::new();
+        for ids in self.parts(&valid, |id| json_bytes(id)) {
+            let fill = Fill { ids, run, ..Fill::of(layout, self.destination.table()) };
+            let mut sql = Sql::new(layout.speech);
+            push(
+                &mut sql,
+                &format!("SELECT {{key}} FROM {{table}} AS t WHERE {{ids}} AND ({})", trace.get_ref()),
+                &fill,
+            );
+            for row in self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
+                traced.extend(Cells::new(row).text()?.map(JobId::new));
+            }
         }
-        let fill = Fill { ids: &valid, run, ..Fill::of(layout, self.destination.table()) };
-        let mut sql = Sql::new(layout.speech);
-        push(&mut sql, &format!("SELECT {{key}} FROM {{table}} AS t WHERE {{ids}} AND ({})", trace.get_ref()), &fill);
-        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
-        let ids = rows.into_iter().map(|row| Cells::new(row).text()).collect::<Result<Vec<_>>>()?;
-        Ok(Some(ids.into_iter().flatten().map(JobId::new).collect()))
+        Ok(Some(traced))
     }
 
     pub(super) async fn read_ending(&self, transaction: &str, budget: &Budget) -> Result<Ending> {

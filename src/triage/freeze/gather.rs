@@ -11,10 +11,11 @@ use tokio::task::JoinSet;
 use super::{Ask, PlanError};
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::job::JobId;
+use crate::domain::job::{JobId, State};
 use crate::domain::redact::Masker;
+use crate::domain::time::Timestamp;
 use crate::ledger::{Census, Ledger, Part, RunId};
-use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Store, StoreError};
+use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Store, StoreError, Unfit};
 use crate::triage::Desk;
 use crate::triage::guard::Guard;
 use crate::triage::plan::Scope;
@@ -47,13 +48,14 @@ pub(super) struct Freezer<'a> {
     census: Census,
     progress: FreezeProgress,
     guard: Guard<'a>,
-    unfit: Unfit,
+    unfit: LeftOutBy,
+    cautions: BTreeMap<String, u64>,
     masker: Masker,
     on_progress: Tell<'a>,
 }
 
-/// Reasons why the action cannot be done for some jobs, each with the number of these.
-pub(super) type Unfit = BTreeMap<String, u64>;
+/// Reasons why the action cannot be done for some jobs, each with the number of these, and since when for the first of them.
+pub(super) type LeftOutBy = BTreeMap<String, (u64, Option<Timestamp>)>;
 
 /// What came of a scope.
 pub(super) struct Gathered {
@@ -61,6 +63,8 @@ pub(super) struct Gathered {
     pub census: Census,
     /// The rest.
     pub left_out: LeftOut,
+    /// What is to be said of some jobs of the cohort, each with their number.
+    pub cautions: BTreeMap<String, u64>,
 }
 
 /// Jobs of a scope that are not in the cohort.
@@ -70,7 +74,7 @@ pub(super) struct LeftOut {
     /// Replayed too often before.
     pub barred: u64,
     /// The action cannot be done for them.
-    pub unfit: Unfit,
+    pub unfit: LeftOutBy,
 }
 
 impl<'a> Freezer<'a> {
@@ -95,7 +99,8 @@ impl<'a> Freezer<'a> {
             census: Census::default(),
             progress: NOTHING,
             guard: Guard::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
-            unfit: Unfit::default(),
+            unfit: LeftOutBy::default(),
+            cautions: BTreeMap::new(),
             masker: Masker::new(Arc::clone(&desk.redactor)),
             on_progress,
         }
@@ -121,7 +126,7 @@ impl<'a> Freezer<'a> {
         };
         self.write(0).await?;
         let left_out = LeftOut { missing, barred: self.guard.barred, unfit: self.unfit };
-        Ok(Gathered { census: self.census, left_out })
+        Ok(Gathered { census: self.census, left_out, cautions: self.cautions })
     }
 
     async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
@@ -143,10 +148,13 @@ impl<'a> Freezer<'a> {
         while let Some(FreezeStep { jobs, scanned, .. }) = steps.recv().await {
             self.check()?;
             let mut jobs = self.guard.pass(Some(filter), jobs).await?;
-            self.leave_unfit(&mut jobs).await?;
+            // What a verb is for it takes; whole cohorts of that are not looked at again.
+            let is_usual = |job: &Frozen| is_for(self.action, job.state);
+            let by_state = !jobs.iter().all(is_usual);
+            self.leave_unfit(&mut jobs, by_state).await?;
             self.progress.examined += scanned.rows;
             self.progress.share = scanned.share;
-            self.take(jobs);
+            self.take(jobs).await?;
             self.write(GATHER).await?;
         }
         Ok(())
@@ -161,7 +169,7 @@ impl<'a> Freezer<'a> {
             self.progress.examined += chunk.len() as u64;
             self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
             let jobs = self.guard.pass(None, found.into_iter().map(Frozen::of).collect()).await?;
-            self.add(jobs).await?;
+            self.add(jobs, true).await?;
         }
         Ok(missing)
     }
@@ -192,32 +200,39 @@ impl<'a> Freezer<'a> {
             let jobs = jobs.into_iter().map(|(_, job)| undo::as_left(action, job)).collect();
             // What is put back again is known by its replays, and bound by their number, as any other replay.
             let jobs = if action == Action::Replay { self.guard.pass(None, jobs).await? } else { jobs };
-            self.add(jobs).await?;
+            // What an undo leaves alone, and why, its outlook says.
+            self.add(jobs, false).await?;
         }
         let named: HashSet<&JobId> = ids.iter().collect();
         Ok(named.len().saturating_sub(found) as u64)
     }
 
-    /// Leaves out the jobs for which the layout does not allow the action.
-    async fn leave_unfit(&mut self, jobs: &mut Vec<Frozen>) -> Result<(), PlanError> {
+    /// Leaves out the jobs for which the layout does not allow the action, with `by_state` also as they stand.
+    async fn leave_unfit(&mut self, jobs: &mut Vec<Frozen>, by_state: bool) -> Result<(), PlanError> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-        let unfit: HashMap<JobId, String> =
-            self.desk.store.unfit(self.action, &ids, self.budget).await?.into_iter().collect();
+        let unfit: HashMap<JobId, Unfit> =
+            self.desk.store.unfit(self.action, &ids, by_state, self.budget).await?.into_iter().collect();
         jobs.retain(|job| !unfit.contains_key(&job.id));
-        for reason in unfit.into_values() {
-            *self.unfit.entry(reason).or_default() += 1;
+        for Unfit { because, since } in unfit.into_values() {
+            let (jobs, first) = self.unfit.entry(because).or_insert((0, since));
+            *jobs += 1;
+            *first = (*first).into_iter().chain(since).min();
         }
         Ok(())
     }
 
-    async fn add(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
-        self.leave_unfit(&mut jobs).await?;
-        self.take(jobs);
+    async fn add(&mut self, mut jobs: Vec<Frozen>, by_state: bool) -> Result<(), PlanError> {
+        self.leave_unfit(&mut jobs, by_state).await?;
+        self.take(jobs).await?;
         self.write(GATHER).await
     }
 
-    fn take(&mut self, mut jobs: Vec<Frozen>) {
+    async fn take(&mut self, mut jobs: Vec<Frozen>) -> Result<(), PlanError> {
         jobs.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+        for (caution, jobs) in self.desk.store.cautions(self.action, &ids, self.budget).await? {
+            *self.cautions.entry(caution).or_default() += jobs;
+        }
         // What a job was frozen with is told by receipts and splits too, and by others than its database.
         for class in jobs.iter_mut().flat_map(|job| [&mut job.error_class, &mut job.job_class]) {
             *class = class.take().map(|class| self.masker.text(class));
@@ -227,6 +242,7 @@ impl<'a> Freezer<'a> {
         self.census.add(&jobs);
         self.gathered.extend(jobs);
         (self.on_progress)(self.progress);
+        Ok(())
     }
 
     /// Writes what was gathered where it is `enough`.
@@ -239,6 +255,17 @@ impl<'a> Freezer<'a> {
 
     fn check(&self) -> Result<(), PlanError> {
         if self.budget.cancel.is_cancelled() { Err(StoreError::Cancelled.into()) } else { Ok(()) }
+    }
+}
+
+/// Whether an action is for jobs in a state, in every layout that has it.
+fn is_for(action: Action, state: State) -> bool {
+    match action {
+        Action::Replay | Action::Ignore => state == State::Dead,
+        Action::Reopen => state == State::Ignored,
+        Action::Discard => matches!(state, State::Dead | State::Ignored),
+        Action::Archive | Action::Purge => state != State::Retrying,
+        Action::Restore | Action::Recall => true,
     }
 }
 

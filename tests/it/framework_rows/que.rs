@@ -15,7 +15,7 @@ use crate::cli::User;
 use crate::harness::{TestDb, postgres};
 use crate::store_desk::{apply, bars, batch, budget, engine, exhaust, filter, histogram};
 
-async fn seed(name: &str) -> Option<TestDb> {
+pub async fn seed(name: &str) -> Option<TestDb> {
     let db = postgres()?.database(name).await;
     db.execute(&fixture("que/postgres.sql")).await;
     db.execute(&fixture("que/rows.sql")).await;
@@ -208,11 +208,13 @@ async fn only_what_has_expired_is_discarded_and_what_is_done_can_be_put_away_too
     let user = User::of(&db);
     let before = whole(&db, "que_jobs").await;
     let receipt = act(&user, "discard", &["1", "4", "23"], &[]);
-    assert_eq!((&receipt["done"], skipped(&receipt, "changed")), (&json!(1), 2), "{receipt}");
+    assert_eq!((&receipt["planned"], &receipt["done"]), (&json!(1), &json!(1)), "{receipt}");
+    let left_out = user.run(&["discard", "4", "23", "--dry-run"]).err;
+    assert!(left_out.contains("discard takes no job that is `"), "{left_out}");
     assert_eq!(undo(&user, &receipt)["done"], 1);
     assert_eq!(whole(&db, "que_jobs").await, before);
     let archived = act(&user, "archive", &["2", "4"], &[]);
-    assert_eq!((&archived["done"], skipped(&archived, "changed")), (&json!(1), 1), "{archived}");
+    assert_eq!((&archived["planned"], &archived["done"]), (&json!(1), &json!(1)), "{archived}");
     let (store, _) = checked(&db, "que").await;
     let purged = apply(&store, batch(Action::Purge, ["3", "4", "23"].map(JobId::new))).await;
     let done: Vec<&str> = purged.iter().filter(|(_, r)| **r == JobResult::Done).map(|(id, _)| id.as_str()).collect();

@@ -33,6 +33,16 @@ pub(super) fn bytes(statement: &Statement) -> usize {
     statement.binds.iter().fold(statement.sql.len(), |sum, bind| sum + of(bind) + 16)
 }
 
+/// Bytes of the values of a statement, each as it is.
+pub(super) fn bytes_of_values(statement: &Statement) -> usize {
+    let of = |bind: &Bind| match bind {
+        Bind::Text(value) => value.as_deref().map_or(0, str::len),
+        Bind::Int(_) => 8,
+        Bind::Texts(values) => values.iter().flatten().map(|value| value.len() + 4).sum(),
+    };
+    statement.binds.iter().map(of).sum()
+}
+
 /// Unnamed: a named statement would outlive the transaction, and with it the server connection behind a pooler.
 pub(super) fn postgres(statement: &Statement) -> Query<'static, Postgres, PgArguments> {
     let query = sqlx::query(trusted(statement)).persistent(false);

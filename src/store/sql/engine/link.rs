@@ -187,4 +187,6 @@ pub(super) struct Facts {
     pub clock: Timestamp,
     /// What we were granted, where the server lists that.
     pub grants: Option<Grants>,
+    /// Bytes of a statement, values included, that the server takes at once, where it has such a limit.
+    pub packet: Option<u64>,
 }

@@ -19,6 +19,7 @@ mod options;
 mod pool;
 mod postgres;
 mod rehearsal;
+mod room;
 mod sqlite;
 mod step;
 mod tls;

@@ -219,6 +219,7 @@ fn said(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Res
     let (maria, server) = product(&version);
     let server_read_only: String = row.try_get_unchecked(4)?;
     let is_closed = !matches!(server_read_only.as_str(), "0" | "OFF");
+    let packet = row.try_get_unchecked(5)?;
     let facts = Facts {
         server,
         database: row.try_get_unchecked(2)?,
@@ -232,8 +233,9 @@ fn said(row: &MySqlRow, read_only: bool, grants: Option<&[String]>) -> sqlx::Res
         gate: Some(if is_closed { Gate::Closed } else { Gate::Open }),
         clock: Timestamp(row.try_get_unchecked(6)?),
         grants: grants.map(Grants::parse),
+        packet: Some(packet),
     };
-    Ok((Server { id: row.try_get_unchecked(0)?, maria: Some(maria), packet: row.try_get_unchecked(5)? }, facts))
+    Ok((Server { id: row.try_get_unchecked(0)?, maria: Some(maria), packet }, facts))
 }
 
 /// The whole beginning of a transaction as one message of constants and numbers.

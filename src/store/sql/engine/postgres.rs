@@ -24,6 +24,7 @@ use super::inline::inlined;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Otherwise, Question, Script};
 use super::options::IDLE;
 use super::pool::no_answer;
+use super::room::fits_postgres;
 use super::{Row, Statement, Value, bind, decode};
 use crate::domain::time::Timestamp;
 use crate::store::sql::target::SessionAttrs;
@@ -206,6 +207,7 @@ fn facts(row: &Row, opened_read_only: bool) -> Result<Facts> {
         clock: Timestamp(*clock),
         // The catalogue tells all.
         grants: None,
+        packet: None,
     })
 }
 
@@ -316,13 +318,15 @@ impl Link for PgLink {
     }
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
-        Box::pin(
-            async move { decode::all(bind::postgres(statement).fetch(&mut self.connection), decode::postgres).await },
-        )
+        Box::pin(async move {
+            fits_postgres(statement)?;
+            decode::all(bind::postgres(statement).fetch(&mut self.connection), decode::postgres).await
+        })
     }
 
     fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
+            fits_postgres(statement)?;
             let done = bind::postgres(statement).execute(&mut self.connection).await.map_err(store_error)?;
             Ok(done.rows_affected())
         })

@@ -186,6 +186,7 @@ impl Link for LiteLink {
                 // A file has no clock: its functions ask the machine's.
                 clock: Timestamp::now(),
                 grants: None,
+                packet: None,
             };
             Ok((facts, None))
         })
