@@ -148,6 +148,10 @@ pub fn act(user: &User, verb: &str, ids: &[i64], more: &[&str]) -> Value {
     words.extend(more);
     words.extend(["--yes", "-o", "json"]);
     let ended = user.run(&words);
+    // What cannot be done for any of them is known before anything runs.
+    if ended.err.contains(": nothing to ") {
+        return serde_json::json!({ "planned": 0, "done": 0 });
+    }
     serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{words:?}: {e}: {}{}", ended.out, ended.err))
 }
 
