@@ -104,7 +104,7 @@ impl SqlStore {
                     other => return other,
                 }
             }
-            return self.count_windows(&judge, &grouping, state, budget).await;
+            return self.count_on_windows(&judge, &grouping, state, budget).await;
         }
         let (mut by_blocks, mut blocks, mut then_whole) = (false, None, false);
         if !in_memory(&judge, &grouping) {
@@ -134,7 +134,26 @@ impl SqlStore {
             state.side.sample = sample;
             return Ok(unfinished(query.facet, state, 0.0));
         }
-        self.count_windows(&judge, &grouping, state, budget).await
+        self.count_on_windows(&judge, &grouping, state, budget).await
+    }
+
+    /// One step of a count by windows. Where a single block has rows that take too long together, it begins again in order,
+    /// in which windows may be of one row.
+    async fn count_on_windows(
+        &self,
+        judge: &Judge<'_>,
+        grouping: &Grouping<'_>,
+        state: CountState,
+        budget: &Budget,
+    ) -> Result<HistogramStep> {
+        let is_of_blocks = matches!(state.at, At::Block(_));
+        match self.count_windows(judge, grouping, state, budget).await {
+            Err(error) if error.took_too_long() && is_of_blocks => {
+                let state = self.begin_windows(judge, grouping, budget).await?;
+                self.count_windows(judge, grouping, state, budget).await
+            }
+            step => step,
+        }
     }
 
     /// Whether a count that takes windows may take them as the table is stored. In order, it ends with the span of time that
