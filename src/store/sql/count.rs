@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::SqlStore;
 use super::blocks::ROWS_OF_BLOCK;
 use super::build::Sql;
+use super::death::Rows;
 use super::engine::{Row, Statement};
 use super::group::{Counted, Grouping, Tally, untrusted};
 use super::judge::Judge;
@@ -21,7 +22,7 @@ use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
 use crate::store::{
-    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, SortKey, StoreError, Watermark,
+    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, StoreError, Watermark,
 };
 
 /// Values that are told apart.
@@ -290,8 +291,9 @@ impl SqlStore {
     }
 
     fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
-        let at = self.layout.death(judge.only_dead())?;
+        let death = self.layout.death(judge.only_dead())?;
         self.at_is_indexed(judge).then(|| {
+            let at = death.expr(Rows::All);
             let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
             grouping.statement(
                 judge,
@@ -300,7 +302,9 @@ impl SqlStore {
                 }),
                 |sql| {
                     sql.push(" AND ");
-                    self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                    death.write(sql, Rows::All, &|sql, at| {
+                        self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                    });
                 },
             )
         })
@@ -313,10 +317,7 @@ impl SqlStore {
 
     /// Whether the time of death is what the list is ordered by, and so has an index.
     fn at_is_indexed(&self, judge: &Judge<'_>) -> bool {
-        let at = self.layout.death(judge.only_dead());
-        at.is_some_and(|at| {
-            self.layout.order(SortKey::Time, judge.only_dead()).is_some_and(|order| order.raw == at.raw)
-        })
+        self.layout.death(judge.only_dead()).is_some_and(|death| death.indexed.is_some())
     }
 
     /// One step of a count by windows.

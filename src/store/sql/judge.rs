@@ -8,6 +8,7 @@ mod loose;
 use loose::Pieces;
 
 use super::build::Sql;
+use super::death::{Death, Rows};
 use super::dialect::Text;
 use super::layout::{Expr, Layout, Part, part_of_key};
 use crate::adapter::Kind;
@@ -115,8 +116,13 @@ impl<'a> Judge<'a> {
 
     /// Writes the condition.
     pub(super) fn push(&self, sql: &mut Sql) {
+        self.push_for(sql, Rows::All);
+    }
+
+    /// The same, for some rows only.
+    pub(super) fn push_for(&self, sql: &mut Sql, rows: Rows) {
         sql.push("(");
-        self.roughly(sql);
+        self.roughly(sql, rows);
         let asks_state = self.dead_only && self.layout.part(Part::State).is_some();
         // To tell the state exactly costs some databases as much as what is asked beside it, which few rows may meet.
         let is_told_last = asks_state && self.asks_more() && self.may_be_dead(sql);
@@ -126,7 +132,7 @@ impl<'a> Judge<'a> {
         let mut first = !asks_state;
         for clause in &self.exact {
             and(sql, &mut first);
-            self.clause(sql, clause);
+            self.clause(sql, clause, rows);
         }
         for clause in self.loose.iter().filter(|c| !c.negated) {
             let pieces: Option<Vec<Pieces>> = clause.any.iter().map(|t| self.required(&clause.key, t)).collect();
@@ -159,13 +165,15 @@ impl<'a> Judge<'a> {
 
     /// Writes when a job must have died that passes, each condition before an AND: what died at other times need not be looked
     /// at. Nothing where that is told by another table.
-    pub(super) fn span(&self, sql: &mut Sql) {
-        if !self.layout.join.is_empty() {
+    pub(super) fn span(&self, sql: &mut Sql, rows: Rows) {
+        // No index leads to such times of rows without a place in the order: a window would read all of them.
+        let is_unserved = rows == Rows::Untimed && self.death().is_some_and(|death| death.falls_back);
+        if !self.layout.join.is_empty() || is_unserved {
             return;
         }
-        self.roughly(sql);
+        self.roughly(sql, rows);
         for clause in self.times() {
-            self.clause(sql, clause);
+            self.clause(sql, clause, rows);
             sql.push(" AND ");
         }
     }
@@ -173,8 +181,9 @@ impl<'a> Judge<'a> {
     /// Writes when a job must have died, as well as it can be told at little cost, each condition before an AND. It stands before
     /// what is exact: between what an index finds and where the span begins may lie a million rows, and every condition that
     /// they pass costs its time.
-    fn roughly(&self, sql: &mut Sql) {
-        let Some(expr) = self.expr(Part::At) else { return };
+    fn roughly(&self, sql: &mut Sql, rows: Rows) {
+        let Some(death) = self.death().filter(|death| !death.falls_back || rows == Rows::Timed) else { return };
+        let expr = death.expr(rows);
         for (from, to) in self.spans() {
             self.layout.speech.roughly(sql, &expr.raw, expr.kind, from, to);
         }
@@ -197,8 +206,18 @@ impl<'a> Judge<'a> {
         self.exact.iter().filter(|clause| is_of_death(clause))
     }
 
-    fn clause(&self, sql: &mut Sql, clause: &Clause) {
-        sql.push("(").join(&clause.any, " OR ", |sql, test| self.test(sql, &clause.key, test));
+    /// The time of death of the jobs that can match.
+    fn death(&self) -> Option<Death<'_>> {
+        self.layout.death(self.only_dead())
+    }
+
+    fn clause(&self, sql: &mut Sql, clause: &Clause, rows: Rows) {
+        sql.push("(").join(&clause.any, " OR ", |sql, test| match (&clause.key, test, self.death()) {
+            (Key::At, Test::Time { .. }, Some(death)) => {
+                death.write(sql, rows, &|sql, expr| self.value(sql, expr, test));
+            }
+            _ => self.test(sql, &clause.key, test),
+        });
         sql.push(if clause.negated { ") IS NOT TRUE" } else { ")" });
     }
 
@@ -226,7 +245,6 @@ impl<'a> Judge<'a> {
 
     fn expr(&self, part: Part) -> Option<&Expr> {
         match part {
-            Part::At => self.layout.death(self.only_dead()),
             // Without a column for it, nothing has touched the row since it died.
             Part::Touched => self.layout.part(Part::Touched).or(self.layout.part(Part::At)),
             part => self.layout.part(part),

@@ -259,18 +259,6 @@ impl Layout {
         Cow::Owned(rows.iter().map(apart).collect())
     }
 
-    /// The instant of death. Where only dead jobs are meant and it is made of the column that orders these (beside others,
-    /// for jobs in other states), that column: an index serves it.
-    pub(super) fn death(&self, dead: bool) -> Option<&Expr> {
-        let at = self.part(Part::At)?;
-        let order = self.order(SortKey::Time, dead).filter(|order| dead && order.kind.is_time());
-        let word = |c: char| !(c.is_alphanumeric() || c == '_');
-        let names = |column: &String| at.raw.split(word).any(|w| w == column);
-        // Reckoned with, it is another instant.
-        let reckons = [" + ", " - ", " * "].iter().any(|sign| at.raw.contains(sign));
-        Some(order.filter(|order| order.column.as_ref().is_some_and(names) && !reckons).unwrap_or(at))
-    }
-
     /// Whether all that is told of a job stands in its row: what is looked up elsewhere may change without it.
     pub(super) fn is_whole(&self) -> bool {
         let looks_up = |expr: &Expr| expr.raw.to_ascii_lowercase().contains("select");

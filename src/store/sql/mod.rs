@@ -40,6 +40,7 @@ mod build;
 mod cascade;
 mod check;
 mod count;
+mod death;
 mod detail;
 mod detect;
 mod dialect;

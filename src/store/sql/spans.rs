@@ -69,7 +69,7 @@ impl SqlStore {
             explained(sql.done())
         };
         let plans = [
-            of(&|sql| scan.judge.push(sql)),
+            of(&|sql| scan.judge.push_for(sql, scan.rows(&all))),
             of(&|sql| scan.in_window(sql, order, &all, true)),
             explained(scan.direct_statement(order, &all, true, WANTED)),
         ];
@@ -268,7 +268,7 @@ impl Scan<'_> {
             sql.push(&format!(", {raw} AS {name}"));
         }
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
-        self.judge.push(&mut sql);
+        self.judge.push_for(&mut sql, self.rows(segment));
         sql.push(" AND ");
         self.beyond(&mut sql, order, segment, forward);
         if let Some(until) = until {

@@ -19,3 +19,4 @@ mod row_security;
 mod ruby;
 mod shop;
 pub mod solid_queue;
+mod untimed;
