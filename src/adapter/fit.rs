@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::rights::Right;
+use super::times::{TIME, TIME_OR_EPOCH, Times, kind_of_word, why_not};
 use super::{Kind, Spec};
 
 /// A column as the database's catalogue has it.
@@ -17,6 +18,8 @@ pub struct Column {
     pub nullable: bool,
     /// Its collation, where the database names one.
     pub collation: Option<String>,
+    /// What its values are, where it is to hold times and they were looked at.
+    pub times: Option<Times>,
 }
 
 /// A table as the catalogue has it.
@@ -151,6 +154,10 @@ pub enum Family {
     Json,
     /// UUIDs, or text that may hold them.
     Uuid,
+    /// Times, or whole numbers that count them since 1970.
+    TimeOrEpoch,
+    /// What holds no value that any of the others means: bytes, spans of time, lists.
+    Other,
 }
 
 impl Family {
@@ -162,6 +169,8 @@ impl Family {
             "json" => Family::Json,
             "uuid" => Family::Uuid,
             "any" => Family::Any,
+            TIME_OR_EPOCH => Family::TimeOrEpoch,
+            word if kind_of_word(word).is_some() => Family::Number,
             _ => return None,
         })
     }
@@ -175,14 +184,24 @@ impl Family {
             Family::Time => "time",
             Family::Json => "json",
             Family::Uuid => "uuid",
+            Family::TimeOrEpoch => TIME_OR_EPOCH,
+            Family::Other => "any",
         }
     }
 
     /// The family of a type as a catalogue spells it; `Any` for a type that none of us knows.
-    pub(super) fn of(data_type: &str) -> Family {
+    pub fn of(data_type: &str) -> Family {
         let t = data_type.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|w| t.contains(w));
-        if has(&["json"]) {
+        let bare = t.split(['(', ' ']).next().unwrap_or_default();
+        if ["interval", "time", "timetz", "year", "bytea", "boolean", "bool", "bit"].contains(&bare)
+            || bare.ends_with("blob")
+            || bare.ends_with("binary")
+            || bare.ends_with("range")
+            || t.ends_with("[]")
+        {
+            Family::Other
+        } else if has(&["json"]) {
             Family::Json
         } else if has(&["uuid"]) {
             Family::Uuid
@@ -199,15 +218,14 @@ impl Family {
 
     /// Whether a column of type `found` can hold what is wanted.
     fn accepts(self, found: Family) -> bool {
-        use Family::{Any, Json, Number, Text, Time, Uuid};
+        use Family::{Any, Json, Number, Other, Text, Time, TimeOrEpoch, Uuid};
         match (self, found) {
             (Any, _) | (_, Any) => true,
+            // Bytes may be text, JSON or a UUID; none of these is a time.
+            (wanted, Other) => !matches!(wanted, Time | TimeOrEpoch),
             (Json | Uuid | Time, Text) => true,
-            (Time, Number) => true,
-            (wanted, found) => {
-                debug_assert!(matches!(wanted, Text | Number | Time | Json | Uuid));
-                wanted == found
-            }
+            (TimeOrEpoch, Time | Text | Number) => true,
+            (wanted, found) => wanted == found,
         }
     }
 }
@@ -221,7 +239,20 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
         return vec![absent(&spec.table, format!("there is no table {}", spec.table))];
     };
     let mut reasons = misfits(&spec.table, table, &spec.detect.columns);
+    // A field may say itself that its column counts times.
+    let is_epoch =
+        |misfit: &Misfit| misfit.column.as_deref().is_some_and(|name| epochs(spec).any(|epoch| epoch == name));
+    let is_number = |name: &str| table.column(name).is_some_and(|c| Family::of(&c.data_type) == Family::Number);
+    let words = &spec.detect.columns;
+    reasons.retain(|misfit| {
+        let column = misfit.column.as_deref().unwrap_or_default();
+        !(is_epoch(misfit) && is_number(column) && words.get(column).is_some_and(|word| word == "time"))
+    });
     reasons.extend(broken_epochs(spec, table));
+    reasons.extend(broken_orders(spec, table));
+    if reasons.is_empty() {
+        reasons.extend(spec.unreadable(table));
+    }
     let hidden = hidden(&spec.table, table).filter(|_| reasons.is_empty());
     reasons.extend(hidden.map(|sentence| absent(&spec.table, sentence)));
     for (name, columns) in &spec.detect.tables {
@@ -235,13 +266,48 @@ pub fn fit<'a>(spec: &Spec, lookup: impl Fn(&str) -> Option<&'a Table>) -> Vec<M
     reasons
 }
 
+/// The columns that fields of the table call a count of time.
+fn epochs(spec: &Spec) -> impl Iterator<Item = &str> {
+    let (order, fields) = (&spec.order, &spec.fields);
+    let times = [Some(&order.time), order.otherwise.as_ref(), Some(&fields.at), fields.touched.as_ref()];
+    let epochs = times.into_iter().flatten().chain(spec.more.values()).filter(|f| f.kind.is_epoch());
+    epochs.filter_map(|f| Some(f.column.as_ref()?.get_ref().as_str()))
+}
+
+/// What lists are ordered by, and times, in columns of types that do not compare as their kind says.
+fn broken_orders<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = Misfit> + 'a {
+    let (order, fields) = (&spec.order, &spec.fields);
+    let ordered = [
+        ("order.time", Some(&order.time)),
+        ("order.otherwise", order.otherwise.as_ref()),
+        ("fields.at", Some(&fields.at)),
+        ("fields.touched", fields.touched.as_ref()),
+    ];
+    ordered.into_iter().filter_map(|(what, field)| {
+        let field = field?;
+        let column = table.column(field.column.as_ref()?.get_ref())?;
+        // What detection asks of it is told already.
+        let is_asked = spec.detect.columns.get(&column.name).is_some_and(|word| word == TIME || word == TIME_OR_EPOCH);
+        let is_compared = match (field.kind, Family::of(&column.data_type)) {
+            (_, Family::Any) => true,
+            (Kind::Int, family) => family == Family::Number,
+            (Kind::Utc | Kind::Instant, family) => is_asked || matches!(family, Family::Time | Family::Text),
+            (kind, family) => !kind.is_epoch() || matches!(family, Family::Number | Family::Time),
+        };
+        let of = if field.kind == Kind::Int { "a whole number" } else { "a time" };
+        let sentence = format!(
+            "{}.{} is {}, which does not compare as {of}: {what} needs one",
+            spec.table, column.name, column.data_type
+        );
+        let misfit = Misfit { table: spec.table.clone(), column: Some(column.name.clone()), sentence };
+        (!is_compared).then_some(misfit)
+    })
+}
+
 /// Times that are told as whole numbers and stand in columns that hold fractions: rows between two whole numbers would be
 /// passed over where a page ends.
 fn broken_epochs<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = Misfit> + 'a {
-    let (order, fields) = (&spec.order, &spec.fields);
-    let times = [Some(&order.time), order.otherwise.as_ref(), Some(&fields.at), fields.touched.as_ref()];
-    let epochs = times.into_iter().flatten().filter(|f| matches!(f.kind, Kind::EpochS | Kind::EpochMs));
-    let names: BTreeSet<&str> = epochs.filter_map(|f| Some(f.column.as_ref()?.get_ref().as_str())).collect();
+    let names: BTreeSet<&str> = epochs(spec).collect();
     let broken = names.into_iter().filter_map(|name| table.column(name)).filter(|c| holds_fractions(&c.data_type));
     broken.map(|column| {
         let (table, name) = (&spec.table, &column.name);
@@ -327,8 +393,18 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
             None if word == ABSENT => {}
             None => reasons.push(of(column, format!("{name} has no column {column}"))),
             Some(_) if word == ABSENT => reasons.push(of(column, format!("{name} has a column {column}"))),
+            Some(Column { times: Some(Times::Neither(what)), data_type, .. }) if word == TIME => {
+                reasons.push(of(column, format!("{name}.{column} is {data_type} and {what}")));
+            }
             Some(found) if !is_of(found) => {
-                reasons.push(of(column, format!("{name}.{column} is {}, not {word}", found.data_type)));
+                let hint = match (word.as_str(), Family::of(&found.data_type)) {
+                    ("time", Family::Number) => {
+                        " (an adapter file can say that it is of the kind epoch_s, epoch_ms or epoch_us)"
+                    }
+                    _ => "",
+                };
+                let wanted = if word == TIME_OR_EPOCH { "time" } else { word };
+                reasons.push(of(column, format!("{name}.{column} is {}, not {wanted}{hint}", found.data_type)));
             }
             Some(_) => {}
         }
@@ -338,7 +414,9 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
 
 /// What a live table lacks to be a destination: columns that are not there or of another type.
 pub fn destination_misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<String> {
-    misfits(name, table, wanted).into_iter().map(|misfit| misfit.sentence).collect()
+    let epochs = wanted.iter().filter(|(_, word)| *word == TIME_OR_EPOCH);
+    let untold = epochs.filter_map(|(column, _)| why_not(name, table.column(column)?));
+    misfits(name, table, wanted).into_iter().map(|misfit| misfit.sentence).chain(untold).collect()
 }
 
 #[cfg(test)]
@@ -360,7 +438,21 @@ mod tests {
         ] {
             assert!(Family::from_word(wanted).is_some_and(|f| f.accepts(Family::of(found))), "{wanted} {found}");
         }
-        for (wanted, found) in [("json", "integer"), ("time", "jsonb"), ("text", "bigint"), ("int", "text")] {
+        for (wanted, found) in [
+            ("json", "integer"),
+            ("time", "jsonb"),
+            ("text", "bigint"),
+            ("int", "text"),
+            ("time", "bigint"),
+            ("time", "REAL"),
+            ("time", "interval"),
+            ("time", "time without time zone"),
+            ("time", "year(4)"),
+            ("time", "boolean"),
+            ("time_or_epoch", "bytea"),
+            ("time_or_epoch", "tstzrange"),
+            ("epoch_s", "timestamp"),
+        ] {
             assert!(!Family::from_word(wanted).is_some_and(|f| f.accepts(Family::of(found))), "{wanted} {found}");
         }
     }
@@ -380,7 +472,7 @@ mod tests {
     }
 
     fn column(name: &str, data_type: &str) -> Column {
-        Column { name: name.to_owned(), data_type: data_type.to_owned(), nullable: true, collation: None }
+        Column { name: name.to_owned(), data_type: data_type.to_owned(), nullable: true, collation: None, times: None }
     }
 
     #[test]

@@ -58,10 +58,14 @@ impl Sample {
         let at = self.at(&mut used);
         let state = self.state(at.as_ref(), &mut used);
         let class = self.find(CLASS, &mut used, |c| self.text(c));
-        let message = self.find(MESSAGE, &mut used, |c| self.text(c).or(self.json(c)));
+        let message = self.find(MESSAGE, &mut used, |c| {
+            // A message in JSON is what a worker was given.
+            let is_job = c.name.eq_ignore_ascii_case("message") && self.json(c).is_some();
+            self.text(c).or(self.json(c)).filter(|_| !is_job)
+        });
         let trace = self.find(TRACE, &mut used, |c| self.text(c).or(self.json(c)).map(|_| "lines"));
         let fields = [
-            ("job_class", self.find(JOB, &mut used, |c| self.text(c))),
+            ("job_class", self.find(JOB, &mut used, |c| self.text(c).filter(|_| self.json(c).is_none()))),
             ("queue", self.find(QUEUE, &mut used, |c| self.text(c))),
             ("reason", self.find(REASON, &mut used, |c| self.words(c).map(|_| "text"))),
             ("worker", self.find(WORKER, &mut used, |c| self.text(c))),
@@ -85,8 +89,10 @@ impl Sample {
         used: &mut BTreeSet<&'a str>,
         fits: impl Fn(&'a Column) -> Option<&'static str>,
     ) -> Option<Guess<'a>> {
+        // `stateName`, `statename` and `state_name` are one.
+        let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
         let exact = names.iter().find_map(|name| {
-            let column = self.columns.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name))?;
+            let column = self.columns.columns.iter().find(|c| plain(&c.name) == plain(name))?;
             Some((column, fits(column).filter(|_| !used.contains(column.name.as_str()))?))
         });
         let (column, kind) = exact?;
@@ -109,7 +115,8 @@ impl Sample {
     }
 
     fn only_json<'a>(&'a self, used: &mut BTreeSet<&'a str>) -> Option<Guess<'a>> {
-        self.only(used, |c| self.json(c), "the only column that holds JSON")
+        let given = |c: &Column| self.json(c).filter(|_| !has(&c.name, TOLD));
+        self.only(used, given, "the only column that holds JSON")
     }
 
     /// The time of death: by its name; else the only time whose name has a word for death, or the only one there is.

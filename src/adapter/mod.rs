@@ -14,6 +14,7 @@ mod parse;
 mod rights;
 mod spec;
 mod text;
+mod times;
 mod unwritten;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ pub use spec::{
     Rows, Spec, StateWords, Step, Undo, Verb, Verbs, Way,
 };
 pub use text::{PLACEHOLDERS, Piece, pieces};
+pub use times::{Times, epoch_by, why_not};
 
 /// The words of the databases that an adapter file can speak for.
 pub const DIALECTS: [&str; 3] = ["postgres", "mysql", "sqlite"];

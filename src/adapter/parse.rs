@@ -262,10 +262,21 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
         }
     }
     field(&spec.order.time, "order.time")?;
+    for (order, name) in [(Some(&spec.order.time), "order.time"), (spec.order.otherwise.as_ref(), "order.otherwise")] {
+        let Some(order) = order.filter(|order| !order.kind.is_time() && order.kind != Kind::Int) else { continue };
+        let message = format!(
+            "`{name}` is a time, or a whole number that grows with time as a counting key does: of kind int, utc, instant, \
+             epoch_s, epoch_ms or epoch_us"
+        );
+        return Err((source_at(order), message));
+    }
     let f = &spec.fields;
     field(&f.at, "fields.at")?;
     if !f.at.kind.is_time() {
-        return Err((source_at(&f.at), "`fields.at` is of kind utc, instant, epoch_s or epoch_ms".to_owned()));
+        return Err((
+            source_at(&f.at),
+            "`fields.at` is of kind utc, instant, epoch_s, epoch_ms or epoch_us".to_owned(),
+        ));
     }
     let optional = [
         ("order.otherwise", &spec.order.otherwise),

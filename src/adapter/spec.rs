@@ -160,6 +160,8 @@ pub enum Kind {
     EpochS,
     /// Milliseconds since 1970 as a whole number.
     EpochMs,
+    /// Microseconds since 1970 as a whole number.
+    EpochUs,
     /// JSON.
     Json,
     /// Text of many lines.
@@ -169,7 +171,12 @@ pub enum Kind {
 impl Kind {
     /// Whether values are instants.
     pub fn is_time(self) -> bool {
-        matches!(self, Kind::Utc | Kind::Instant | Kind::EpochS | Kind::EpochMs)
+        matches!(self, Kind::Utc | Kind::Instant) || self.is_epoch()
+    }
+
+    /// Whether values are whole numbers that count time since 1970.
+    pub fn is_epoch(self) -> bool {
+        matches!(self, Kind::EpochS | Kind::EpochMs | Kind::EpochUs)
     }
 }
 

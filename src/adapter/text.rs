@@ -1,7 +1,7 @@
 //! Statements of adapter files: SQL with `{placeholders}` that the store fills in.
 
 /// The placeholders that statements may hold, with what each stands for.
-pub const PLACEHOLDERS: [(&str, &str); 16] = [
+pub const PLACEHOLDERS: [(&str, &str); 17] = [
     ("table", "the dead-letter table, quoted, with its schema"),
     ("from", "the dead-letter table as `t`, with what the file joins to it"),
     ("schema", "the schema that the table was found in, quoted"),
@@ -17,6 +17,7 @@ pub const PLACEHOLDERS: [(&str, &str); 16] = [
     ),
     ("now", "the present instant"),
     ("now_utc", "the present instant for a column without time zone, in UTC"),
+    ("touched", "the present instant as the column of `fields.touched` holds it"),
     ("run_after", "when replayed jobs may run"),
     ("run_after_utc", "when replayed jobs may run, for a column without time zone, in UTC"),
     ("run", "the identity of the run, as text"),

@@ -230,6 +230,7 @@ fn as_asked(spec: &Spec, name: &str) -> Found {
         data_type: word.clone(),
         nullable: true,
         collation: None,
+        times: None,
     };
     Found { columns: columns.into_iter().flatten().map(column).collect(), ..Found::default() }
 }

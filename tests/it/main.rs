@@ -43,6 +43,7 @@ mod store_careful;
 mod store_counts;
 mod store_desk;
 mod store_destinations;
+mod store_epochs;
 mod store_filters;
 mod store_idle;
 mod store_keys;

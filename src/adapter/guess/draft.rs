@@ -131,8 +131,16 @@ impl Sample {
             (Some(at), _) => {
                 format!("time = {}   # NO INDEX serves it: on a big table every list reads all rows", field(at))
             }
-            (None, Some(key)) => format!("time = {}   # no column looks like a time of death", field(key)),
-            (None, None) => "time = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN".to_owned(),
+            (None, Some(key)) if key.kind == "int" => {
+                format!(
+                    "time = {}   # no column looks like a time of death: the key stands in for it, if it only ever grows",
+                    field(key)
+                )
+            }
+            (None, _) => {
+                "time = { column = \"…\", kind = \"utc\" }   # TO BE WRITTEN: a time, or a number that grows with time"
+                    .to_owned()
+            }
         }
     }
 
@@ -142,11 +150,14 @@ impl Sample {
             "[states]".to_owned(),
         ];
         let Some(StateGuess { field, seen, dead, .. }) = state else {
-            lines.push("dead = [\"dead\"]   # every row of the table is a dead job, if this stays".to_owned());
-            if !undecided.is_empty() {
-                let names = one_line(&undecided.join(", "));
-                lines.push(format!("# `fields.state` can be an expression over columns that may tell: {names}"));
-            }
+            // To take what lives for dead is worse than to be asked.
+            lines.push(match undecided {
+                [] => "dead = [\"dead\"]   # every row of the table is a dead job, if this stays".to_owned(),
+                names => format!(
+                    "dead = [\"…\"]   # TO BE WRITTEN, with `fields.state` as an expression over what tells: {}",
+                    one_line(&names.join(", "))
+                ),
+            });
             return lines;
         };
         let list = |words: &[&str]| words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(", ");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Sample;
 use crate::adapter::fit::Column;
+use crate::adapter::{Kind, Times};
 use crate::domain::json::Document;
 
 /// Words that a column may hold to be taken for one of a few.
@@ -18,19 +19,19 @@ impl Sample {
     pub(super) fn time(&self, column: &Column) -> Option<&'static str> {
         let data_type = column.data_type.to_ascii_lowercase();
         let first = self.values(column).next();
+        if let Times::Epoch(kind) = Times::of(column, self.values(column)) {
+            return match kind {
+                Kind::EpochS => Some("epoch_s"),
+                Kind::EpochMs => Some("epoch_ms"),
+                Kind::EpochUs => Some("epoch_us"),
+                _ => None,
+            };
+        }
         if data_type.contains("with time zone") || data_type == "timestamptz" {
             return Some("instant");
         }
         if data_type.contains("timestamp") || data_type.contains("datetime") || data_type == "date" {
             return Some("utc");
-        }
-        if self.whole(column).is_some() {
-            let n: i64 = first?.parse().ok()?;
-            return match n {
-                500_000_000..20_000_000_000 => Some("epoch_s"),
-                500_000_000_000..20_000_000_000_000 => Some("epoch_ms"),
-                _ => None,
-            };
         }
         let looks = first
             .is_some_and(|v| v.len() >= 10 && v.as_bytes().get(4) == Some(&b'-') && v.as_bytes().get(7) == Some(&b'-'));

@@ -28,7 +28,7 @@ pub(super) const AT: &[&str] = &[
     "timestamp",
 ];
 pub(super) const TOUCHED: &[&str] = &["updated_at", "modified_at", "changed_at", "updated_on"];
-pub(super) const STATE: &[&str] = &["status", "state", "job_status", "job_state"];
+pub(super) const STATE: &[&str] = &["status", "state", "job_status", "job_state", "state_name", "status_name"];
 /// How names of states end.
 pub(super) const STATE_ENDS: &[&str] = &["_status", "_state"];
 /// Names of columns that say yes or no.
@@ -80,6 +80,16 @@ pub(super) const JOB: &[&str] = &[
     "handler",
     "event_type",
     "worker_class",
+    "job_signature",
+    "entrypoint",
+    "actor",
+    "actor_name",
+    "task_path",
+    "func",
+    "func_name",
+    "function",
+    "function_name",
+    "callable",
     "kind",
     "type",
     "class",
@@ -114,17 +124,35 @@ pub(super) const PAYLOAD: &[&str] = &[
     "message_body",
     "kwargs",
     "content",
+    "message",
 ];
 pub(super) const TRACE: &[&str] =
     &["backtrace", "error_backtrace", "stacktrace", "stack_trace", "error_stacktrace", "traceback", "stack", "trace"];
 pub(super) const LINEAGE: &[&str] = &["job_id", "job_uuid", "original_id", "original_job_id", "source_id", "event_id"];
 pub(super) const REASON: &[&str] = &["reason", "failure_reason", "dead_reason", "category"];
 
-pub(super) const DEAD: &[&str] =
-    &["dead", "fail", "discard", "error", "expired", "buried", "exhausted", "permanent", "abandon"];
+pub(super) const DEAD: &[&str] = &[
+    "dead",
+    "fail",
+    "discard",
+    "error",
+    "expired",
+    "buried",
+    "exhausted",
+    "permanent",
+    "abandon",
+    "killed",
+    "abort",
+    "reject",
+    "poison",
+];
 pub(super) const RESOLVED: &[&str] =
     &["resolved", "succe", "complete", "done", "processed", "finished", "resent", "sent", "deliver", "replayed", "ok"];
 pub(super) const IGNORED: &[&str] = &["ignore", "mute", "skip", "cancel", "dismiss"];
+/// Parts of names of what a worker wrote about a job, and not what it was given.
+pub(super) const TOLD: &[&str] = &["error", "exception", "fail", "trace", "stack", "result", "output"];
+/// Parts of names of live queues: rows wait there to be run.
+pub(super) const LIVES: &[&str] = &["available_at", "reserved_at", "locked_at", "locked_until", "run_at", "visible_at"];
 /// Parts of names that speak of death, beside those of states.
 pub(super) const DIED: &[&str] = &["die", "death", "kill"];
 

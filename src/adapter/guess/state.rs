@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::names::{DEAD, DIED, FLAGS, IGNORED, RESOLVED, STATE, STATE_ENDS, STATE_WORDS, has};
+use super::names::{DEAD, DIED, FLAGS, IGNORED, LIVES, QUEUE, RESOLVED, STATE, STATE_ENDS, STATE_WORDS, has};
 use super::{Guess, Sample};
 use crate::adapter::fit::Column;
 
@@ -44,7 +44,9 @@ impl Sample {
             .find(STATE, used, |_| Some("text"))
             .or_else(|| self.only(used, ends, "the only column whose name ends like that of a state"))
             .or_else(|| self.find(FLAGS, used, flag));
-        let Some(mut field) = found else { return self.alive_until(at?) };
+        let Some(mut field) = found else {
+            return self.dead_queue().or_else(|| self.alive_until(at?));
+        };
         let column = field.column;
         let data_type = column.data_type.to_ascii_lowercase();
         // Words are compared with it, and a database may compare words with texts only.
@@ -53,6 +55,17 @@ impl Sample {
         }
         let dead = self.words(column).unwrap_or_default().into_iter().filter(|word| has(word, DEAD)).collect();
         Some(StateGuess { seen: self.few(column), dead, field, condition: None })
+    }
+
+    /// A queue of its own that failed jobs are moved to, in one table with the others.
+    fn dead_queue(&self) -> Option<StateGuess<'_>> {
+        let named = |c: &&Column| QUEUE.iter().any(|name| c.name.eq_ignore_ascii_case(name));
+        let column = self.columns.columns.iter().filter(named).find(|c| self.text(c).is_some())?;
+        let seen = self.words(column)?;
+        let dead: Vec<&str> = seen.iter().copied().filter(|word| has(word, DEAD)).collect();
+        let why = format!("{} tells failed jobs from others", column.name);
+        let field = Guess { column, sql: None, kind: "text", why };
+        (!dead.is_empty()).then_some(StateGuess { field, seen: Some(seen), dead, condition: None })
     }
 
     /// A row without a time of death is alive.
@@ -73,6 +86,7 @@ impl Sample {
         let is = |c: &&Column| {
             let settled = || has(&c.name, RESOLVED) || has(&c.name, IGNORED) || has(&c.name, DEAD);
             self.is_boolean(c)
+                || has(&c.name, LIVES)
                 || has(&c.name, STATE_WORDS)
                 || self.time(c).is_some() && settled()
                 || self.words(c).is_some_and(|words| words.iter().any(|word| has(word, DEAD)))

@@ -8,6 +8,7 @@ fn sample(dialect: &str, columns: &[(&str, &str)], rows: &[&[Option<&str>]]) -> 
         data_type: data_type.trim_end_matches('?').to_owned(),
         nullable: data_type.ends_with('?'),
         collation: None,
+        times: None,
     };
     let key = columns.first().map(|(name, _)| (*name).to_owned()).into_iter().collect();
     let texts = |row: &&[Option<&str>]| row.iter().map(|v| v.map(str::to_owned)).collect();
@@ -143,7 +144,10 @@ fn where_a_column_may_say_that_a_job_lives_nothing_is_deleted() {
         [("resent_at", "timestamp?"), ("phase", "int"), ("live", "boolean"), ("handled", "int"), ("how", "text")]
     {
         let columns = [("id", "bigint"), column, ("created_at", "timestamp")];
-        let (draft, adapter) = read(&sample("mysql", &columns, &[&[Some("1"), Some("failed"), Some("x")]]));
+        let (fault, draft) = unwritten(&sample("mysql", &columns, &[&[Some("1"), Some("failed"), Some("x")]]));
+        assert!(fault.contains("`states.dead`"), "{fault}");
+        let adapter = Adapter::parse(&draft.replace("dead = [\"…\"]", "dead = [\"dead\"]"), None);
+        let adapter = adapter.unwrap_or_else(|e| panic!("{e}\n{draft}"));
         let verbs = adapter.spec("mysql").map(|spec| spec.verbs.clone()).unwrap_or_default();
         for verb in [&verbs.discard, &verbs.archive, &verbs.purge] {
             let why = verb.as_ref().and_then(|v| v.disabled.as_ref());
@@ -219,4 +223,96 @@ fn an_error_in_json_is_read_by_its_members_and_a_count_need_not_be_an_integer() 
     }
     let (draft, _) = read(&sample("postgres", &columns, &[]));
     assert!(draft.contains("message = { sql = \"t.error::text\""), "{draft}");
+}
+
+#[test]
+fn a_live_queue_is_not_taken_for_dead_jobs() {
+    let columns = [
+        ("id", "bigint"),
+        ("body", "text"),
+        ("headers", "text"),
+        ("queue_name", "character varying"),
+        ("created_at", "timestamp"),
+        ("available_at", "timestamp"),
+        ("delivered_at", "timestamp?"),
+    ];
+    let row = |queue| [Some("1"), Some("{}"), Some("[]"), Some(queue), Some("x"), Some("x"), None];
+    let (draft, adapter) = read(&sample("postgres", &columns, &[&row("default"), &row("failed")]));
+    let states = &adapter.spec("postgres").unwrap_or_else(|| panic!("{draft}")).states;
+    assert_eq!((&states.dead[..], &states.retrying[..]), (&["failed".to_owned()][..], &["default".to_owned()][..]));
+    assert!(lines(&draft, "when = ").iter().all(|when| when.contains("t.queue_name IN ('failed')")), "{draft}");
+    let (fault, _) = unwritten(&sample("postgres", &columns, &[&row("default")]));
+    assert!(fault.contains("`states.dead`"), "{fault}");
+}
+
+#[test]
+fn an_order_is_a_time_or_a_number_and_nothing_else() {
+    for (key, id) in [("uuid", "0190"), ("text", "01J"), ("char(36)", "0190")] {
+        let columns = [("id", key), ("payload", "json")];
+        let (fault, draft) = unwritten(&sample("postgres", &columns, &[&[Some(id), Some("{}")]]));
+        assert!(fault.contains("`order.time` (line "), "{key}: {fault}");
+        assert!(lines(&draft, "time = ")[0].contains("TO BE WRITTEN"), "{draft}");
+        let at = [("id", key), ("payload", "json"), ("failed_at", "timestamp")];
+        let (draft, _) = read(&sample("postgres", &at, &[]));
+        let text = draft.replace(
+            "time = { column = \"failed_at\", kind = \"utc\" }",
+            "time = { column = \"id\", kind = \"text\" }",
+        );
+        let fault = Adapter::parse(&text, None).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(fault.contains("`order.time` is a time"), "{fault}");
+    }
+}
+
+#[test]
+fn what_a_job_is_given_is_told_from_what_became_of_it() {
+    let field = |draft: &str, name: &str| lines(draft, &format!("{name} = {{")).first().map(|line| (*line).to_owned());
+    // The message is the job's own.
+    let columns = [
+        ("message_id", "uuid"),
+        ("queue_name", "text"),
+        ("state", "text"),
+        ("message", "jsonb"),
+        ("mtime", "timestamptz"),
+    ];
+    let message = r#"{"class": "Mail", "actor_name": "mail", "args": [1]}"#;
+    let (draft, _) =
+        read(&sample("postgres", &columns, &[&[Some("1"), Some("q"), Some("rejected"), Some(message), Some("x")]]));
+    assert!(field(&draft, "arguments").is_some_and(|line| line.contains("\"message\"")), "{draft}");
+    assert_eq!((field(&draft, "error_class"), field(&draft, "message")), (None, None), "{draft}");
+    // What became of it is no argument.
+    for told in ["error_details", "last_failure", "exception_info", "job_result"] {
+        let columns = [("id", "bigint"), ("status", "text"), (told, "jsonb"), ("ended_at", "timestamptz")];
+        let (draft, _) = read(&sample("postgres", &columns, &[&[Some("1"), Some("failed"), Some("{}"), Some("x")]]));
+        assert_eq!(field(&draft, "arguments"), None, "{draft}");
+    }
+    for name in ["func", "entrypoint", "task_path", "jobSignature", "actor_name", "func_name"] {
+        let columns = [("id", "bigint"), (name, "text"), ("statename", "text"), ("failed_at", "timestamptz")];
+        let row = |state| [Some("1"), Some("shop.mail"), Some(state), Some("x")];
+        let (draft, adapter) = read(&sample("postgres", &columns, &[&row("Killed"), &row("Running")]));
+        assert!(field(&draft, "job_class").is_some_and(|line| line.contains(name)), "{draft}");
+        assert!(field(&draft, "state").is_some_and(|line| line.contains("statename")), "{draft}");
+        assert_eq!(
+            adapter.spec("postgres").map(|spec| spec.states.dead.clone()),
+            Some(vec!["Killed".to_owned()]),
+            "{draft}"
+        );
+    }
+}
+
+#[test]
+fn counts_of_time_are_told_in_any_unit_and_never_by_odd_numbers() {
+    for (value, kind) in [
+        ("1795046400", Some("epoch_s")),
+        ("1795046400123", Some("epoch_ms")),
+        ("1795046400123456", Some("epoch_us")),
+        ("20261127163555", None),
+    ] {
+        let columns = [("id", "bigint"), ("failed_at", "bigint")];
+        let draft = sample("sqlite", &columns, &[&[Some("1"), Some(value)]]).draft().unwrap_or_default();
+        let at = lines(&draft, "at = ")[0].to_owned();
+        match kind {
+            Some(kind) => assert!(at.contains(&format!("kind = \"{kind}\"")), "{draft}"),
+            None => assert!(at.contains("TO BE WRITTEN"), "{draft}"),
+        }
+    }
 }

@@ -78,6 +78,9 @@ pub struct Verb {
     /// What becomes of used attempts where nothing was said; where the statements ask with `{once}`.
     #[serde(default)]
     pub attempts: Option<Attempts>,
+    /// The column that takes `b.run_after`, `column` or `table.column`: where it counts time since 1970, so does that.
+    #[serde(default)]
+    pub due: Option<String>,
     /// Statements of a move within the layout's own tables.
     #[serde(default)]
     pub steps: Vec<Step>,
@@ -172,6 +175,9 @@ pub enum Rows {
 pub struct IntoTable {
     /// Columns that the live table must have.
     pub columns: BTreeMap<String, String>,
+    /// Which of them takes `{run_after}`: where it counts time since 1970, so does that.
+    #[serde(default)]
+    pub due: Option<String>,
     /// The statements, with `{target}`.
     pub steps: Vec<Step>,
     /// How the move is undone.

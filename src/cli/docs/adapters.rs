@@ -7,7 +7,7 @@ use crate::adapter::{PLACEHOLDERS, built_in};
 const TEXT: &str = include_str!("adapters.md");
 
 /// The kinds of values, as adapter files write them.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 10] = [
     ("text", "text"),
     ("int", "a whole number"),
     ("uuid", "a UUID"),
@@ -15,6 +15,7 @@ const KINDS: [(&str, &str); 9] = [
     ("instant", "a time with zone"),
     ("epoch_s", "seconds since 1970 as a whole number; a column that holds fractions takes an expression"),
     ("epoch_ms", "milliseconds since 1970 as a whole number; a column that holds fractions takes an expression"),
+    ("epoch_us", "microseconds since 1970 as a whole number; a column that holds fractions takes an expression"),
     ("json", "JSON, or text that holds it"),
     ("lines", "text of many lines"),
 ];

@@ -1,5 +1,7 @@
 //! An adapter's statements against a live database: each is explained, none is run.
 
+mod reads;
+
 use toml::Spanned;
 
 use super::build::Sql;
@@ -8,6 +10,7 @@ use super::dialect::{BatchRow, Place, speech};
 use super::engine::{Engine, Statement};
 use super::layout::Layout;
 use super::message::push_expr;
+use super::open::{Destination, ReplayDestination, check_destination, due};
 use super::steps::{Fill, expand, push};
 use super::unique::{Doubt, doubt};
 use crate::adapter::{Adapter, Along, Field, Kind, Spec, Undo, Verb, Way};
@@ -48,28 +51,53 @@ pub async fn check(
     let word = engine.dialect().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
-    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    let mut layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    let wanted = target.map_or(ReplayDestination::None, |table| ReplayDestination::Table(table.to_owned()));
+    let destination = check_destination(engine, &layout, &wanted, &found.seen, budget).await?;
+    // Of whole numbers whose unit nobody knows nothing is replayed, and one is as good as another to explain a statement.
+    let stand_in = found.untold_times.as_ref().map(|_| Kind::EpochS);
+    layout.due = due(spec, found, &destination).or(stand_in);
+    let (target, unusable) = match &destination {
+        Destination::Unusable(reason) => (None, Some(reason.clone())),
+        _ => (target, None),
+    };
     let pieces = pieces(&layout, spec, found, target);
     let open_key = match doubt(&layout, &found.columns) {
         Some(Doubt::Open(why)) => Some(why),
         Some(Doubt::Untold(_)) | None => None,
     };
-    let mut findings = Vec::with_capacity(pieces.len());
+    let mut findings: Vec<Finding> = Vec::with_capacity(pieces.len());
+    findings.extend(unusable.map(|why| Finding { what: "replay.table".to_owned(), line: 1, verdict: Err(why) }));
     for piece in pieces {
-        let explained = Statement { sql: layout.speech.explain(&piece.statement.sql), binds: piece.statement.binds };
-        let verdict = match explain(engine, explained, budget).await {
-            Ok(()) => Ok(()),
-            Err(StoreError::Unreachable(reason)) => return Err(StoreError::Unreachable(reason)),
-            Err(StoreError::Cancelled) => return Err(StoreError::Cancelled),
-            Err(error) => Err(error.to_string()),
-        };
+        let verdict = verdict(engine, &layout, piece.statement, budget).await?;
         let verdict = match &open_key {
             Some(why) if piece.what == "key" => verdict.and(Err(why.clone())),
             _ => verdict,
         };
         findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
     }
+    // What is wrong with a field would be wrong with all that is made of it.
+    let is_right = findings.iter().all(|finding| finding.verdict.is_ok());
+    for piece in if is_right { reads::pieces(&layout, spec) } else { Vec::new() } {
+        let verdict = verdict(engine, &layout, piece.statement, budget).await?;
+        findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
+    }
     Ok(findings)
+}
+
+/// What the database says of a statement.
+async fn verdict(
+    engine: &Engine,
+    layout: &Layout,
+    statement: Statement,
+    budget: &Budget,
+) -> Result<std::result::Result<(), String>> {
+    let explained = Statement { sql: layout.speech.explain(&statement.sql), binds: statement.binds };
+    match explain(engine, explained, budget).await {
+        Ok(()) => Ok(Ok(())),
+        Err(error @ (StoreError::Unreachable(_) | StoreError::Cancelled)) => Err(error),
+        Err(error) => Ok(Err(error.to_string())),
+    }
 }
 
 /// The text of every expression and statement of a layout.
@@ -164,9 +192,14 @@ fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = Pi
     states.chain(spec.held.iter().map(move |held| piece("held.when".to_owned(), &held.when, held.when.get_ref())))
 }
 
+/// Where a field's column or expression stands.
+fn offset_of(field: &Field) -> usize {
+    field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start)
+}
+
 fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> Piece {
     let expr = layout.expr(field);
-    let offset = field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start);
+    let offset = offset_of(field);
     let mut sql = Sql::new(layout.speech);
     sql.push("SELECT ");
     match filled_in {

@@ -20,6 +20,17 @@ pub(super) enum Rows {
     Untimed,
 }
 
+impl Rows {
+    /// What is known of rows that have no place in an order, or of those that have one.
+    pub(super) fn of(order: SortKey, null: bool) -> Self {
+        match (order, null) {
+            (SortKey::Time, true) => Self::Untimed,
+            (SortKey::Time, false) => Self::Timed,
+            (SortKey::Attempts, _) => Self::All,
+        }
+    }
+}
+
 /// The time of death in a layout.
 #[derive(Clone, Copy)]
 pub(super) struct Death<'a> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::dialect::ties::ties;
 use super::dialect::{IndexPlace, Place, Unique, privileges, speech};
 use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
+use super::epochs;
 use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
@@ -28,6 +29,8 @@ pub struct Found {
     pub(super) variant: usize,
     /// Why nothing can be written safely, where that is so.
     pub(super) unsafe_to_write: Option<String>,
+    /// Why no time can be written, where that is so.
+    pub(super) untold_times: Option<String>,
     /// What the role is not shown, where rows may be hidden from it.
     pub warnings: Vec<String>,
     pub(super) columns: Table,
@@ -129,6 +132,7 @@ pub async fn survey<A: AsRef<[Adapter]>>(
     let specs = specs(adapters.as_ref(), dialect, &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(&engine, &mut catalogue, &functions, budget).await?;
+    epochs::look(&engine, specs.iter().copied(), &mut catalogue, budget).await?;
     let detection = matched(&specs, Seen { names, catalogue });
     Ok((engine, adapters, detection))
 }
@@ -143,6 +147,7 @@ pub async fn detect(engine: &Engine, adapters: &[Adapter], budget: &Budget) -> R
     let specs = specs(adapters, engine.dialect(), &catalogue);
     let functions = functions(&specs, &catalogue);
     complete(engine, &mut catalogue, &functions, budget).await?;
+    epochs::look(engine, specs.iter().copied(), &mut catalogue, budget).await?;
     Ok(matched(&specs, Seen { names, catalogue }))
 }
 
@@ -207,6 +212,7 @@ fn found_as(
     tables: &BTreeMap<String, Table>,
     seen: &Arc<Seen>,
 ) -> Found {
+    let untold_times = spec.unwritable(|name| tables.get(name));
     Found {
         adapter: adapter.name.clone(),
         title: spec.title.clone(),
@@ -219,7 +225,9 @@ fn found_as(
         warnings: std::iter::once(&spec.table)
             .chain(spec.detect.tables.keys())
             .filter_map(|name| veiled(name, tables.get(name)?))
+            .chain(untold_times.as_ref().map(|why| format!("nothing is replayed from here: {why}")))
             .collect(),
+        untold_times,
         columns: tables.get(&spec.table).cloned().unwrap_or_default(),
         seen: Arc::clone(seen),
     }
@@ -343,7 +351,8 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<Catalogue> {
         let mut cells = Cells::new(row);
         let mut text = || cells.text().map(Option::unwrap_or_default);
         let (schema, table, name, data_type) = (text()?, text()?, text()?, text()?);
-        let column = Column { name, data_type, nullable: cells.int()? != Some(0), collation: cells.text()? };
+        let column =
+            Column { name, data_type, nullable: cells.int()? != Some(0), collation: cells.text()?, times: None };
         let table = tables_of(&mut catalogue, schema).entry(table).or_default();
         table.without_transactions = cells.text()?;
         index(table, &column.name, speech.places(cells.text()?.as_deref().unwrap_or_default()));

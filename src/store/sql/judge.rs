@@ -3,6 +3,7 @@
 //!
 //! `replayed:` is for the ledger to judge and is passed over here.
 
+mod ages;
 mod loose;
 
 use loose::Pieces;
@@ -16,9 +17,6 @@ use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, 
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::SortKey;
-
-/// Microseconds that two readings of the same instant may be apart.
-const FINER: i64 = 1_000;
 
 /// Which columns are read beside the light ones: the heavy ones that the last word in memory needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -326,27 +324,6 @@ impl<'a> Judge<'a> {
                 self.text(sql, &Expr { raw, kind: Kind::Text, is_spoken, ..key.clone() }, pattern);
             }
         }
-    }
-
-    /// Whether a job died and was last changed before an instant; one without such times has no age that counts.
-    pub(super) fn untouched(&self, sql: &mut Sql, since: Timestamp) {
-        let parts = [Part::At, Part::Touched].into_iter().filter_map(|p| self.layout.part(p));
-        let parts: Vec<&Expr> = parts.collect();
-        let before = Test::Time { from: None, to: Some(TimeBound::At(since)) };
-        sql.join(&parts, " AND ", |sql, expr| self.value(sql, expr, &before));
-    }
-
-    /// Writes whether a job died at an instant at the latest, or has no such time.
-    pub(super) fn died_by(&self, sql: &mut Sql, at: Timestamp) {
-        let Some(expr) = self.layout.part(Part::At) else {
-            sql.push("1 = 1");
-            return;
-        };
-        // The instant was read in microseconds; the column may be finer.
-        let later = Timestamp(at.0.saturating_add(FINER));
-        sql.push("(");
-        self.layout.speech.at_or_after(sql, &expr.raw, expr.kind, later);
-        sql.push(") IS NOT TRUE");
     }
 
     /// Writes whether a row is in a state.

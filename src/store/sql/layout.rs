@@ -85,6 +85,8 @@ pub(super) struct Layout {
     pub(super) more: BTreeMap<String, Expr>,
     /// Conditions of the states that have one.
     conditions: BTreeMap<State, String>,
+    /// How the column counts time that says when replayed jobs may run, where it does.
+    pub(super) due: Option<Kind>,
     /// Whether its rows change with transactions of the database that is asked, which is what change tokens tell of.
     pub(super) has_transactions: bool,
 }
@@ -98,7 +100,7 @@ impl Layout {
         found: &Table,
     ) -> Self {
         let table = format!("{}.{}", speech.quote(schema), speech.quote(&spec.table));
-        let names = Names { table: &table, schema: speech.quote(schema) };
+        let names = Names { table: &table, schema: speech.quote(schema), spec };
         let expr = |field: &Field| expression(speech, field, found, &names);
         let f = &spec.fields;
         let parts = [
@@ -158,6 +160,7 @@ impl Layout {
             key_collation: collation,
             columns: found.columns.clone(),
             has_transactions,
+            due: None,
             time: match &otherwise {
                 Some(otherwise) if !served(found, &time, spec.order.needs.as_deref()) => otherwise.clone(),
                 _ => time,
@@ -193,7 +196,7 @@ impl Layout {
 
     /// The expression of any field of an adapter over the same table.
     pub(super) fn expr(&self, field: &Field) -> Expr {
-        let names = Names { table: &self.table, schema: self.speech.quote(&self.schema) };
+        let names = Names { table: &self.table, schema: self.speech.quote(&self.schema), spec: &self.spec };
         expression(self.speech, field, &Table { columns: self.columns.clone(), ..Table::default() }, &names)
     }
 
@@ -360,6 +363,7 @@ pub(super) fn part_of_key(key: &Key) -> Option<Part> {
 struct Names<'a> {
     table: &'a str,
     schema: String,
+    spec: &'a Spec,
 }
 
 impl Names<'_> {
@@ -387,7 +391,12 @@ fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: 
     let raw = if cast { speech.contract(&quoted, Kind::Text) } else { readable(quoted, field.kind) };
     let nullable = column.is_none_or(|c| c.nullable);
     let natural = field.kind == Kind::Int && column.is_some_and(|c| speech.is_natural(&c.data_type));
-    let kind = if natural { Kind::Natural } else { field.kind };
+    let epoch = column.and_then(|c| names.spec.epoch_of(&names.spec.table, c));
+    let kind = match field.kind {
+        Kind::Utc | Kind::Instant => epoch.unwrap_or(field.kind),
+        _ if natural => Kind::Natural,
+        kind => kind,
+    };
     let is_spoken = cast || column.is_some_and(|c| speech.is_spoken(c));
     Expr { raw, kind, column: Some(name), nullable, is_spoken }
 }

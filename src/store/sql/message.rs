@@ -120,7 +120,7 @@ fn as_json(kind: Kind, text: Option<String>) -> Checked {
     match (kind, text) {
         (_, None) => Checked::null(),
         (Kind::Json, Some(text)) => Checked::json(text),
-        (Kind::Int | Kind::Natural | Kind::EpochS | Kind::EpochMs, Some(text)) => Checked::whole(text),
+        (Kind::Int | Kind::Natural | Kind::EpochS | Kind::EpochMs | Kind::EpochUs, Some(text)) => Checked::whole(text),
         (_, Some(text)) => Checked::text(&text),
     }
 }

@@ -45,6 +45,7 @@ mod detail;
 mod detect;
 mod dialect;
 pub mod engine;
+mod epochs;
 mod foresee;
 mod glimpse;
 mod group;

@@ -9,6 +9,7 @@ use super::along;
 use super::detect::{Catalogue, Found, Seen, read_catalogue, without_transactions};
 use super::dialect::speech;
 use super::engine::Engine;
+use super::epochs;
 use super::layout::Layout;
 use super::message::Recipe;
 use super::misread::misread;
@@ -19,7 +20,7 @@ use super::undoable::undoable;
 use super::unique::{Doubt, doubt};
 use super::watch::{Axis, Look};
 use super::whole::partial;
-use crate::adapter::{Adapter, Table, Verb, Way, destination_misfits};
+use crate::adapter::{Adapter, Kind, Spec, Table, Verb, Way, destination_misfits, epoch_by};
 use crate::domain::action::Action;
 use crate::domain::destination;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
@@ -117,13 +118,14 @@ pub async fn open(
     let word = engine.dialect().word();
     let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
     let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
-    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    let mut layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
     for action in Action::ALL {
         if let Some(message) = spec.verbs.get(action).and_then(|v| v.message.as_ref()) {
             Recipe::new(&layout, message)?;
         }
     }
     let destination = check_destination(&engine, &layout, &options.destination, &found.seen, budget).await?;
+    layout.due = due(spec, found, &destination);
     if let Some(reason) = Role::new(&engine, spec, found, &destination).blind(found) {
         return Err(StoreError::Denied(reason));
     }
@@ -167,8 +169,12 @@ fn describe(
 ) -> StoreInfo {
     let verbs = &layout.spec.verbs;
     let word = engine.dialect().word();
-    let held_back =
-        |action| found.unsafe_to_write.clone().or_else(|| partial(word, layout, found, destination.kind(), action));
+    let held_back = |action| {
+        let writes_times = matches!(action, Action::Replay | Action::Ignore | Action::Reopen);
+        let untold = found.untold_times.as_ref().filter(|_| writes_times);
+        let unsafe_to_write = found.unsafe_to_write.as_ref().or(untold).cloned();
+        unsafe_to_write.or_else(|| partial(word, layout, found, destination.kind(), action))
+    };
     let available = |action: Action, verb: &Verb| match held_back(action) {
         Some(reason) if verb.disabled.is_none() => Availability::Disabled(reason),
         // Where it goes is ours to make.
@@ -210,6 +216,18 @@ fn describe(
         replica: engine.is_replica(),
         warnings: found.warnings.clone(),
     }
+}
+
+/// How the column counts time since 1970 that says when replayed jobs may run, where it does.
+pub(super) fn due(spec: &Spec, found: &Found, destination: &Destination) -> Option<Kind> {
+    let replay = spec.verbs.replay.as_ref()?;
+    if let (Destination::Table(_, table), Some(into)) = (destination, &replay.into_table) {
+        let due = into.due.as_ref()?;
+        return epoch_by(into.columns.get(due)?, table.column(due)?);
+    }
+    let due = replay.due.as_ref()?;
+    let (name, column) = due.rsplit_once('.').unwrap_or((&spec.table, due));
+    spec.epoch_of(name, found.neighbours()?.get(name)?.column(column)?)
 }
 
 /// Disables the actions that the role may not do, and all writing where none is left. A database that takes no changes at all
@@ -267,7 +285,8 @@ fn no_destination(table: bool, command: bool) -> String {
     format!("nothing says where replayed jobs go; in the source's section of the config write {}", ways.join(", or "))
 }
 
-async fn check_destination(
+/// Whether replayed jobs can go where the config says.
+pub(super) async fn check_destination(
     engine: &Engine,
     layout: &Layout,
     wanted: &ReplayDestination,
@@ -297,7 +316,17 @@ async fn check_destination(
     let asked = tables.iter().all(|table| seen.names.contains(table));
     let found = match look(&seen.catalogue).filter(|(_, _, _, reasons)| asked && reasons.is_empty()) {
         Some(found) => Some(found),
-        None => look(&read_catalogue(engine, &tables, budget).await?),
+        None => {
+            let mut catalogue = read_catalogue(engine, &tables, budget).await?;
+            for (schema, table) in &places {
+                let found = catalogue.iter_mut().find(|(name, _)| name == schema);
+                let Some(found) = found.and_then(|(_, tables)| tables.get_mut(*table)) else { continue };
+                for column in columns.keys() {
+                    epochs::look_at(engine, schema, (table, found), column, budget).await?;
+                }
+            }
+            look(&catalogue)
+        }
     };
     Ok(match found {
         None => Destination::Unusable(format!("replay.table names {name}: there is no such table")),

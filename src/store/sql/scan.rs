@@ -21,7 +21,7 @@ use super::pace::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
 use super::row::{Read, read, select};
 use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
-use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, SortKey, StoreError};
+use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index
 /// helps it, and windows find as soon what is near.
@@ -304,7 +304,7 @@ impl Scan<'_> {
     /// Writes which rows are read directly, and in which order.
     fn push_rows(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool, limit: usize) {
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
-        self.judge.push_for(sql, self.rows(segment));
+        self.judge.push_for(sql, Rows::of(self.sort.key, segment.null));
         sql.push(" AND ");
         // What is asked of all rows stands there already: said twice, the planner would take it for two chances.
         self.beyond(sql, order, segment, forward);
@@ -340,18 +340,9 @@ impl Scan<'_> {
         sql.push(" THEN 1 ELSE 0 END AS hit");
     }
 
-    /// What is known of the rows of a segment.
-    pub(super) fn rows(&self, segment: &Segment) -> Rows {
-        match (self.sort.key, segment.null) {
-            (SortKey::Time, true) => Rows::Untimed,
-            (SortKey::Time, false) => Rows::Timed,
-            (SortKey::Attempts, _) => Rows::All,
-        }
-    }
-
     /// Writes which rows of a segment a window may hold, whether or not they pass.
     pub(super) fn in_window(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
-        self.judge.span(sql, self.rows(segment));
+        self.judge.span(sql, Rows::of(self.sort.key, segment.null));
         self.within(sql, order, segment, forward);
     }
 
@@ -368,7 +359,7 @@ impl Scan<'_> {
         let speech = self.layout.speech;
         let key = &self.layout.key;
         let descending = self.sort.descending == forward;
-        self.older(sql, self.rows(segment));
+        self.older(sql);
         let Some(from) = &segment.from else {
             match (segment.null, order.nullable && !self.layout.is_key(order)) {
                 (true, _) => sql.push(&format!("{} IS NULL", order.raw)),
@@ -405,9 +396,9 @@ impl Scan<'_> {
     }
 
     /// Writes that looks have not counted a row, before an AND; nothing where it is no matter.
-    pub(super) fn older(&self, sql: &mut Sql, rows: Rows) {
+    pub(super) fn older(&self, sql: &mut Sql) {
         if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
-            axis.before(sql, bucket, rows);
+            axis.before(sql, bucket);
             sql.push(" AND ");
         }
     }

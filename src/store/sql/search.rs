@@ -12,7 +12,6 @@ use std::time::Instant;
 use super::SqlStore;
 use super::blocks::{End, ROWS_OF_BLOCK, Reader, Window, share};
 use super::build::Sql;
-use super::death::Rows;
 use super::engine::Statement;
 use super::judge::{Judge, has_span};
 use super::layout::Expr;
@@ -117,7 +116,7 @@ impl Scan<'_> {
         sql.push("SELECT ");
         select(&mut sql, self.layout, order, self.judge.extras);
         sql.push(&format!(" FROM {} WHERE ", self.layout.stored_joined()));
-        self.older(&mut sql, Rows::All);
+        self.older(&mut sql);
         self.judge.push(&mut sql);
         // Behind what few rows meet: the rows of a window are found by it, and some databases ask each of them once more.
         sql.push(" AND ");

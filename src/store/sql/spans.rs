@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::build::Sql;
+use super::death::Rows;
 use super::dialect::order_by;
 use super::engine::{Row, Statement};
 use super::layout::Expr;
@@ -69,7 +70,7 @@ impl SqlStore {
             explained(sql.done())
         };
         let plans = [
-            of(&|sql| scan.judge.push_for(sql, scan.rows(&all))),
+            of(&|sql| scan.judge.push_for(sql, Rows::of(scan.sort.key, all.null))),
             of(&|sql| scan.in_window(sql, order, &all, true)),
             explained(scan.direct_statement(order, &all, true, WANTED)),
         ];
@@ -268,7 +269,7 @@ impl Scan<'_> {
             sql.push(&format!(", {raw} AS {name}"));
         }
         sql.push(&format!(" FROM {} WHERE ", self.layout.from));
-        self.judge.push_for(&mut sql, self.rows(segment));
+        self.judge.push_for(&mut sql, Rows::of(self.sort.key, segment.null));
         sql.push(" AND ");
         self.beyond(&mut sql, order, segment, forward);
         if let Some(until) = until {

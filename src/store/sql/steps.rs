@@ -55,6 +55,16 @@ pub(super) fn expand(text: &str, fill: &Fill<'_>) -> Statement {
     sql.done()
 }
 
+/// The present instant as the column for the last change has its times.
+fn touched(layout: &Layout) -> String {
+    let speech = layout.speech;
+    match layout.part(Part::Touched).map(|expr| expr.kind) {
+        Some(kind) if kind.is_epoch() => speech.now_epoch(kind),
+        Some(Kind::Utc) => speech.now_utc().to_owned(),
+        _ => speech.now().to_owned(),
+    }
+}
+
 /// Pushes text with its placeholders filled in.
 pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
     let (layout, speech) = (fill.layout, fill.layout.speech);
@@ -74,12 +84,14 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
                     message: text.contains("message"),
                     scope: layout.scope.is_some() && text.contains("b.scope"),
                     run_after: own_instants(text),
+                    due: layout.due,
                     kept: text.contains("b.kept"),
                     live: fill.live.filter(|_| text.contains("b.live")),
                 };
                 speech.batch(sql, &layout.apart(fill.batch), layout.key.kind, layout.key_collation.as_deref(), columns);
             }
             Piece::Hole("now") => drop(sql.push(speech.now())),
+            Piece::Hole("touched") => drop(sql.push(&touched(layout))),
             Piece::Hole("now_utc") => drop(sql.push(speech.now_utc())),
             Piece::Hole(hole @ ("run" | "undone")) => {
                 let place = sql.text(if hole == "run" { fill.run } else { fill.undone });
@@ -92,7 +104,10 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
             Piece::Hole("once") => drop(sql.push(if fill.once { "1 = 1" } else { "1 = 0" })),
             Piece::Hole(hole) => {
                 // `run_after` and `run_after_utc`: the file was validated, there are no others.
-                let instant = speech.instant_or_now(sql, fill.run_after, hole == "run_after");
+                let instant = match layout.due {
+                    Some(kind) => speech.epoch_or_now(sql, fill.run_after, kind),
+                    None => speech.instant_or_now(sql, fill.run_after, hole == "run_after"),
+                };
                 sql.push(&instant);
             }
         }

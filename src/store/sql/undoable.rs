@@ -4,7 +4,7 @@ use super::detect::Found;
 use super::layout::Layout;
 use super::open::Destination;
 use super::steps::{Fill, expand};
-use crate::adapter::{Column, Table, Verb, Way, destination_misfits};
+use crate::adapter::{Column, Kind, Table, Verb, Way, destination_misfits};
 use crate::domain::action::Action;
 use crate::store::Availability;
 
@@ -83,6 +83,12 @@ fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Avai
 /// Why the jobs of a replay cannot be told from others: by the instant that only this replay gave each, in a column that
 /// does not keep all of it.
 fn rounded(layout: &Layout, text: &str, name: &str, table: &Table) -> Option<String> {
+    if let (Some(Kind::EpochS | Kind::EpochMs), Some(column)) = (layout.due, told_in(text).next()) {
+        return Some(format!(
+            "a replayed job is known by the microsecond that it was told to run at, and {name}.{column} counts whole \
+             seconds or milliseconds"
+        ));
+    }
     let rounds = |column: &&Column| layout.speech.rounds(&column.data_type);
     let Column { name: column, data_type, .. } = told_in(text).filter_map(|name| table.column(name)).find(rounds)?;
     Some(format!(

@@ -6,7 +6,6 @@ use super::SqlStore;
 use super::blocks::{End, Reader, Window, read_number, share};
 use super::build::Sql;
 use super::count::CountState;
-use super::death::Rows;
 use super::dialect::Place;
 use super::engine::{Row, Statement};
 use super::group::Grouping;
@@ -136,7 +135,7 @@ impl SqlStore {
                 window.push(sql, &self.layout);
                 if let Some((axis, bucket)) = recent.filter(|_| !is_trusted || end.is_none()) {
                     sql.push(" AND ");
-                    axis.before(sql, bucket, Rows::All);
+                    axis.before(sql, bucket);
                 }
             };
             match is_trusted {

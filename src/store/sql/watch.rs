@@ -15,7 +15,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::build::Sql;
-use super::death::{Death, Rows};
 use super::dialect::Speech;
 use super::engine::{Gate, Row, Statement};
 use super::group::{Grouping, Tally, untrusted};
@@ -66,25 +65,16 @@ pub struct Mark {
 pub(super) struct Axis<'a> {
     layout: &'a Layout,
     order: &'a Expr,
-    /// Where rows without a place in the order have a time of death all the same.
-    death: Option<Death<'a>>,
 }
 
 impl<'a> Axis<'a> {
     /// The axis of a layout: its order by time, of dead jobs alone or of others too.
     pub(super) fn of(layout: &'a Layout, dead: bool) -> Option<Self> {
-        let order = layout.order(SortKey::Time, dead)?;
-        let death = layout.death(dead).filter(|death| death.falls_back);
-        Some(Self { layout, order, death })
+        layout.order(SortKey::Time, dead).map(|order| Self { layout, order })
     }
 
     pub(super) fn is_time(&self) -> bool {
         self.order.kind.is_time()
-    }
-
-    /// The place of a row on the axis.
-    fn place(&self) -> &Expr {
-        self.death.map_or(self.order, |death| death.at)
     }
 
     fn width(&self) -> i64 {
@@ -93,7 +83,7 @@ impl<'a> Axis<'a> {
 
     /// The bucket's expression.
     pub(super) fn bucket(&self) -> String {
-        self.layout.speech.bucket(&self.place().raw, self.order.kind, self.width())
+        self.layout.speech.bucket(&self.order.raw, self.order.kind, self.width())
     }
 
     /// The bucket that a place on the axis lies in.
@@ -104,24 +94,18 @@ impl<'a> Axis<'a> {
     /// Writes whether a row lies at a bucket or later.
     pub(super) fn from(&self, sql: &mut Sql, bucket: i64) {
         let start = self.start_of(bucket);
-        let since = |sql: &mut Sql, at: &Expr| {
-            self.layout.speech.at_or_after(sql, &at.raw, at.kind, Timestamp(start));
-        };
-        if let Some(death) = self.death {
-            death.write(sql, Rows::All, &since);
-        } else if self.is_time() {
-            since(sql, self.order);
+        if self.is_time() {
+            self.layout.speech.at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
         } else {
             sql.push(&format!("{} >= ", self.order.raw)).push_int(start);
         }
     }
 
-    /// Writes whether one of these rows lies before a bucket, or nowhere on the axis: whether [`Axis::from`] does not hold.
-    pub(super) fn before(&self, sql: &mut Sql, bucket: i64, rows: Rows) {
+    /// Writes whether a row lies before a bucket, or nowhere on the axis: whether [`Axis::from`] does not hold.
+    pub(super) fn before(&self, sql: &mut Sql, bucket: i64) {
         let start = self.start_of(bucket);
         if self.is_time() {
-            let at = self.death.map_or(self.order, |death| death.expr(rows));
-            self.layout.speech.not_at_or_after(sql, &at.raw, at.kind, Timestamp(start));
+            self.layout.speech.not_at_or_after(sql, &self.order.raw, self.order.kind, Timestamp(start));
         } else {
             sql.push(&format!("({} >= ", self.order.raw)).push_int(start).push(") IS NOT TRUE");
         }
@@ -129,12 +113,12 @@ impl<'a> Axis<'a> {
 
     /// Where a bucket begins, if the axis is the time of death that `grouping` counts with.
     pub(super) fn instant_of(&self, bucket: i64, grouping: &Grouping<'_>) -> Option<Timestamp> {
-        (self.is_time() && self.place().raw == grouping.at().0).then(|| Timestamp(self.start_of(bucket)))
+        (self.is_time() && self.order.raw == grouping.at().0).then(|| Timestamp(self.start_of(bucket)))
     }
 
     /// What orders rows so that the newest come first, as an index serves it.
     pub(super) fn newest_first(&self) -> String {
-        format!("{} DESC", self.place().raw)
+        format!("{} DESC", self.order.raw)
     }
 
     fn start_of(&self, bucket: i64) -> i64 {

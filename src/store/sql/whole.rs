@@ -143,6 +143,7 @@ mod tests {
             data_type: data_type.to_owned(),
             nullable: true,
             collation: None,
+            times: None,
         };
         let now = |columns: &[(&str, &str)]| -> Vec<(String, String)> {
             columns.iter().map(|(name, data_type)| ((*name).to_owned(), (*data_type).to_owned())).collect()

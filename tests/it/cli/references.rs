@@ -31,7 +31,7 @@ async fn the_worked_example_of_the_adapters_reference_works_as_it_is_written() {
         std::fs::write(folder.join("failed_mails.toml"), block(&document, "toml")).expect("a file");
         let check = user.run(&["adapters", "check", "failed_mails"]);
         check.with(0);
-        assert!(check.out.contains(" 14 statements, right"), "{:?}: {}", db.engine, check.out);
+        assert!(check.out.contains(" 28 statements, right"), "{:?}: {}", db.engine, check.out);
         user.run(&["replay", "1", "--yes"]).with(0);
         assert_eq!(db.column("SELECT params FROM mail_queue").await, ["{\"big\":12345678901234567890123}"]);
         assert_eq!(user.json(&["stats", "-o", "json"])["bars"][0]["value"], "Net::OpenTimeout");

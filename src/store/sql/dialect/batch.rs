@@ -1,5 +1,6 @@
 //! The jobs of a batch as statements take them: a row source with a row for each.
 
+use super::epoch::epoch;
 use super::literal;
 use crate::adapter::Kind;
 use crate::domain::time::Timestamp;
@@ -27,6 +28,8 @@ pub(in crate::store::sql) struct BatchColumns {
     pub(in crate::store::sql) message: bool,
     pub(in crate::store::sql) scope: bool,
     pub(in crate::store::sql) run_after: bool,
+    /// How the column that takes `run_after` counts time, where it does.
+    pub(in crate::store::sql) due: Option<Kind>,
     pub(in crate::store::sql) kept: bool,
     /// With the kind of the live table's key.
     pub(in crate::store::sql) live: Option<Kind>,
@@ -36,7 +39,10 @@ pub(in crate::store::sql) struct BatchColumns {
 pub(super) fn batch_json(rows: &[BatchRow], columns: BatchColumns) -> String {
     let row = |r: &BatchRow| {
         let at = r.run_after.filter(|_| columns.run_after);
-        let at = at.map(|at| literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"));
+        let at = at.map(|at| match columns.due {
+            Some(kind) => serde_json::Value::from(epoch(kind, at, false)),
+            None => literal(at, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999").into(),
+        });
         let (new_id, message) = (columns.new_id.then_some(&r.new_id), r.message.as_ref().filter(|_| columns.message));
         let kept = r.kept.as_ref().filter(|_| columns.kept);
         // Texts and nulls can always be written.

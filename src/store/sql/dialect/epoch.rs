@@ -1,4 +1,4 @@
-//! Instants that are kept as whole seconds or milliseconds since 1970. A column of such may hold any number: one beyond
+//! Instants that are kept as whole seconds, milliseconds or microseconds since 1970. A column of such may hold any number: one beyond
 //! every calendar is no instant, and must not be reckoned with, as databases refuse a whole statement for it.
 
 use crate::adapter::Kind;
@@ -9,7 +9,11 @@ const SECONDS: (i64, i64) = (-210_866_803_200, 9_223_372_036_854);
 
 /// Microseconds of the unit of a kind.
 pub(super) fn unit(kind: Kind) -> i64 {
-    if kind == Kind::EpochMs { 1_000 } else { 1_000_000 }
+    match kind {
+        Kind::EpochUs => 1,
+        Kind::EpochMs => 1_000,
+        _ => 1_000_000,
+    }
 }
 
 /// An instant in a column's unit; `round_up` gives the first whole unit that is not earlier.
@@ -34,11 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_instant_in_either_unit_is_still_a_number_of_microseconds() {
-        for kind in [Kind::EpochS, Kind::EpochMs] {
+    fn the_last_instant_in_any_unit_is_still_a_number_of_microseconds() {
+        for kind in [Kind::EpochS, Kind::EpochMs, Kind::EpochUs] {
             let (first, last) = ends(kind);
             assert!(first.checked_mul(unit(kind)).is_some() && last.checked_mul(unit(kind)).is_some(), "{kind:?}");
-            assert_eq!(epoch(kind, Timestamp(-1), true), 0);
+            assert_eq!(epoch(kind, Timestamp(-1), true), if kind == Kind::EpochUs { -1 } else { 0 });
             assert_eq!(epoch(kind, Timestamp(-1), false), -1);
         }
     }

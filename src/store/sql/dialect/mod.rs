@@ -24,7 +24,7 @@ mod window;
 mod written;
 
 use super::build::Sql;
-use super::engine::{Dialect, Statement};
+use super::engine::{Bind, Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
@@ -84,6 +84,16 @@ pub(super) trait Speech: Signs {
 
     /// Whether a column of this type is compared with text as it stands; else it is cast first.
     fn is_text(&self, _data_type: &str) -> bool {
+        true
+    }
+
+    /// Whether a column holds what its type says, and nothing else.
+    fn holds_its_type(&self) -> bool {
+        true
+    }
+
+    /// Whether dates in columns of text compare with times as they stand.
+    fn reads_dates_in_text(&self) -> bool {
         true
     }
 
@@ -250,6 +260,19 @@ pub(super) trait Speech: Signs {
 
     /// The present instant for a column without zone.
     fn now_utc(&self) -> &'static str;
+
+    /// The present instant as a count since 1970.
+    fn now_epoch(&self, kind: Kind) -> String {
+        format!("({}) / {}", self.contract(self.now(), Kind::Instant), epoch::unit(kind))
+    }
+
+    /// An instant that is given, or now, as a count since 1970.
+    fn epoch_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, kind: Kind) -> String {
+        match at {
+            Some(at) => self.whole(&sql.bind(Bind::Int(Some(epoch::epoch(kind, at, false))))),
+            None => self.now_epoch(kind),
+        }
+    }
 
     /// An instant that is given, or now.
     fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String;

@@ -55,7 +55,7 @@ fn is_bytes(base: &str) -> bool {
 impl Mysql {
     fn compare(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp, op: &str) {
         match kind {
-            Kind::EpochS | Kind::EpochMs => {
+            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
                 let (first, last) = epoch::ends(kind);
                 sql.push(&format!("{raw} BETWEEN {first} AND {last} AND {raw} {op} "));
                 sql.push_int(epoch::epoch(kind, at, true))
@@ -88,7 +88,7 @@ impl Speech for Mysql {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CONVERT({raw} USING utf8mb4)"),
             Kind::Int => format!("CAST({raw} AS SIGNED)"),
             Kind::Natural => format!("CAST({raw} AS UNSIGNED)"),
-            Kind::EpochS | Kind::EpochMs => {
+            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
                 epoch::countable(raw, kind, &format!("CAST({raw} AS SIGNED) * {}", epoch::unit(kind)))
             }
             Kind::Utc | Kind::Instant => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {raw})"),
@@ -123,7 +123,7 @@ impl Speech for Mysql {
     fn cast(&self, place: &str, kind: Kind) -> String {
         match kind {
             Kind::Natural => format!("CAST({place} AS UNSIGNED)"),
-            Kind::Int | Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS SIGNED)"),
+            Kind::Int | Kind::EpochS | Kind::EpochMs | Kind::EpochUs => format!("CAST({place} AS SIGNED)"),
             Kind::Utc | Kind::Instant => format!("CAST({place} AS DATETIME(6))"),
             _ => place.to_owned(),
         }
@@ -289,6 +289,10 @@ impl Speech for Mysql {
 
     fn now(&self) -> &'static str {
         "UTC_TIMESTAMP(6)"
+    }
+
+    fn now_epoch(&self, kind: Kind) -> String {
+        format!("({}) DIV {}", self.contract(self.now(), Kind::Instant), epoch::unit(kind))
     }
 
     fn now_utc(&self) -> &'static str {

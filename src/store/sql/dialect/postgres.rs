@@ -20,7 +20,7 @@ pub(super) struct Postgres;
 impl Postgres {
     fn type_of(kind: Kind) -> &'static str {
         match kind {
-            Kind::Int | Kind::Natural | Kind::EpochS | Kind::EpochMs => "bigint",
+            Kind::Int | Kind::Natural | Kind::EpochS | Kind::EpochMs | Kind::EpochUs => "bigint",
             Kind::Uuid => "uuid",
             Kind::Utc => "timestamp",
             Kind::Instant => "timestamptz",
@@ -62,7 +62,7 @@ impl Speech for Postgres {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("({raw})::text"),
             Kind::Int | Kind::Natural => format!("({raw})::bigint"),
-            Kind::EpochS | Kind::EpochMs => {
+            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
                 epoch::countable(raw, kind, &format!("({raw})::bigint * {}", epoch::unit(kind)))
             }
             // An infinite time has no number.
@@ -81,6 +81,10 @@ impl Speech for Postgres {
             Kind::Utc | Kind::Instant => instant::countable(raw),
             _ => format!("{} IS NOT NULL", self.contract(raw, kind)),
         }
+    }
+
+    fn reads_dates_in_text(&self) -> bool {
+        false
     }
 
     fn is_text(&self, data_type: &str) -> bool {
@@ -231,7 +235,10 @@ impl Speech for Postgres {
         }
         if columns.run_after {
             names.push("run_after");
-            lists.push(list("::timestamptz[]", &|r| Some(instant::text(r.run_after?))));
+            lists.push(match columns.due {
+                Some(kind) => list("::bigint[]", &|r| Some(epoch::epoch(kind, r.run_after?, false).to_string())),
+                None => list("::timestamptz[]", &|r| Some(instant::text(r.run_after?))),
+            });
         }
         if columns.kept {
             names.push("kept");

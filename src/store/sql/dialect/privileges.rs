@@ -96,8 +96,13 @@ mod tests {
     use crate::adapter::Column;
 
     fn table(columns: &[(&str, &str)]) -> Table {
-        let column =
-            |name: &str| Column { name: name.into(), data_type: "int".into(), nullable: true, collation: None };
+        let column = |name: &str| Column {
+            name: name.into(),
+            data_type: "int".into(),
+            nullable: true,
+            collation: None,
+            times: None,
+        };
         let mut table = Table { columns: columns.iter().map(|(name, _)| column(name)).collect(), ..Table::default() };
         for (name, told) in columns {
             add(&mut table, name, told);

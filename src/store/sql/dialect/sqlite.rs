@@ -88,7 +88,7 @@ impl Sqlite {
     fn compare(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp, later: bool) {
         let op = if later { ">=" } else { "<" };
         match kind {
-            Kind::EpochS | Kind::EpochMs => {
+            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
                 // Text is greater than every number.
                 let (first, last) = epoch::ends(kind);
                 sql.push(&format!("{raw} BETWEEN {first} AND {last} AND {raw} {op} "));
@@ -117,6 +117,10 @@ impl Speech for Sqlite {
         "?".to_owned()
     }
 
+    fn holds_its_type(&self) -> bool {
+        false
+    }
+
     fn whole_type(&self) -> &'static str {
         "INTEGER"
     }
@@ -125,7 +129,7 @@ impl Speech for Sqlite {
         match kind {
             Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CAST({raw} AS TEXT)"),
             Kind::Int | Kind::Natural => format!("CAST({raw} AS INTEGER)"),
-            Kind::EpochS | Kind::EpochMs => {
+            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
                 epoch::countable(raw, kind, &format!("CAST({raw} AS INTEGER) * {}", epoch::unit(kind)))
             }
             Kind::Utc | Kind::Instant => micros(raw),
@@ -147,7 +151,7 @@ impl Speech for Sqlite {
     fn position(&self, raw: &str, kind: Kind) -> String {
         match kind {
             // Columns of any type take fractions, and as text these lose digits: rows would be passed over.
-            Kind::EpochS | Kind::EpochMs => {
+            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
                 format!("CASE typeof({raw}) WHEN 'real' THEN printf('%!.17g', {raw}) ELSE CAST({raw} AS TEXT) END")
             }
             _ => format!("CAST({raw} AS TEXT)"),
@@ -157,7 +161,7 @@ impl Speech for Sqlite {
     fn cast(&self, place: &str, kind: Kind) -> String {
         match kind {
             Kind::Int | Kind::Natural => format!("CAST({place} AS INTEGER)"),
-            Kind::EpochS | Kind::EpochMs => format!("CAST({place} AS NUMERIC)"),
+            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => format!("CAST({place} AS NUMERIC)"),
             _ => place.to_owned(),
         }
     }
@@ -176,7 +180,7 @@ impl Speech for Sqlite {
 
     fn roughly(&self, sql: &mut Sql, raw: &str, kind: Kind, from: Option<Timestamp>, to: Option<Timestamp>) {
         const SECOND: Duration = Duration::from_secs(1);
-        if matches!(kind, Kind::EpochS | Kind::EpochMs) {
+        if kind.is_epoch() {
             return;
         }
         // A fraction makes a time later than its second, and never earlier.
@@ -257,6 +261,7 @@ impl Speech for Sqlite {
             shown += ", value->>'$[6]' AS scope";
         }
         if columns.run_after {
+            // A number where the column counts.
             shown += ", value->>'$[3]' AS run_after";
         }
         if columns.kept {

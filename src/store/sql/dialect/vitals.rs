@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     fn column(data_type: &str) -> Column {
-        Column { name: "c".to_owned(), data_type: data_type.to_owned(), nullable: false, collation: None }
+        Column { name: "c".to_owned(), data_type: data_type.to_owned(), nullable: false, collation: None, times: None }
     }
 
     /// What `pg_relation_size` said of indexes over a million dead jobs, of which 970,000 are dead, and how long

@@ -124,6 +124,7 @@ mod tests {
                 data_type: data_type.to_owned(),
                 nullable: false,
                 collation: None,
+                times: None,
             };
             let table = Table { columns: vec![column], ..Table::default() };
             let layout = Layout::new(speech(Dialect::Postgres), adapter, spec, "public", &table);

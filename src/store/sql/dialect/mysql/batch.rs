@@ -49,8 +49,12 @@ pub(super) fn push(sql: &mut Sql, rows: &[BatchRow], (kind, collation): (Kind, O
         read += &format!(", scope {} PATH '$[6]'", words(|row| &row.scope));
     }
     if columns.run_after {
-        shown += ", CAST(j.run_after AS DATETIME(6)) AS run_after";
-        read += ", run_after VARCHAR(40) PATH '$[3]'";
+        let (value, of) = match columns.due {
+            Some(_) => ("j.run_after", "BIGINT"),
+            None => ("CAST(j.run_after AS DATETIME(6)) AS run_after", "VARCHAR(40)"),
+        };
+        shown += &format!(", {value}");
+        read += &format!(", run_after {of} PATH '$[3]'");
     }
     if columns.kept {
         shown += ", j.kept";

@@ -30,7 +30,7 @@ pub fn read(text: &str) -> Option<Timestamp> {
 /// An instant in what `kind` is compared with.
 pub fn bound(sql: &mut Sql, kind: Kind, at: Timestamp, round_up: bool) -> String {
     match kind {
-        Kind::EpochS | Kind::EpochMs => {
+        Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
             let place = sql.bind(Bind::Int(Some(epoch::epoch(kind, at, round_up))));
             format!("{place}::bigint")
         }
