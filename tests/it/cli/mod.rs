@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::TestDb;
+use crate::harness::{TestDb, process};
 
 /// A user of the binary: folders of their own, an environment that says nothing, and no terminal.
 pub struct User {
@@ -76,6 +76,7 @@ impl User {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
+        process::default_signals_for_children();
         let mut command = Command::new(env!("CARGO_BIN_EXE_dlq-tui"));
         command
             .args(args)

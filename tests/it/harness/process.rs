@@ -10,6 +10,9 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Once;
+
+use tokio::signal::unix::{SignalKind, signal as listen_to};
 
 use super::machine::Account;
 
@@ -42,6 +45,7 @@ pub struct Process {
 impl Process {
     /// Starts `command`. `last_signal` ends it when the test binary is gone.
     pub fn start(folder: &Path, account: Account, last_signal: &str, command: &[OsString]) -> std::io::Result<Self> {
+        default_signals_for_children();
         let mut shell = account.command("sh", folder);
         shell.args(["-c", WATCHDOG, "dlq-test-watchdog"]).arg(folder).arg(last_signal).args(command);
         // A group of its own: Ctrl-C in the developer's terminal is for the tests, and the servers end with them.
@@ -95,6 +99,33 @@ impl Process {
         found.retain(|pid| processes.get(pid).is_some_and(|process| process.name != "sh" && process.name != "dash"));
         found
     }
+}
+
+/// Lets children start with the default for every signal, also where the tests were started with some of them ignored, as by
+/// `nohup` or by a shell's `&`. Children inherit that a signal is ignored, and do not inherit a handler; the one that is set
+/// here does nothing, so that the tests still ignore what they were told to.
+pub fn default_signals_for_children() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // In a thread of its own: a runtime may not end within another one.
+        let worker = std::thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
+            let _guard = runtime.enter();
+            for number in ignored_signals() {
+                // A handler that cannot be set leaves the signal ignored.
+                let _ = listen_to(SignalKind::from_raw(number));
+            }
+        });
+        let _ = worker.join();
+    });
+}
+
+/// The numbers of the signals that this process ignores, but for SIGPIPE: every Rust program does, and not its children.
+pub fn ignored_signals() -> Vec<i32> {
+    const SIGPIPE: i32 = 13;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    (1..=31).filter(|number| *number != SIGPIPE && mask.unwrap_or(0) >> (number - 1) & 1 == 1).collect()
 }
 
 /// Sends a signal by name (`TERM`) through the shell's own `kill`; processes that are gone are ignored.

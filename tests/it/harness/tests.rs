@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::{Connection, Executor};
 
-use super::process::{is_alive, signal};
+use super::process::{default_signals_for_children, ignored_signals, is_alive, signal};
 use super::{Engine, eventually, every_engine, private_mariadb, private_postgres};
 
 #[tokio::test]
@@ -94,6 +94,32 @@ fn servers_and_their_folders_are_gone_after_the_tests_were_killed() {
     victim.wait().expect("the victim ends");
     eventually("the servers end", || pids.iter().all(|pid| !is_alive(*pid)));
     eventually("their folders are removed", || folders().is_empty());
+}
+
+/// Not a test: what the next one starts with signals ignored.
+#[test]
+#[ignore = "looks at what its children start with; started by another test"]
+fn children_start_with_the_default_signals() {
+    assert_eq!(ignored_signals(), [1, 2, 15], "this test binary was told to ignore them");
+    default_signals_for_children();
+    let child = Command::new("grep").args(["SigIgn", "/proc/self/status"]).output().expect("grep");
+    let said = String::from_utf8(child.stdout).expect("text");
+    let mask = u64::from_str_radix(said.trim_start_matches("SigIgn:").trim(), 16).expect("a mask");
+    assert_eq!(mask & u64::from(u32::MAX >> 1), 0, "{said}");
+    // Still not the end of the tests themselves.
+    signal(&[std::process::id()], "HUP");
+}
+
+#[test]
+fn tests_under_nohup_start_children_with_default_signals() {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", r#"trap '' HUP INT TERM; exec "$0" "$@""#])
+        .arg(std::env::current_exe().expect("the test binary"));
+    shell.args(["--ignored", "--exact", "harness::tests::children_start_with_the_default_signals"]);
+    let output = shell.output().expect("a shell");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 /// The first line of a server's pid file.
