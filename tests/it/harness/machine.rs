@@ -15,6 +15,16 @@ const LONGEST_BASE: usize = 60;
 pub struct Account(Option<(u32, u32)>);
 
 impl Account {
+    /// The account that the tests run as, root or not.
+    pub fn ours() -> Self {
+        Self(None)
+    }
+
+    /// Whether it is another one than ours.
+    pub fn is_another(self) -> bool {
+        self.0.is_some()
+    }
+
     /// A command that will run under this account with nothing of our environment but the path.
     pub fn command(self, program: impl AsRef<OsStr>, home: &Path) -> Command {
         let mut command = Command::new(program);

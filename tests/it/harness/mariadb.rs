@@ -12,6 +12,21 @@ use super::process::Process;
 use super::server::{Own, Plan, Server, prepare};
 use super::{PASSWORD, USER};
 
+/// What tests ask of MariaDB and of MySQL alike.
+pub(super) const SETTINGS: [&str; 10] = [
+    "--bind-address=127.0.0.1",
+    "--skip-name-resolve",
+    "--skip-log-bin",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-flush-method=nosync",
+    "--innodb-buffer-pool-size=64M",
+    "--max-allowed-packet=16M",
+    "--max-connections=200",
+    "--character-set-server=utf8mb4",
+    // An offset that nobody expects shows whoever forgets that the server need not live in UTC.
+    "--default-time-zone=+05:45",
+];
+
 /// Starts the server and waits until it answers.
 pub fn start() -> Result<Server, String> {
     start_with(&[])
@@ -62,25 +77,12 @@ fn command(server: &Path, folder: &Path, data: &Path, port: u16, more: &[&str]) 
     command.push(joined("--pid-file=", &folder.join("mysql.pid")));
     command.push(joined("--init-file=", &folder.join("init.sql")));
     command.push(format!("--port={port}").into());
-    let settings = [
-        "--bind-address=127.0.0.1",
-        "--skip-name-resolve",
-        "--skip-log-bin",
-        "--innodb-flush-log-at-trx-commit=0",
-        "--innodb-flush-method=nosync",
-        "--innodb-buffer-pool-size=64M",
-        "--max-allowed-packet=16M",
-        "--max-connections=200",
-        "--character-set-server=utf8mb4",
-        // An offset that nobody expects shows whoever forgets that the server need not live in UTC.
-        "--default-time-zone=+05:45",
-    ];
-    command.extend(settings.iter().chain(more).map(OsString::from));
+    command.extend(SETTINGS.iter().chain(more).map(OsString::from));
     command
 }
 
 /// The server greets whoever connects, and does so only when it is up.
-fn is_ready(plan: &Plan, _: &Process) -> bool {
+pub(super) fn is_ready(plan: &Plan, _: &Process) -> bool {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", plan.port)) else { return false };
     let mut greeting = [0u8; 5];
     let patient = stream.set_read_timeout(Some(Duration::from_secs(2))).is_ok();
@@ -88,7 +90,7 @@ fn is_ready(plan: &Plan, _: &Process) -> bool {
     patient && stream.read_exact(&mut greeting).is_ok() && greeting[4] == 10
 }
 
-fn joined(option: &str, path: &Path) -> OsString {
+pub(super) fn joined(option: &str, path: &Path) -> OsString {
     let mut text = OsString::from(option);
     text.push(path);
     text

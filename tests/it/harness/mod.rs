@@ -13,7 +13,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `DLQ_TEST_POSTGRES_URL`, `DLQ_TEST_MYSQL_URL` | use this server, whose user may create databases, instead of starting one |
-//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `pgbouncer`; a server that cannot be had fails the test |
+//! | `DLQ_TEST_REQUIRE` | comma-separated: `postgres`, `mariadb`, `mysql`, `pgbouncer`; a server that cannot be had fails the test |
 //! | `DLQ_TEST_SKIP` | the same names: the server is not even tried |
 //! | `DLQ_TEST_FRAMEWORKS` | not empty: workers of real frameworks run too (`tests/frameworks`) |
 //!
@@ -23,6 +23,7 @@
 mod database;
 mod machine;
 mod mariadb;
+mod mysql;
 mod pgbouncer;
 mod postgres;
 pub mod process;
@@ -56,6 +57,12 @@ pub fn postgres() -> Option<&'static Server> {
 pub fn mariadb() -> Option<&'static Server> {
     static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
     available("mariadb", SERVER.get_or_init(|| shared("mariadb", "DLQ_TEST_MYSQL_URL", Engine::Mysql, mariadb::start)))
+}
+
+/// The MySQL that all tests share, or nothing where `scripts/mysql` has not unpacked one.
+pub fn mysql() -> Option<&'static Server> {
+    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+    available("mysql", SERVER.get_or_init(|| start_unless_skipped("mysql", mysql::start)))
 }
 
 /// A PostgreSQL of the test's own, to be stopped, killed and paused; never one given by URL.
