@@ -57,6 +57,7 @@ mod store_witness;
 mod terminal;
 mod tls;
 mod tls_mariadb;
+mod type_fidelity;
 mod undo;
 mod undo_lookalikes;
 mod undo_shared;

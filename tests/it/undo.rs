@@ -46,7 +46,9 @@ impl Bench {
 
     pub async fn undo(&self, run: &RunId) -> (RunId, Tally) {
         let plan = self.plan_undo(run, &[]).await.expect("a plan");
-        let tally = go(&self.desk, &self.ledger, &plan.run).await.run.tally;
+        let receipt = go(&self.desk, &self.ledger, &plan.run).await;
+        assert_eq!(receipt.halted, None, "{:?}", receipt.run.tally);
+        let tally = receipt.run.tally;
         assert!(tally.adds_up(), "{tally:?}");
         (plan.run, tally)
     }
@@ -72,7 +74,9 @@ pub async fn content(db: &TestDb, table: &str) -> Vec<String> {
                 let name = name.replace('`', "``");
                 match data_type {
                     "float" | "double" => format!("ifnull(cast(`{name}` + 0e0 as char), 'NULL')"),
-                    "point" => format!("ifnull(hex(`{name}`), 'NULL')"),
+                    "geometry" | "point" | "multipoint" | "geometrycollection" | "geomcollection" | "vector" => {
+                        format!("ifnull(hex(`{name}`), 'NULL')")
+                    }
                     _ => format!("ifnull(hex(cast(`{name}` as binary)), 'NULL')"),
                 }
             };

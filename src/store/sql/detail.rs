@@ -6,7 +6,7 @@ use super::engine::{Row, Statement};
 use super::judge::Extras;
 use super::layout::{Layout, Part};
 use super::row::{Cells, WIDTH, contract, read, select, whole};
-use crate::adapter::Kind;
+use crate::adapter::{Column, Kind};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::json::{Document, decode_double};
 use crate::domain::lineage;
@@ -36,9 +36,8 @@ impl SqlStore {
         select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
         let backtrace = whole(layout, Part::Backtrace);
         sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
-        for name in others(layout) {
-            let column = format!("t.{}", layout.speech.quote(name));
-            sql.push(&format!(", {}", layout.speech.whole_text(&column, Kind::Text)));
+        for column in others(layout) {
+            sql.push(&format!(", {}", layout.speech.shown(column)));
         }
         for expr in layout.more.values() {
             sql.push(&format!(", {}", layout.speech.contract(&expr.raw, expr.kind)));
@@ -62,21 +61,21 @@ fn is_undecodable(layout: &Layout, text: &str) -> bool {
 }
 
 /// Columns that nothing else of a detail shows.
-fn others(layout: &Layout) -> Vec<&str> {
+fn others(layout: &Layout) -> Vec<&Column> {
     let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
     let stored = |p: &&Part| **p != Part::Arguments || layout.decode().is_none();
     let shown: Vec<&str> = heavy.iter().filter(stored).filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
-    layout.columns.iter().map(|c| c.name.as_str()).filter(|name| !shown.contains(name)).collect()
+    layout.columns.iter().filter(|column| !shown.contains(&column.name.as_str())).collect()
 }
 
 /// A row: the light columns, backtrace and lineage, and those that nothing else shows.
-fn detail(layout: &Layout, others: &[&str], mut row: Row) -> Result<JobDetail> {
+fn detail(layout: &Layout, others: &[&Column], mut row: Row) -> Result<JobDetail> {
     let rest = Row(row.0.split_off(WIDTH.min(row.0.len())));
     let light = read(layout, row)?;
     let mut cells = Cells::new(rest);
     let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
     let mut metadata =
-        others.iter().map(|name| Ok(((*name).to_owned(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
+        others.iter().map(|column| Ok((column.name.clone(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
     for (name, expr) in &layout.more {
         let value = match expr.kind.is_time() {
             true => cells.int()?.map(|at| Untrusted::new(Timestamp(at).to_string())),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value};
 
-use super::dialect::{Form, Sort, Speech};
+use super::dialect::{Form, INEXACT, Sort, Speech};
 use super::row::Cells;
 use crate::adapter::{Column, Keep};
 use crate::domain::time::Timestamp;
@@ -67,6 +67,8 @@ impl Keeping {
                 null.push(if cell == Ok(None) { '1' } else { '0' });
             }
             match cell {
+                Ok(Some(_)) if *form == Form::Lossy => return Err(inexact(key)),
+                Ok(Some(cell)) if *form == Form::Checked && cell == INEXACT => return Err(inexact(key)),
                 Ok(Some(cell)) => write(&mut out, *form, &cell)?,
                 Ok(None) => out.extend_from_slice(b"null"),
                 Err(bytes) => tagged(&mut out, "text", &hex(&bytes))?,
@@ -97,6 +99,14 @@ pub(super) fn add_along(kept: &mut String, tables: &[(&str, Vec<String>)]) {
     kept.push_str(&format!("{comma}\"{ALONG}\":{{{}}}}}", lists.join(",")));
 }
 
+/// Why a row is not kept: the member that a column would be opens with `key`.
+fn inexact(key: &str) -> StoreError {
+    let column = key.trim_end_matches(':').trim_matches('"');
+    let message =
+        format!("{column} holds a value that could not be put back exactly, such as a decimal or a date within JSON");
+    StoreError::Refused { message, code: None }
+}
+
 /// A name as it opens a member of an object.
 fn member(name: &str) -> String {
     format!("{}:", Value::from(name))
@@ -105,7 +115,7 @@ fn member(name: &str) -> String {
 /// Writes a value down as it stands, without another copy of it.
 fn write(out: &mut Vec<u8>, form: Form, cell: &str) -> Result<()> {
     match form {
-        Form::Text => quote(out, cell),
+        Form::Text | Form::Checked | Form::Lossy => quote(out, cell),
         Form::Hex => tagged(out, "bytes", cell),
         Form::Tagged => {
             let unknown = || StoreError::Layout("a value of an unknown type".to_owned());

@@ -5,7 +5,7 @@
 
 use super::SqlStore;
 use super::detect::Found;
-use super::dialect::ties::ties;
+use super::dialect::{Form, ties::ties};
 use super::engine::{Row, Statement, Tx};
 use super::layout::Layout;
 use super::row::Cells;
@@ -100,6 +100,10 @@ pub(super) fn partial(word: &str, layout: &Layout, found: &Found, way: Way, acti
     let put_back = verb.along.iter().filter(|along| !along.stays).map(|along| along.table.get_ref().as_str());
     let moved: Vec<(&str, &Table)> = put_back.filter_map(|name| Some((name, beside(name)?))).collect();
     let own = (found.table.as_str(), &found.columns);
+    let tables = std::iter::once((own.0, own.1, keep_of(verb))).chain(kept_along(verb, found));
+    if let Some(reason) = tables.into_iter().find_map(|(name, table, keep)| inexact(layout, name, table, keep)) {
+        return Some(reason);
+    }
     let heirs = |(name, table): (&str, &Table)| {
         table.heirs.as_ref().filter(|heirs| !heirs.is_empty()).map(|heirs| inherited(name, heirs))
     };
@@ -113,6 +117,26 @@ pub(super) fn partial(word: &str, layout: &Layout, found: &Found, way: Way, acti
         rights.iter().any(|(on, right, _)| *on == Object::Own && matches!(right, Right::Delete | Right::Insert))
     };
     heirs(own).or_else(|| whole(own).filter(|_| moves())).or_else(|| moved.into_iter().find_map(whole))
+}
+
+/// The tables whose rows are kept whole beside those of the jobs.
+fn kept_along<'a>(verb: &'a Verb, found: &'a Found) -> impl Iterator<Item = (&'a str, &'a Table, &'a Keep)> {
+    static WHOLE: Keep = Keep::Whole(true);
+    let tables = found.neighbours();
+    verb.along.iter().filter_map(move |along| {
+        let name = along.table.get_ref().as_str();
+        Some((name, tables?.get(name)?, &WHOLE))
+    })
+}
+
+/// Why rows of a table are not kept: one of the columns has a type whose values could not be put back as they were.
+fn inexact(layout: &Layout, name: &str, table: &Table, keep: &Keep) -> Option<String> {
+    let lost = |column: &&Column| keep.holds(&column.name) && layout.speech.kept(column).1 == Form::Lossy;
+    let column = table.columns.iter().find(lost)?;
+    Some(format!(
+        "{name}.{} is {}, a type whose values cannot be kept and put back exactly: an undo would lose them",
+        column.name, column.data_type
+    ))
 }
 
 /// Why nothing is done with a table that others inherit from.

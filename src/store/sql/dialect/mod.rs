@@ -1,5 +1,4 @@
 //! What the databases say differently, as text. The only place where they differ.
-//!
 //! `raw` is always an SQL expression over the dead-letter table, known as `t`: a quoted column or what an adapter
 //! states. Comparisons are made on the raw expression, so that the indexes that are there serve.
 
@@ -28,7 +27,7 @@ use super::engine::{Bind, Dialect, Statement};
 use crate::adapter::{Column, Index, Kind};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
-pub(super) use form::{Form, Sort};
+pub(super) use form::{Form, INEXACT, Sort};
 pub(super) use locks::Locks;
 pub(super) use places::{IndexPlace, Unique};
 pub(super) use signs::Signs;
@@ -284,6 +283,11 @@ pub(super) trait Speech: Signs {
 
     /// The value of a column of `t` as a contract column from which it can be had back exactly.
     fn kept(&self, column: &Column) -> (String, Form);
+
+    /// A column of `t` as text to be shown.
+    fn shown(&self, column: &Column) -> String {
+        self.whole_text(&format!("t.{}", self.quote(&column.name)), Kind::Text)
+    }
 
     /// Which of these columns of `t` are NULL, as a text of 0 and 1; `None` where a value that cannot be written out is an
     /// error, and not NULL.

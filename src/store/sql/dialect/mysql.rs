@@ -7,6 +7,7 @@ mod charset;
 mod conditional;
 mod plan;
 mod signs;
+mod types;
 
 use super::{
     BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch, fraction,
@@ -17,7 +18,8 @@ use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::Statement;
 use crate::store::sql::pace::rung;
-use charset::{charset, exact_or_bytes, is_inexact, is_wide};
+use charset::{charset, is_wide};
+use types::base_type;
 
 pub(super) struct Mysql;
 
@@ -39,17 +41,6 @@ fn locate(sql: &mut Sql, bytes: &str, pieces: &[String]) {
         let place = sql.text(piece);
         sql.push(&format!("LOCATE(CAST({place} AS BINARY), {bytes}) > 0"));
     });
-}
-
-/// The name of a type without its length, and without the words of an enumeration.
-fn base_type(data_type: &str) -> String {
-    data_type.split(['(', ' ']).next().unwrap_or_default().to_ascii_lowercase()
-}
-
-/// Whether values of a type are bytes and no text.
-fn is_bytes(base: &str) -> bool {
-    let shapes = ["point", "linestring", "polygon", "geometry", "geometrycollection", "geomcollection"];
-    base.ends_with("blob") || base.ends_with("binary") || shapes.iter().any(|s| base.trim_start_matches("multi") == *s)
 }
 
 impl Mysql {
@@ -314,14 +305,15 @@ impl Speech for Mysql {
     }
 
     fn kept(&self, column: &Column) -> (String, Form) {
+        types::kept(column, &format!("t.{}", self.quote(&column.name)))
+    }
+
+    fn shown(&self, column: &Column) -> String {
         let value = format!("t.{}", self.quote(&column.name));
+        // MySQL converts no vector to text, also where it is not asked to in the end.
         match base_type(&column.data_type).as_str() {
-            base if is_bytes(base) => (format!("HEX({value})"), Form::Hex),
-            base if is_inexact(column, base) => (exact_or_bytes(column, &value), Form::Tagged),
-            "bit" => (format!("CONVERT(CAST({value} AS UNSIGNED) USING utf8mb4)"), Form::Text),
-            // A FLOAT by itself is written with six digits.
-            "float" | "double" | "real" => (format!("CONVERT({value} + 0e0 USING utf8mb4)"), Form::Text),
-            _ => (format!("CONVERT({value} USING utf8mb4)"), Form::Text),
+            "vector" => format!("HEX({value})"),
+            _ => self.whole_text(&value, Kind::Text),
         }
     }
 

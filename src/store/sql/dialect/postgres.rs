@@ -274,11 +274,31 @@ impl Speech for Postgres {
 
     fn kept(&self, column: &Column) -> (String, Form) {
         // Not as JSON: that has one null for two, no lower bounds of arrays, and rewrites what it takes.
-        (self.contract(&format!("t.{}", self.quote(&column.name)), Kind::Text), Form::Text)
+        let value = format!("t.{}", self.quote(&column.name));
+        let value = match column.data_type.as_str() {
+            // Its text is a name, which another table can have by then.
+            "regclass" => format!("CAST({value} AS oid)"),
+            // A cast cuts the blanks off its end, which are part of it where the column has no length.
+            "character" => format!("pg_catalog.textin(pg_catalog.bpcharout({value}))"),
+            _ => value,
+        };
+        // What the server reads back from no text: it refuses whatever it is given for them.
+        let unread = ["pg_node_tree", "pg_ndistinct", "pg_dependencies", "pg_mcv_list", "gtsvector"];
+        let is_unread = unread.contains(&column.data_type.as_str()) || column.data_type.starts_with("pg_brin_");
+        (self.contract(&value, Kind::Text), if is_unread { Form::Lossy } else { Form::Text })
     }
 
     fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {
         match sort {
+            // Behind ASCII it is a byte by itself, and no text.
+            Sort::OddText if data_type == "\"char\"" => {
+                let byte = u8::from_str_radix(text, 16).unwrap_or_default().cast_signed();
+                sql.push(&format!("CAST({byte} AS \"char\")"))
+            }
+            // The cast of a text takes names only, and no number.
+            _ if data_type == "regclass" && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                sql.push("CAST(CAST(").push_text(text).push("::text AS oid) AS regclass)")
+            }
             // Of a database without an encoding; any other refuses these bytes.
             Sort::OddText => {
                 sql.push("CAST(convert_from(decode(").push_text(text);
