@@ -15,7 +15,7 @@ fn checked(db: &TestDb, layout: Layout) -> (i32, String) {
 #[tokio::test]
 async fn built_in_layouts_are_called_right_on_every_engine() {
     for layout in Layout::ALL {
-        for db in harness::every_engine("deep_built_in").await {
+        for db in harness::every_server("deep_built_in").await {
             layout.seed(&db, 60).await;
             // As often as a lock of the connection before could still be there.
             for _ in 0..3 {
@@ -28,7 +28,7 @@ async fn built_in_layouts_are_called_right_on_every_engine() {
 
 #[tokio::test]
 async fn a_job_without_a_time_of_death_is_told_and_not_called_wrong() {
-    for db in harness::every_engine("deep_untimed").await {
+    for db in harness::every_server("deep_untimed").await {
         Layout::JobsDlq.seed(&db, 20).await;
         db.execute("update jobs_dlq set failed_at = null where id in (3, 7)").await;
         let (code, told) = checked(&db, Layout::JobsDlq);

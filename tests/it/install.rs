@@ -9,7 +9,7 @@ use crate::harness;
 #[tokio::test]
 async fn a_preset_installs_what_is_missing_and_a_second_time_nothing() {
     for preset in PRESETS {
-        for db in harness::every_engine("preset").await {
+        for db in harness::every_server("preset").await {
             let engine = connect(&db).await;
             let budget = Budget::new(LONG);
             let planned = preset.plan(&engine, None, &budget).await.unwrap();
@@ -29,7 +29,7 @@ async fn a_preset_installs_what_is_missing_and_a_second_time_nothing() {
 
 #[tokio::test]
 async fn a_table_that_is_there_is_left_as_it_is() {
-    for db in harness::every_engine("kept").await {
+    for db in harness::every_server("kept").await {
         let (engine, budget) = (connect(&db).await, Budget::new(LONG));
         let preset = Preset::named("jobs_dlq").unwrap();
         db.execute("create table jobs (mine int, payload text, attempts int, run_after timestamp)").await;
@@ -42,7 +42,7 @@ async fn a_table_that_is_there_is_left_as_it_is() {
 
 #[tokio::test]
 async fn beside_a_table_that_is_something_else_nothing_is_created() {
-    for db in harness::every_engine("misfit").await {
+    for db in harness::every_server("misfit").await {
         db.execute("create table jobs (mine int)").await;
         let (engine, budget) = (connect(&db).await, Budget::new(LONG));
         let plan = Preset::named("jobs_dlq").unwrap().plan(&engine, None, &budget).await.unwrap();
@@ -55,7 +55,7 @@ async fn beside_a_table_that_is_something_else_nothing_is_created() {
 
 #[tokio::test]
 async fn in_another_schema_the_same_tables_are_made_and_the_schema_with_them() {
-    for db in harness::every_engine("schema").await {
+    for db in harness::every_server("schema").await {
         let (engine, budget) = (connect(&db).await, Budget::new(LONG));
         for preset in PRESETS {
             let planned = preset.plan(&engine, Some("Dead ones"), &budget).await;
@@ -80,7 +80,7 @@ async fn in_another_schema_the_same_tables_are_made_and_the_schema_with_them() {
 
 #[tokio::test]
 async fn the_archive_of_events_is_the_one_that_archiving_asks_for() {
-    for db in harness::every_engine("archive").await {
+    for db in harness::every_server("archive").await {
         let (engine, budget) = (connect(&db).await, Budget::new(LONG));
         let preset = Preset::named("dlq_events").unwrap();
         preset.plan(&engine, None, &budget).await.unwrap().install(&engine, &budget).await.unwrap();
@@ -103,7 +103,7 @@ async fn the_archive_of_events_is_the_one_that_archiving_asks_for() {
 
 #[tokio::test]
 async fn lists_of_a_state_and_counts_by_error_are_served_by_an_index() {
-    for db in harness::every_engine("indexes").await {
+    for db in harness::every_server("indexes").await {
         let (engine, budget) = (connect(&db).await, Budget::new(LONG));
         for preset in PRESETS {
             preset.plan(&engine, None, &budget).await.unwrap().install(&engine, &budget).await.unwrap();
@@ -147,7 +147,7 @@ async fn lists_of_a_state_and_counts_by_error_are_served_by_an_index() {
 
 #[tokio::test]
 async fn a_row_with_only_what_must_be_given_becomes_a_failed_job() {
-    for db in harness::every_engine("defaults").await {
+    for db in harness::every_server("defaults").await {
         let (engine, budget) = (connect(&db).await, Budget::new(LONG));
         PRESETS[0].plan(&engine, None, &budget).await.unwrap().install(&engine, &budget).await.unwrap();
         db.execute(
@@ -169,7 +169,7 @@ async fn a_row_with_only_what_must_be_given_becomes_a_failed_job() {
 
 #[tokio::test]
 async fn nothing_is_installed_where_nothing_may_be_written() {
-    for db in harness::every_engine("roinstall").await {
+    for db in harness::every_server("roinstall").await {
         let read_only = dlq_tui::store::sql::engine::EngineOptions { read_only: true, ..options() };
         let engine = connect_as(&db, &read_only).await.unwrap();
         let plan = PRESETS[0].plan(&engine, None, &Budget::new(LONG)).await.unwrap();

@@ -24,7 +24,7 @@ use dlq_tui::triage::run::{Receipt, RunControl, RunError, RunOptions, execute, r
 
 use crate::fixtures::Layout;
 use crate::harness::process::signal;
-use crate::harness::{self, Engine as Database, TestDb, every_engine};
+use crate::harness::{self, Engine as Database, TestDb, every_server};
 use crate::kills::{at_work, kill_at_work};
 use crate::run::{MOVING, budget, dead, desk_on, go, options, plan, progress};
 
@@ -94,7 +94,7 @@ fn all(ids: &[JobId], result: &JobResult) -> Vec<Settled> {
 
 #[tokio::test]
 async fn a_run_is_told_the_same_by_every_engine() {
-    for db in every_engine("shared_story").await {
+    for db in every_server("shared_story").await {
         let told = format!("{:?}", db.engine);
         install(&db).await;
         let ledger = Ledger::shared(connect(&db.url).await);
@@ -180,7 +180,7 @@ async fn a_run_is_told_the_same_by_every_engine() {
 
 #[tokio::test]
 async fn one_client_holds_a_run_until_its_lease_ends() {
-    for db in every_engine("shared_hold").await {
+    for db in every_server("shared_hold").await {
         let told = format!("{:?}", db.engine);
         install(&db).await;
         let (mine, theirs) = (Ledger::shared(connect(&db.url).await), Ledger::shared(connect(&db.url).await));
@@ -223,7 +223,7 @@ async fn a_client_that_waits_keeps_its_hold() {
 #[tokio::test]
 async fn a_receipt_is_what_the_tables_of_ledger_and_jobs_say() {
     for layout in MOVING {
-        for db in every_engine("shared_receipt").await {
+        for db in every_server("shared_receipt").await {
             layout.seed(&db, 1_200).await;
             install(&db).await;
             let (desk, ledger) = operator(&db.url, layout).await;
@@ -247,7 +247,7 @@ async fn a_receipt_is_what_the_tables_of_ledger_and_jobs_say() {
 
 #[tokio::test]
 async fn rows_are_kept_in_the_transaction_that_discards_them() {
-    for db in every_engine("shared_discard").await {
+    for db in every_server("shared_discard").await {
         Layout::JobsDlq.seed(&db, 300).await;
         install(&db).await;
         let (desk, ledger) = operator(&db.url, Layout::JobsDlq).await;
@@ -289,7 +289,7 @@ pub fn start(db: &TestDb, layout: Layout, run: &RunId) -> Child {
 #[tokio::test]
 async fn a_run_that_is_killed_again_and_again_leaves_no_job_in_doubt() {
     for layout in MOVING {
-        for db in every_engine("shared_killed").await {
+        for db in every_server("shared_killed").await {
             layout.seed(&db, 3_000).await;
             install(&db).await;
             let before = dead(&db, layout).await;
@@ -321,7 +321,7 @@ async fn expire(db: &TestDb) -> Result<(), StoreError> {
 
 #[tokio::test]
 async fn a_client_that_was_suspended_beyond_its_lease_never_acts_again() {
-    for db in every_engine("shared_fence").await {
+    for db in every_server("shared_fence").await {
         let layout = Layout::JobsDlq;
         layout.seed(&db, 6_000).await;
         install(&db).await;
@@ -358,7 +358,7 @@ async fn a_client_that_was_suspended_beyond_its_lease_never_acts_again() {
 
 #[tokio::test]
 async fn what_a_command_accepts_is_recorded_with_the_mark_on_its_row() {
-    for db in every_engine("shared_command").await {
+    for db in every_server("shared_command").await {
         let layout = Layout::DeadLetterJobs;
         layout.seed(&db, 60).await;
         install(&db).await;
@@ -434,7 +434,7 @@ async fn a_shared_run_passes_through_a_pooler_that_shares_its_sessions() {
 
 #[tokio::test]
 async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found() {
-    for db in every_engine("shared_homes").await {
+    for db in every_server("shared_homes").await {
         let told = format!("{:?}", db.engine);
         let layout = Layout::DeadLetterJobs;
         layout.seed(&db, 90).await;
@@ -468,7 +468,7 @@ async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found
 #[ignore = "a measurement, run by hand"]
 async fn what_a_record_in_the_source_costs() {
     let layout = Layout::JobsDlq;
-    for db in every_engine("shared_cost").await {
+    for db in every_server("shared_cost").await {
         layout.seed(&db, 40_000).await;
         let folder = tempfile::tempdir().expect("a folder");
         let local = Ledger::open(&folder.path().join("ledger.sqlite3")).await.expect("a ledger");

@@ -32,7 +32,7 @@ impl Deliver for Picky {
 
 #[tokio::test]
 async fn only_jobs_that_the_command_accepts_are_resolved_and_the_others_are_dead_again() {
-    for db in harness::every_engine("command").await {
+    for db in harness::every_server("command").await {
         Layout::DeadLetterJobs.seed(&db, 40).await;
         let store = store_to(&db, Layout::DeadLetterJobs, ReplayDestination::Command("bin/replay".to_owned())).await;
         let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
@@ -55,7 +55,7 @@ async fn only_jobs_that_the_command_accepts_are_resolved_and_the_others_are_dead
 
 #[tokio::test]
 async fn without_a_destination_replay_is_disabled_and_says_what_to_write() {
-    for db in harness::every_engine("nowhere").await {
+    for db in harness::every_server("nowhere").await {
         Layout::DeadLetterJobs.install(&db).await;
         for (destination, part) in [
             (ReplayDestination::None, "replay = { table = \"jobs\" }"),
@@ -75,7 +75,7 @@ async fn without_a_destination_replay_is_disabled_and_says_what_to_write() {
 
 #[tokio::test]
 async fn the_live_table_may_have_any_name_that_the_database_allows() {
-    for db in harness::every_engine("odd-name").await {
+    for db in harness::every_server("odd-name").await {
         Layout::DeadLetterJobs.seed(&db, 20).await;
         let quote = if db.engine == harness::Engine::Mysql { '`' } else { '"' };
         let odd = format!("{quote}jobs-live.v2 für alle{quote}");
@@ -99,7 +99,7 @@ async fn the_live_table_may_have_any_name_that_the_database_allows() {
 
 #[tokio::test]
 async fn a_name_with_a_dot_means_the_table_of_the_stores_own_schema_before_a_table_of_another() {
-    for db in harness::every_engine("dotted").await.into_iter().filter(|db| db.engine == harness::Engine::Postgres) {
+    for db in harness::every_server("dotted").await.into_iter().filter(|db| db.engine == harness::Engine::Postgres) {
         Layout::DeadLetterJobs.seed(&db, 5).await;
         db.execute("create schema shop; create table shop.jobs (like jobs including all)").await;
         db.execute("alter table jobs rename to \"shop.jobs\"").await;
@@ -113,7 +113,7 @@ async fn a_name_with_a_dot_means_the_table_of_the_stores_own_schema_before_a_tab
 
 #[tokio::test]
 async fn a_replayed_job_is_enqueued_decoded_and_exact_and_the_row_names_its_new_id() {
-    for db in harness::every_engine("exact").await {
+    for db in harness::every_server("exact").await {
         Layout::DeadLetterJobs.install(&db).await;
         let id = "11111111-1111-4111-8111-111111111111";
         db.execute(&format!(
@@ -147,7 +147,7 @@ async fn a_replayed_job_is_enqueued_decoded_and_exact_and_the_row_names_its_new_
 
 #[tokio::test]
 async fn ignore_and_reopen_undo_each_other_and_a_second_time_is_a_no_op() {
-    for db in harness::every_engine("ignore").await {
+    for db in harness::every_server("ignore").await {
         Layout::DeadLetterJobs.seed(&db, 30).await;
         let store = store(&db, Layout::DeadLetterJobs).await;
         let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 100).await;
@@ -187,7 +187,7 @@ async fn layouts_are_found_in_every_schema_and_a_stranger_of_the_same_name_is_to
 
 #[tokio::test]
 async fn a_wrong_column_in_an_adapter_is_found_with_its_line_and_the_databases_own_words() {
-    for db in harness::every_engine("wrong").await {
+    for db in harness::every_server("wrong").await {
         Layout::JobsDlq.install(&db).await;
         let good = adapter("jobs_dlq");
         let text = good.text.replace("worker = { column = \"failed_by\"", "worker = { column = \"nobody_knows\"");

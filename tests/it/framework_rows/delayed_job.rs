@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::bench::{act, changes, checked, detail, detection, fixture, id, literal, toml_rows, undo, whole};
 use crate::cli::User;
-use crate::harness::{Engine, TestDb, every_engine, postgres};
+use crate::harness::{Engine, TestDb, every_server, postgres};
 use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
 
 /// What stands in a fixture's row beside its columns: what is to be read from it.
@@ -23,7 +23,7 @@ const LOCK: &str = "'2026-11-20 07:43:46', 'host:web-1 pid:4242'";
 
 pub async fn seeded(name: &str) -> Vec<(TestDb, Vec<Map<String, Value>>)> {
     let mut out = Vec::new();
-    for db in every_engine(name).await {
+    for db in every_server(name).await {
         if db.engine != Engine::Sqlite {
             let rows = seed(&db).await;
             out.push((db, rows));

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::bench::{act, assert_error, changes, checked, detail, detection, fixture, id, literal, rows, undo, whole};
 use crate::cli::User;
-use crate::harness::{Engine, TestDb, every_engine, postgres};
+use crate::harness::{Engine, TestDb, every_server, postgres};
 use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
 
 /// The fixture's row as a statement that inserts it.
@@ -66,7 +66,7 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
 
 #[tokio::test]
 async fn every_error_is_cut_as_the_framework_wrote_it() {
-    for db in every_engine("oban_errors").await {
+    for db in every_server("oban_errors").await {
         let rows = seed(&db).await;
         let (store, missing) = checked(&db, "oban").await;
         // The framework itself makes this index on one database only.
@@ -97,7 +97,7 @@ async fn every_error_is_cut_as_the_framework_wrote_it() {
 
 #[tokio::test]
 async fn lists_and_counts_tell_the_dead_from_the_cancelled_and_all_others() {
-    for db in every_engine("oban_lists").await {
+    for db in every_server("oban_lists").await {
         let rows = seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
         let name = db.engine.name();
@@ -159,7 +159,7 @@ const RETRIED: [&str; 18] = [
 
 #[tokio::test]
 async fn a_replay_leaves_what_its_own_retry_leaves_and_a_second_one_nothing() {
-    for db in every_engine("oban_replay").await {
+    for db in every_server("oban_replay").await {
         seed(&db).await;
         let user = User::of(&db);
         let before = whole(&db, "oban_jobs").await;
@@ -199,7 +199,7 @@ async fn a_replay_leaves_what_its_own_retry_leaves_and_a_second_one_nothing() {
 
 #[tokio::test]
 async fn all_tries_anew_later_and_in_another_queue() {
-    for db in every_engine("oban_options").await {
+    for db in every_server("oban_options").await {
         seed(&db).await;
         let user = User::of(&db);
         let before = whole(&db, "oban_jobs").await;
@@ -224,7 +224,7 @@ async fn all_tries_anew_later_and_in_another_queue() {
 
 #[tokio::test]
 async fn what_a_worker_took_is_left_to_it() {
-    for db in every_engine("oban_taken").await {
+    for db in every_server("oban_taken").await {
         seed(&db).await;
         let user = User::of(&db);
         let receipt = act(&user, "replay", &[2, 4, 5], &[]);
@@ -244,7 +244,7 @@ async fn what_a_worker_took_is_left_to_it() {
 
 #[tokio::test]
 async fn a_job_that_a_worker_ran_and_lost_is_not_taken_back() {
-    for db in every_engine("oban_lost").await {
+    for db in every_server("oban_lost").await {
         seed(&db).await;
         let user = User::of(&db);
         // 1 of 20 attempts: reset to none, a run makes it 1 again, and the rescue of a lost node sets the state alone.
@@ -260,7 +260,7 @@ async fn a_job_that_a_worker_ran_and_lost_is_not_taken_back() {
 
 #[tokio::test]
 async fn a_function_of_many_arguments_begins_a_stack_too() {
-    for db in every_engine("oban_arity").await {
+    for db in every_server("oban_arity").await {
         seed(&db).await;
         let error = json!({"at": "2026-11-21T09:30:00Z", "attempt": 1,
             "error": "** (RuntimeError) boom\n    Shop.Mail.send/12\n    run.exs:35: Shop.Worker.perform/1"});
@@ -279,7 +279,7 @@ async fn a_function_of_many_arguments_begins_a_stack_too() {
 
 #[tokio::test]
 async fn discarded_jobs_are_deleted_and_come_back_as_they_were() {
-    for db in every_engine("oban_discard").await {
+    for db in every_server("oban_discard").await {
         seed(&db).await;
         let user = User::of(&db);
         let before = whole(&db, "oban_jobs").await;
@@ -294,7 +294,7 @@ async fn discarded_jobs_are_deleted_and_come_back_as_they_were() {
 
 #[tokio::test]
 async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_refused() {
-    for db in every_engine("oban_outcome").await {
+    for db in every_server("oban_outcome").await {
         seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
         let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1, 99].map(|n: i64| JobId::new(n.to_string())).into();
