@@ -53,6 +53,12 @@ impl Action {
         }
     }
 
+    /// The verb as a noun with its article: `an archive`.
+    pub fn with_article(self) -> String {
+        let article = if self.word().starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        format!("{article} {self}")
+    }
+
     /// The participle used in receipts: `replayed`.
     pub fn done_word(self) -> &'static str {
         match self {

@@ -34,7 +34,8 @@ pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanEr
     match intent.action.undone_by() {
         None => return no(format!("{} cannot be undone", intent.action)),
         Some(way) if way != action => {
-            return no(format!("a {} is undone by a {way}, and not by a {action}", intent.action));
+            let [done, way, action] = [intent.action, way, action].map(Action::with_article);
+            return no(format!("{done} is undone by {way}, and not by {action}"));
         }
         Some(_) => {}
     }

@@ -106,7 +106,7 @@ fn block(out: &mut impl Write, text: &str) -> Result<()> {
     }
     let rest = rows.count();
     if rest > 0 {
-        writeln!(out, "    … {rest} more lines")?;
+        writeln!(out, "    … {rest} more {}", if rest == 1 { "line" } else { "lines" })?;
     }
     Ok(())
 }
