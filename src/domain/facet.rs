@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use super::filter::nearest;
 use super::fingerprint::Fingerprint;
 use super::job::JobRow;
-use super::text::Untrusted;
+use super::text::{Clean, Untrusted};
 use super::time::Timestamp;
 
 /// A dimension to count by. Which of them a store offers is up to its adapter.
@@ -86,6 +87,22 @@ impl Facet {
         }
     }
 
+    /// What is said of a word that names none of the facets on offer.
+    pub fn unknown(word: &str, offered: &[Facet]) -> String {
+        let words = offered.iter().map(|f| f.word());
+        let all = words.clone().collect::<Vec<_>>().join(", ");
+        let asked = Clean::line(word);
+        match nearest(word, words) {
+            _ if word.is_empty() => format!("a facet is missing: the facets are {all}"),
+            // The layout does not keep it.
+            _ if Facet::from_word(word).is_some() => {
+                format!("jobs cannot be counted by `{asked}` here: the facets are {all}")
+            }
+            Some(meant) => format!("`{asked}` is no facet: did you mean `{meant}`? The facets are {all}"),
+            None => format!("`{asked}` is no facet: the facets are {all}"),
+        }
+    }
+
     /// The facet that a word names, if it names one.
     pub fn from_word(word: &str) -> Option<Facet> {
         Facet::ALL.into_iter().find(|f| f.word() == word)
@@ -95,5 +112,19 @@ impl Facet {
 impl fmt::Display for Facet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_facet_names_what_was_typed_and_what_was_meant() {
+        let told = |word| Facet::unknown(word, &[Facet::Error, Facet::Queue]);
+        assert_eq!(told("qeue"), "`qeue` is no facet: did you mean `queue`? The facets are error, queue");
+        assert_eq!(told("zebra"), "`zebra` is no facet: the facets are error, queue");
+        assert_eq!(told("worker"), "jobs cannot be counted by `worker` here: the facets are error, queue");
+        assert_eq!(told(""), "a facet is missing: the facets are error, queue");
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// The word of `known` that `typed` probably stands for: one it abbreviates, or one within two slips of the finger.
-pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+pub(in crate::domain) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     const LONGEST: usize = 32;
     if typed.is_empty() || typed.len() > LONGEST {
         return None;

@@ -58,6 +58,7 @@ use std::time::Duration;
 
 pub use complete::{Completion, Context, complete, keys};
 pub use error::ParseError;
+pub(in crate::domain) use error::nearest;
 pub use eval::{CompiledFilter, Subject};
 pub use key::{KEYS, KeyInfo, ValueKind, reference};
 pub use pattern::Matcher;

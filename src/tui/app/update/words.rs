@@ -56,10 +56,7 @@ static WORDS: &[Word] = &[
         let offered = m.source.opened.as_ref().map_or_else(Vec::new, |o| o.info.facets.clone());
         match Facet::from_word(rest) {
             Some(facet) if offered.contains(&facet) => Ok(filter::turn_facet(m, facet, now)),
-            _ => {
-                let words: Vec<&str> = offered.iter().map(|f| f.word()).collect();
-                Err(format!("count by one of: {}", words.join(", ")))
-            }
+            _ => Err(Facet::unknown(rest, &offered)),
         }
     }),
     word("sort", "time|attempts [up]", "Orders the list.", || vec!["time", "attempts", "time up", "attempts up"], sort),
