@@ -1,4 +1,5 @@
-//! The thresholds of `check` as they are written: `total:1000`, `queue=billing:0`, `error=Stripe::*:50/5m`.
+//! The thresholds of `check` as they are written: `total:1000`, `queue:billing:0`, `error:Stripe::*:50/5m`; `queue=billing:0`
+//! is the same.
 
 use std::fmt;
 use std::time::Duration;
@@ -43,8 +44,9 @@ impl Scope {
         if text == "total" {
             return Ok(Scope::Total);
         }
-        let wrong = || format!("`{text}` is neither `total` nor FACET=VALUE, such as queue=billing");
-        let (word, value) = text.split_once('=').ok_or_else(wrong)?;
+        let wrong = || format!("`{text}` is neither `total` nor FACET:VALUE, such as queue:billing");
+        // As filters write it, or with `=`: whichever comes first, as a value may hold the other.
+        let (word, value) = text.split_once([':', '=']).ok_or_else(wrong)?;
         Ok(Scope::Each(facet(word)?, value.to_owned()))
     }
 
@@ -90,15 +92,15 @@ fn number(text: &str) -> Result<u64, String> {
     text.replace(['_', ','], "").parse().map_err(|_| format!("`{text}` is no number of jobs"))
 }
 
-/// Reads `total:1000` or `queue=billing:0`; the number stands behind the last colon.
+/// Reads `total:1000` or `queue:billing:0`; the number stands behind the last colon.
 pub fn max(text: &str) -> Result<Max, String> {
-    let (scope, jobs) = text.rsplit_once(':').ok_or("write total:N or FACET=VALUE:N, such as queue=billing:0")?;
+    let (scope, jobs) = text.rsplit_once(':').ok_or("write total:N or FACET:VALUE:N, such as queue:billing:0")?;
     Ok(Max { scope: Scope::parse(scope)?, jobs: number(jobs)? })
 }
 
-/// Reads `200/5m`, which is for all together, or `queue=billing:20/5m`.
+/// Reads `200/5m`, which is for all together, or `queue:billing:20/5m`.
 pub fn max_growth(text: &str) -> Result<MaxGrowth, String> {
-    let (front, span) = text.rsplit_once('/').ok_or("write N/SPAN or FACET=VALUE:N/SPAN, such as 200/5m")?;
+    let (front, span) = text.rsplit_once('/').ok_or("write N/SPAN or FACET:VALUE:N/SPAN, such as 200/5m")?;
     let within = parse_span_up_to(span, AGES)?;
     let (scope, jobs) = match front.rsplit_once(':') {
         Some((scope, jobs)) => (Scope::parse(scope)?, jobs),
@@ -118,6 +120,20 @@ mod tests {
         }
         assert_eq!(max_growth("200/5m").expect("growth").to_string(), "total:200/5m");
         assert_eq!(max_growth("error=A::B:2/1h").expect("growth").scope, Scope::Each(Facet::Error, "A::B".into()));
+    }
+
+    #[test]
+    fn threshold_as_a_filter_term_reads_like_one_with_equals() {
+        for (text, same) in [
+            ("queue:billing:0", "queue=billing:0"),
+            ("error:Stripe::CardError:5", "error=Stripe::CardError:5"),
+            ("queue:a=b:1", "queue=a=b:1"),
+            ("queue=a:b:1", "queue=a:b:1"),
+            ("queue::3", "queue=:3"),
+        ] {
+            assert_eq!(max(text).expect(text).to_string(), same);
+        }
+        assert_eq!(max_growth("queue:a:2/1h"), max_growth("queue=a:2/1h"));
     }
 
     #[test]
