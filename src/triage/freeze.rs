@@ -4,6 +4,7 @@ mod gather;
 
 use thiserror::Error;
 
+pub use self::gather::Missing;
 use self::gather::{Freezer, Gathered, Tell};
 use super::Desk;
 use super::guard::{self, times};
@@ -71,6 +72,14 @@ pub enum PlanError {
     /// No job is in the scope; the run is on record as dismissed.
     #[error("no job matches: there is nothing to {0}")]
     Empty(Action, RunId),
+    /// None of the jobs that were named is there.
+    #[error("nothing to {action}: {} not found{missing}", if missing.n == 1 { "this job was" } else { "these jobs were" })]
+    Missing {
+        /// The verb.
+        action: Action,
+        /// The jobs.
+        missing: Missing,
+    },
     /// Every job that is in the scope was replayed too often before.
     #[error(
         "nothing to replay: {} that would be meant {} replayed {} or more before and died again; fix what kills them, or \
@@ -266,6 +275,9 @@ async fn plan(
         let jobs = unfit.iter().map(|(n, _)| n).sum();
         return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
     }
+    if count == 0 && left_out.missing.n > 0 && matches!(ask.scope, Scope::Jobs(_) | Scope::Undo(..)) {
+        return Err(PlanError::Missing { action: ask.action, missing: left_out.missing });
+    }
     if count == 0 {
         return Err(PlanError::Empty(ask.action, run.clone()));
     }
@@ -285,7 +297,7 @@ async fn plan(
     let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
     told.extend(unfit.iter().map(|(n, because)| format!("{} left out: {because}", grouped(*n))));
     told.extend(cautions.iter().map(|(caution, n)| format!("{} of them: {caution}", grouped(*n))));
-    told.extend(remarks::warnings(ask, &split, left_out.missing, count));
+    told.extend(remarks::warnings(ask, &split, &left_out.missing, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::outlook(desk, ledger, run, budget, &mut |_| {}).await?,
         None => Vec::new(),

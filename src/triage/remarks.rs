@@ -1,7 +1,7 @@
 //! What a plan says of a frozen cohort, in sentences, and what it takes to confirm it.
 
 use super::Desk;
-use super::freeze::Ask;
+use super::freeze::{Ask, Missing};
 use super::plan::{Confirm, Share};
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
@@ -45,7 +45,7 @@ pub(super) fn purges_dead(action: Action, split: &Split) -> bool {
 }
 
 /// What must be known of the cohort before it is confirmed.
-pub(super) fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Vec<String> {
+pub(super) fn warnings(ask: &Ask, split: &Split, missing: &Missing, count: u64) -> Vec<String> {
     let are = |n: u64| if n == 1 { "is" } else { "are" };
     let expected = if ask.action == Action::Reopen { State::Ignored } else { State::Dead };
     let mut warnings = Vec::new();
@@ -66,11 +66,15 @@ pub(super) fn warnings(ask: &Ask, split: &Split, missing: u64, count: u64) -> Ve
     for (state, n) in split.by_state.iter().filter(|(state, _)| *state != expected && !any_state) {
         warnings.push(format!("{} of them {} {state}, not {expected}", grouped(*n), are(*n)));
     }
-    if missing > 0 && ask.options.undoes.is_some() {
-        warnings.push(format!("{} of those that were named are not among what that run did", grouped(missing)));
-    } else if missing > 0 {
-        let exist = if missing == 1 { "no longer exists" } else { "no longer exist" };
-        warnings.push(format!("{} of those that were named {exist}", grouped(missing)));
+    if missing.n > 0 && ask.options.undoes.is_some() {
+        let are = are(missing.n);
+        warnings.push(format!(
+            "{} of those that were named {are} not among what that run did{missing}",
+            grouped(missing.n)
+        ));
+    } else if missing.n > 0 {
+        let were = if missing.n == 1 { "was" } else { "were" };
+        warnings.push(format!("{} of those that were named {were} not found{missing}", grouped(missing.n)));
     }
     warnings
 }

@@ -1,6 +1,7 @@
 //! Gathering: the jobs of a scope go into the ledger a step at a time, so that memory stays flat.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::mem::take;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use tokio::task::JoinSet;
 use super::{Ask, PlanError};
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
+use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
 use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
@@ -70,11 +72,57 @@ pub(super) struct Gathered {
 /// Jobs of a scope that are not in the cohort.
 pub(super) struct LeftOut {
     /// Named, and not there.
-    pub missing: u64,
+    pub missing: Missing,
     /// Replayed too often before.
     pub barred: u64,
     /// The action cannot be done for them.
     pub unfit: LeftOutBy,
+}
+
+/// Jobs that were named and not found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// How many.
+    pub n: u64,
+    /// The first of them.
+    first: Vec<JobId>,
+}
+
+impl Missing {
+    /// Ids that are told.
+    const TOLD: usize = 5;
+
+    fn of<'i>(ids: impl IntoIterator<Item = &'i JobId>) -> Self {
+        let mut missing = Self::default();
+        for id in ids {
+            missing.n += 1;
+            if missing.first.len() < Self::TOLD {
+                missing.first.push(id.clone());
+            }
+        }
+        missing
+    }
+
+    fn add(&mut self, more: Missing) {
+        self.n += more.n;
+        self.first.extend(more.first);
+        self.first.truncate(Self::TOLD);
+    }
+}
+
+impl fmt::Display for Missing {
+    /// `: 7, 8 and 12 more`, to stand behind a sentence; nothing where it is not known which.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first: Vec<String> = self.first.iter().map(|id| id.text().line_head(60).to_string()).collect();
+        if first.is_empty() {
+            return Ok(());
+        }
+        write!(f, ": {}", first.join(", "))?;
+        match self.n.saturating_sub(first.len() as u64) {
+            0 => Ok(()),
+            more => write!(f, " and {} more", grouped(more)),
+        }
+    }
 }
 
 impl<'a> Freezer<'a> {
@@ -122,14 +170,14 @@ impl<'a> Freezer<'a> {
             (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
             (Scope::Undo(from, ids), _) => self.undone(from, ids).await?,
             (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
-            (Scope::Filter(_), None) => 0,
+            (Scope::Filter(_), None) => Missing::default(),
         };
         self.write(0).await?;
         let left_out = LeftOut { missing, barred: self.guard.barred, unfit: self.unfit };
         Ok(Gathered { census: self.census, left_out, cautions: self.cautions })
     }
 
-    async fn filtered(&mut self, filter: &Filter) -> Result<u64, PlanError> {
+    async fn filtered(&mut self, filter: &Filter) -> Result<Missing, PlanError> {
         // How often a job was replayed only the ledger knows; the store is asked for the rest.
         let asked = filter.without(&Key::Replayed);
         let mut next = Some(Cursor::Start);
@@ -141,7 +189,7 @@ impl<'a> Freezer<'a> {
             reading.spawn(read_on(store, asked.clone(), cursor, self.left, self.budget.clone(), into));
             (next, ()) = tokio::try_join!(ended(reading), self.write_down(filter, steps))?;
         }
-        Ok(0)
+        Ok(Missing::default())
     }
 
     async fn write_down(&mut self, filter: &Filter, mut steps: Receiver<FreezeStep>) -> Result<(), PlanError> {
@@ -160,12 +208,18 @@ impl<'a> Freezer<'a> {
         Ok(())
     }
 
-    async fn named(&mut self, ids: &[JobId], of: u64) -> Result<u64, PlanError> {
-        let mut missing = 0;
+    async fn named(&mut self, ids: &[JobId], of: u64) -> Result<Missing, PlanError> {
+        let mut missing = Missing::default();
         for chunk in ids.chunks(LOOKUP) {
             self.check()?;
             let found = self.desk.store.rows(chunk, self.budget).await?;
-            missing += chunk.len().saturating_sub(found.len()) as u64;
+            if found.len() < chunk.len() {
+                let there: HashSet<&JobId> = found.iter().map(|entry| &entry.row.id).collect();
+                let named = Missing::of(chunk.iter().filter(|id| !there.contains(id)));
+                let n = chunk.len().saturating_sub(found.len()) as u64;
+                // A row may spell its key otherwise than it was typed: then which are not there cannot be told.
+                missing.add(if named.n == n { named } else { Missing { n, first: Vec::new() } });
+            }
             self.progress.examined += chunk.len() as u64;
             self.progress.share = (self.progress.examined as f32 / of.max(1) as f32).min(1.0);
             let jobs = self.guard.pass(None, found.into_iter().map(Frozen::of).collect()).await?;
@@ -174,8 +228,8 @@ impl<'a> Freezer<'a> {
         Ok(missing)
     }
 
-    async fn of_run(&mut self, from: &RunId, part: Part) -> Result<u64, PlanError> {
-        let (mut missing, mut after) = (0, 0);
+    async fn of_run(&mut self, from: &RunId, part: Part) -> Result<Missing, PlanError> {
+        let (mut missing, mut after) = (Missing::default(), 0);
         let ledger = self.ledger.of(from).await?;
         let of = ledger.tally(from).await?.planned;
         loop {
@@ -183,19 +237,22 @@ impl<'a> Freezer<'a> {
             let Some(last) = jobs.last() else { return Ok(missing) };
             after = last.ord;
             let ids: Vec<JobId> = jobs.into_iter().map(|job| job.id).collect();
-            missing += self.named(&ids, of).await?;
+            missing.add(self.named(&ids, of).await?);
         }
     }
 
-    /// What a run did, as its own record has it: the rows may be gone. Returns how many of those named it did not do.
-    async fn undone(&mut self, from: &RunId, ids: &[JobId]) -> Result<u64, PlanError> {
-        let (mut found, mut after) = (0, 0);
+    /// What a run did, as its own record has it: the rows may be gone. Returns those named that it did not do.
+    async fn undone(&mut self, from: &RunId, ids: &[JobId]) -> Result<Missing, PlanError> {
+        let (mut left, mut after) = (ids.iter().collect::<HashSet<_>>(), 0);
         let ledger = self.ledger.of(from).await?;
         loop {
             self.check()?;
             let jobs = ledger.done_jobs(from, ids, after, GATHER).await?;
             let Some((last, _)) = jobs.last() else { break };
-            (after, found) = (*last, found + jobs.len());
+            after = *last;
+            for (_, job) in &jobs {
+                left.remove(&job.id);
+            }
             let action = self.action;
             let jobs = jobs.into_iter().map(|(_, job)| undo::as_left(action, job)).collect();
             // What is put back again is known by its replays, and bound by their number, as any other replay.
@@ -203,8 +260,8 @@ impl<'a> Freezer<'a> {
             // What an undo leaves alone, and why, its outlook says.
             self.add(jobs, false).await?;
         }
-        let named: HashSet<&JobId> = ids.iter().collect();
-        Ok(named.len().saturating_sub(found) as u64)
+        // In the order in which they were named, each once.
+        Ok(Missing::of(ids.iter().filter(|id| left.remove(id))))
     }
 
     /// Leaves out the jobs for which the layout does not allow the action, with `by_state` also as they stand.

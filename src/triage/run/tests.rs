@@ -557,7 +557,7 @@ async fn nothing_is_frozen_for_an_action_that_is_disabled_and_an_empty_cohort_is
     assert!(matches!(refused, Err(PlanError::Disabled(_))));
     assert!(bench.ledger.runs(9).await.unwrap().is_empty());
     let empty = bench.plan(Scope::Jobs(vec![JobId::new("77")]), Action::Replay).await;
-    assert!(matches!(empty, Err(PlanError::Empty(Action::Replay, _))), "{empty:?}");
+    assert!(matches!(empty, Err(PlanError::Missing { action: Action::Replay, .. })), "{empty:?}");
     assert_eq!(bench.ledger.runs(9).await.unwrap()[0].state, RunState::Dismissed);
 }
 
@@ -573,7 +573,7 @@ async fn the_ledger_judges_how_often_a_job_was_replayed() {
     assert_eq!(bench.plan(filter("replayed:0"), Action::Ignore).await.unwrap().count, 4);
     let again = bench.plan(ids(&[1, 3, 55]), Action::Replay).await.unwrap();
     assert_eq!(again.count, 2);
-    let warnings = ["1 of them was replayed before", "1 of those that were named no longer exists"];
+    let warnings = ["1 of them was replayed before", "1 of those that were named was not found: 55"];
     assert_eq!(again.warnings, warnings);
 }
 
@@ -597,7 +597,20 @@ async fn a_job_that_is_named_twice_is_one_job_and_none_is_missing() {
     let bench = Bench::new(3).await;
     let ids = ["1", "2", "1", "77"].map(JobId::new).into();
     let plan = bench.plan(Scope::Jobs(ids), Action::Replay).await.unwrap();
-    assert_eq!((plan.count, plan.warnings), (2, vec!["1 of those that were named no longer exists".to_owned()]));
+    assert_eq!((plan.count, plan.warnings), (2, vec!["1 of those that were named was not found: 77".to_owned()]));
+}
+
+#[tokio::test]
+async fn named_jobs_that_are_not_there_are_told_by_their_ids() {
+    let bench = Bench::new(3).await;
+    let told = async |ids: &[&str]| {
+        let scope = Scope::Jobs(ids.iter().copied().map(JobId::new).collect());
+        bench.plan(scope, Action::Replay).await.expect_err("no plan").to_string()
+    };
+    assert_eq!(told(&["99999999"]).await, "nothing to replay: this job was not found: 99999999");
+    assert_eq!(told(&["77", "88", "77"]).await, "nothing to replay: these jobs were not found: 77, 88");
+    let many = told(&["70", "71", "72", "73", "74", "75", "76"]).await;
+    assert_eq!(many, "nothing to replay: these jobs were not found: 70, 71, 72, 73, 74 and 2 more");
 }
 
 #[tokio::test]
