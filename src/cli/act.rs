@@ -8,12 +8,12 @@ use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord, RunRecord};
-use super::{execute, out, runs, undo};
+use super::{execute, ids, out, runs, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::{grouped, jobs};
-use crate::domain::job::{JobId, State};
+use crate::domain::job::State;
 use crate::domain::options::Options;
 use crate::domain::pacing::Pacing;
 use crate::domain::text::Clean;
@@ -67,7 +67,7 @@ async fn act(
     options: Options,
     thresholds: Thresholds,
 ) -> Result<Code> {
-    let scope = scope(opened, action, args)?;
+    let scope = scope(opened, action, args).await?;
     let ask = Ask { thresholds, ..ask(opened, scope, action, options, &args.plan) };
     carry_out(opened, ask, &args.plan).await
 }
@@ -85,6 +85,9 @@ pub fn ask(opened: &Opened, scope: Scope, action: Action, options: Options, args
         now: opened.now,
     }
 }
+
+/// Answers that are taken to the question for the number of jobs.
+const ANSWERS: usize = 3;
 
 /// How a plan is confirmed and shown.
 pub(super) struct Asking {
@@ -140,7 +143,14 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
     let decision = match opened.budget.cancel.is_cancelled() {
         // An interrupt that came behind the last step of the freeze.
         true => Decision::Refuse("interrupted: nothing was written".to_owned()),
-        false => decide(&plan, asking).await?,
+        false => match decide(&plan, asking).await {
+            Ok(decision) => decision,
+            Err(error) => {
+                // Whoever was to read the plan or answer is gone: it must not stay open in the record.
+                dismiss(ledger, &plan).await;
+                return Err(error);
+            }
+        },
     };
     match decision {
         Decision::Go => {
@@ -172,9 +182,9 @@ async fn dismiss(ledger: &Ledger, plan: &Plan) {
 }
 
 /// The jobs that the command line names.
-fn scope(opened: &Opened, action: Action, args: &ActArgs) -> Result<Scope> {
+async fn scope(opened: &Opened, action: Action, args: &ActArgs) -> Result<Scope> {
     if !args.ids.is_empty() {
-        return Ok(Scope::Jobs(args.ids.iter().cloned().map(JobId::new).collect()));
+        return Ok(Scope::Jobs(ids::named(&args.ids).await?));
     }
     let filter = match (&args.filter.filter, args.all) {
         (Some(text), _) if !text.trim().is_empty() => opened.filter(Some(text))?,
@@ -226,12 +236,24 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
     let confirmed = match plan.confirm {
         Confirm::Key => true,
         Confirm::Yes => out::confirm(&format!("{} {}?", plan.action, jobs(plan.count))).await?,
-        Confirm::TypeCount => {
-            let answer = out::ask(&format!("type {} to {} {}:", plan.count, plan.action, jobs(plan.count))).await?;
-            answer.is_some_and(|a| a.replace(',', "") == plan.count.to_string())
-        }
+        Confirm::TypeCount => type_count(plan).await?,
     };
     Ok(if confirmed { Decision::Go } else { Decision::Refuse("not confirmed: nothing was written".to_owned()) })
+}
+
+/// Asks for the number of jobs. Another answer is asked again, an empty one and `n` dismiss the plan.
+async fn type_count(plan: &Plan) -> std::io::Result<bool> {
+    let (count, act) = (plan.count.to_string(), format!("{} {}", plan.action, jobs(plan.count)));
+    let mut question = format!("type {count} to {act}:");
+    for _ in 0..ANSWERS {
+        let Some(answer) = out::ask(&question).await? else { return Ok(false) };
+        match answer.replace([',', '_'], "").to_ascii_lowercase().as_str() {
+            typed if typed == count => return Ok(true),
+            "" | "n" | "no" => return Ok(false),
+            _ => question = format!("that is not {count}; type {count} to {act}, or n to leave it:"),
+        }
+    }
+    Ok(false)
 }
 
 /// Prints for scripts what is printed where jobs match: a plan or a receipt of nothing. People have been told.

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use thiserror::Error;
 
 use crate::config::{ConfigError, mask_secrets};
@@ -76,6 +77,22 @@ pub fn end(result: anyhow::Result<Code>) -> Code {
     code_of(&error)
 }
 
+/// Ends a command whose words cannot be read: the parser's sentence, told as every other.
+pub fn misused(error: &clap::Error) -> Code {
+    let text = mask_secrets(&sentence(error));
+    super::out::say(&format!("dlq-tui: {}", crate::domain::text::Clean::lines(&text)));
+    Code::Usage
+}
+
+fn sentence(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let text = text.split("\n\nFor more information").next().unwrap_or(text).trim_end();
+    let lacks_run = error.kind() == ErrorKind::MissingRequiredArgument && text.contains("<RUN>");
+    let hint = if lacks_run { "`dlq-tui runs` lists the runs; --help shows examples" } else { "--help shows examples" };
+    format!("{text}\n{hint}")
+}
+
 fn code_of(error: &anyhow::Error) -> Code {
     error
         .chain()
@@ -109,6 +126,21 @@ mod tests {
     use super::*;
     use anyhow::Context;
     use std::io;
+
+    #[test]
+    fn misused_command_line_is_told_in_our_own_voice() {
+        let told = |line: &str| {
+            let words = ["dlq-tui"].into_iter().chain(line.split(' '));
+            sentence(&crate::cli::args::command().try_get_matches_from(words).expect_err(line))
+        };
+        for line in ["undo", "resume"] {
+            let told = told(line);
+            assert!(told.contains("<RUN>") && told.contains("`dlq-tui runs` lists the runs"), "{told}");
+        }
+        let wrong = told("list --limit -1");
+        assert!(wrong.starts_with("invalid value '-1' for '--limit <N>'"), "{wrong}");
+        assert!(wrong.ends_with("--help shows examples") && !wrong.contains("For more"), "{wrong}");
+    }
 
     #[test]
     fn the_code_of_a_fault_survives_what_is_said_around_it() {

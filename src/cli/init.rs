@@ -51,6 +51,9 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
     confirmed(args, &format!("create {tables} in {}?", origin.name)).await?;
     plan.install(&engine, &budget).await.map_err(|error| denied(error, &origin.name))?;
     out::say(&format!("created {tables} in {}", origin.name));
+    let open = ["dlq-tui"].into_iter().chain(origin.reach.iter().map(String::as_str));
+    out::say("next: let dead jobs come in (`dlq-tui docs capture` has recipes), and open the console with");
+    out::say(&format!("  {}", shell_words::join(open.chain(["--store", preset.name]))));
     Ok(Code::Done)
 }
 

@@ -16,6 +16,7 @@ mod console;
 mod doctor;
 mod execute;
 mod export;
+mod ids;
 mod init;
 mod jobs;
 mod list;
@@ -44,7 +45,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use crate::domain::action::Action;
 use crate::domain::log;
@@ -55,7 +56,11 @@ use source::Session;
 
 /// Reads the command line, does what it says, and ends with the exit code that says how it went.
 pub fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
+    let matches = match args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) if error.use_stderr() => return exit::misused(&error).into(),
+        Err(help) => help.exit(),
+    };
     let word = matches.subcommand_name().unwrap_or("console").to_owned();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let log_file = match cli.log_file.as_deref().map(logfile::Log::start).transpose() {

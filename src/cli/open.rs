@@ -186,8 +186,8 @@ impl Surveyed {
                 let near: String =
                     self.detection.rejected.iter().map(|r| format!("\n  not {}: {}", r.adapter, r.why())).collect();
                 format!(
-                    "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui init` creates one, and \
-                     an adapter file describes your own (see docs/adapters.md){near}"
+                    "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui adapters init --table X` \
+                     drafts an adapter for your own, `dlq-tui docs adapters` explains it, and `dlq-tui init` creates a new one{near}"
                 )
             }
             (several, _) => format!("{name} holds several stores: choose one with --store ({})", labels(several)),

@@ -1,6 +1,8 @@
 //! Data goes to standard output in the form that was asked for; talk goes to standard error.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, StdoutLock, Write};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -84,9 +86,32 @@ pub fn hint(text: &str) {
     let _ = write!(io::stderr(), "{text}");
 }
 
+/// The terminal that answers come from where standard input is data.
+static TERMINAL: OnceLock<File> = OnceLock::new();
+
+/// Has answers come from the terminal that the program was started on, where there is one: standard input was read as data.
+pub fn answer_on_the_terminal() {
+    if io::stdin().is_terminal() {
+        return;
+    }
+    if let Ok(terminal) = File::open("/dev/tty") {
+        let _ = TERMINAL.set(terminal);
+    }
+}
+
 /// Whether somebody is there to be asked: both what is typed and what is said are a terminal's.
 pub fn somebody_is_there() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    (io::stdin().is_terminal() || TERMINAL.get().is_some()) && io::stderr().is_terminal()
+}
+
+/// One line of what is typed.
+fn typed() -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let n = match TERMINAL.get() {
+        Some(terminal) => BufReader::new(terminal).read_line(&mut line)?,
+        None => io::stdin().read_line(&mut line)?,
+    };
+    Ok((n > 0).then(|| line.trim().to_owned()))
 }
 
 /// Asks and reads one line; `None` at the end of input, or when the operator interrupts. What was typed before the question
@@ -98,15 +123,14 @@ pub async fn ask(question: &str) -> io::Result<Option<String>> {
     let mut err = io::stderr();
     let interrupted = super::signal::stop_requested();
     // What is no terminal has no such thing, and is not asked either.
-    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+    let _ = match TERMINAL.get() {
+        Some(terminal) => rustix::termios::tcflush(terminal, rustix::termios::QueueSelector::IFlush),
+        None => rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush),
+    };
     write!(err, "{question} ")?;
     err.flush()?;
     // Reading waits on a thread of its own: an interrupt is listened to by us, and would not end a read.
-    let reading = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        let n = io::stdin().read_line(&mut line)?;
-        Ok((n > 0).then(|| line.trim().to_owned()))
-    });
+    let reading = tokio::task::spawn_blocking(typed);
     tokio::select! {
         answer = reading => answer.map_err(io::Error::other)?,
         () = interrupted => {

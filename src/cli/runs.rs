@@ -47,10 +47,16 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
         }
         Some(id) => one(&mut out, &ledger.run(&RunId(id.clone())).await?, args.output.output)?,
         None => {
-            let runs = ledger.runs(most(args.limit)).await?;
+            let is_table = args.output.output == Format::Table;
+            // Scripts get every run, as they always did.
+            let runs = match is_table && !args.all {
+                true => ledger.confirmed_runs(most(args.limit)).await?,
+                false => ledger.runs(most(args.limit)).await?,
+            };
             many(&mut out, &runs, args.output.output)?;
-            if runs.is_empty() && args.output.output == Format::Table {
-                out::say("no runs yet");
+            if runs.is_empty() && is_table {
+                let hidden = if args.all { "" } else { "; --all shows plans that were not confirmed" };
+                out::say(&format!("no runs yet{hidden}"));
             }
         }
     }
@@ -205,6 +211,7 @@ pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
 fn table(runs: &[Run]) -> Table {
     // Said only where it tells runs apart.
     let homes = runs.iter().any(|run| run.place != runs[0].place);
+    let sources = runs.iter().any(|run| run.intent.source != runs[0].intent.source);
     let in_doubt = runs.iter().any(|run| run.tally.in_doubt > 0);
     let not_started = runs.iter().any(|run| run.tally.not_started > 0);
     let mut columns = vec![
@@ -219,10 +226,12 @@ fn table(runs: &[Run]) -> Table {
     ];
     columns.extend(in_doubt.then_some(Column::Number("in doubt")));
     columns.extend(not_started.then_some(Column::Number("not started")));
+    columns.extend(sources.then_some(Column::Text("source")));
     columns.extend([Column::Text("operator"), Column::Text("filter")]);
     columns.extend(homes.then_some(Column::Whole("home")));
     // The id tells the time too.
-    let yields = ["frozen", "operator", "home", "filter", "skipped", "failed", "not started", "in doubt", "state"];
+    let yields =
+        ["frozen", "operator", "home", "filter", "source", "skipped", "failed", "not started", "in doubt", "state"];
     let mut table = Table::new(columns).yielding(yields);
     for run in runs {
         let t = &run.tally;
@@ -234,7 +243,8 @@ fn table(runs: &[Run]) -> Table {
         let at = run.intent.frozen_at.to_second();
         let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
         let filter = receipt::typed(&run.intent.filter);
-        let tail = [operator.as_str(), &*filter].into_iter().chain(homes.then_some(run.place.word()));
+        let source = sources.then_some(run.intent.source.as_str());
+        let tail = source.into_iter().chain([operator.as_str(), &*filter]).chain(homes.then_some(run.place.word()));
         table.row(head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail));
     }
     table

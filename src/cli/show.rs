@@ -7,9 +7,9 @@ use anyhow::Result;
 use super::args::{Format, ShowArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
-use super::out;
 use super::pieces::{backtrace, pretty};
 use super::record::{DetailRecord, Shown};
+use super::{ids, out};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::notation::Notation;
 use crate::domain::text::{Clean, Untrusted};
@@ -20,8 +20,24 @@ use crate::domain::time::Timestamp;
 /// # Errors
 /// When there is no such job, or the database fails.
 pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
-    let id = JobId::new(args.id.clone());
-    let Some(detail) = opened.desk.store.detail(&id, &opened.budget).await? else {
+    if args.output.output == Format::Csv {
+        return Err(Fault::usage("one job with all its parts fits no row: use -o json, or list -o csv").into());
+    }
+    let ids = ids::named(std::slice::from_ref(&args.id)).await?;
+    if ids.len() > 1 && args.output.output == Format::Json {
+        return Err(Fault::usage("several jobs are no single document: use -o jsonl").into());
+    }
+    for (nth, id) in ids.iter().enumerate() {
+        if nth > 0 && args.output.output == Format::Table {
+            writeln!(out::stdout())?;
+        }
+        one(opened, id, args.output.output).await?;
+    }
+    Ok(Code::Done)
+}
+
+async fn one(opened: &Opened, id: &JobId, format: Format) -> Result<()> {
+    let Some(detail) = opened.desk.store.detail(id, &opened.budget).await? else {
         let title = &opened.desk.store.info().title;
         anyhow::bail!("there is no job {} in {title}; `dlq-tui list` shows the ids", id.text().line());
     };
@@ -30,16 +46,12 @@ pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
     let detail = opened.masked_detail(detail);
     let mut out = out::stdout();
     let shown = || out::Versioned::new(Shown { job: DetailRecord::from(&detail), replayed });
-    match args.output.output {
+    match format {
         Format::Table => text(&mut out, &detail, replayed, &opened.desk.store.info().notation)?,
         Format::Json => out::json(&mut out, &shown())?,
-        Format::Jsonl => out::json_line(&mut out, &shown())?,
-        Format::Csv => {
-            return Err(Fault::usage("one job with all its parts fits no row: use -o json, or list -o csv").into());
-        }
+        Format::Jsonl | Format::Csv => out::json_line(&mut out, &shown())?,
     }
-    out.flush()?;
-    Ok(Code::Done)
+    Ok(out.flush()?)
 }
 
 fn text(out: &mut impl Write, detail: &JobDetail, replayed: Option<u64>, notation: &Notation) -> Result<()> {

@@ -9,8 +9,7 @@ use super::args::{Format, UndoArgs};
 use super::exit::{Code, Fault};
 use super::jobs::Printer;
 use super::open::Opened;
-use super::out;
-use crate::domain::job::JobId;
+use super::{ids, out};
 use crate::ledger::{Ledger, RunId};
 use crate::triage::freeze::Ask;
 use crate::triage::plan::{Plan, Scope};
@@ -25,9 +24,9 @@ pub async fn run(opened: &Opened, args: &UndoArgs) -> Result<Code> {
     let undone = RunId(args.run.clone());
     let done = ledger.run(&undone).await?.intent.action;
     let Some(action) = done.undone_by() else {
-        return Err(Fault::refused(format!("run {undone} was a {done}: that cannot be undone")).into());
+        return Err(Fault::refused(format!("run {undone} was {}: that cannot be undone", done.with_article())).into());
     };
-    let ids = args.ids.iter().cloned().map(JobId::new).collect();
+    let ids = ids::named(&args.ids).await?;
     let ask = Ask {
         reason: args.reason.clone(),
         thresholds: opened.thresholds,

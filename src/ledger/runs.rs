@@ -24,6 +24,9 @@ const ONE: &str = "SELECT seq FROM {runs} WHERE id = ?1";
 const STARTABLE: [RunState; 3] = [RunState::Planned, RunState::Stopped, RunState::Running];
 /// The latest runs.
 const LATEST: &str = "SELECT seq FROM {runs} ORDER BY seq DESC LIMIT ?1";
+/// The latest runs that were confirmed.
+const CONFIRMED: &str = "SELECT seq FROM {runs} WHERE state NOT IN ('freezing', 'planned', 'dismissed') \
+     ORDER BY seq DESC LIMIT ?1";
 
 impl Ledger {
     /// Marks a confirmed, stopped or crashed run as running. The caller has the [`super::Hold`] of it.
@@ -111,13 +114,25 @@ impl Ledger {
     /// # Errors
     /// When the record cannot be read.
     pub async fn runs(&self, n: usize) -> Result<Vec<Run>> {
-        let mut runs = self.selected(LATEST, limit(n)).await?;
+        self.latest(LATEST, n).await
+    }
+
+    async fn latest(&self, which: &str, n: usize) -> Result<Vec<Run>> {
+        let mut runs = self.selected(which, limit(n)).await?;
         if let Some(other) = self.other() {
-            runs.extend(other.selected(LATEST, limit(n)).await?);
+            runs.extend(other.selected(which, limit(n)).await?);
             runs.sort_by(|a, b| (b.intent.frozen_at, &b.id).cmp(&(a.intent.frozen_at, &a.id)));
             runs.truncate(n);
         }
         Ok(runs)
+    }
+
+    /// The latest `n` runs that were confirmed, newest first: without plans that were only looked at, or left at the question.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn confirmed_runs(&self, n: usize) -> Result<Vec<Run>> {
+        self.latest(CONFIRMED, n).await
     }
 
     /// What became of a run's jobs so far; the parts add up to what was planned.

@@ -15,7 +15,7 @@ use crate::domain::validator::Validator;
 /// `ignore`, `reopen`, `archive`, and what every verb takes.
 #[derive(Args, Debug)]
 pub struct ActArgs {
-    /// These jobs, as `list` prints them.
+    /// These jobs, as `list` prints them; `-` reads them from standard input, one id or one line of `list -o jsonl` a line.
     #[arg(value_name = "ID", conflicts_with_all = ["filter", "all", "limit"])]
     pub ids: Vec<String>,
     /// Which jobs.
@@ -49,7 +49,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "CMD", value_parser = Validator::parse)]
     pub validate: Option<Validator>,
     /// Replays that a job may have behind it; one that came back so often is left out. `any` takes every job.
-    #[arg(long, value_name = "N", value_parser = replays)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = replays)]
     pub max_replays: Option<u64>,
     /// Keeps what an undo of the replay needs, however many the jobs are; up to 10,000 that is done unasked.
     #[arg(long)]
@@ -131,17 +131,24 @@ pub struct PlanArgs {
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Jobs at the most, the newest first.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = limit)]
     pub limit: Option<u64>,
     /// Jobs at the most in a time: `200/s`, `12000/m`.
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub rate: Option<f64>,
     /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
-    #[arg(long, value_name = "N", value_parser = batch)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = batch)]
     pub batch: Option<usize>,
     /// The form of plan and receipt.
     #[command(flatten)]
     pub output: OutputArg,
+}
+
+fn limit(text: &str) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|n| *n > 0)
+        .ok_or_else(|| "write a number from 1; without --limit all are taken".to_owned())
 }
 
 fn batch(text: &str) -> Result<usize, String> {
@@ -153,7 +160,7 @@ fn batch(text: &str) -> Result<usize, String> {
 pub struct UndoArgs {
     /// The run, as `runs` prints it.
     pub run: String,
-    /// Only these of its jobs.
+    /// Only these of its jobs; `-` reads them from standard input.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     /// Says what can be undone, and touches nothing; with `-o jsonl`, job by job.

@@ -12,12 +12,13 @@ use crate::cli::check::limit;
 use crate::cli::demo;
 use crate::domain::facet::Facet;
 use crate::domain::time::{AGES, YEAR, parse_span, parse_span_up_to};
+use crate::store::install::{PRESETS, Preset};
 
 /// `demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// Dead jobs at the start.
-    #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = rows)]
+    #[arg(long, default_value_t = 2_000, value_name = "N", allow_negative_numbers = true, value_parser = rows)]
     pub rows: usize,
     /// The same seed makes the same jobs.
     #[arg(long, default_value_t = 1, value_name = "S")]
@@ -82,10 +83,9 @@ pub struct StatsArgs {
 /// Reads the word of a facet.
 ///
 /// # Errors
-/// Lists the facets.
+/// Says which is not one, which was meant, and lists the facets.
 pub fn facet(word: &str) -> Result<Facet, String> {
-    Facet::from_word(word)
-        .ok_or_else(|| format!("the facets are {}", Facet::ALL.iter().map(|f| f.word()).collect::<Vec<_>>().join(", ")))
+    Facet::from_word(word).ok_or_else(|| Facet::unknown(word, &Facet::ALL))
 }
 
 /// `list`.
@@ -95,17 +95,27 @@ pub struct ListArgs {
     #[command(flatten)]
     pub filter: FilterArg,
     /// Jobs at the most; 0 lists all.
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    #[arg(long, default_value_t = 50, value_name = "N", allow_negative_numbers = true, value_parser = most)]
     pub limit: usize,
     /// The form of the answer.
     #[command(flatten)]
     pub output: OutputArg,
 }
 
+/// How many are wanted.
+fn most(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write a number from 1, or 0 for all".to_owned())
+}
+
+/// How many are named.
+fn named(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write a number from 0".to_owned())
+}
+
 /// `show`.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The job, as `list` prints it.
+    /// The job, as `list` prints it; `-` reads jobs from standard input, one id or one line of `list -o jsonl` a line.
     pub id: String,
     /// The form of the answer.
     #[command(flatten)]
@@ -115,10 +125,10 @@ pub struct ShowArgs {
 /// `check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// The most dead jobs: `total:1000`, or `queue=billing:0` for a value of a facet; `*` holds for each value that fits.
+    /// The most dead jobs: `total:1000`, or `queue:billing:0` for a value of a facet; `*` holds for each value that fits.
     #[arg(long, value_name = "THRESHOLD", value_parser = limit::max)]
     pub max: Vec<limit::Max>,
-    /// The most that may have died within a time: `200/5m`, or `queue=billing:20/5m`.
+    /// The most that may have died within a time: `200/5m`, or `queue:billing:20/5m`.
     #[arg(long, value_name = "THRESHOLD", value_parser = limit::max_growth)]
     pub max_growth: Vec<limit::MaxGrowth>,
     /// How long ago the oldest dead job may have died: `1h`.
@@ -171,7 +181,7 @@ pub struct MetricsArgs {
     #[arg(long, default_value = "127.0.0.1:9464", value_name = "ADDRESS")]
     pub listen: SocketAddr,
     /// Queues and error classes named at the most; the rest is `other`.
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", allow_negative_numbers = true, value_parser = named)]
     pub top: usize,
     /// How long an answer serves further scrapes; longer by itself where counting costs the database more.
     #[arg(long, default_value = "15s", value_name = "SPAN", value_parser = interval)]
@@ -201,7 +211,7 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub filter: FilterArg,
     /// Jobs at the most; 0 is all. A note is about all.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true, value_parser = most)]
     pub limit: usize,
     /// The form: everything of each job, its columns, or a note on the incident.
     #[arg(short, long, value_enum, default_value_t = ExportFormat::Jsonl, value_name = "FORM")]
@@ -228,8 +238,11 @@ pub struct RunsArgs {
     /// The run to show; the latest are listed without one.
     pub run: Option<String>,
     /// Runs at the most; 0 lists all.
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", allow_negative_numbers = true, value_parser = most)]
     pub limit: usize,
+    /// Also lists plans that were not confirmed, such as dry runs; the forms for scripts always have them.
+    #[arg(long, conflicts_with_all = ["run", "reveals"])]
+    pub all: bool,
     /// Lists who had secrets shown by `--reveal`, in place of the runs.
     #[arg(long, conflicts_with = "run")]
     pub reveals: bool,
@@ -266,8 +279,10 @@ pub enum PartWord {
 /// `init`.
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The layout to create.
-    #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME", conflicts_with = "ledger")]
+    /// The layout to create: dead_letter_jobs is one table that keeps dead jobs, for queues that would drop them; jobs_dlq a
+    /// live queue and the table that its dead jobs are moved to; dlq_events events whose handling failed, and their archive.
+    #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME", conflicts_with = "ledger",
+        value_parser = Words::new(PRESETS.iter().map(|preset| preset.name), preset))]
     pub preset: String,
     /// Creates the tables of a ledger that all operators of the database share, apart from its own tables.
     #[arg(long)]
@@ -281,6 +296,10 @@ pub struct InitArgs {
     /// Goes ahead without asking.
     #[arg(long)]
     pub yes: bool,
+}
+
+fn preset(name: &str) -> Result<String, String> {
+    Preset::named(name).map(|preset| preset.name.to_owned()).map_err(|e| e.to_string())
 }
 
 /// `adapters`.

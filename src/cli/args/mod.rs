@@ -2,6 +2,7 @@
 
 mod acts;
 mod commands;
+mod examples;
 mod words;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use acts::*;
 pub use commands::*;
+pub use examples::command;
 
 use crate::config::Theme;
 
@@ -125,8 +127,7 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Prints the manual page, or writes one for each command.
     Man(ManArgs),
-    /// Prints a generated reference as Markdown.
-    #[command(hide = true)]
+    /// Prints a reference: commands, filter, keys, adapters, capture, rights.
     Docs(DocsArgs),
 }
 
@@ -171,11 +172,10 @@ pub enum Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_words_fit_together() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
@@ -186,6 +186,25 @@ mod tests {
         }
         assert!(Cli::try_parse_from(["dlq-tui", "replay", "7", "--all"]).is_err());
         assert!(Cli::try_parse_from(["dlq-tui", "--url", "x", "--source", "y"]).is_err());
+    }
+
+    #[test]
+    fn negative_number_is_told_as_a_wrong_value_of_its_option() {
+        let lines = [
+            "list --limit -1",
+            "export --limit -1",
+            "runs --limit -1",
+            "metrics --top -1",
+            "demo --rows -1",
+            "replay --all --limit -1",
+            "replay 7 --max-replays -1",
+            "discard 7 --batch -1",
+        ];
+        for line in lines {
+            let error = Cli::try_parse_from(["dlq-tui"].into_iter().chain(line.split(' '))).expect_err(line);
+            assert_eq!(error.kind(), clap::error::ErrorKind::ValueValidation, "{line}");
+            assert!(error.to_string().contains("write a number"), "{line}: {error}");
+        }
     }
 
     #[test]

@@ -8,9 +8,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::Result;
-use clap::CommandFactory;
 
-use super::args::{Cli, DocsArgs, Reference};
+use super::args::{self, DocsArgs, Reference};
 use super::exit::Code;
 use super::out;
 
@@ -47,7 +46,7 @@ const GENERATED: &str = "<!-- Generated: `dlq-tui docs";
 
 fn commands() -> String {
     let mut out = format!("{GENERATED} commands` prints this file. -->\n\n# Commands\n");
-    let mut cli = Cli::command();
+    let mut cli = args::command();
     cli.build();
     section(&mut out, &cli, 2);
     out
@@ -72,9 +71,16 @@ fn section(out: &mut String, command: &clap::Command, level: usize) {
             let _ = writeln!(out, "| `{}` | {} |", spelling(argument), meaning(argument));
         }
     }
-    if level == 2 {
-        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let _ = write!(out, "\n{after}\n");
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    match after.strip_prefix("Examples:\n") {
+        Some(examples) => {
+            let lines: Vec<&str> = examples.lines().map(str::trim_start).collect();
+            let _ = write!(out, "\n```sh\n{}\n```\n", lines.join("\n"));
+        }
+        None if level == 2 => {
+            let _ = write!(out, "\n{after}\n");
+        }
+        None => {}
     }
     let children = command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help");
     for child in children {
@@ -157,6 +163,6 @@ mod tests {
         {
             assert!(text.contains(word), "{word}\n{text}");
         }
-        assert!(!text.contains("dlq-tui docs`\n") && !text.contains("--serve"));
+        assert!(text.contains("dlq-tui docs`\n") && !text.contains("--serve"));
     }
 }

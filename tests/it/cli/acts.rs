@@ -36,6 +36,55 @@ async fn a_bulk_needs_a_filter_or_an_explicit_all() {
 }
 
 #[tokio::test]
+async fn ids_from_standard_input_are_acted_on_as_if_they_were_named() {
+    let db = harness::sqlite("cli_stdin").await;
+    Layout::JobsDlq.seed(&db, 20).await;
+    let user = User::of(&db);
+    let listed = user.run(&["list", "--limit", "3", "-o", "jsonl"]).out;
+    // Standard input is no terminal, nor is there another: nothing is written without --yes.
+    assert!(user.fed(&["replay", "-"], &listed).with(4).contains("--yes is needed"));
+    assert_eq!(db.count("jobs").await, 0);
+    assert!(user.fed(&["replay", "-", "7", "--yes"], &listed).with(2).contains("no others beside it"));
+    assert!(user.fed(&["replay", "-", "--yes"], "").with(2).contains("names no job"));
+    user.fed(&["replay", "-", "--yes"], &listed).with(0);
+    assert_eq!((db.count("jobs_dlq").await, db.count("jobs").await), (17, 3));
+    let left = user.run(&["list", "--limit", "2", "-o", "jsonl"]).out;
+    let shown = user.fed(&["show", "-", "-o", "jsonl"], &left);
+    shown.with(0);
+    assert_eq!(shown.out.lines().count(), 2, "{}", shown.out);
+    user.fed(&["show", "-", "-o", "json"], &left).with(2);
+}
+
+#[tokio::test]
+async fn plan_whose_reader_has_gone_is_dismissed() {
+    let db = harness::sqlite("cli_gone").await;
+    Layout::JobsDlq.seed(&db, 5).await;
+    let user = User::of(&db);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let status = user.command(&["replay", "--all"]).stderr(writer).status().expect("the binary starts");
+    assert!(status.code().is_some(), "{status}");
+    let runs = user.json(&["runs", "-o", "json"]);
+    assert_eq!(runs["runs"][0]["state"], "dismissed", "{runs}");
+    assert_eq!(db.count("jobs").await, 0);
+}
+
+#[tokio::test]
+async fn runs_that_were_not_confirmed_are_listed_with_all_only() {
+    let db = harness::sqlite("cli_dry_runs").await;
+    Layout::JobsDlq.seed(&db, 5).await;
+    let user = User::of(&db);
+    user.run(&["replay", "--all", "--dry-run"]).with(0);
+    assert!(user.run(&["runs"]).with(0).contains("--all shows plans"));
+    let all = user.run(&["runs", "--all"]);
+    assert!(all.out.contains("dismissed"), "{}", all.out);
+    user.run(&["replay", "--all", "--limit", "2", "--yes"]).with(0);
+    let table = user.run(&["runs"]).out;
+    assert!(table.contains("finished") && !table.contains("dismissed"), "{table}");
+    assert_eq!(user.json(&["runs", "-o", "json"])["runs"].as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
 async fn a_dry_run_prints_the_plan_and_touches_nothing() {
     let db = harness::sqlite("cli_dry").await;
     Layout::JobsDlq.seed(&db, 60).await;

@@ -19,6 +19,7 @@ mod shared;
 mod signals;
 mod validate;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -95,6 +96,21 @@ impl User {
 
     pub fn run(&self, args: &[&str]) -> Ended {
         Ended::from(self.command(args).output().expect("the binary starts"))
+    }
+
+    /// Runs a command that reads a text from standard input. It is in a session without a terminal, also where the tests have one.
+    pub fn fed(&self, args: &[&str], text: &str) -> Ended {
+        let binary = env!("CARGO_BIN_EXE_dlq-tui");
+        let mut command = Command::new("setsid");
+        command.args(["-w", binary]).args(args).env_clear();
+        for (name, value) in self.command(&[]).get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("setsid starts the binary");
+        // A command that refuses its words reads nothing.
+        let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
+        Ended::from(child.wait_with_output().expect("the binary ends"))
     }
 
     /// A replay of all jobs that has begun to commit, with its receipt as JSON on its standard output.

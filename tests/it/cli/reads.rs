@@ -72,6 +72,21 @@ async fn a_job_is_shown_whole_and_its_numbers_are_exact() {
 }
 
 #[tokio::test]
+async fn stats_without_a_match_say_which_values_there_are() {
+    let db = harness::sqlite("cli_no_match").await;
+    Layout::JobsDlq.install(&db).await;
+    db.execute(
+        r#"insert into jobs_dlq (id, payload, error_class, error_msg, failed_at) values
+           (1, '{"class":"A"}', 'KeyError', 'm', '2026-11-18 09:14:02'),
+           (2, '{"class":"A"}', 'KeyError', 'm', '2026-11-18 09:14:03'),
+           (3, '{"class":"A"}', 'TypeError', 'm', '2026-11-18 09:14:04')"#,
+    )
+    .await;
+    let told = User::of(&db).run(&["stats", "-f", "error:KeyEror"]);
+    assert!(told.with(0).contains("no job matches; dead jobs by error: KeyError 2, TypeError 1"), "{}", told.err);
+}
+
+#[tokio::test]
 async fn a_job_that_died_again_says_how_often_it_was_replayed() {
     let db = harness::sqlite("cli_again").await;
     Layout::JobsDlq.install(&db).await;
