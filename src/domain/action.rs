@@ -193,6 +193,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn action_as_a_noun_has_the_article_that_it_needs() {
+        let told: Vec<String> = [Action::Archive, Action::Ignore, Action::Purge].map(Action::with_article).into();
+        assert_eq!(told, ["an archive", "an ignore", "a purge"]);
+    }
+
+    #[test]
     fn to_undo_an_undo_is_the_action_again() {
         for action in Action::ALL {
             if let Some(undo) = action.undone_by() {
