@@ -36,7 +36,7 @@ pub(super) fn with_suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     let (true, Some((found, known))) = (unknown, quoted.split_first()) else {
-        return message.to_owned();
+        return crate::config::plain(message);
     };
     let nearest = known.iter().map(|k| (distance(found, k), k)).min();
     let what = if message.starts_with("unknown field") { "key" } else { "word" };

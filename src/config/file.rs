@@ -41,7 +41,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Raw, ConfigError> {
 /// The parser's message without quoted secrets, and with the known key that is nearest to an unknown one.
 fn explain(message: &str) -> String {
     let message = mask_secrets(message.lines().next().unwrap_or(message));
-    let Some(rest) = message.strip_prefix("unknown field `") else { return message };
+    let Some(rest) = message.strip_prefix("unknown field `") else { return super::plain(&message) };
     // What serde lists behind "expected" are the keys of the struct themselves, so they cannot go stale.
     let mut words = rest.split('`').step_by(2).map(str::to_owned);
     let unknown = words.next().unwrap_or_default();

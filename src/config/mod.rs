@@ -9,6 +9,7 @@ mod keys;
 mod merged;
 mod paths;
 mod source;
+mod toml_words;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub use file::FILE_NAME;
 pub use merged::Setting;
 pub use paths::Paths;
 pub use source::{Address, ReplayTo, Source};
+pub use toml_words::plain;
 
 use self::keys::Raw;
 use crate::domain::share::Share;

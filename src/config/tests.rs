@@ -69,7 +69,7 @@ fn an_unknown_key_names_its_line_and_the_key_that_was_meant() {
     let error = Config::parse("[sauces.a]\n").expect_err("misspelt");
     assert_eq!(error.to_string(), "config.toml, line 1: unknown key `sauces`; did you mean `sources`?");
     let error = Config::parse("[ui]\ntheme = \"drak\"\n").expect_err("no such theme");
-    assert!(error.to_string().starts_with("config.toml, line 2: unknown variant `drak`"), "{error}");
+    assert!(error.to_string().starts_with("config.toml, line 2: unknown word `drak`; did you mean `dark`?"), "{error}");
     let error = Config::parse("[ui]\nrefresh = \"fast\"\n").expect_err("no span");
     assert!(error.to_string().starts_with("config.toml, line 2: `fast` is not a span"), "{error}");
 }

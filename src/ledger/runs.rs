@@ -252,17 +252,20 @@ impl Head {
     }
 }
 
+/// Why the options of a run cannot be read: the reader's own words name our types.
+const UNREADABLE: &str = "the options of a run cannot be read (did a newer version write them?)";
+
 /// The options of a run as they are kept; runs of earlier versions have none.
 pub(super) fn options(kept: Option<String>) -> Result<Options> {
     match kept {
-        Some(text) => serde_json::from_str(&text).map_err(|e| LedgerError::Refused(e.to_string())),
+        Some(text) => serde_json::from_str(&text).map_err(|_| LedgerError::Refused(UNREADABLE.to_owned())),
         None => Ok(Options::default()),
     }
 }
 
 /// The text that is kept of what was asked for, with the database and the destination beside it: one object.
 pub(super) fn kept(intent: &RunIntent) -> Result<String> {
-    let refused = |e: serde_json::Error| LedgerError::Refused(e.to_string());
+    let refused = |_: serde_json::Error| LedgerError::Refused("what was asked for cannot be written down".to_owned());
     let mut kept = serde_json::to_value(&intent.options).map_err(refused)?;
     if let Some(members) = kept.as_object_mut() {
         if let Some(database) = &intent.database {
