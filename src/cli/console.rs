@@ -171,7 +171,7 @@ impl Way {
 
     /// Opens the only store there is and asks for what its first screen shows, while the terminal is made ready.
     fn begin(self: &Arc<Self>, surveyed: &Arc<Surveyed>) {
-        let &[only] = surveyed.matching().as_slice() else { return };
+        let &[only] = surveyed.choices().as_slice() else { return };
         let (way, surveyed, name) = (Arc::clone(self), Arc::clone(surveyed), only.label());
         let begun = tokio::spawn(async move {
             let mut open = way.open_in(&surveyed, &name).await?;
@@ -221,7 +221,7 @@ impl Opener for Way {
         async move {
             let surveyed = self.survey().await.map_err(store_error)?;
             let choice = |f: &crate::store::sql::Found| StoreChoice { name: f.label(), title: f.title.clone() };
-            Ok(surveyed.matching().into_iter().map(choice).collect())
+            Ok(surveyed.choices().into_iter().map(choice).collect())
         }
         .boxed()
     }

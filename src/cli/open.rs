@@ -167,16 +167,19 @@ impl Surveyed {
     /// # Errors
     /// When there is none, none of that name, or several and none is named.
     pub fn only(&self) -> Result<&Found> {
-        let matching = self.matching();
-        if let [one] = matching.as_slice() {
+        let choices = self.choices();
+        if let [one] = choices.as_slice() {
             return Ok(one);
         }
-        Err(Fault::usage(self.why_not_one(&matching)).into())
+        Err(Fault::usage(self.why_not_one(&choices)).into())
     }
 
     fn why_not_one(&self, matching: &[&Found]) -> String {
         let name = &self.origin.name;
-        let labels = |found: &[&Found]| found.iter().map(|f| f.label()).collect::<Vec<_>>().join(", ");
+        // As a shell takes them: a schema may have blanks in its name.
+        let labels = |found: &[&Found]| {
+            found.iter().map(|f| shell_words::quote(&f.label()).into_owned()).collect::<Vec<_>>().join(", ")
+        };
         let all: Vec<&Found> = self.detection.found.iter().collect();
         match (matching, &self.origin.store) {
             ([], Some(store)) if !all.is_empty() => {
@@ -196,11 +199,15 @@ impl Surveyed {
 
     /// The layouts that fit what was named with `--store`, or all.
     pub fn matching(&self) -> Vec<&Found> {
-        let named = |found: &&Found| match &self.origin.store {
-            Some(store) => found.adapter == *store || found.table == *store || found.label() == *store,
-            None => true,
-        };
+        let named = |found: &&Found| self.origin.store.as_ref().is_none_or(|store| found.is_named(store));
         self.detection.found.iter().filter(named).collect()
+    }
+
+    /// Of those the ones to choose among: what the role may not read is none, unless it may read nothing.
+    pub fn choices(&self) -> Vec<&Found> {
+        let matching = self.matching();
+        let readable: Vec<&Found> = matching.iter().copied().filter(|found| found.is_readable()).collect();
+        if readable.is_empty() { matching } else { readable }
     }
 
     /// Opens a layout.

@@ -11,7 +11,7 @@ use super::open::ReplayDestination;
 use super::row::Cells;
 use super::target::Target;
 use super::twin::twin_name;
-use crate::adapter::{Adapter, Column, Lacks, Misfit, RowSecurity, Spec, Table, fit, function, veiled};
+use crate::adapter::{Adapter, Column, Lacks, Misfit, Right, RowSecurity, Spec, Table, fit, function, veiled};
 use crate::store::{Budget, Result, StoreError};
 
 /// A layout that was found in a database.
@@ -63,6 +63,37 @@ impl Found {
     pub fn label(&self) -> String {
         format!("{}.{}", self.schema, self.table)
     }
+
+    /// Whether `--store` means it: by its adapter, its table, or schema and table, also quoted as statements have them.
+    pub fn is_named(&self, name: &str) -> bool {
+        let parts = unquoted(name);
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        [self.adapter.as_str(), self.table.as_str()].contains(&name)
+            || name == self.label()
+            || parts == [self.table.as_str()]
+            || parts == [self.schema.as_str(), self.table.as_str()]
+    }
+
+    /// Whether the role may read it, as far as is known.
+    pub fn is_readable(&self) -> bool {
+        !self.columns.lacks(Right::Select, &BTreeSet::new())
+    }
+}
+
+/// The parts of a name in SQL: separated by dots, each plain or in quotes, of which a doubled one stands for one.
+fn unquoted(name: &str) -> Vec<String> {
+    let (mut parts, mut quote) = (vec![String::new()], None);
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_start = quote.is_none() && parts.last().is_some_and(String::is_empty);
+        match c {
+            '"' | '`' if is_start => quote = Some(c),
+            c if quote == Some(c) && chars.next_if_eq(&c).is_none() => quote = None,
+            '.' if quote.is_none() => parts.push(String::new()),
+            c => parts.last_mut().into_iter().for_each(|part| part.push(c)),
+        }
+    }
+    parts
 }
 
 /// A table that has the name of a layout's but does not fit it.
@@ -378,4 +409,39 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<Catalogue> {
         comes_first(b).cmp(&comes_first(a)).then_with(|| a.cmp(b))
     });
     Ok(catalogue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_named_as_statements_quote_it() {
+        let found = |schema: &str| Found {
+            adapter: "que".into(),
+            title: String::new(),
+            schema: schema.into(),
+            table: "que_jobs".into(),
+            variant: 0,
+            unsafe_to_write: None,
+            untold_times: None,
+            warnings: Vec::new(),
+            columns: Table::default(),
+            seen: Arc::default(),
+        };
+        for (schema, name) in [
+            ("Initech Corp", r#""Initech Corp".que_jobs"#),
+            ("Initech Corp", r#""Initech Corp"."que_jobs""#),
+            ("Initech Corp", "Initech Corp.que_jobs"),
+            ("Initech Corp", "`Initech Corp`.`que_jobs`"),
+            ("a.b", "a.b.que_jobs"),
+            ("a.b", r#""a.b".que_jobs"#),
+            (r#"say "hi""#, r#""say ""hi""".que_jobs"#),
+            ("x", "que"),
+            ("x", r#""que_jobs""#),
+        ] {
+            assert!(found(schema).is_named(name), "{name}");
+        }
+        assert!(!found("Initech Corp").is_named(r#""Initech".que_jobs"#) && !found("a.b").is_named("b.que_jobs"));
+    }
 }

@@ -9,6 +9,7 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
+use super::panel::wrap;
 use crate::domain::histogram::grouped;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Link, Model};
@@ -35,13 +36,18 @@ fn empty(reason: impl Into<String>, step: impl Into<String>) -> Empty {
 
 /// Draws it in the middle of an area.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, empty: &Empty) {
-    let middle = usize::from(area.height.saturating_sub(2) / 2);
-    for (n, (role, text)) in [(Role::Text, &empty.reason), (Role::Dim, &empty.step)].into_iter().enumerate() {
-        let look = canvas.look;
+    let look = canvas.look;
+    let width = usize::from(area.width.saturating_sub(2));
+    let wrapped = [(Role::Text, &empty.reason), (Role::Dim, &empty.step)]
+        .into_iter()
+        .flat_map(|(role, text)| wrap(text, width, look).into_iter().map(move |row| (role, row)));
+    let rows: Vec<(Role, String)> = wrapped.collect();
+    let middle = usize::from(area.height).saturating_sub(rows.len()) / 2;
+    for (n, (role, text)) in rows.iter().enumerate() {
         let mut pen = canvas.row(area, middle + n);
         pen.skip(1).reserve(1);
         let indent = pen.left().saturating_sub(columns(text, look)) / 2;
-        pen.skip(indent).put(role, text);
+        pen.skip(indent).put(*role, text);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::job::State;
 use crate::domain::time::{Timestamp, short_span};
 use crate::triage::live::Growth;
-use crate::tui::app::model::{Link, Model, Overlay};
+use crate::tui::app::model::{Link, Loss, Model, Overlay};
 use crate::tui::keys::Command;
 use crate::tui::look::{Look, Role};
 
@@ -84,11 +84,16 @@ fn link<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Phrase<'m> {
     let live = &model.live;
     match &live.link {
         Link::Connecting => Phrase::of(Role::Warning, "connecting"),
-        Link::Down { retry_at, .. } => {
+        Link::Down { loss, retry_at, .. } => {
             // Rounded up: a countdown that shows 0 s and goes on looks broken.
             let seconds = now.age(*retry_at).as_millis().div_ceil(1_000);
             let rest = if seconds == 0 { "retrying now".into() } else { format!("retry in {seconds}s") };
-            Phrase::of(Role::Badge, " DISCONNECTED ").and(Role::Warning, format!(" {rest}"))
+            let badge = match loss {
+                Loss::Connection => " DISCONNECTED ",
+                Loss::Right => " NO ACCESS ",
+                Loss::Store => " CANNOT OPEN ",
+            };
+            Phrase::of(Role::Badge, badge).and(Role::Warning, format!(" {rest}"))
         }
         Link::Up if live.paused => Phrase::of(Role::Warning, format!("{} PAUSED", look.glyphs.paused)),
         Link::Up => match (live.late_at().filter(|_| !live.is_behind), live.heard_at) {
@@ -178,7 +183,8 @@ fn growth_phrase(growth: Growth, has_grown: bool) -> Phrase<'static> {
 /// What else is going on: a run whose gauge is hidden, or why the link is down.
 fn activity(model: &Model) -> Vec<Ranked<'_>> {
     let mut items = Vec::new();
-    if let Link::Down { reason, .. } = &model.live.link {
+    // Where nothing is open yet, the panes have room for the whole of it.
+    if let (Link::Down { reason, .. }, Some(_)) = (&model.live.link, &model.source.opened) {
         items.push(Ranked::right(4, Phrase::of(Role::Dim, &**reason)));
     }
     if let Some(going) = model.runner.going.as_ref().filter(|_| !matches!(model.overlay, Overlay::Run)) {

@@ -116,6 +116,31 @@ async fn a_run_that_lacks_a_right_which_nobody_saw_stops_and_can_be_resumed_when
     }
 }
 
+#[tokio::test]
+async fn a_role_of_one_schema_is_not_asked_to_choose() {
+    let Some(server) = harness::postgres() else { return };
+    let mut db = server.database("one_schema").await;
+    Layout::JobsDlq.seed(&db, 3).await;
+    let role = format!("one_{}", db.name());
+    db.execute(&format!(
+        r#"create schema "Initech Corp"; create table "Initech Corp".jobs_dlq (like public.jobs_dlq including all);
+           create table "Initech Corp".jobs (like public.jobs including all);
+           insert into "Initech Corp".jobs_dlq select * from public.jobs_dlq limit 2;
+           revoke all on schema public from public; create role {role} login;
+           grant usage on schema "Initech Corp" to {role}; grant select on all tables in schema "Initech Corp" to {role}"#
+    ))
+    .await;
+    let user = User::of(&db);
+    let err = user.run(&["stats"]).with(2).to_owned();
+    assert!(err.contains("'Initech Corp.jobs_dlq'"), "{err}");
+    for name in [r#""Initech Corp".jobs_dlq"#, "Initech Corp.jobs_dlq"] {
+        assert_eq!(user.json(&["stats", "--store", name, "-o", "json"])["total"]["n"], 2, "{name}");
+    }
+    let (_, place) = db.url.rsplit_once('@').expect("a user");
+    db.url = format!("postgres://{role}:{PASSWORD}@{place}");
+    assert_eq!(User::of(&db).json(&["stats", "-o", "json"])["total"]["n"], 2);
+}
+
 /// The binary as an ordinary user runs it, whoever runs the tests.
 fn as_anybody(user: &User, args: &[&str]) -> super::Ended {
     let program = user.home().join("dlq-tui");

@@ -6,7 +6,7 @@ use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
-use crate::store::Watermark;
+use crate::store::{StoreError, Watermark};
 use crate::triage::live::{Poll, Purse};
 
 /// A look that is late by more is said to be.
@@ -32,6 +32,8 @@ pub enum Link {
     Up,
     /// Lost: what is shown is as old as it says.
     Down {
+        /// What is lost.
+        loss: Loss,
         /// What went wrong, a sentence.
         reason: String,
         /// When it is tried again.
@@ -39,6 +41,27 @@ pub enum Link {
         /// Attempts so far.
         attempts: u32,
     },
+}
+
+/// What keeps a source from being looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// It does not answer.
+    Connection,
+    /// It answers, and the role may not read there.
+    Right,
+    /// It answers, and what is there cannot be opened.
+    Store,
+}
+
+impl From<&StoreError> for Loss {
+    fn from(error: &StoreError) -> Self {
+        match error {
+            StoreError::Denied(_) => Self::Right,
+            StoreError::Unfit { .. } | StoreError::Layout(_) | StoreError::Input(_) => Self::Store,
+            _ => Self::Connection,
+        }
+    }
 }
 
 /// The live watch.

@@ -15,7 +15,7 @@ pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
 pub use histogram::{BarValue, CountedFor, HistogramPane};
 pub use list::{ListPane, PAGE, Side, Stale};
-pub use live::{Link, Live};
+pub use live::{Link, Live, Loss};
 pub use marks::Marks;
 pub use overlay::{
     Candidate, Fault, Held, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, ResumeDialog, Runner,

@@ -187,7 +187,8 @@ pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect
     let rest = model.live.poll.failed(jitter);
     let attempts = model.live.poll.failures();
     let reason = crate::domain::text::Clean::line(&error.to_string()).to_string();
-    model.live.link = Link::Down { reason, retry_at: now.after(rest), attempts };
+    let loss = error.into();
+    model.live.link = Link::Down { loss, reason, retry_at: now.after(rest), attempts };
     if let Overlay::Picker(_) = model.overlay {
         model.overlay = Overlay::None;
     }

@@ -16,7 +16,7 @@ use crate::ledger::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreInfo};
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::triage::progress::RunProgress;
-use crate::tui::app::model::{FilterState, Focus, Link, Marks, Model, Side, Source, Stale};
+use crate::tui::app::model::{FilterState, Focus, Link, Loss, Marks, Model, Side, Source, Stale};
 use crate::tui::app::{JobDocument, Opened, Settings};
 
 /// 2026-11-20 03:12:13Z: somebody was paged.
@@ -263,7 +263,8 @@ pub fn nasty(size: (u16, u16)) -> Model {
         &format!("{{\"a\":\"{}\"}}", NASTY.join("").replace(['\u{1b}', '\r', '\n', '\t', '\u{7}'], "\\u001b")),
     ));
     let reason = "server closed the connection \u{1b}[1munexpectedly\u{1b}[0m".to_owned();
-    model.live.link = Link::Down { reason, retry_at: NOW.after(Duration::from_millis(3_400)), attempts: 3 };
+    model.live.link =
+        Link::Down { loss: Loss::Connection, reason, retry_at: NOW.after(Duration::from_millis(3_400)), attempts: 3 };
     model
 }
 

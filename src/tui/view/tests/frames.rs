@@ -15,7 +15,7 @@ use crate::store::Preparation;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
-use crate::tui::app::model::{Focus, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage};
+use crate::tui::app::model::{Focus, Link, Loss, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage};
 use crate::tui::app::{Msg, Request, Slot, update};
 
 /// Compares a frame at each size with the one that was kept.
@@ -64,6 +64,27 @@ fn bars_that_come_with_the_first_page_are_not_said_to_be_left_out() {
     assert!(frame(&model).contains("not counted"));
     let _ = model.asks.ask(Slot::Page, Request::Totals(true));
     assert!(!frame(&model).contains("not counted") && frame(&model).contains("counting"));
+}
+
+#[test]
+fn a_denied_role_reads_the_whole_grant() {
+    let reason = "the database role may not do that: the role looker may not SELECT public.dead_letter_jobs, nor use the \
+                  schema accounting: GRANT SELECT ON public.dead_letter_jobs TO looker; GRANT USAGE ON SCHEMA accounting TO looker";
+    for size in [(60, 20), (80, 24), (100, 30), (200, 50)] {
+        let mut model = fixture::night(size);
+        (model.source.opened, model.histogram.shown) = (None, None);
+        model.list.clear();
+        model.live.link = Link::Down {
+            loss: Loss::Right,
+            reason: reason.to_owned(),
+            retry_at: NOW.after(Duration::from_secs(3)),
+            attempts: 1,
+        };
+        let frame = frame(&model);
+        assert!(frame.contains("NO ACCESS") && !frame.contains("DISCONNECTED"), "{frame}");
+        let missing: Vec<&str> = reason.split(' ').filter(|word| !frame.contains(word)).collect();
+        assert!(missing.is_empty() && !frame.contains('…'), "{missing:?} {frame}");
+    }
 }
 
 #[test]
