@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::args::Connect;
 use super::exit::Fault;
-use crate::config::{Config, ConfigError, Paths, Source, mask_secrets};
+use crate::config::{Address, Config, ConfigError, Paths, Source, mask_secrets};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, Reveal};
 use crate::store::sql::engine::{Engine, EngineOptions};
-use crate::store::sql::target::Target;
+use crate::store::sql::target::{NAMING, Target};
 use crate::store::{Budget, StoreError};
 use crate::tui::keys::{Keymap, Misbound};
 
@@ -75,6 +75,8 @@ pub struct Origin {
     pub store: Option<String>,
     /// The options by which another command line reaches it; none where the environment does.
     pub reach: Vec<String>,
+    /// What named it, for errors: an option, a variable, a section of the config.
+    pub named_by: String,
 }
 
 impl Session {
@@ -122,7 +124,7 @@ impl Session {
                 )
                 .into());
             }
-            return Ok(self.unnamed(target, vec!["--url".into(), url.clone()]));
+            return Ok(self.unnamed(target, "--url", vec!["--url".into(), url.clone()]));
         }
         if let Some(name) = &self.connect.source {
             return self.named(self.config.source(name)?);
@@ -149,7 +151,14 @@ impl Session {
     /// # Errors
     /// When what it says is wrong.
     pub fn in_environment(&self) -> Result<Option<Origin>> {
-        Ok(Target::from_env()?.map(|target| self.unnamed(target, Vec::new())))
+        let [url, parts @ ..] = NAMING;
+        let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let named_by = if is_set(&url) {
+            url.to_owned()
+        } else {
+            parts.iter().copied().filter(|n| is_set(n)).collect::<Vec<_>>().join(", ")
+        };
+        Ok(Target::from_env()?.map(|target| self.unnamed(target, &named_by, Vec::new())))
     }
 
     /// A source of the config.
@@ -167,10 +176,15 @@ impl Session {
             store: self.connect.store.clone().or_else(|| source.store.clone()),
             source: Some(source.clone()),
             reach: vec!["--source".into(), source.name.clone()],
+            named_by: match &source.address {
+                Address::Url(_) => format!("[sources.{}] of the config", source.name),
+                Address::Env(variable) => format!("{variable}, url_env of [sources.{}]", source.name),
+                Address::Command(_) => format!("url_command of [sources.{}]", source.name),
+            },
         })
     }
 
-    fn unnamed(&self, target: Target, reach: Vec<String>) -> Origin {
+    fn unnamed(&self, target: Target, named_by: &str, reach: Vec<String>) -> Origin {
         remark(&target);
         Origin {
             name: target.label(),
@@ -179,6 +193,7 @@ impl Session {
             read_only: self.connect.read_only,
             store: self.connect.store.clone(),
             reach,
+            named_by: named_by.to_owned(),
         }
     }
 
@@ -246,6 +261,7 @@ impl Origin {
             connect_timeout: session.config.timeouts.connect,
             max_connections: self.source.as_ref().and_then(|s| s.connections).unwrap_or(usual.max_connections),
             application_name: session.program.clone(),
+            named_by: self.named_by.clone(),
             ..usual
         }
     }

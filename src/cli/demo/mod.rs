@@ -163,6 +163,7 @@ fn at_home(session: Session, demo: &Demo) -> (Session, Origin) {
         store: Some(demo.layout.word().to_owned()),
         source: Some(source),
         reach: vec!["--url".into(), format!("sqlite:{}", demo.file().display())],
+        named_by: String::new(),
     };
     let paths = Paths::within(home.join("config"), home.join("state"), None);
     (Session { paths, ..session }, origin)

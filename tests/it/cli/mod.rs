@@ -17,6 +17,7 @@ mod scripts;
 mod secrets;
 mod shared;
 mod signals;
+mod unreached;
 mod validate;
 
 use std::io::Write;

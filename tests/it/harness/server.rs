@@ -39,6 +39,12 @@ impl Server {
         &self.admin_url
     }
 
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
+        let port = |url: &str| url.rsplit_once('@')?.1.split('/').next()?.rsplit_once(':')?.1.parse().ok();
+        port(&self.admin_url).unwrap_or_else(|| panic!("no port in {}", self.admin_url))
+    }
+
     /// A database of another server's as it stands on this one, which follows it.
     pub fn follow(&self, db: &TestDb) -> TestDb {
         TestDb::existing(self.engine, &self.admin_url, db.name())

@@ -8,6 +8,7 @@ use sqlx::error::DatabaseError;
 use sqlx::mysql::MySqlDatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
+use super::pool::NO_ANSWER;
 use super::tls;
 use crate::store::StoreError;
 
@@ -16,6 +17,13 @@ const SERVER_DEADLINE: StoreError = StoreError::Timeout(Duration::ZERO);
 
 /// Where PostgreSQL looks whether a row may be as it is to be: a row-level security policy.
 const ROW_CHECK: &str = "ExecWithCheckOptions";
+
+/// What answers sends what no such database does.
+const NOT_UNDERSTOOD: &str = "what it answers is not understood";
+/// The other side is gone.
+const HUNG_UP: &str = "the server closed the connection";
+/// A column has another type than the adapter says.
+const UNREADABLE: &str = "a value is not of the kind that its statement says: cast it to text or to a whole number";
 
 /// What SQLite says of a statement that names what is not there.
 const MISSING: [&str; 4] = ["no such table", "no such column", "has no column named", "no such function"];
@@ -30,12 +38,22 @@ pub(super) fn connecting(error: sqlx::Error) -> StoreError {
     reason.map_or_else(|| store_error(error), StoreError::Unproven)
 }
 
+/// Whether a failure to connect leaves open what it is that answers.
+pub(super) fn is_puzzling(error: &StoreError) -> bool {
+    match error {
+        StoreError::Unreachable(why) => [NOT_UNDERSTOOD, HUNG_UP].contains(&why.as_str()) || why.starts_with(NO_ANSWER),
+        StoreError::Unproven(why) => why == tls::NO_TLS || why == tls::NOT_TLS,
+        _ => false,
+    }
+}
+
 /// Names what went wrong in a connection.
 pub(super) fn store_error(error: sqlx::Error) -> StoreError {
     match error {
         sqlx::Error::Database(error) => database(&*error),
         sqlx::Error::Io(error) => StoreError::Unreachable(io(&error)),
-        sqlx::Error::Tls(error) => StoreError::Unreachable(format!("TLS: {error}")),
+        sqlx::Error::Tls(error) => StoreError::Unreachable(tls::sentence(&error.to_string())),
+        sqlx::Error::Protocol(text) => protocol(&text),
         sqlx::Error::Configuration(error) if error.to_string().starts_with("RSA auth backend disabled") => {
             StoreError::Input(
                 "the password of this MySQL user can only be sent over TLS or a Unix socket: \
@@ -44,21 +62,51 @@ pub(super) fn store_error(error: sqlx::Error) -> StoreError {
             )
         }
         sqlx::Error::Configuration(error) => StoreError::Input(format!("the connection settings do not work: {error}")),
-        sqlx::Error::Encode(error) | sqlx::Error::Decode(error) => StoreError::Layout(error.to_string()),
-        sqlx::Error::ColumnDecode { index, source } => StoreError::Layout(format!("column {index}: {source}")),
+        sqlx::Error::Encode(_) => StoreError::Layout("a value cannot be sent as what its statement says".into()),
+        sqlx::Error::Decode(_) => StoreError::Layout(UNREADABLE.into()),
+        sqlx::Error::ColumnDecode { index, .. } => StoreError::Layout(format!("column {index}: {UNREADABLE}")),
         sqlx::Error::TypeNotFound { type_name } => StoreError::Layout(format!("no type named {type_name}")),
         // Whatever else a driver says concerns the connection itself, which is of no use afterwards.
-        other => StoreError::Unreachable(other.to_string()),
+        _ => StoreError::Unreachable("the connection was lost".into()),
     }
 }
 
+/// What a driver could not make sense of. Its words name its own source and the protocol's bytes; what an operator can do
+/// something about is a way to log in that it does not know.
+fn protocol(text: &str) -> StoreError {
+    let plugin = text.split_once("unknown authentication plugin: ").map(|(_, rest)| rest);
+    let plugin = plugin.map(|rest| rest.split_whitespace().next().unwrap_or_default());
+    let method = match plugin {
+        Some(plugin) => format!("the server asks for the authentication plugin {plugin}"),
+        None if text.contains("mysql_cleartext_plugin disabled") => {
+            "the server asks for the password unencrypted (the plugin mysql_clear_password)".to_owned()
+        }
+        None if text.contains("unknown authentication method: 7")
+            || text.contains("unknown authentication method: 9") =>
+        {
+            "the server asks for Kerberos (GSSAPI or SSPI)".to_owned()
+        }
+        None if text.contains("authentication method") || text.contains("SASL authentication mechanisms") => {
+            "the server asks for a way to log in".to_owned()
+        }
+        None => return StoreError::Unreachable(NOT_UNDERSTOOD.into()),
+    };
+    StoreError::Input(format!("{method}, which is not supported here: use a user that logs in with a password"))
+}
+
 fn io(error: &std::io::Error) -> String {
+    let text = error.to_string();
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => {
-            "the server closed the connection".into()
+            HUNG_UP.into()
         }
         std::io::ErrorKind::ConnectionRefused => "connection refused (is the server running there?)".into(),
-        _ => error.to_string(),
+        std::io::ErrorKind::NotFound => "there is no such socket (is the server running on this machine?)".into(),
+        std::io::ErrorKind::PermissionDenied => "no permission to use this socket".into(),
+        std::io::ErrorKind::InvalidData => NOT_UNDERSTOOD.into(),
+        _ if text.contains("failed to lookup address") => "there is no host of this name (it does not resolve)".into(),
+        // The system's words without its number.
+        _ => text.split(" (os error ").next().unwrap_or_default().to_owned(),
     }
 }
 

@@ -4,8 +4,10 @@
 //! `link` is what an engine fills in (`postgres`, `mysql`, `sqlite`), `pool` lends connections, `step` runs one exchange
 //! so that it can be stopped at any moment, `tx` and this file are the way in.
 
+mod address;
 mod attempt;
 mod bind;
+mod connector;
 mod decode;
 mod fault;
 mod gate;
@@ -16,6 +18,7 @@ mod inode;
 mod link;
 mod mysql;
 mod options;
+mod peer;
 mod pool;
 mod postgres;
 mod rehearsal;
@@ -40,9 +43,8 @@ use attempt::{Attempt, Reused, lost, shut_out, unbegun};
 use futures_util::future::BoxFuture;
 pub(super) use gate::Gate;
 pub(super) use grants::Grants;
-use heard::Heard;
 pub use heard::Listener;
-use link::{Answer, Connector, Facts, Limits, Link, Mode};
+use link::{Answer, Facts, Limits, Link, Mode};
 pub use options::EngineOptions;
 use pool::{Lease, Pool};
 pub(super) use sqlite::CHANGES;
@@ -191,29 +193,9 @@ impl Engine {
         statements: impl Future<Output = Vec<Statement>>,
     ) -> Result<Reached> {
         let connect_timeout = target.connect_timeout().unwrap_or(options.connect_timeout);
-        let connector: Box<dyn Connector> = match target.dialect() {
-            Dialect::Postgres => Box::new(postgres::Postgres::new(
-                target.postgres_options()?,
-                &options.application_name,
-                connect_timeout,
-                options.read_only,
-            )),
-            Dialect::Mysql => Box::new(mysql::Mysql::new(target, options.read_only)?),
-            Dialect::Sqlite => {
-                let (file, read_only) = target.sqlite_options(options.read_only)?;
-                Box::new(sqlite::Sqlite::new(file, options.lock_timeout, read_only))
-            }
-        };
-        let (connector, size): (Box<dyn Connector>, usize) = match options.rehearsal {
-            true => (Box::new(rehearsal::Rehearsing(connector)), 1),
-            false => (connector, options.max_connections),
-        };
-        let connector = match &options.listener {
-            Some(listener) => Box::new(Heard(connector, listener.clone())),
-            None => connector,
-        };
-        let pool = Arc::new(Pool::new(connector, target.dialect().word(), size, connect_timeout));
-        let (link, facts, statements, answer) = pool
+        let (connector, size, address) = connector::connector(target, options, connect_timeout)?;
+        let pool = Arc::new(Pool::new(connector, address, target.dialect().word(), size, connect_timeout));
+        let reached = pool
             .bounded(async {
                 let (link, statements) = tokio::join!(pool.connector().first(), statements);
                 let mut link = link?;
@@ -221,7 +203,8 @@ impl Engine {
                 let (facts, answer) = link.facts(question).await?;
                 Ok((link, facts, statements, answer))
             })
-            .await?;
+            .await;
+        let (link, facts, statements, answer) = pool.address().explained(reached).await?;
         let (dialect, connected, lock_timeout) = (target.dialect(), Instant::now(), options.lock_timeout);
         let (place, quickest) = (target.place(), AtomicU64::new(u64::MAX));
         let engine = Self { dialect, facts, place, connected, lock_timeout, quickest, pool };

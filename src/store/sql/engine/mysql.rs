@@ -25,7 +25,6 @@ use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, 
 use super::options::IDLE;
 use super::{Row, Statement, bind, decode};
 use crate::domain::time::Timestamp;
-use crate::store::sql::target::Target;
 use crate::store::{Result, StoreError};
 
 /// How the server reads our statements and takes our values (a key of 0 is one, and not the next number); that it gives all rows, and changes them however they are named;
@@ -47,15 +46,12 @@ pub(super) struct Mysql {
 }
 
 impl Mysql {
-    /// The server of a target, which is of this kind.
-    ///
-    /// # Errors
-    /// When a file that the connection needs cannot be read.
-    pub(super) fn new(target: &Target, read_only: bool) -> Result<Self> {
+    /// The server; `has_certificate` where one of our own is shown to it.
+    pub(super) fn new(server: MySqlConnectOptions, has_certificate: bool, read_only: bool) -> Self {
         // What the driver would say of its own accord takes a way there and back, and stands in what we say.
-        let options = target.mysql_options()?.disable_statement_logging();
+        let options = server.disable_statement_logging();
         let options = options.pipes_as_concat(false).no_engine_substitution(false).timezone(None).set_names(false);
-        Ok(Self { options, has_certificate: target.has_certificate(), read_only })
+        Self { options, has_certificate, read_only }
     }
 
     /// A connection of which nothing has been said yet.

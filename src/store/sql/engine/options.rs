@@ -26,6 +26,8 @@ pub struct EngineOptions {
     pub listener: Option<Listener>,
     /// The name that the server's list of sessions shows, where it has one.
     pub application_name: String,
+    /// What named the target, for errors: an option, a variable, a source of the config. Empty where that is not known.
+    pub named_by: String,
 }
 
 impl Default for EngineOptions {
@@ -38,6 +40,7 @@ impl Default for EngineOptions {
             rehearsal: false,
             listener: None,
             application_name: "dlq-tui".to_owned(),
+            named_by: String::new(),
         }
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
+use super::address::Address;
 use super::link::{Connector, End, Link, Mode, Otherwise};
 use crate::domain::log;
 use crate::store::{Result, StoreError};
@@ -36,6 +37,7 @@ const INTERRUPT: Duration = Duration::from_secs(3);
 /// The connections of one engine.
 pub(super) struct Pool {
     connector: Box<dyn Connector>,
+    address: Address,
     /// Its word, for the log.
     database: &'static str,
     connect_timeout: Duration,
@@ -52,12 +54,14 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(
         connector: Box<dyn Connector>,
+        address: Address,
         database: &'static str,
         size: usize,
         connect_timeout: Duration,
     ) -> Self {
         Self {
             connector,
+            address,
             database,
             connect_timeout,
             size: size.max(1),
@@ -199,7 +203,7 @@ impl Pool {
     }
 
     async fn connect(&self) -> Result<Box<dyn Link>> {
-        self.bounded(self.open()).await
+        self.bounded(self.open()).await.map_err(|error| self.address.tell(error))
     }
 
     /// Takes in that a connection was closed while the server may still be at something on it.
@@ -233,6 +237,11 @@ impl Pool {
         connected
     }
 
+    /// Where its connections lead.
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// The database's word.
     pub(super) fn database(&self) -> &'static str {
         self.database
@@ -254,9 +263,12 @@ pub(super) struct Spare {
     permit: Option<OwnedSemaphorePermit>,
 }
 
+/// How the error of a server that says nothing begins.
+pub(super) const NO_ANSWER: &str = "no answer within ";
+
 /// The error of a server that says nothing.
 pub(super) fn no_answer(after: Duration) -> StoreError {
-    StoreError::Unreachable(format!("no answer within {after:?}"))
+    StoreError::Unreachable(format!("{NO_ANSWER}{after:?}"))
 }
 
 /// A connection on loan.

@@ -6,9 +6,17 @@ const CERTIFICATE: &str = "invalid peer certificate: ";
 /// How it begins what the other side says of us.
 const ALERT: &str = "received fatal alert: ";
 
+/// The server takes nobody encrypted.
+pub(super) const NO_TLS: &str = "the server offers no TLS, which sslmode demands";
+/// What answers to the beginning of TLS is something else.
+pub(super) const NOT_TLS: &str = "what answers there speaks no TLS";
+/// How the library begins what it says of bytes that are no TLS.
+const CORRUPT: [&str; 2] = ["received corrupt message", "received unexpected message"];
+
 /// What a connection's fault says of TLS; `None` where it is of another kind.
 pub(super) fn fault(text: &str) -> Option<String> {
-    (text.starts_with(CERTIFICATE) || text.starts_with(ALERT)).then(|| sentence(text))
+    let is_tls = [CERTIFICATE, ALERT].into_iter().chain(CORRUPT).any(|begin| text.starts_with(begin));
+    is_tls.then(|| sentence(text))
 }
 
 /// A fault of TLS with what can be done about it.
@@ -18,17 +26,41 @@ pub(super) fn sentence(text: &str) -> String {
     }
     if let Some(alert) = text.strip_prefix(ALERT) {
         return match alert.contains("nknownCA") || alert.contains("ertificate") {
-            true => format!("the server does not accept the client certificate that sslcert names ({alert})"),
-            false => format!("the server broke off the beginning of TLS ({alert})"),
+            true => format!("the server does not accept the client certificate that sslcert names ({})", words(alert)),
+            false => format!("the server broke off the beginning of TLS ({})", words(alert)),
         };
     }
     if text.contains("does not support TLS") {
-        return "the server offers no TLS, which sslmode demands".into();
+        return NO_TLS.into();
     }
     if text.ends_with("KeyMismatch") {
         return "the key that sslkey names does not belong to the certificate that sslcert names".into();
     }
-    format!("TLS: {text}")
+    if CORRUPT.into_iter().any(|begin| text.starts_with(begin)) {
+        return NOT_TLS.into();
+    }
+    if let Some(reason) = text.strip_prefix("peer is incompatible: ") {
+        return format!("the server and this program have no version or cipher of TLS in common ({})", words(reason));
+    }
+    format!("the beginning of TLS failed ({})", words(text))
+}
+
+/// A name as the library's types have it, such as `HandshakeFailure`, in words; other text stays.
+fn words(text: &str) -> String {
+    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric());
+    if !is_name {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut last_is_upper = true;
+    for c in text.chars() {
+        if c.is_ascii_uppercase() && !last_is_upper {
+            out.push(' ');
+        }
+        last_is_upper = c.is_ascii_uppercase();
+        out.push(c.to_ascii_lowercase());
+    }
+    out
 }
 
 fn certificate(reason: &str) -> String {
@@ -50,7 +82,10 @@ fn certificate(reason: &str) -> String {
                 for the server, or encrypt without a check by sslmode=require"
             .into();
     }
-    format!("the server's certificate is not valid: {reason}")
+    // Such as `Other(OtherError(UnsupportedCertVersion))`.
+    let reason = reason.trim_start_matches("Other(").trim_start_matches("OtherError(").trim_end_matches(')');
+    let reason = reason.strip_prefix("certificate ").unwrap_or(reason);
+    format!("the server's certificate is not valid: {}", words(reason))
 }
 
 /// A list of names without the types that the library writes around them.

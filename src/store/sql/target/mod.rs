@@ -205,10 +205,30 @@ impl Target {
         self
     }
 
+    /// The variable or service that named the host; `None` where the URL did, or nothing.
+    pub(super) fn host_from(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Postgres(server) | Kind::Mysql(server) => {
+                server.origins.host.as_deref().filter(|from| *from != "the URL")
+            }
+            Kind::Sqlite { .. } => None,
+        }
+    }
+
+    /// Which password a server has refused, or where one was looked for: the places, never the password. `login` is host, port,
+    /// database and user.
+    pub(super) fn password_story(&self, login: &[String; 4]) -> Option<String> {
+        match &self.kind {
+            Kind::Postgres(server) => Some(server.password_story(login, true)),
+            Kind::Mysql(server) => Some(server.password_story(login, false)),
+            Kind::Sqlite { .. } => None,
+        }
+    }
+
     /// What the operator should know of where its password is kept, as a sentence.
     pub fn remark(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Postgres(server) | Kind::Mysql(server) => server.remark.as_deref(),
+            Kind::Postgres(server) | Kind::Mysql(server) => server.origins.remark.as_deref(),
             Kind::Sqlite { .. } => None,
         }
     }

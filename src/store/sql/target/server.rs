@@ -39,8 +39,31 @@ pub(super) struct Server {
     files: Files,
     pub connect_timeout: Option<Duration>,
     default_port: u16,
+    pub origins: Origins,
+}
+
+/// Where settings came from, as errors say it.
+#[derive(Clone, Default)]
+pub(super) struct Origins {
+    /// The variable or the service that named the host; `None` where the URL did, or nothing.
+    pub host: Option<String>,
+    /// What holds the password.
+    password: Option<String>,
+    /// The places that were looked in for a password, in order.
+    searched: Vec<String>,
     /// What the operator should know of where passwords are kept, as a sentence.
     pub remark: Option<String>,
+}
+
+impl Origins {
+    /// Notes what set a setting.
+    fn note(&mut self, key: &str, by: &str) {
+        match key {
+            "host" | "hostaddr" => self.host = Some(by.to_owned()),
+            "password" => self.password = Some(by.to_owned()),
+            _ => {}
+        }
+    }
 }
 
 impl Server {
@@ -72,13 +95,17 @@ impl Server {
         for (variable, key) in from_env {
             if let Some(value) = env(variable) {
                 server.set(key, &value).map_err(|error| StoreError::Input(format!("{variable}: {error}")))?;
+                server.origins.note(key, variable);
             }
         }
+        server.origins.searched = vec!["the URL".into(), "PGPASSWORD".into()];
         let named = parts.params.iter().find(|(key, _)| key == "service").map(|(_, name)| name.clone());
         if let Some(name) = named.or_else(|| env("PGSERVICE")) {
+            server.origins.searched.push(format!("service {name}"));
             for (key, value) in service::load(&name, env).map_err(StoreError::Input)? {
                 // As libpq does, settings of other clients' interest are left alone.
                 server.set(&key, &value).map_err(|error| StoreError::Input(format!("service {name}: {error}")))?;
+                server.origins.note(&key, &format!("service {name}"));
             }
         }
         server.apply(parts)?;
@@ -93,7 +120,7 @@ impl Server {
         }
         server.asks_whom_it_names();
         if server.password.is_none() {
-            server.remark = passfile::remark(env);
+            server.origins.remark = passfile::remark(env);
         }
         Ok(server)
     }
@@ -102,6 +129,8 @@ impl Server {
     pub(super) fn mysql(parts: Parts, env: Env<'_>) -> Result<Self> {
         let password = env("MYSQL_PWD").map(SecretString::from);
         let mut server = Self { default_port: 3306, password, ..Self::default() };
+        server.origins.searched = vec!["the URL".into(), "MYSQL_PWD (~/.my.cnf is not read)".into()];
+        server.origins.password = server.password.as_ref().map(|_| "MYSQL_PWD".to_owned());
         server.apply(parts)?;
         if server.hosts.len() > 1 || server.wanted != SessionAttrs::Any {
             return Err(StoreError::Input("several hosts: name one (only PostgreSQL can be given more)".into()));
@@ -135,6 +164,12 @@ impl Server {
 
     fn apply(&mut self, parts: Parts) -> Result<()> {
         self.password_in_url = parts.password.is_some();
+        if parts.password.is_some() {
+            self.origins.password = Some("the URL".into());
+        }
+        if !parts.hosts.is_empty() {
+            self.origins.host = None;
+        }
         self.user = parts.user.or(self.user.take());
         self.password = parts.password.or(self.password.take());
         if !parts.hosts.is_empty() {
@@ -146,6 +181,7 @@ impl Server {
         self.database = parts.path.or(self.database.take());
         for (key, value) in &parts.params {
             self.password_in_url |= key == "password";
+            self.origins.note(key, "the URL");
             let known = self.set(key, value).map_err(StoreError::Input)?;
             if !known && key != "service" && key != "application_name" {
                 return Err(StoreError::Input(format!("the URL's setting {key:?} is not known here")));
@@ -254,8 +290,29 @@ impl Server {
         self.password.is_none()
     }
 
+    /// Takes a password that was typed.
     pub(super) fn set_password(&mut self, password: SecretString) {
         self.password = Some(password);
+        self.origins.password = None;
+    }
+
+    /// Which password was refused, or where one was looked for; never the password. `login` is host, port, database and user,
+    /// as a file of passwords has them.
+    pub(super) fn password_story(&self, login: &[String; 4], reads_files: bool) -> String {
+        if self.password.is_some() {
+            return match &self.origins.password {
+                Some(place) => format!("the password is from {place}"),
+                None => "the password was typed".to_owned(),
+            };
+        }
+        let mut searched = self.origins.searched.clone();
+        if reads_files {
+            match passfile::look(&super::process_env, login) {
+                Ok(file) => return format!("the password is from {file}"),
+                Err(files) => searched.extend(files),
+            }
+        }
+        format!("no password was found; looked in {}", searched.join(", "))
     }
 
     /// Looks at the files that this way of encryption needs.
