@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::build::Sql;
@@ -39,6 +39,17 @@ impl SqlStore {
     ) -> Result<Changes> {
         let began = Instant::now();
         self.look_on(since, facet, filter, budget).await.map_err(|error| self.timed(error, began))
+    }
+
+    /// A failure with what it cost the database: of several tries, each with less to read than the one before, and each perhaps
+    /// ended by a deadline of the server's own.
+    pub(super) fn timed(&self, error: StoreError, began: Instant) -> StoreError {
+        let took = Duration::from_secs(self.engine.worked(began).as_secs());
+        match error {
+            StoreError::Timeout(after) => StoreError::Timeout(after.max(took)),
+            StoreError::Interrupted if !took.is_zero() => StoreError::Timeout(took),
+            other => other,
+        }
     }
 
     async fn look_on(

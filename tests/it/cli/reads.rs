@@ -241,7 +241,11 @@ async fn arguments_leave_as_the_database_holds_them_character_for_character() {
         for (id, stored) in ids.iter().zip(&stored) {
             // Levels without end are JSON as well, which not every reader takes.
             let is_json = stored.starts_with("[[[[") || serde_json::from_str::<IgnoredAny>(stored).is_ok();
-            let text = || serde_json::to_string(stored).expect("a text");
+            // No key tells what is a secret in what is no JSON: all of it is masked.
+            let text = || match stored.trim() {
+                "" => serde_json::to_string(stored).expect("a text"),
+                _ => "\"[redacted]\"".to_owned(),
+            };
             let wanted = format!("\"arguments\":{},\"backtrace\":", if is_json { stored.clone() } else { text() });
             let start = format!("{{\"version\":1,\"id\":\"{}\",", id.trim());
             let line = exported.out.lines().find(|line| line.starts_with(&start)).expect("the job's line");

@@ -90,7 +90,7 @@ mod tests {
     fn types_that_are_not_known_are_not_kept() {
         let form = |data_type: &str| {
             let (name, data_type) = ("c".to_owned(), data_type.to_owned());
-            kept(&Column { name, data_type, nullable: true, collation: None }, "t.c").1
+            kept(&Column { name, data_type, nullable: true, collation: None, times: None }, "t.c").1
         };
         for known in [
             "bigint(20) unsigned",
