@@ -38,7 +38,7 @@ impl Times {
     /// What the values of a column are.
     pub fn of<'a>(column: &Column, values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut seen: BTreeMap<&'static str, (usize, &str)> = BTreeMap::new();
-        for value in values {
+        for value in values.into_iter().filter(|value| !value.trim().is_empty()) {
             seen.entry(word_of(value)).or_insert((0, value)).0 += 1;
         }
         // A zero, or a time at the end of the world, stands for none.

@@ -117,6 +117,7 @@ impl Incident<'_> {
     }
 
     /// One thing that happens, committed at once or, where the database has more than one writer, some time later.
+    #[expect(clippy::disallowed_methods, reason = "several statements at once, of the test's own")]
     async fn happen(&mut self) {
         if self.random.chance(15) {
             return self.replay().await;
@@ -155,6 +156,7 @@ impl Incident<'_> {
         };
     }
 
+    #[expect(clippy::disallowed_methods, reason = "several statements at once, of the test's own")]
     async fn commit(&mut self) {
         match self.held.take() {
             Some(Held::Postgres(mut held)) => drop(sqlx::raw_sql("commit").execute(&mut held).await.expect("a commit")),

@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::SqlStore;
 use super::blocks::ROWS_OF_BLOCK;
@@ -24,9 +24,7 @@ use super::watch::{Axis, Look, cells};
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
-use crate::store::{
-    Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, StoreError, Watermark,
-};
+use crate::store::{Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, Watermark};
 
 /// Values that are told apart.
 const MOST_VALUES: usize = 10_000;
