@@ -1,6 +1,7 @@
 //! From a command line to an open store: which database, connect, what is in it, which of that.
 
 mod anew;
+mod masked;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,11 +18,10 @@ use crate::config::{ReplayTo, Source, Thresholds};
 use crate::domain::destination::Destination;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::Histogram;
-use crate::domain::job::{JobDetail, JobId, JobRow};
+use crate::domain::job::{JobDetail, JobId};
 use crate::domain::redact::{Masker, Redactor};
 use crate::domain::share::Share;
-use crate::domain::text::{Clean, Untrusted};
+use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Homes, Ledger, Whose, known};
@@ -394,53 +394,6 @@ impl Opened {
                 None => return Ok(step),
             }
         }
-    }
-
-    /// The row with what looks like a secret masked.
-    pub fn masked(&self, row: JobRow) -> JobRow {
-        self.masker.row(row)
-    }
-
-    /// The job with what looks like a secret masked.
-    pub fn masked_detail(&self, detail: JobDetail) -> JobDetail {
-        // Where a secret stands in what the arguments were read from, only their readable form tells.
-        let hides = self.redactor.hides_arguments(&detail);
-        let arguments = self.redactor.arguments(&detail).map(|text| Untrusted::new(text.into_owned()));
-        let sealed_lineage = detail.undecodable && !self.redactor.reveals();
-        let sealed: Vec<String> = if hides { detail.decoded_from.clone() } else { Vec::new() };
-        let metadata = |(name, value): (String, Option<Untrusted>)| {
-            let secret = self.redactor.is_secret_name(&name) && !self.redactor.reveals();
-            let value = match value {
-                Some(_) if secret || sealed.contains(&name) => Some(Untrusted::from(crate::domain::redact::REDACTED)),
-                value => value.map(|v| self.payload(v)),
-            };
-            (name, value)
-        };
-        JobDetail {
-            message: detail.message.map(|m| self.prose(m)),
-            arguments,
-            undecodable: detail.undecodable,
-            backtrace: detail.backtrace.map(|b| self.payload(b)),
-            // Of a layout without ids of its own it is the payload.
-            lineage: detail.lineage.filter(|_| !sealed_lineage).map(|l| self.payload(l)),
-            metadata: detail.metadata.into_iter().map(metadata).collect(),
-            decoded_from: detail.decoded_from,
-            row: self.masked(detail.row),
-        }
-    }
-
-    /// The histogram with what looks like a secret masked in its values: reasons are prose.
-    pub fn masked_histogram(&self, histogram: Histogram) -> Histogram {
-        self.masker.histogram(histogram)
-    }
-
-    /// A text with what looks like a secret masked.
-    pub fn prose(&self, text: Untrusted) -> Untrusted {
-        self.masker.text(text)
-    }
-
-    fn payload(&self, text: Untrusted) -> Untrusted {
-        Untrusted::new(self.redactor.text(text.exact()))
     }
 }
 
