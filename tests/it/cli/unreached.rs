@@ -22,7 +22,7 @@ const INTERNAL: [&str; 14] = [
     "struct ",
     "expected u",
     "expected i6",
-    "0x",
+    " 0x",
     "InvalidContentType",
     "SSLRequest",
     "os error",

@@ -89,6 +89,8 @@ fn protocol(text: &str) -> StoreError {
         None if text.contains("authentication method") || text.contains("SASL authentication mechanisms") => {
             "the server asks for a way to log in".to_owned()
         }
+        // The driver takes the end of what is read for an answer.
+        None if text.contains("SSLRequest: 0x00") => return StoreError::Unreachable(HUNG_UP.into()),
         None => return StoreError::Unreachable(NOT_UNDERSTOOD.into()),
     };
     StoreError::Input(format!("{method}, which is not supported here: use a user that logs in with a password"))
