@@ -86,7 +86,12 @@ async fn what_a_plan_holds_is_not_called_changed_when_nothing_did() {
                         let changed = SkipReason::Changed.word();
                         assert!(tally.skipped.iter().all(|(why, _)| why != changed), "{told}: {tally:?}");
                     }
-                    Err(PlanError::Unfit { .. } | PlanError::Disabled(_) | PlanError::Empty(..)) => {}
+                    Err(
+                        PlanError::Unfit { .. }
+                        | PlanError::Disabled(_)
+                        | PlanError::Empty(..)
+                        | PlanError::Missing { .. },
+                    ) => {}
                     Err(error) => panic!("{told}: {error}"),
                 }
             }
