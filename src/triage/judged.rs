@@ -98,8 +98,8 @@ impl<S: Store> Judged<S> {
         state.next = page.next;
         let finished = state.next.is_none();
         let share = page.scanned.map_or(0.0, |s| s.share);
-        let mut histogram = histogram(query.facet, &state.bars, (!finished).then_some(share));
-        histogram.as_of = self.store.clock();
+        let counts = histogram(query.facet, &state.bars, (!finished).then_some(share));
+        let histogram = Histogram { as_of: self.store.clock(), ..counts };
         let resume = (!finished).then(|| Resume::from_listed(state));
         Ok(HistogramStep { resume, cost: began.elapsed(), ..HistogramStep::of(histogram) })
     }

@@ -24,10 +24,9 @@ use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 use dlq_tui::tui::StoreChoice;
 use dlq_tui::tui::app::model::{FilterState, Model, Source};
 use dlq_tui::tui::app::{Effect, FirstScreen, Msg, Opened, Reply, Request, RequestId, Settings, Slot, start, update};
-use sqlx::{Connection, MySqlConnection, PgConnection};
 
 use crate::fixtures::{Layout, sql};
-use crate::harness::{self, Engine, TestDb};
+use crate::harness::{self, Engine, OpenTransaction, TestDb};
 use crate::store_desk::{budget, gentle_store, store};
 
 /// Numbers that are the same for the same seed.
@@ -63,14 +62,8 @@ struct Incident<'a> {
     desk: Desk,
     ledger: Ledger,
     replayed: BTreeSet<String>,
-    held: Option<Held>,
+    held: Option<OpenTransaction>,
     n: u64,
-}
-
-/// A transaction that is open.
-enum Held {
-    Postgres(PgConnection),
-    Mysql(MySqlConnection),
 }
 
 impl Incident<'_> {
@@ -117,7 +110,6 @@ impl Incident<'_> {
     }
 
     /// One thing that happens, committed at once or, where the database has more than one writer, some time later.
-    #[expect(clippy::disallowed_methods, reason = "several statements at once, of the test's own")]
     async fn happen(&mut self) {
         if self.random.chance(15) {
             return self.replay().await;
@@ -134,34 +126,15 @@ impl Incident<'_> {
         if !self.random.chance(25) {
             return self.db.execute(&change).await;
         }
-        self.held = match self.db.engine {
-            Engine::Sqlite => return self.db.execute(&change).await,
-            Engine::Postgres => {
-                let mut connection = PgConnection::connect(&self.db.url).await.expect("a connection");
-                let began =
-                    sqlx::raw_sql(sqlx::AssertSqlSafe(format!("begin; {change}"))).execute(&mut connection).await;
-                began.expect("a transaction");
-                Some(Held::Postgres(connection))
-            }
-            Engine::Mysql => {
-                let mut connection = MySqlConnection::connect(&self.db.url).await.expect("a connection");
-                let began = sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
-                    "set session transaction isolation level read committed; begin; {change}"
-                )))
-                .execute(&mut connection)
-                .await;
-                began.expect("a transaction");
-                Some(Held::Mysql(connection))
-            }
-        };
+        match self.db.engine {
+            Engine::Sqlite => self.db.execute(&change).await,
+            _ => self.held = Some(self.db.begin(&change).await),
+        }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "several statements at once, of the test's own")]
     async fn commit(&mut self) {
-        match self.held.take() {
-            Some(Held::Postgres(mut held)) => drop(sqlx::raw_sql("commit").execute(&mut held).await.expect("a commit")),
-            Some(Held::Mysql(mut held)) => drop(sqlx::raw_sql("commit").execute(&mut held).await.expect("a commit")),
-            None => {}
+        if let Some(held) = self.held.take() {
+            held.commit().await;
         }
     }
 

@@ -116,24 +116,24 @@ impl SqlStore {
 
     /// The bucket where a look starts that knows nothing of the past.
     pub(super) async fn start_bucket(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
-        // A plain value, so that an index serves what follows. The clock is known as well as this bound needs it; how far
-        // keys reach takes an exchange more.
-        if axis.is_time() {
-            return Ok(axis.bucket_of(axis.start(self.server_now().0)));
-        }
-        let rows = self.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
-        let look = Look::read(rows)?;
-        self.set_clock(look.clock);
-        Ok(axis.bucket_of(axis.start(look.reach())))
+        Ok(axis.bucket_of(axis.start(self.reach(axis, budget).await?)))
     }
 
     /// The first bucket that no job lies in yet.
     pub(super) async fn end_bucket(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
+        Ok(axis.bucket_of(self.reach(axis, budget).await?).saturating_add(1))
+    }
+
+    /// How far the order reaches by now: a plain value, so that an index serves what is compared with it.
+    async fn reach(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
+        // The clock is known as well as this needs it; how far keys reach takes an exchange more.
         if axis.is_time() {
-            return Ok(axis.bucket_of(self.server_now().0).saturating_add(1));
+            return Ok(self.server_now().0);
         }
         let rows = self.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
-        Ok(axis.bucket_of(Look::read(rows)?.reach()).saturating_add(1))
+        let look = Look::read(rows)?;
+        self.set_clock(look.clock);
+        Ok(look.reach())
     }
 
     /// Counts the recent buckets of what the database cannot judge or tell apart, row by row: the newest of them, where

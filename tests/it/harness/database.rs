@@ -160,6 +160,22 @@ impl TestDb {
         on_connection!(self.engine, self.url.as_str(), |connection| raw(sql).execute(&mut connection).await.map(drop))
     }
 
+    /// Runs statements in a transaction that stays open, on a server, and keeps nobody from adding rows.
+    pub async fn begin(&self, sql: &str) -> OpenTransaction {
+        let level =
+            if self.engine == Engine::Mysql { "set session transaction isolation level read committed; " } else { "" };
+        let begin = format!("{level}begin; {sql}");
+        let mut open = match self.engine {
+            Engine::Postgres => {
+                OpenTransaction::Postgres(PgConnection::connect(&self.url).await.expect("a connection"))
+            }
+            Engine::Mysql => OpenTransaction::Mysql(MySqlConnection::connect(&self.url).await.expect("a connection")),
+            Engine::Sqlite => panic!("SQLite has one writer: an open transaction would stop all others"),
+        };
+        open.run(&begin).await;
+        open
+    }
+
     /// The first column of the first row as text; `NULL` where it is null.
     pub async fn scalar(&self, sql: &str) -> String {
         self.column(sql).await.into_iter().next().unwrap_or_else(|| panic!("no row from: {sql}"))
@@ -184,6 +200,26 @@ impl TestDb {
     /// How many rows a table holds.
     pub async fn count(&self, table: &str) -> u64 {
         self.scalar(&format!("select count(*) from {table}")).await.parse().expect("a number")
+    }
+}
+
+/// A transaction that is open, on a connection of its own; undone when it is dropped.
+pub enum OpenTransaction {
+    Postgres(PgConnection),
+    Mysql(MySqlConnection),
+}
+
+impl OpenTransaction {
+    pub async fn commit(mut self) {
+        self.run("commit").await;
+    }
+
+    async fn run(&mut self, sql: &str) {
+        let done = match self {
+            Self::Postgres(connection) => raw(sql).execute(connection).await.map(drop),
+            Self::Mysql(connection) => raw(sql).execute(connection).await.map(drop),
+        };
+        done.unwrap_or_else(|e| panic!("{e}\n{}", shortened(sql)));
     }
 }
 

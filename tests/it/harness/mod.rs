@@ -34,7 +34,7 @@ use std::io::Write;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-pub use database::{Engine, TestDb};
+pub use database::{Engine, OpenTransaction, TestDb};
 pub use pgbouncer::Pooler;
 pub use server::Server;
 pub use wire::{Carries, Said, Wire};
