@@ -88,6 +88,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 }
                 Err(e) => {
                     model.live.totals_changed = true;
+                    model.live.doubt_totals();
                     fault(model, &e, "counting by state", now)
                 }
             }
