@@ -168,21 +168,17 @@ impl LiveCounts {
     }
 
     /// Counts as deaths what a full count finds and no look could see: jobs that are older than the recent past and died
-    /// meanwhile, as an event does whose retries took hours. Where jobs went as well they hide each other, so that growth is
-    /// rather too small: a job that became one of another value did not die.
+    /// meanwhile, as an event does whose retries took hours. Where jobs of a value went as well they hide each other, so
+    /// that growth is rather too small.
     fn find_late(&mut self, base: &Histogram) {
         if self.base.progress.is_some() || base.progress.is_some() {
             return;
         }
         let before: HashMap<&Value, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
-        let net: i64 = self.drift.values().map(|drift| drift.seen).sum();
-        let mut more = base.total.n.saturating_sub(self.base.total.n.saturating_add_signed(net));
         for bar in &base.bars {
             let seen = self.drift.get(&bar.value).map_or(0, |drift| drift.seen);
             let known = before.get(&bar.value).copied().unwrap_or(0).saturating_add_signed(seen);
-            let late = bar.count.n.saturating_sub(known).min(more);
-            more -= late;
-            self.arrivals.add(&bar.value, late, base.as_of);
+            self.arrivals.add(&bar.value, bar.count.n.saturating_sub(known), base.as_of);
         }
     }
 

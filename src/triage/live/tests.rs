@@ -154,14 +154,15 @@ fn a_death_that_no_look_could_see_counts_as_growth_once_it_is_found() {
     assert_eq!(live.growth(Timestamp(401 * SECOND)), Growth { n: 3, over: Duration::from_secs(300), is_all: false });
     live.count_again(table.count(402), &table.cells(380), None);
     assert_eq!(live.growth(Timestamp(403 * SECOND)).n, 3, "each is counted once");
-    // One that becomes another did not die.
-    table.0[0].1 = "C";
-    live.count_again(table.count(404), &table.cells(380), None);
-    assert_eq!((live.growth(Timestamp(405 * SECOND)).n, n(&live, "C")), (3, 1));
-    // Nor did those that are gone.
+    // While jobs are put back others die, and all of those are told.
     table.0.retain(|(at, _)| *at > 6);
+    table.0.extend([(9, "C"), (10, "C")]);
+    live.count_again(table.count(404), &table.cells(380), None);
+    assert_eq!((live.growth(Timestamp(405 * SECOND)).n, n(&live, "C")), (5, 2));
+    // What is gone did not die.
+    table.0.retain(|(at, _)| *at > 8);
     live.count_again(table.count(406), &table.cells(380), None);
-    assert_eq!(live.growth(Timestamp(407 * SECOND)).n, 3);
+    assert_eq!(live.growth(Timestamp(407 * SECOND)).n, 5);
 }
 
 #[test]
