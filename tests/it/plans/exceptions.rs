@@ -86,14 +86,6 @@ const EXCEPTIONS: &[Exception] = &[
         why: "a job's name stands inside the text of its payload; the table holds what waits, which is little",
     },
     Exception {
-        case: "laravel",
-        engine: "sqlite",
-        phases: &["the undo of replay"],
-        what: "SCAN j",
-        cured: false,
-        why: "a job's name stands inside the text of its payload; the table holds what waits, which is little",
-    },
-    Exception {
         case: "delayed_job",
         engine: "postgres",
         phases: &["a page"],
