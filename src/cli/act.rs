@@ -12,7 +12,7 @@ use super::{execute, ids, out, runs, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::histogram::{grouped, jobs};
+use crate::domain::histogram::jobs;
 use crate::domain::job::State;
 use crate::domain::options::Options;
 use crate::domain::pacing::Pacing;
@@ -120,7 +120,7 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
     let talk = std::io::stderr().is_terminal();
     let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, |progress| {
         if talk {
-            out::hint(&format!("\rfreezing: {} jobs", grouped(progress.frozen)));
+            out::hint(&format!("\rfreezing: {}", jobs(progress.frozen)));
         }
     })
     .await;

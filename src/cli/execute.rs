@@ -12,7 +12,7 @@ use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, RunRecord};
 use super::{bar, out, runs, signal};
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
 use crate::triage::progress::RunProgress;
@@ -92,9 +92,9 @@ pub async fn confirmed(
 
 /// How far a run got whose record was moved away: whatever was written there may be gone.
 fn lost(Tally { planned, done, in_doubt, .. }: &Tally, way_on: &str) -> String {
-    let [done, in_doubt, planned] = [done, in_doubt, planned].map(|n| grouped(*n));
+    let (planned, [done, in_doubt]) = (jobs(*planned), [done, in_doubt].map(|n| grouped(*n)));
     format!(
-        "of {planned} jobs {done} were done and {in_doubt} are in doubt; if the ledger was only moved, move it back with what \
+        "of {planned}, {done} done and {in_doubt} in doubt; if the ledger was only moved, move it back with what \
          lies beside it and go on with `{way_on}`; if it is gone, look at the jobs and plan anew what is left"
     )
 }
@@ -143,8 +143,8 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
         if !out::somebody_is_there() {
             return Err(Fault::refused("nothing was written: without a terminal to confirm on, --yes is needed").into());
         }
-        let left = grouped(run.tally.not_started + run.tally.in_doubt);
-        if !out::confirm(&format!("go on with {left} jobs?")).await? {
+        let left = jobs(run.tally.not_started + run.tally.in_doubt);
+        if !out::confirm(&format!("go on with {left}?")).await? {
             return Err(Fault::refused("not confirmed: nothing was written").into());
         }
     }

@@ -13,7 +13,7 @@ use super::open::Opened;
 use super::{out, signal};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Histogram, grouped};
+use crate::domain::histogram::{Histogram, dead_jobs, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -176,8 +176,8 @@ impl<'a> Watcher<'a> {
 
     /// Says what the changes start from.
     fn announce(&self) {
-        let total = grouped(self.told.values().sum());
-        out::say(&format!("watching {}: {total} dead jobs now", Clean::line(&self.opened.desk.store_name())));
+        let total = dead_jobs(self.told.values().sum());
+        out::say(&format!("watching {}: {total} now", Clean::line(&self.opened.desk.store_name())));
     }
 
     /// Waits for the next look, and tells what it changed. A database that is away is waited for.

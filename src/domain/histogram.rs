@@ -62,6 +62,11 @@ pub fn jobs(n: u64) -> String {
     format!("{} {}", grouped(n), if n == 1 { "job" } else { "jobs" })
 }
 
+/// How many dead jobs, in words: `1 dead job`, `1,204 dead jobs`.
+pub fn dead_jobs(n: u64) -> String {
+    format!("{} dead {}", grouped(n), if n == 1 { "job" } else { "jobs" })
+}
+
 /// Digits in groups of three: `1,204,331`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

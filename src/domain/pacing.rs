@@ -38,7 +38,8 @@ impl Pacing {
 impl fmt::Display for Pacing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut wishes = Vec::new();
-        wishes.extend(self.rate.map(|rate| format!("at most {rate} jobs a second")));
+        let jobs = |rate: f64| if (rate - 1.0).abs() < f64::EPSILON { "job" } else { "jobs" };
+        wishes.extend(self.rate.map(|rate| format!("at most {rate} {} a second", jobs(rate))));
         wishes.extend(self.spread().map(|span| format!("spread over {}", exact_span(span))));
         wishes.extend(self.batch.map(|batch| format!("at most {batch} in a batch")));
         f.write_str(&wishes.join(", "))
@@ -90,6 +91,8 @@ mod tests {
     fn wishes_are_told_in_words_and_survive_being_kept() {
         let all = Pacing { batch: Some(50), rate: Some(200.0), spread: Some(1_800) };
         assert_eq!(all.to_string(), "at most 200 jobs a second, spread over 30m, at most 50 in a batch");
+        let one = Pacing { rate: Some(1.0), ..Pacing::default() };
+        assert_eq!(one.to_string(), "at most 1 job a second");
         let kept = serde_json::to_string(&all).expect("JSON");
         assert_eq!(serde_json::from_str::<Pacing>(&kept).expect("a pacing"), all);
         assert_eq!(serde_json::to_string(&Pacing::default()).expect("JSON"), "{}");

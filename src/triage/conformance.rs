@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Exactness, grouped};
+use crate::domain::histogram::{Exactness, dead_jobs, grouped};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::json::Document;
 use crate::domain::options::Options;
@@ -96,8 +96,8 @@ async fn listed(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict {
     let ids: BTreeSet<&JobId> = dead.iter().map(|e| &e.row.id).collect();
     if ids.len() < dead.len() {
         return Err(format!(
-            "{} jobs come twice: does `join` find more than one row for some?",
-            dead.len() - ids.len()
+            "listed twice: {}; does `join` find more than one row for some?",
+            jobs(dead.len() - ids.len())
         ));
     }
     if let Some(odd) = dead.iter().find(|e| e.row.state != State::Dead) {
@@ -115,7 +115,7 @@ async fn listed(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict {
                 .to_owned());
         }
     }
-    let told = format!("{} dead jobs, each once, from both ends", grouped(dead.len() as u64));
+    let told = format!("{}, each once, from both ends", dead_jobs(dead.len() as u64));
     Ok(match dead.iter().filter(|e| e.row.at.is_none()).count() {
         0 => told,
         n => format!("{told}; {n} without a time of death (`fields.at` is NULL), which no filter by time finds"),

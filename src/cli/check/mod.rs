@@ -15,7 +15,7 @@ use super::open::Opened;
 use super::out;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
-use crate::domain::histogram::{Count, Histogram, grouped};
+use crate::domain::histogram::{Count, Histogram, dead_jobs, grouped};
 use crate::domain::job::State;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::{Timestamp, exact_span, short_span};
@@ -95,8 +95,8 @@ impl Checker<'_> {
             // Nothing is not young.
             ensure!(
                 oldest.is_some() || jobs == 0,
-                "none of {} dead jobs has a time, so the oldest is not known",
-                grouped(jobs)
+                "none of {} has a time, so the oldest is not known",
+                dead_jobs(jobs)
             );
             findings.push(age(oldest.map(|at| at.age(now)), allowed));
         }

@@ -23,7 +23,7 @@ use super::console;
 use super::exit::Code;
 use super::source::{Origin, Session};
 use crate::config::{Address, Paths, ReplayTo, Source};
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::dead_jobs;
 use crate::domain::time::Timestamp;
 use crate::store::sql::target::Target;
 
@@ -131,7 +131,7 @@ pub async fn run(session: Session, args: &DemoArgs) -> Result<Code> {
         return serve(&recipe, folder).await;
     }
     console::terminal()?;
-    super::out::say(&format!("filling a database with {} dead jobs …", grouped(recipe.rows as u64)));
+    super::out::say(&format!("filling a database with {} …", dead_jobs(recipe.rows as u64)));
     let demo = Demo::start(&recipe, None).await?;
     let (session, origin) = at_home(session, &demo);
     let ended = console::on(session, origin, &args.console, "demo").await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::record::{Finding, Level, bytes};
-use crate::domain::histogram::grouped;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::ledger::{self, Ledger, LedgerError, Lying, Run, RunState, WHEN_DAMAGED};
 use crate::store::Budget;
@@ -172,9 +172,9 @@ async fn unfinished(ledger: &Ledger) -> ledger::Result<Vec<Finding>> {
 
 fn of_run(run: &Run, held: bool) -> Finding {
     let left = run.tally.not_started + run.tally.in_doubt;
-    let (id, action, planned) = (&run.id, run.intent.action, grouped(run.tally.planned));
+    let (id, action, planned) = (&run.id, run.intent.action, jobs(run.tally.planned));
     let source = Clean::line(&run.intent.source);
-    let left = format!("{} of {planned} jobs left", grouped(left));
+    let left = format!("{} of {planned} left", grouped(left));
     let what = format!("{action} {id} on {source}: {left}");
     // The source may be an address that nothing else knows of.
     let finding = |level, fact: String| finding("runs", level, fact).publicly(format!("{action} {id}: {left}"));

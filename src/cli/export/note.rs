@@ -12,7 +12,7 @@ use crate::cli::walk::Walk;
 use crate::config::mask_secrets;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::domain::histogram::{Histogram, grouped};
+use crate::domain::histogram::{Histogram, dead_jobs, grouped};
 use crate::domain::job::JobDetail;
 use crate::domain::notation::Notation;
 use crate::domain::text::{Clean, Untrusted};
@@ -37,7 +37,7 @@ pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write
     let total = deaths.total.n;
     let time = |at: Option<Timestamp>| at.map_or("unknown".to_owned(), Timestamp::to_second);
 
-    writeln!(out, "# {} dead {} in {}\n", grouped(total), if total == 1 { "job" } else { "jobs" }, plain(&info.title))?;
+    writeln!(out, "# {} in {}\n", dead_jobs(total), plain(&info.title))?;
     writeln!(out, "- source: {}", plain(&opened.desk.source))?;
     writeln!(out, "- filter: {}", if filter.is_all() { "none".to_owned() } else { code(&filter.to_string()) })?;
     writeln!(out, "- counted: {}", deaths.as_of.to_second())?;
@@ -70,7 +70,11 @@ fn bars(out: &mut impl Write, histogram: &Histogram) -> Result<()> {
     }
     let rest: u64 = histogram.bars.iter().skip(NAMED).map(|bar| bar.count.n).sum();
     if rest > 0 {
-        writeln!(out, "| {} others | {} | | |", histogram.bars.len() - NAMED, grouped(rest))?;
+        let others = match histogram.bars.len() - NAMED {
+            1 => "1 other".to_owned(),
+            n => format!("{n} others"),
+        };
+        writeln!(out, "| {others} | {} | | |", grouped(rest))?;
     }
     Ok(())
 }

@@ -378,7 +378,8 @@ pub(super) async fn run_each(tx: &mut Tx<'_>, mut statements: Statements<'_>, ro
         let affected = affected?;
         next = filled;
         if must == Rows::Each && affected != rows as u64 {
-            let message = format!("statement {no} touched {affected} rows instead of {rows}");
+            let word = if affected == 1 { "row" } else { "rows" };
+            let message = format!("statement {no} touched {affected} {word} instead of {rows}");
             return Err(StoreError::Refused { message, code: None });
         }
     }

@@ -273,8 +273,9 @@ pub(super) fn without_transactions(name: &str, table: &Table) -> Option<String> 
              could be lost between two statements"
         ));
     }
+    let article = if engine.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" };
     Some(format!(
-        "{name} is a {engine} table, which has no transactions: a job could be lost between two statements, or be taken \
+        "{name} is {article} {engine} table, which has no transactions: a job could be lost between two statements, or be taken \
          by two at once; ALTER TABLE {name} ENGINE = InnoDB makes it safe"
     ))
 }
@@ -414,6 +415,17 @@ fn catalogue(engine: &Engine, rows: Vec<Row>) -> Result<Catalogue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn storage_engine_has_the_article_that_its_name_takes() {
+        for (engine, expected) in
+            [("Aria", "t is an Aria table"), ("ARCHIVE", "an ARCHIVE"), ("MyISAM", "t is a MyISAM")]
+        {
+            let table = Table { without_transactions: Some(engine.into()), ..Table::default() };
+            let why = without_transactions("t", &table).expect("a reason");
+            assert!(why.contains(expected), "{why}");
+        }
+    }
 
     #[test]
     fn a_store_is_named_as_statements_quote_it() {

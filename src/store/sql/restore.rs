@@ -243,7 +243,8 @@ impl SqlStore {
         if inserted == rows.len() as u64 {
             return Ok(());
         }
-        let message = format!("{inserted} rows were put back instead of {}", rows.len());
+        let were = if inserted == 1 { "row was" } else { "rows were" };
+        let message = format!("{inserted} {were} put back instead of {}", rows.len());
         Err(StoreError::Refused { message, code: None })
     }
 

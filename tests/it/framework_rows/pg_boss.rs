@@ -83,7 +83,7 @@ async fn of_a_job_and_its_dead_letter_copy_one_is_dead_and_names_the_other() {
     let told = shop.metadata(&id("email", 1), "dead-letter copy").await;
     assert_eq!(told.as_deref(), Some("created in email_dlq as 00000000-0000-4000-8000-000000000002"));
     let waits = shop.metadata(&id("fifo", 17), "waits behind it").await;
-    assert_eq!(waits.as_deref(), Some("1 jobs of its key, until it is retried or deleted"));
+    assert_eq!(waits.as_deref(), Some("1 job of its key, until it is retried or deleted"));
 }
 
 #[tokio::test]
