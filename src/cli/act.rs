@@ -8,6 +8,7 @@ use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord, RunRecord};
+use super::table::terminal_width;
 use super::{execute, ids, out, runs, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
@@ -216,7 +217,7 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
         return Ok(Decision::ShowOnly);
     }
     // A plan that nobody can read is no reason to leave undone what --yes has confirmed.
-    let read = receipt::plan(&mut std::io::stderr(), plan);
+    let read = receipt::plan(&mut std::io::stderr(), plan, out::talk_width());
     if asking.yes {
         return Ok(Decision::Go);
     }
@@ -279,7 +280,7 @@ async fn show(ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
     };
     let mut out = out::stdout();
     match format {
-        Format::Table => receipt::plan(&mut out, plan)?,
+        Format::Table => receipt::plan(&mut out, plan, terminal_width())?,
         Format::Csv => runs::csv(&mut out, kept.as_slice())?,
         Format::Json => out::json(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,

@@ -11,6 +11,7 @@ use super::args::{Format, ResumeArgs};
 use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, RunRecord};
+use super::table::terminal_width;
 use super::{bar, out, runs, signal};
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::validator::Validator;
@@ -135,7 +136,7 @@ pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
         let message = format!("run {id} is {}: there is nothing to go on with", run.state.word());
         return Err(Fault::refused(message).into());
     }
-    receipt::run(&mut std::io::stderr(), &run)?;
+    receipt::run(&mut std::io::stderr(), &run, out::talk_width())?;
     if let Some(reason) = run.diverts(opened.desk.store.info().destination.as_ref()) {
         return Err(Fault::refused(reason).into());
     }
@@ -171,7 +172,7 @@ fn start(run: &RunId) -> RunProgress {
 fn print(opened: &Opened, receipt: &Receipt, format: Format) -> std::io::Result<()> {
     let mut out = out::stdout();
     let printed = match format {
-        Format::Table => receipt::run(&mut out, &receipt.run),
+        Format::Table => receipt::run(&mut out, &receipt.run, terminal_width()),
         Format::Csv => runs::csv(&mut out, std::slice::from_ref(&receipt.run)),
         Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(receipt))),
         Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(receipt))),

@@ -40,6 +40,7 @@ mod stats;
 mod undo;
 mod walk;
 mod watch;
+mod wrap;
 
 use std::process::ExitCode;
 use std::time::Instant;

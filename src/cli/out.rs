@@ -6,6 +6,9 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 
+use super::table::{asked_columns, terminal_columns};
+use super::wrap;
+
 /// The version of the JSON that commands print: it changes when a field changes its meaning or goes away.
 pub const JSON_VERSION: u32 = 1;
 
@@ -76,9 +79,15 @@ pub fn is_gone(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Says something to the operator, never to a pipe's reader. A closed standard error is no reason to stop.
+/// Says something to the operator, never to a pipe's reader; on a terminal, sentences are broken between words. A closed standard
+/// error is no reason to stop.
 pub fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", wrap::text(text, talk_width()));
+}
+
+/// Columns of the terminal that standard error goes to; `None` when it goes elsewhere.
+pub fn talk_width() -> Option<usize> {
+    asked_columns().or_else(|| if io::stderr().is_terminal() { terminal_columns() } else { None })
 }
 
 /// Writes a part of a line to the operator's terminal; as unimportant as [`say`].

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde::Serialize;
 
 use super::record::RowRecord;
+use super::wrap::hanging;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::options::Options;
 use crate::domain::redact::Redactor;
@@ -202,41 +203,67 @@ impl<'a> From<&'a Receipt> for RunRecord<'a> {
     }
 }
 
-/// Prints a plan for people.
-pub fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+/// Prints a plan for people, in lines of this width.
+pub fn plan(out: &mut impl Write, plan: &Plan, width: Option<usize>) -> io::Result<()> {
     writeln!(out, "plan {}: {} {}", plan.run, plan.action, jobs(plan.count))?;
+    let mut facts = Facts { out, names: 10, width };
     if let Some(filter) = &plan.filter {
         let filter = if filter.is_empty() { "none: all dead jobs" } else { filter };
-        writeln!(out, "  filter     {}", Clean::line(&typed(filter)))?;
+        facts.tell("filter", &Clean::line(&typed(filter)))?;
     }
     if let Some((from, to)) = plan.span {
-        writeln!(out, "  died       {from} … {to}")?;
+        facts.tell("died", &format!("{from} … {to}"))?;
     }
     if !plan.options.is_plain() {
-        writeln!(out, "  options    {}", plan.options)?;
+        facts.tell("options", &plan.options.to_string())?;
     }
     if let Some(made) = &plan.creates {
-        writeln!(out, "  creates    {}", Clean::line(&made.creates))?;
+        facts.tell("creates", &Clean::line(&made.creates))?;
         for line in Clean::lines(&made.ddl).rows() {
-            writeln!(out, "             {line}")?;
+            writeln!(facts.out, "             {line}")?;
         }
     }
     for (what, n) in &plan.outlook {
         let what = if what == CAN { what.clone() } else { format!("cannot: {}", Clean::line(what)) };
-        writeln!(out, "  now        {:>9}  {what}", grouped(*n))?;
+        facts.count("now", *n, &what)?;
     }
-    shares(out, "by error", &plan.by_error)?;
-    shares(out, "by class", &plan.by_class)?;
+    shares(&mut facts, "by error", &plan.by_error)?;
+    shares(&mut facts, "by class", &plan.by_class)?;
     for warning in &plan.warnings {
-        writeln!(out, "  warning    {}", Clean::line(warning))?;
+        facts.tell("warning", &Clean::line(warning))?;
     }
     for note in &plan.notes {
-        writeln!(out, "  note       {}", Clean::line(note))?;
+        facts.tell("note", &Clean::line(note))?;
     }
     Ok(())
 }
 
-fn shares(out: &mut impl Write, title: &str, shares: &[Share]) -> io::Result<()> {
+/// Facts below the title of a plan or a run: a name and what it is, broken between words.
+struct Facts<'a, W> {
+    out: &'a mut W,
+    /// Columns of the names.
+    names: usize,
+    width: Option<usize>,
+}
+
+impl<W: Write> Facts<'_, W> {
+    fn tell(&mut self, name: &str, text: &str) -> io::Result<()> {
+        let names = self.names;
+        writeln!(self.out, "{}", hanging(&format!("  {name:<names$} "), text, self.width))
+    }
+
+    /// A number of jobs, and which.
+    fn count(&mut self, name: &str, n: u64, which: &str) -> io::Result<()> {
+        let (names, n) = (self.names, grouped(n));
+        let head = format!("  {name:<names$} {n:>9}");
+        match which {
+            "" => writeln!(self.out, "{head}"),
+            which => writeln!(self.out, "{}", hanging(&format!("{head}  "), which, self.width)),
+        }
+    }
+}
+
+fn shares(facts: &mut Facts<'_, impl Write>, title: &str, shares: &[Share]) -> io::Result<()> {
     for (i, share) in shares.iter().enumerate() {
         let title = if i == 0 { title } else { "" };
         let value = match &share.value {
@@ -244,27 +271,28 @@ fn shares(out: &mut impl Write, title: &str, shares: &[Share]) -> io::Result<()>
             None if share.rest => "all others".to_owned(),
             None => "(none)".to_owned(),
         };
-        writeln!(out, "  {title:<10} {:>9}  {value}", grouped(share.n))?;
+        facts.count(title, share.n, &value)?;
     }
     Ok(())
 }
 
-/// Prints a run and its receipt for people.
-pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
+/// Prints a run and its receipt for people, in lines of this width.
+pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<()> {
     let intent = &run.intent;
     writeln!(out, "run {}: {}, {}", run.id, intent.action, run.state.word())?;
-    writeln!(out, "  source       {} · {}", Clean::line(&intent.source), Clean::line(&intent.store))?;
+    let mut facts = Facts { out, names: 12, width };
+    facts.tell("source", &format!("{} · {}", Clean::line(&intent.source), Clean::line(&intent.store)))?;
     if !intent.resolved.is_empty() {
-        writeln!(out, "  filter       {}", Clean::line(&typed(&intent.resolved)))?;
+        facts.tell("filter", &Clean::line(&typed(&intent.resolved)))?;
     }
     if let Some(reason) = &intent.reason {
-        writeln!(out, "  reason       {}", Clean::line(&typed(reason)))?;
+        facts.tell("reason", &Clean::line(&typed(reason)))?;
     }
     if !intent.options.is_plain() {
-        writeln!(out, "  options      {}", intent.options)?;
+        facts.tell("options", &intent.options.to_string())?;
     }
     if let Some(destination) = intent.destination.as_ref().filter(|to| to.name().is_some()) {
-        writeln!(out, "  destination  {destination}")?;
+        facts.tell("destination", &destination.to_string())?;
     }
     let operator = &intent.operator;
     let from = operator.ssh_client.as_deref().map(|a| format!(" from {}", Clean::line(a))).unwrap_or_default();
@@ -272,22 +300,23 @@ pub fn run(out: &mut impl Write, run: &Run) -> io::Result<()> {
         "" => String::new(),
         role => format!(", database user {}", Clean::line(role)),
     };
-    writeln!(out, "  operator     {}@{}{from}{role}", Clean::line(&operator.user), Clean::line(&operator.host))?;
-    tally(out, &run.tally, intent.action.done_word())
+    let who = format!("{}@{}{from}{role}", Clean::line(&operator.user), Clean::line(&operator.host));
+    facts.tell("operator", &who)?;
+    tally(&mut facts, &run.tally, intent.action.done_word())
 }
 
-fn tally(out: &mut impl Write, tally: &Tally, done: &str) -> io::Result<()> {
-    writeln!(out, "  planned      {:>9}", grouped(tally.planned))?;
-    writeln!(out, "  {done:<12} {:>9}", grouped(tally.done))?;
+fn tally(facts: &mut Facts<'_, impl Write>, tally: &Tally, done: &str) -> io::Result<()> {
+    facts.count("planned", tally.planned, "")?;
+    facts.count(done, tally.done, "")?;
     for (reason, n) in &tally.skipped {
-        writeln!(out, "  skipped      {:>9}  {}", grouped(*n), Clean::line(reason))?;
+        facts.count("skipped", *n, &Clean::line(reason))?;
     }
     for (reason, n) in &tally.failed {
-        writeln!(out, "  failed       {:>9}  {}", grouped(*n), reason.line_head(100))?;
+        facts.count("failed", *n, &reason.line_head(100).to_string())?;
     }
     for (word, n) in [("in doubt", tally.in_doubt), ("not started", tally.not_started)] {
         if n > 0 {
-            writeln!(out, "  {word:<12} {:>9}", grouped(n))?;
+            facts.count(word, n, "")?;
         }
     }
     Ok(())

@@ -161,7 +161,7 @@ async fn ledger(session: &Session) -> Result<Ledger> {
 
 fn one(out: &mut impl Write, run: &Run, format: Format) -> Result<()> {
     match format {
-        Format::Table => receipt::run(out, run)?,
+        Format::Table => receipt::run(out, run, terminal_width())?,
         Format::Json => out::json(out, &out::Versioned::new(RunRecord::from(run)))?,
         Format::Jsonl => out::json_line(out, &out::Versioned::new(RunRecord::from(run)))?,
         Format::Csv => many(out, std::slice::from_ref(run), format)?,

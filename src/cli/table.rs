@@ -158,7 +158,8 @@ pub fn terminal_width() -> Option<usize> {
     asked_columns().or_else(|| if io::stdout().is_terminal() { terminal_columns() } else { None })
 }
 
-fn asked_columns() -> Option<usize> {
+/// Columns that the environment asks for.
+pub(super) fn asked_columns() -> Option<usize> {
     std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| *c > 0)
 }
 

@@ -19,6 +19,7 @@ mod shared;
 mod signals;
 mod unreached;
 mod validate;
+mod words;
 
 use std::io::Write;
 use std::path::Path;
