@@ -126,7 +126,7 @@ impl Way {
         // The only look for which somebody may be asked for a password: later the terminal is the console's.
         let looked = open::or_asked(&self.session, &self.origin, looked, &budget).await;
         match looked.map(|surveyed| self.keep(surveyed)) {
-            Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only().map(drop),
+            Ok(surveyed) if surveyed.matching().is_empty() => surveyed.only(&self.session, &budget).await.map(drop),
             Ok(surveyed) => {
                 if begins {
                     self.begin(&surveyed);

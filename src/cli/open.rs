@@ -2,6 +2,7 @@
 
 mod anew;
 mod masked;
+mod no_layout;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -166,35 +167,25 @@ impl Surveyed {
     ///
     /// # Errors
     /// When there is none, none of that name, or several and none is named.
-    pub fn only(&self) -> Result<&Found> {
+    pub async fn only(&self, session: &Session, budget: &Budget) -> Result<&Found> {
         let choices = self.choices();
         if let [one] = choices.as_slice() {
             return Ok(one);
         }
-        Err(Fault::usage(self.why_not_one(&choices)).into())
-    }
-
-    fn why_not_one(&self, matching: &[&Found]) -> String {
         let name = &self.origin.name;
         // As a shell takes them: a schema may have blanks in its name.
         let labels = |found: &[&Found]| {
             found.iter().map(|f| shell_words::quote(&f.label()).into_owned()).collect::<Vec<_>>().join(", ")
         };
         let all: Vec<&Found> = self.detection.found.iter().collect();
-        match (matching, &self.origin.store) {
+        let why = match (choices.as_slice(), &self.origin.store) {
             ([], Some(store)) if !all.is_empty() => {
                 format!("{name} holds no store `{store}`; it holds {}", labels(&all))
             }
-            ([], _) => {
-                let near: String =
-                    self.detection.rejected.iter().map(|r| format!("\n  not {}: {}", r.adapter, r.why())).collect();
-                format!(
-                    "{name} holds no table of dead-lettered jobs that an adapter knows; `dlq-tui adapters init --table X` \
-                     drafts an adapter for your own, `dlq-tui docs adapters` explains it, and `dlq-tui init` creates a new one{near}"
-                )
-            }
+            ([], _) => self.why_none(session, budget).await,
             (several, _) => format!("{name} holds several stores: choose one with --store ({})", labels(several)),
-        }
+        };
+        Err(Fault::usage(why).into())
     }
 
     /// The layouts that fit what was named with `--store`, or all.
@@ -276,7 +267,7 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let pauses = super::signal::pauses();
     session.record_reveal(&origin.name).await?;
     let surveyed = survey(session, origin, &budget).await?;
-    let found = surveyed.only()?;
+    let found = surveyed.only(session, &budget).await?;
     for warning in &found.warnings {
         super::out::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
     }

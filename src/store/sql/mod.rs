@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `offers` | what an operator can ask of a replay |
 //! | `detect`, `open` | which layouts a database holds, and a store over one of them |
+//! | `candidates` | tables that may hold dead jobs where no adapter fits |
 //! | `layout`, `build`, `dialect` | an adapter's fields as expressions, statements under construction, what engines say differently |
 //! | `judge` | a filter as a condition, and what of it is judged in memory |
 //! | `row`, `scan`, `pace`, `reads` | light rows, and reading them in order by bounded steps |
@@ -37,6 +38,7 @@ mod bloat;
 mod blocks;
 mod bounds;
 mod build;
+mod candidates;
 mod cascade;
 mod check;
 mod count;
@@ -101,6 +103,7 @@ use futures_util::future::BoxFuture;
 
 pub use advice::{Extent, MissingIndex, Served, Service};
 pub use bloat::{Bloat, Oldest};
+pub use candidates::{Candidates, NearMiss, Renamed, candidates};
 pub use cascade::Following;
 pub use check::{Finding, check, missing_indexes, untold_key};
 pub use count::CountState;

@@ -9,6 +9,7 @@ mod drafts;
 mod full;
 mod logs;
 mod monitors;
+mod no_layout;
 mod output;
 mod reads;
 mod references;

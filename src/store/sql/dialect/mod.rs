@@ -1,6 +1,5 @@
-//! What the databases say differently, as text. The only place where they differ.
-//! `raw` is always an SQL expression over the dead-letter table, known as `t`: a quoted column or what an adapter
-//! states. Comparisons are made on the raw expression, so that the indexes that are there serve.
+//! What the databases say differently, as text: the only place where they differ. `raw` is always an SQL expression over the
+//! dead-letter table `t`: a quoted column or what an adapter states. Comparisons use it as it stands, so that indexes serve.
 
 mod batch;
 pub(super) mod bloat;
@@ -16,6 +15,7 @@ mod signs;
 mod sqlite;
 mod stored;
 mod table;
+pub(super) mod table_names;
 mod text;
 pub(super) mod ties;
 pub(super) mod vitals;
