@@ -9,7 +9,7 @@ use super::exit::{Code, Fault};
 use super::open::Opened;
 use super::receipt::{self, PlanRecord, RunRecord};
 use super::table::terminal_width;
-use super::{execute, ids, out, runs, undo};
+use super::{execute, ids, no_match, out, runs, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
@@ -119,6 +119,10 @@ pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Cod
 /// When the action cannot be used here, it is not confirmed, or source or ledger fail.
 pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, asking: &Asking) -> Result<Code> {
     let talk = std::io::stderr().is_terminal();
+    let filter = match &ask.scope {
+        Scope::Filter(filter) => Some(filter.clone()),
+        _ => None,
+    };
     let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, |progress| {
         if talk {
             out::hint(&format!("\rfreezing: {}", jobs(progress.frozen)));
@@ -135,6 +139,9 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
         }
         Err(PlanError::Empty(action, run)) if !asking.named => {
             out::say(&format!("no job matches: there is nothing to {action}"));
+            if let Some(filter) = &filter {
+                no_match::explain(opened, filter).await;
+            }
             let run = ledger.of(&run).await?.run(&run).await?;
             out::unless_gone(nothing(&run, asking))?;
             return Ok(Code::Done);

@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::args::{Format, ListArgs};
 use super::exit::Code;
 use super::open::Opened;
-use super::out;
 use super::record::{RowRecord, Shown};
 use super::table::{Column, Table, terminal_width};
 use super::walk::{PAGE, Walk};
+use super::{no_match, out};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
@@ -39,12 +39,14 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     let mut out = out::stdout();
     let printer = Printer::new(format, true, &mut out)?;
     let mut jobs: Vec<Job> = Vec::new();
+    let mut is_empty = true;
     let mut walk = Walk::new(opened, filter.clone(), args.limit);
     loop {
         let rows = walk.some(PAGE).await?;
         if rows.is_empty() {
             break;
         }
+        is_empty = false;
         let replays = opened.replays(rows.iter().map(|row| row.id.clone()).collect()).await?;
         for row in rows {
             let replayed = replays.as_ref().map(|known| known.get(&row.id).copied().unwrap_or(0));
@@ -71,6 +73,9 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     }
     out.flush()?;
     drop(out);
+    if is_empty {
+        no_match::explain(opened, &filter).await;
+    }
     if more && format == Format::Table {
         out::say(&format!("… more than {} match: narrow the filter with -f, or ask for more with --limit", args.limit));
     }

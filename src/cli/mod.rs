@@ -24,6 +24,7 @@ mod logfile;
 mod manual;
 mod metrics;
 mod modes;
+mod no_match;
 mod open;
 mod operator;
 mod password;

@@ -1,6 +1,5 @@
 //! `dlq-tui stats`: counts by a facet.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Result;
@@ -9,15 +8,13 @@ use serde::Serialize;
 use super::args::{Format, StatsArgs};
 use super::exit::Code;
 use super::open::Opened;
-use super::out;
 use super::record::{BarRecord, CountRecord};
 use super::table::{Column, Table, terminal_width};
+use super::{no_match, out};
 use crate::domain::facet::Facet;
-use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
-use crate::store::HistogramQuery;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -40,7 +37,7 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
     let by = opened.facet(args.by);
     let histogram = opened.masked_histogram(opened.count(by, &filter).await?.histogram);
     if histogram.total.n == 0 {
-        tell_what_exists(opened, &filter).await;
+        no_match::explain(opened, &filter).await;
     }
     let mut out = out::stdout();
     match args.output.output {
@@ -78,32 +75,6 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
     }
     out.flush()?;
     Ok(Code::Done)
-}
-
-/// Values of a facet that are named.
-const NAMED: usize = 8;
-
-/// Says which values the keys of a filter have among all dead jobs, where it selected none. One bounded step a key: a help, and
-/// no answer, so that a database which fails here fails nothing.
-async fn tell_what_exists(opened: &Opened, filter: &Filter) {
-    let offered = &opened.desk.store.info().facets;
-    let asked: BTreeSet<Facet> = filter.clauses().iter().filter_map(|clause| clause.key.facet()).collect();
-    for facet in asked.into_iter().filter(|facet| offered.contains(facet)) {
-        let query = HistogramQuery { facet, filter: Filter::all(), resume: None };
-        let Ok(step) = opened.desk.store.histogram(query, &opened.budget).await else { return };
-        let mut histogram = opened.masked_histogram(step.histogram);
-        histogram.bars.sort_by_key(|bar| std::cmp::Reverse(bar.count.n));
-        let named = histogram.bars.iter().take(NAMED).map(|bar| {
-            let value = bar.value.as_ref().map_or_else(|| "(none)".to_owned(), |v| v.line_head(60).to_string());
-            format!("{value} {}", bar.count)
-        });
-        let named = named.collect::<Vec<_>>().join(", ");
-        match histogram.bars.len().saturating_sub(NAMED) {
-            _ if named.is_empty() => {}
-            0 => out::say(&format!("no job matches; dead jobs by {facet}: {named}")),
-            more => out::say(&format!("no job matches; dead jobs by {facet}: {named} and {more} more")),
-        }
-    }
 }
 
 /// How many of the columns there are: the last one, an example, is for what the value alone tells nobody.

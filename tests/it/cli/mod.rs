@@ -10,6 +10,7 @@ mod full;
 mod logs;
 mod monitors;
 mod no_layout;
+mod no_match;
 mod output;
 mod reads;
 mod references;
