@@ -207,6 +207,9 @@ pub struct ManArgs {
 /// `export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
+    /// These jobs, as `list` prints them; `-` reads them from standard input, one id or one line of `list -o jsonl` a line.
+    #[arg(value_name = "ID", conflicts_with_all = ["filter", "limit"])]
+    pub ids: Vec<String>,
     /// Which jobs.
     #[command(flatten)]
     pub filter: FilterArg,

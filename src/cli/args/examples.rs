@@ -59,7 +59,10 @@ const EXAMPLES: Examples = &[
         "export",
         [
             ("dlq-tui export -f since:1d --to dead.jsonl", "all that died within a day, with arguments and backtraces"),
-            ("dlq-tui export -f error:Stripe::CardError -o markdown", "a note on an incident"),
+            (
+                "dlq-tui list -f error:Stripe::CardError -o jsonl | dlq-tui export - --to some.jsonl",
+                "the jobs that another command names",
+            ),
         ],
     ),
     (

@@ -2,7 +2,7 @@
 
 mod note;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -16,37 +16,82 @@ use super::open::Opened;
 use super::out;
 use super::record::DetailRecord;
 use super::walk::Walk;
+use super::{ids, no_match};
 use crate::domain::filter::Filter;
-use crate::domain::histogram::jobs;
+use crate::domain::histogram::{grouped, jobs};
 use crate::domain::job::{JobDetail, JobId};
 use crate::store::StoreError;
+use crate::triage::freeze::Missing;
 
 /// Jobs that are read whole by one statement.
 const CHUNK: usize = 100;
 
-/// Writes what the filter selects to standard output, or into a new file.
+/// Which jobs are written.
+enum Selection {
+    /// These, in this order, each once.
+    Named(Vec<JobId>),
+    /// What this filter selects.
+    Filter(Filter),
+}
+
+/// What was written.
+struct Written {
+    jobs: u64,
+    /// Jobs that were named and are not there.
+    missing: Missing,
+}
+
+/// Writes the jobs that are named, or what the filter selects, to standard output or into a new file.
 ///
 /// # Errors
-/// When the filter is wrong, the file exists or cannot be written, or the database fails.
+/// When the filter is wrong, none of the jobs is there, the file exists or cannot be written, or the database fails.
 pub async fn run(opened: &Opened, args: &ExportArgs) -> Result<Code> {
-    let filter = opened.filter(args.filter.filter.as_deref())?;
-    if args.output == ExportFormat::Markdown && args.limit > 0 {
-        return Err(Fault::usage("a note is about all that the filter selects: --limit is for jsonl and csv").into());
-    }
-    let Some(path) = &args.to else {
-        let mut out = out::stdout();
-        write(opened, args, filter, &mut out).await?;
-        out.flush()?;
-        return Ok(Code::Done);
+    let selection = selection(opened, args).await?;
+    let written = match &args.to {
+        None => {
+            let mut out = out::stdout();
+            let written = write(opened, args, &selection, &mut out).await?;
+            out.flush()?;
+            written
+        }
+        Some(path) => {
+            let written = whole_or_none(path, async |out| write(opened, args, &selection, out).await).await?;
+            out::say(&format!("wrote {} to {}", jobs(written.jobs), path.display()));
+            written
+        }
     };
-    let n = whole_or_none(path, async |out| write(opened, args, filter, out).await).await?;
-    out::say(&format!("wrote {} to {}", jobs(n), path.display()));
+    if written.missing.n > 0 {
+        let were = if written.missing.n == 1 { "job was" } else { "jobs were" };
+        out::say(&format!("{} {were} not found{}", grouped(written.missing.n), written.missing));
+        return Ok(Code::Partly);
+    }
+    if let (Selection::Filter(filter), 0) = (&selection, written.jobs) {
+        no_match::explain(opened, filter).await;
+    }
     Ok(Code::Done)
+}
+
+async fn selection(opened: &Opened, args: &ExportArgs) -> Result<Selection> {
+    let is_note = args.output == ExportFormat::Markdown;
+    if args.ids.is_empty() {
+        if is_note && args.limit > 0 {
+            return Err(
+                Fault::usage("a note is about all that the filter selects: --limit is for jsonl and csv").into()
+            );
+        }
+        return Ok(Selection::Filter(opened.filter(args.filter.filter.as_deref())?));
+    }
+    if is_note {
+        return Err(Fault::usage("a note is about what a filter selects: ids are for jsonl and csv").into());
+    }
+    let mut seen = HashSet::new();
+    let ids = ids::named(&args.ids).await?;
+    Ok(Selection::Named(ids.into_iter().filter(|id| seen.insert(id.clone())).collect()))
 }
 
 /// Fills a new file, which is removed again where that fails: a part would look like the whole, and stand in the way of the
 /// next try.
-async fn whole_or_none(path: &Path, fill: impl AsyncFnOnce(&mut BufWriter<File>) -> Result<u64>) -> Result<u64> {
+async fn whole_or_none<T>(path: &Path, fill: impl AsyncFnOnce(&mut BufWriter<File>) -> Result<T>) -> Result<T> {
     let mut out = BufWriter::new(create(path)?);
     let filled = async {
         let n = fill(&mut out).await?;
@@ -78,22 +123,55 @@ fn create(path: &Path) -> Result<File> {
     }
 }
 
-async fn write(opened: &Opened, args: &ExportArgs, filter: Filter, out: &mut impl Write) -> Result<u64> {
-    if args.output == ExportFormat::Markdown {
-        return note::write(opened, &filter, out).await;
+async fn write(opened: &Opened, args: &ExportArgs, selection: &Selection, out: &mut impl Write) -> Result<Written> {
+    let all = |jobs| Written { jobs, missing: Missing::default() };
+    if let (ExportFormat::Markdown, Selection::Filter(filter)) = (args.output, selection) {
+        return Ok(all(note::write(opened, filter, out).await?));
     }
     let columns = match args.output {
         ExportFormat::Csv => Some(Printer::new(Format::Csv, false, out)?),
         _ => None,
     };
-    let mut walk = Walk::new(opened, filter, args.limit);
-    let Some(columns) = columns else { return whole(opened, &mut walk, out).await };
+    let filter = match selection {
+        Selection::Named(ids) => return named(opened, ids, columns.as_ref(), out).await,
+        Selection::Filter(filter) => filter,
+    };
+    let mut walk = Walk::new(opened, filter.clone(), args.limit);
+    let Some(columns) = columns else { return Ok(all(whole(opened, &mut walk, out).await?)) };
     let mut n = 0;
     while let Some(row) = walk.next().await? {
         columns.row(out, &row, None)?;
         n += 1;
     }
-    Ok(n)
+    Ok(all(n))
+}
+
+/// Writes jobs that were named, in the order in which they were, by columns or with everything.
+async fn named(opened: &Opened, ids: &[JobId], columns: Option<&Printer>, out: &mut impl Write) -> Result<Written> {
+    let (mut n, mut missing) = (0, Vec::new());
+    for ids in ids.chunks(CHUNK) {
+        let found = details(opened, ids).await?;
+        let mut found: HashMap<JobId, JobDetail> =
+            found.into_iter().map(|detail| (detail.row.id.clone(), detail)).collect();
+        for id in ids {
+            let Some(detail) = found.remove(id) else {
+                missing.push(id);
+                continue;
+            };
+            let detail = opened.masked_detail(detail);
+            match columns {
+                Some(columns) => columns.row(out, &detail.row, None)?,
+                None => out::json_line(out, &out::Versioned::new(DetailRecord::from(&detail)))?,
+            }
+            n += 1;
+        }
+    }
+    let missing = Missing::of(missing);
+    if n == 0 {
+        let were = if missing.n == 1 { "this job was" } else { "these jobs were" };
+        anyhow::bail!("nothing to export: {were} not found{missing}");
+    }
+    Ok(Written { jobs: n, missing })
 }
 
 /// Writes jobs with everything, in the order of the walk.
@@ -116,7 +194,8 @@ async fn whole(opened: &Opened, walk: &mut Walk<'_>, out: &mut impl Write) -> Re
         }
     }
     if gone > 0 {
-        out::say(&format!("{gone} jobs were gone before they could be read"));
+        let were = if gone == 1 { "was" } else { "were" };
+        out::say(&format!("{} {were} gone before they could be read", jobs(gone)));
     }
     Ok(n)
 }
@@ -145,7 +224,7 @@ mod tests {
     async fn an_export_that_fails_leaves_no_file_behind() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out.jsonl");
-        let failed = whole_or_none(&path, async |out| {
+        let failed = whole_or_none::<u64>(&path, async |out| {
             out.write_all(b"a part")?;
             anyhow::bail!("the database is gone")
         });

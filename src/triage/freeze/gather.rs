@@ -92,7 +92,8 @@ impl Missing {
     /// Ids that are told.
     const TOLD: usize = 5;
 
-    fn of<'i>(ids: impl IntoIterator<Item = &'i JobId>) -> Self {
+    /// These jobs.
+    pub fn of<'i>(ids: impl IntoIterator<Item = &'i JobId>) -> Self {
         let mut missing = Self::default();
         for id in ids {
             missing.n += 1;

@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod destinations;
 mod drafts;
+mod exports;
 mod full;
 mod logs;
 mod monitors;

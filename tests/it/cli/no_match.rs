@@ -26,6 +26,7 @@ async fn paths_that_jobs_have_are_named_where_none_has_the_one_that_was_asked_fo
     for args in [
         &["stats", "-f", filter][..],
         &["list", "-f", filter],
+        &["export", "-f", filter],
         &["replay", "-f", filter, "--yes"],
     ] {
         let told = user.run(args);
