@@ -36,7 +36,7 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub act: ActArgs,
     /// Spreads replayed jobs over a time: when they may run where the layout knows that, else when they are put back.
-    #[arg(long, value_name = "SPAN", value_parser = interval)]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
     pub spread: Option<Duration>,
     /// Replays into this queue, where the layout has queues; the dead row keeps its own.
     #[arg(long, value_name = "NAME", value_parser = queue)]
@@ -96,7 +96,7 @@ pub struct PurgeArgs {
     #[arg(long, value_name = "STATE", required = true, value_parser = Words::new(SETTLED.map(State::word), settled))]
     pub state: Vec<State>,
     /// Jobs that died and were last changed longer ago than this: `30d`.
-    #[arg(long, value_name = "SPAN", value_parser = age)]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = age)]
     pub older_than: Duration,
     /// Which jobs.
     #[command(flatten)]
@@ -134,7 +134,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = limit)]
     pub limit: Option<u64>,
     /// Jobs at the most in a time: `200/s`, `12000/m`.
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = parse_rate)]
     pub rate: Option<f64>,
     /// Jobs of a batch at the most; smaller ones follow by themselves where the database is slow.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = batch)]
@@ -186,7 +186,7 @@ pub struct ResumeArgs {
     #[arg(long)]
     pub yes: bool,
     /// Jobs at the most in a time, in place of what the run was planned with.
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = parse_rate)]
     pub rate: Option<f64>,
     /// The validator that the run was planned with, where a record that others can write tells of it.
     #[arg(long, value_name = "CMD", value_parser = Validator::parse)]

@@ -21,7 +21,7 @@ pub struct DemoArgs {
     #[arg(long, default_value_t = 2_000, value_name = "N", allow_negative_numbers = true, value_parser = rows)]
     pub rows: usize,
     /// The same seed makes the same jobs.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
     /// The tables that the shop has.
     #[arg(long, value_enum, default_value_t = demo::Layout::JobsDlq, value_name = "NAME")]
@@ -107,6 +107,11 @@ fn most(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "write a number from 1, or 0 for all".to_owned())
 }
 
+/// What numbers are drawn from.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "write a whole number from 0".to_owned())
+}
+
 /// How many are named.
 fn named(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "write a number from 0".to_owned())
@@ -126,13 +131,13 @@ pub struct ShowArgs {
 #[derive(Args, Debug)]
 pub struct CheckArgs {
     /// The most dead jobs: `total:1000`, or `queue:billing:0` for a value of a facet; `*` holds for each value that fits.
-    #[arg(long, value_name = "THRESHOLD", value_parser = limit::max)]
+    #[arg(long, value_name = "THRESHOLD", allow_hyphen_values = true, value_parser = limit::max)]
     pub max: Vec<limit::Max>,
     /// The most that may have died within a time: `200/5m`, or `queue:billing:20/5m`.
-    #[arg(long, value_name = "THRESHOLD", value_parser = limit::max_growth)]
+    #[arg(long, value_name = "THRESHOLD", allow_hyphen_values = true, value_parser = limit::max_growth)]
     pub max_growth: Vec<limit::MaxGrowth>,
     /// How long ago the oldest dead job may have died: `1h`.
-    #[arg(long, value_name = "SPAN", value_parser = oldest)]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = oldest)]
     pub max_age: Option<Duration>,
     /// Which jobs.
     #[command(flatten)]
@@ -154,7 +159,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
     pub by: Option<Facet>,
     /// Time between two looks; longer ones follow by themselves where looking costs the database more.
-    #[arg(long, default_value = "2s", value_name = "SPAN", value_parser = interval)]
+    #[arg(long, default_value = "2s", value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
     pub interval: Duration,
     /// Which jobs.
     #[command(flatten)]
@@ -184,7 +189,7 @@ pub struct MetricsArgs {
     #[arg(long, default_value_t = 20, value_name = "N", allow_negative_numbers = true, value_parser = named)]
     pub top: usize,
     /// How long an answer serves further scrapes; longer by itself where counting costs the database more.
-    #[arg(long, default_value = "15s", value_name = "SPAN", value_parser = interval)]
+    #[arg(long, default_value = "15s", value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
     pub cache: Duration,
 }
 

@@ -199,11 +199,22 @@ mod tests {
             "replay --all --limit -1",
             "replay 7 --max-replays -1",
             "discard 7 --batch -1",
+            "demo --seed -1",
+            "replay --all --rate -5/s",
+            "resume r-1 --rate -1",
+            "replay --all --spread -1h",
+            "watch --interval -1s",
+            "purge --state dead --older-than -30d",
+            "check --max-age -1h",
+            "metrics --cache -1",
+            "check --max -1",
+            "check --max-growth -1/5m",
         ];
         for line in lines {
             let error = Cli::try_parse_from(["dlq-tui"].into_iter().chain(line.split(' '))).expect_err(line);
             assert_eq!(error.kind(), clap::error::ErrorKind::ValueValidation, "{line}");
-            assert!(error.to_string().contains("write a number"), "{line}: {error}");
+            let told = error.to_string();
+            assert!(told.contains("write ") || told.contains("is no number of jobs"), "{line}: {told}");
         }
     }
 
