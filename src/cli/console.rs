@@ -91,6 +91,7 @@ fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings 
         keys: session.keys.clone(),
         thresholds: session.config.thresholds,
         redactor: Arc::new(session.redactor()),
+        zone: ui.timezone,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::domain::secret::{ExposeSecret, SecretString};
 use crate::domain::share::Share;
 use crate::domain::time::{YEAR, parse_span_up_to};
 use crate::domain::validator::Validator;
+use crate::domain::zone::Zone;
 
 /// How long a replay command may take for a batch, unless the config says otherwise.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -86,6 +87,7 @@ struct RawUi {
     ascii: Option<bool>,
     mouse: Option<bool>,
     refresh: Option<Span>,
+    timezone: Option<Zone>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -233,6 +235,7 @@ impl Raw {
                 ascii: self.ui.ascii.or(lower.ui.ascii),
                 mouse: self.ui.mouse.or(lower.ui.mouse),
                 refresh: self.ui.refresh.or(lower.ui.refresh),
+                timezone: self.ui.timezone.or(lower.ui.timezone),
             },
             redaction: RawRedaction {
                 extra: self.redaction.extra.or(lower.redaction.extra),
@@ -267,6 +270,7 @@ impl Raw {
                 ascii: self.ui.ascii.unwrap_or(ui.ascii),
                 mouse: self.ui.mouse.unwrap_or(ui.mouse),
                 refresh: self.ui.refresh.map_or(ui.refresh, |s| s.0),
+                timezone: self.ui.timezone.unwrap_or(ui.timezone),
             },
             redaction: Redaction {
                 extra: self.redaction.extra.unwrap_or_default(),

@@ -51,6 +51,7 @@ fn defaults() -> Layers {
         ("ui.ascii", ui.ascii.to_string()),
         ("ui.mouse", ui.mouse.to_string()),
         ("ui.refresh", text(ui.refresh)),
+        ("ui.timezone", format!("\"{}\"", ui.timezone)),
         ("redaction.extra", "[]".to_owned()),
         ("redaction.allow", "[]".to_owned()),
         ("redaction.off", "false".to_owned()),

@@ -23,6 +23,7 @@ pub use toml_words::plain;
 
 use self::keys::Raw;
 use crate::domain::share::Share;
+use crate::domain::zone::Zone;
 
 /// Jobs above which an action asks for the number to be typed, unless the config says otherwise.
 pub const CONFIRM_COUNT: u64 = 100;
@@ -92,11 +93,13 @@ pub struct Ui {
     pub mouse: bool,
     /// Time between two looks at the source while it is live.
     pub refresh: Duration,
+    /// The zone of the times that the console shows.
+    pub timezone: Zone,
 }
 
 impl Default for Ui {
     fn default() -> Self {
-        Self { theme: None, ascii: false, mouse: false, refresh: Duration::from_secs(1) }
+        Self { theme: None, ascii: false, mouse: false, refresh: Duration::from_secs(1), timezone: Zone::UTC }
     }
 }
 

@@ -25,6 +25,7 @@ replay = { table = "jobs" }
 theme = "16"
 ascii = true
 mouse = true
+timezone = "Europe/Berlin"
 refresh = "5s"
 
 [redaction]
@@ -56,6 +57,7 @@ fn every_key_is_read() {
     assert_eq!(config.ui.theme, Some(Theme::Sixteen));
     assert!(config.ui.ascii && config.ui.mouse);
     assert_eq!(config.ui.refresh, Duration::from_secs(5));
+    assert_eq!(config.ui.timezone.to_string(), "Europe/Berlin");
     assert_eq!(config.redaction.extra, ["iban"]);
     assert_eq!(config.thresholds.confirm_count, 20);
     assert_eq!(config.timeouts, Timeouts { connect: Duration::from_secs(4), statement: Duration::from_secs(7) });
@@ -72,6 +74,8 @@ fn an_unknown_key_names_its_line_and_the_key_that_was_meant() {
     assert!(error.to_string().starts_with("config.toml, line 2: unknown word `drak`; did you mean `dark`?"), "{error}");
     let error = Config::parse("[ui]\nrefresh = \"fast\"\n").expect_err("no span");
     assert!(error.to_string().starts_with("config.toml, line 2: `fast` is not a span"), "{error}");
+    let error = Config::parse("[ui]\ntimezone = \"Berlin\"\n").expect_err("no zone");
+    assert!(error.to_string().starts_with("config.toml, line 2: no time zone is called \"Berlin\""), "{error}");
 }
 
 #[test]

@@ -24,3 +24,4 @@ pub mod share;
 pub mod text;
 pub mod time;
 pub mod validator;
+pub mod zone;

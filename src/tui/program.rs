@@ -24,7 +24,7 @@ impl Console {
 }
 
 fn look(settings: &Settings) -> Look {
-    Look::of(&settings.theme, settings.ascii, |name| std::env::var(name).ok())
+    Look { zone: settings.zone, ..Look::of(&settings.theme, settings.ascii, |name| std::env::var(name).ok()) }
 }
 
 impl Program for Console {

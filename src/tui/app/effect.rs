@@ -11,6 +11,7 @@ use crate::domain::job::JobId;
 use crate::domain::redact::Redactor;
 use crate::domain::share::Share;
 use crate::domain::time::Timestamp;
+use crate::domain::zone::Zone;
 use crate::ledger::RunId;
 use crate::store::{GlanceQuery, HistogramQuery, PageQuery, Watermark};
 use crate::triage::plan::Scope;
@@ -166,6 +167,8 @@ pub struct Settings {
     pub thresholds: Thresholds,
     /// What is a secret on the screen.
     pub redactor: Arc<Redactor>,
+    /// The zone of the times that are shown.
+    pub zone: Zone,
 }
 
 impl Default for Settings {
@@ -180,6 +183,7 @@ impl Default for Settings {
             keys: Keymap::default(),
             thresholds: Thresholds::default(),
             redactor: Arc::default(),
+            zone: Zone::UTC,
         }
     }
 }

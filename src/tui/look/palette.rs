@@ -4,6 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::Role;
 use super::glyphs::{ASCII, Glyphs, UNICODE};
+use crate::domain::zone::Zone;
 
 /// How many colours a terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Look {
     pub shade: Shade,
     /// Which glyphs.
     pub glyphs: Glyphs,
+    /// In which zone times are shown.
+    pub zone: Zone,
 }
 
 impl Look {
@@ -54,7 +57,7 @@ impl Look {
         let shade = if theme == "light" || is_light(&set) { Shade::Light } else { Shade::Dark };
         let shade = if theme == "dark" { Shade::Dark } else { shade };
         let plain = ascii || !is_utf8(&set) || set("TERM").as_deref() == Some("linux");
-        Look { depth, shade, glyphs: if plain { ASCII } else { UNICODE } }
+        Look { depth, shade, glyphs: if plain { ASCII } else { UNICODE }, zone: Zone::UTC }
     }
 
     /// The style of a role.
@@ -150,9 +153,11 @@ fn sixteen(role: Role, style: Style) -> Style {
         Role::Error | Role::Danger => style.fg(Color::Red),
         Role::Bar | Role::Warning | Role::Mark | Role::Literal => style.fg(Color::Yellow),
         Role::Good | Role::Quoted => style.fg(Color::Green),
-        Role::TitleFocused | Role::Key | Role::Class | Role::Member | Role::Path => style.fg(Color::Blue),
+        // The plain blue of many terminals cannot be read on black, nor the bright one on white by all: cyan can on both.
+        Role::TitleFocused | Role::Key | Role::Class | Role::Member | Role::Path => style.fg(Color::Cyan),
         Role::Queue | Role::Function | Role::Marker => style.fg(Color::Magenta),
-        Role::Time | Role::Number | Role::Trend | Role::New => style.fg(Color::Cyan),
+        Role::Time | Role::Number | Role::Trend => style,
+        Role::New => style.fg(Color::Green),
         Role::Text | Role::Strong | Role::AppFrame => style,
     }
 }
