@@ -31,6 +31,8 @@ pub struct StoreInfo {
     pub facets: Vec<Facet>,
     /// Orders that the list can be had in; the first is the default.
     pub sorts: Vec<SortKey>,
+    /// The column by which the newest come first, where that is not the time of death.
+    pub newest_by: Option<String>,
     /// Each action with whether it can be used, and if not why.
     pub actions: Vec<(Action, Availability)>,
     /// Where replayed jobs go; `None` where nothing says so, or what says so cannot be used.

@@ -53,6 +53,7 @@ impl Fake {
             user: String::new(),
             facets: vec![Facet::Error],
             sorts: vec![SortKey::Time],
+            newest_by: None,
             actions: Action::ALL.into_iter().filter(|a| *a != Action::Reopen).map(|a| (a, ready())).collect(),
             destination: None,
             defers: false,

@@ -10,7 +10,7 @@ use super::detect::{Catalogue, Found, Seen, read_catalogue, without_transactions
 use super::dialect::speech;
 use super::engine::Engine;
 use super::epochs;
-use super::layout::Layout;
+use super::layout::{Layout, Part};
 use super::message::Recipe;
 use super::misread::misread;
 use super::offers::{abreast, defers, offers};
@@ -203,6 +203,7 @@ fn describe(
         user: engine.user().to_owned(),
         facets: layout.facets(),
         sorts,
+        newest_by: newest_by(layout),
         actions,
         destination: verbs.replay.as_ref().and_then(|verb| destination.of(verb)),
         defers: defers(verbs.replay.as_ref(), destination),
@@ -216,6 +217,13 @@ fn describe(
         replica: engine.is_replica(),
         warnings: found.warnings.clone(),
     }
+}
+
+/// The column by which the newest come first, where that is not the time of death.
+fn newest_by(layout: &Layout) -> Option<String> {
+    let order = layout.order(SortKey::Time, true)?;
+    let is_time = layout.part(Part::At).is_some_and(|at| at.raw == order.raw);
+    order.column.clone().filter(|_| !is_time)
 }
 
 /// How the column counts time since 1970 that says when replayed jobs may run, where it does.

@@ -18,10 +18,8 @@ const SLOT: Duration = Duration::from_secs(30);
 pub struct Growth {
     /// Deaths seen.
     pub n: u64,
-    /// Over how long: five minutes, or less while watching has not gone on for so long.
-    pub over: Duration,
-    /// Whether that is all since watching began.
-    pub is_all: bool,
+    /// From when on; `None` stands for the last five minutes.
+    pub since: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,12 +27,45 @@ pub(super) struct Arrivals {
     since: Timestamp,
     are_any: bool,
     seen: VecDeque<(Timestamp, Value, u64)>,
+    /// Deaths that were seen while another facet was counted.
+    before: Vec<(Timestamp, u64)>,
+    /// What trends told when watching began.
+    told: Option<Told>,
     unseen: u64,
+}
+
+/// Deaths by the trends of a count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub(super) n: u64,
+    /// From when on.
+    pub(super) from: Timestamp,
+    /// When they were counted.
+    pub(super) as_of: Timestamp,
 }
 
 impl Arrivals {
     pub(super) fn new(since: Timestamp) -> Self {
-        Self { since, are_any: false, seen: VecDeque::new(), unseen: 0 }
+        Self { since, are_any: false, seen: VecDeque::new(), before: Vec::new(), told: None, unseen: 0 }
+    }
+
+    /// Goes on from what was seen while another facet was counted, and from what was `told` then.
+    pub(super) fn follow(&mut self, earlier: &Arrivals, told: Option<Told>) {
+        let seen = earlier.seen.iter().map(|(at, _, n)| (*at, *n));
+        self.before = earlier.before.iter().copied().chain(seen).collect();
+        (self.since, self.are_any, self.told) = (earlier.since, earlier.are_any, told);
+    }
+
+    /// Deaths between two counts, of which nobody knows the value.
+    pub(super) fn add_unknown(&mut self, n: u64, at: Timestamp) {
+        if n > 0 {
+            self.before.push((at, n));
+            self.are_any = true;
+        }
+    }
+
+    pub(super) fn told(&self) -> Option<Told> {
+        self.told
     }
 
     pub(super) fn add(&mut self, value: &Value, n: u64, at: Timestamp) {
@@ -47,18 +78,21 @@ impl Arrivals {
         while self.seen.front().is_some_and(|(at, _, _)| *at < oldest) {
             self.seen.pop_front();
         }
+        self.before.retain(|(at, _)| *at >= oldest);
     }
 
     pub(super) fn growth(&self, now: Timestamp) -> Growth {
-        let from = now.before(GROWTH);
-        let n = self.seen.iter().filter(|(at, _, _)| *at > from).map(|(_, _, n)| n).sum();
         let watched = self.since.age(now);
-        Growth { n, over: watched.min(GROWTH), is_all: watched < GROWTH || !self.are_any }
+        if watched >= GROWTH && self.are_any {
+            return Growth { n: self.after(now.before(GROWTH)), since: None };
+        }
+        Growth { n: self.after(Timestamp(i64::MIN)), since: Some(self.since) }
     }
 
-    /// Deaths seen by looks after `at`.
+    /// Deaths seen after `at`.
     pub(super) fn after(&self, at: Timestamp) -> u64 {
-        self.seen.iter().filter(|(seen, _, _)| *seen > at).map(|(_, _, n)| n).sum()
+        let seen = self.seen.iter().map(|(seen, _, n)| (*seen, *n)).chain(self.before.iter().copied());
+        seen.filter(|(seen, _)| *seen > at).map(|(_, n)| n).sum()
     }
 
     pub(super) fn unseen(&self) -> u64 {

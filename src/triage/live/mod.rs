@@ -23,7 +23,7 @@ pub use growth::Growth;
 pub use news::Since;
 pub use poll::{FAILED_REST, Outlay, Poll, Purse};
 
-use self::growth::Arrivals;
+use self::growth::{Arrivals, Told};
 use self::news::News;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
@@ -231,20 +231,40 @@ impl LiveCounts {
     }
 
     /// Deaths over the last five minutes. While watching has not gone on for so long, the last two slots of the trends
-    /// stand in: five to ten minutes, and the answer says how long.
+    /// stand in, five to ten minutes, and the answer says from when on; where there are no trends, all that was seen.
     pub fn growth(&self, now: Timestamp) -> Growth {
         let seen = self.arrivals.growth(now);
+        let is_short = seen.since.is_some_and(|since| since.age(now) < TREND_SLOT);
+        match self.told() {
+            Some(_) if !is_short => Growth { since: None, ..seen },
+            Some(Told { n, from, as_of }) => match n + self.arrivals.after(as_of) {
+                0 => Growth { n: 0, since: None },
+                n => Growth { n, since: Some(from) },
+            },
+            None => seen,
+        }
+    }
+
+    /// What the last two slots of the trends tell, or told of the facet before where this one has none.
+    fn told(&self) -> Option<Told> {
         let trends = self.base.bars.iter().map(|bar| bar.trend.as_slice());
         if trends.clone().all(<[u32]>::is_empty) {
-            return seen;
+            return self.arrivals.told();
         }
-        if seen.over >= TREND_SLOT {
-            return Growth { is_all: false, ..seen };
-        }
-        let stored: u64 = trends.flat_map(|trend| trend.iter().rev().take(2)).map(|n| u64::from(*n)).sum();
+        let n = trends.flat_map(|trend| trend.iter().rev().take(2)).map(|n| u64::from(*n)).sum();
         let slot = i64::try_from(TREND_SLOT.as_micros()).unwrap_or(i64::MAX);
         let from = Timestamp((self.base.as_of.0.div_euclid(slot) - 1).saturating_mul(slot));
-        Growth { n: stored + self.arrivals.after(self.base.as_of), over: from.age(now), is_all: false }
+        Some(Told { n, from, as_of: self.base.as_of })
+    }
+
+    /// Goes on with the growth of another facet's counts under the same filter: it is of all its jobs, whatever they are
+    /// counted by. What died between the two counts is in neither.
+    pub fn follow(&mut self, earlier: &LiveCounts) {
+        self.arrivals.follow(&earlier.arrivals, earlier.told());
+        let (before, now) = (earlier.histogram().total, self.base.total);
+        if [before, now].iter().all(|total| total.exactness != Exactness::AtLeast) {
+            self.arrivals.add_unknown(now.n.saturating_sub(before.n), self.base.as_of);
+        }
     }
 
     /// Deaths seen since [`LiveCounts::seen`]: the badge.

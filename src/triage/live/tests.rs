@@ -131,13 +131,13 @@ fn growth_names_the_time_that_it_was_watched_for() {
     let mut table = Table(vec![]);
     let mut live = table.live(0, 0);
     table.look(&mut live, 0, 1);
-    let growth = |n, over, is_all| Growth { n, over: Duration::from_secs(over), is_all };
-    assert_eq!(live.growth(Timestamp(15 * SECOND)), growth(0, 15, true));
-    assert_eq!(live.growth(Timestamp(600 * SECOND)), growth(0, 300, true), "none ever came");
+    let since_begun = |n| Growth { n, since: Some(Timestamp(0)) };
+    assert_eq!(live.growth(Timestamp(15 * SECOND)), since_begun(0));
+    assert_eq!(live.growth(Timestamp(600 * SECOND)), since_begun(0), "none ever came");
     table.0.push((20, "A"));
     table.look(&mut live, 10, 21);
-    assert_eq!(live.growth(Timestamp(60 * SECOND)), growth(1, 60, true));
-    assert_eq!(live.growth(Timestamp(600 * SECOND)), growth(0, 300, false));
+    assert_eq!(live.growth(Timestamp(60 * SECOND)), since_begun(1));
+    assert_eq!(live.growth(Timestamp(600 * SECOND)), Growth { n: 0, since: None });
     live.seen();
     assert_eq!(live.unseen(), 0);
 }
@@ -151,7 +151,7 @@ fn a_death_that_no_look_could_see_counts_as_growth_once_it_is_found() {
     table.look(&mut live, 380, 395);
     assert_eq!(live.growth(Timestamp(400 * SECOND)).n, 1);
     live.count_again(table.count(400), &table.cells(380), None);
-    assert_eq!(live.growth(Timestamp(401 * SECOND)), Growth { n: 3, over: Duration::from_secs(300), is_all: false });
+    assert_eq!(live.growth(Timestamp(401 * SECOND)), Growth { n: 3, since: None });
     live.count_again(table.count(402), &table.cells(380), None);
     assert_eq!(live.growth(Timestamp(403 * SECOND)).n, 3, "each is counted once");
     // While jobs are put back others die, and all of those are told.
@@ -173,15 +173,37 @@ fn growth_is_told_from_the_trends_until_it_was_watched_for_long_enough() {
     let mut counted = table.count(now);
     counted.bars[0].trend = vec![9, 0, 1, 1];
     let quiet = LiveCounts::from_count(counted.clone(), &table.cells(now - 60));
-    assert!(!quiet.growth(Timestamp((now + 310) * SECOND)).is_all, "jobs died before, as the trends tell");
+    let later = quiet.growth(Timestamp((now + 310) * SECOND));
+    assert_eq!(later, Growth { n: 0, since: None }, "jobs died before, as the trends tell");
     let mut live = LiveCounts::from_count(counted, &table.cells(now - 60));
     table.0.push((now + 5, "A"));
     table.look(&mut live, now - 60, now + 10);
     let growth = live.growth(Timestamp((now + 10) * SECOND));
-    assert_eq!(growth, Growth { n: 3, over: Duration::from_secs(460), is_all: false });
+    assert_eq!(growth, Growth { n: 3, since: Some(Timestamp(11 * 300 * SECOND)) });
     table.look(&mut live, now - 60, now + 310);
     let growth = live.growth(Timestamp((now + 310) * SECOND));
-    assert_eq!((growth.over, growth.is_all), (TREND_SLOT, false));
+    assert_eq!(growth, Growth { n: 0, since: None });
+}
+
+#[test]
+fn growth_goes_on_when_the_same_jobs_are_counted_by_another_facet() {
+    let mut table = Table(vec![(5, "A")]);
+    let mut live = table.live(0, 10);
+    table.0.extend([(20, "A"), (21, "B")]);
+    table.look(&mut live, 10, 22);
+    // One dies between the two counts.
+    table.0.push((25, "A"));
+    let mut other = table.live(0, 30);
+    other.follow(&live);
+    let growth = |live: &LiveCounts, at| live.growth(Timestamp(at * SECOND));
+    assert_eq!(growth(&other, 31), Growth { n: 3, since: Some(Timestamp(10 * SECOND)) });
+    assert_eq!(other.unseen(), 0, "those were told before");
+    table.0.push((40, "C"));
+    table.look(&mut other, 30, 41);
+    let mut third = table.live(0, 50);
+    third.follow(&other);
+    assert_eq!(growth(&third, 51).n, 4);
+    assert_eq!(growth(&third, 322), Growth { n: 2, since: None }, "two of them are older than five minutes");
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! Where the panes lie at a size. The model needs it to scroll, the view to draw.
 //!
 //! ```text
-//! wide                                  narrow
-//! ┌ header ─────────────────────────┐   ┌ header ──────────┐
-//! │ filter                          │   │ filter           │
-//! │ histogram │ list                │   │ histogram        │
-//! │           │                     │   │ list             │
-//! │           ├─────────────────────│   │  (or detail over │
-//! │           │ detail              │   │   both)          │
-//! └ footer ─────────────────────────┘   └ footer ──────────┘
+//! tall                 low                  wide
+//! ┌ header ────────┐   ┌ header ────────┐   ┌ header ─────────────────────────┐
+//! │ filter         │   │ filter         │   │ filter                          │
+//! │ histogram      │   │ histogram      │   │ histogram │ list                │
+//! │ list           │   │ list           │   │           │                     │
+//! │────────────────│   │                │   │           ├─────────────────────│
+//! │ open job       │   │                │   │           │ open job            │
+//! └ footer ────────┘   └ footer ────────┘   └ footer ─────────────────────────┘
 //! ```
+//!
+//! Above one another each pane has the whole width, which messages need more than panes need to be beside each other. There
+//! the open job covers the others while it has the keys.
 
 use ratatui::layout::Rect;
 
@@ -33,6 +36,10 @@ pub struct Areas {
     pub detail: Option<Rect>,
     /// Hints, or a sentence.
     pub footer: Rect,
+    /// A line between the histogram and the panes beside it.
+    pub wall: Option<Rect>,
+    /// A line between the list and the open job below it.
+    pub rule: Option<Rect>,
     detail_head: u16,
 }
 
@@ -61,7 +68,9 @@ impl Areas {
         let header_height = if width < 60 { 1 } else { 2 };
         let row = |y, h| Rect::new(0, y, width, h);
         let middle = row(header_height + 1, height - header_height - 2);
-        let (histogram, list, detail) = panes(model, middle);
+        let Panes { histogram, list, detail } = panes(model, middle);
+        let is_beside = |bars: &Rect| list.is_some_and(|list| list.x > bars.x);
+        let is_above = |list: &Rect| detail.is_some_and(|detail| detail.y > list.y);
         Some(Areas {
             header: row(0, header_height),
             filter: row(header_height, 1),
@@ -69,6 +78,8 @@ impl Areas {
             list,
             detail,
             footer: row(height - 1, 1),
+            wall: histogram.filter(is_beside).map(|area| Rect { x: area.right(), width: 1, ..area }),
+            rule: list.filter(is_above).map(|area| Rect { y: area.bottom(), height: 1, ..area }),
             detail_head: detail.map_or(0, |area| detail_head(model, area.height)),
         })
     }
@@ -98,33 +109,52 @@ fn rows(area: Option<Rect>, head: u16) -> usize {
     usize::from(area.map_or(0, |r| r.height.saturating_sub(head)))
 }
 
-/// Whether all three panes fit beside each other.
-pub fn is_wide(size: (u16, u16)) -> bool {
-    size.0 >= 110 && size.1 >= 24
+/// From here on the panes beside each other show more than above one another.
+const WIDE: (u16, u16) = (170, 24);
+/// Rows of the middle from which on all three panes fit above one another.
+const TALL: u16 = 29;
+
+#[derive(Default)]
+struct Panes {
+    histogram: Option<Rect>,
+    list: Option<Rect>,
+    detail: Option<Rect>,
 }
 
-fn panes(model: &Model, middle: Rect) -> (Option<Rect>, Option<Rect>, Option<Rect>) {
-    if is_wide(model.screen.size) {
+fn panes(model: &Model, middle: Rect) -> Panes {
+    let size = model.screen.size;
+    if size.0 >= WIDE.0 && size.1 >= WIDE.1 {
         let left = (middle.width * 2 / 5).clamp(44, 72);
         let histogram = Rect { width: left, ..middle };
         let right = Rect { x: left + 1, width: middle.width - left - 1, ..middle };
-        let above = right.height * 9 / 20;
-        let list = Rect { height: above, ..right };
-        // A line between them is left for a rule.
-        let detail = Rect { y: right.y + above + 1, height: right.height - above - 1, ..right };
-        return (Some(histogram), Some(list), Some(detail));
+        let (list, detail) = split(right, right.height * 9 / 20);
+        return Panes { histogram: Some(histogram), list: Some(list), detail: Some(detail) };
     }
+    let bars = u16::try_from(model.histogram.bars().len()).unwrap_or(u16::MAX).max(3).saturating_add(2);
     match model.screen.focus {
-        Focus::Detail => (None, None, Some(middle)),
-        Focus::Histogram if middle.height < 12 => (Some(middle), None, None),
-        Focus::List if middle.height < 12 => (None, Some(middle), None),
+        Focus::Detail => Panes { detail: Some(middle), ..Panes::default() },
+        Focus::Histogram if middle.height < 12 => Panes { histogram: Some(middle), ..Panes::default() },
+        Focus::List if middle.height < 12 => Panes { list: Some(middle), ..Panes::default() },
+        _ if middle.height >= TALL => {
+            let (histogram, rest) = cut(middle, bars.min(middle.height * 3 / 10));
+            let (list, detail) = split(rest, rest.height / 2);
+            Panes { histogram: Some(histogram), list: Some(list), detail: Some(detail) }
+        }
         focus => {
             let share = if focus == Focus::Histogram { middle.height * 3 / 5 } else { middle.height * 2 / 5 };
-            let bars = u16::try_from(model.histogram.bars().len()).unwrap_or(u16::MAX).max(3);
-            let above = share.min(bars.saturating_add(2));
-            let histogram = Rect { height: above, ..middle };
-            let list = Rect { y: middle.y + above, height: middle.height - above, ..middle };
-            (Some(histogram), Some(list), None)
+            let (histogram, list) = cut(middle, bars.min(share));
+            Panes { histogram: Some(histogram), list: Some(list), detail: None }
         }
     }
+}
+
+/// The first rows of an area, and the others.
+fn cut(area: Rect, above: u16) -> (Rect, Rect) {
+    (Rect { height: above, ..area }, Rect { y: area.y + above, height: area.height - above, ..area })
+}
+
+/// As [`cut`], with a row left between them for a rule.
+fn split(area: Rect, above: u16) -> (Rect, Rect) {
+    let (first, rest) = cut(area, above);
+    (first, Rect { y: rest.y + 1, height: rest.height - 1, ..rest })
 }

@@ -6,6 +6,7 @@ mod cursor;
 mod first;
 mod leisure;
 mod others;
+mod preview;
 mod resume;
 mod same;
 mod search;
@@ -50,7 +51,9 @@ impl Console {
     /// A console that has not reached its source yet.
     fn connecting() -> Self {
         let source = Source { label: "shop".into(), ..Source::default() };
-        let model = Model::new(source, FilterState::default(), Settings::default(), (140, 45));
+        let mut model = Model::new(source, FilterState::default(), Settings::default(), (140, 45));
+        // What most tests are about.
+        model.screen.focus = Focus::List;
         let mut console =
             Self { model, now: Timestamp(1_000_000_000), asked: Vec::new(), other: Vec::new(), stalled: false };
         let effects = start(&mut console.model);
@@ -181,6 +184,7 @@ fn opened() -> Opened {
         user: String::new(),
         facets: vec![Facet::Error, Facet::Class],
         sorts: vec![SortKey::Time, SortKey::Attempts],
+        newest_by: None,
         actions: Action::ALL.iter().map(|a| (*a, ready.clone())).collect(),
         destination: None,
         defers: true,
@@ -695,12 +699,55 @@ fn the_command_line_reaches_the_source_as_the_console_did_and_can_be_copied() {
 }
 
 #[test]
+fn a_sentence_that_was_read_gives_way_at_the_next_key_and_a_fault_does_not() {
+    let mut console = Console::with_jobs(2);
+    console.keys("p");
+    let says = |console: &Console| console.model.screen.notice.as_ref().map(|notice| notice.sentence.clone());
+    assert!(says(&console).is_some_and(|sentence| sentence.contains("paused")));
+    console.keys("j");
+    assert!(says(&console).is_some(), "a key that was on its way already");
+    console.wait(LONG_ENOUGH).keys("p");
+    assert_eq!(says(&console), None, "it is live again");
+    console.model.complain("out of order", console.now);
+    console.wait(LONG_ENOUGH).keys("j");
+    assert_eq!(says(&console).as_deref(), Some("out of order"));
+}
+
+#[test]
+fn a_fault_of_the_link_goes_with_the_link() {
+    let mut console = Console::with_jobs(2);
+    console.model.live.link = Link::Down {
+        loss: crate::tui::app::model::Loss::Connection,
+        reason: "gone".into(),
+        retry_at: console.now,
+        attempts: 1,
+    };
+    console.keys("R");
+    assert!(console.model.screen.notice.as_ref().is_some_and(|notice| notice.is_fault));
+    console.wait(Duration::from_millis(1));
+    console.answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
+    let left = console.model.screen.notice.as_ref().map(|notice| notice.sentence.as_str());
+    assert!(left.is_none_or(|sentence| !sentence.contains("not connected")), "{left:?}");
+}
+
+#[test]
+fn the_help_begins_with_the_pane_and_is_searched() {
+    let mut console = Console::with_jobs(1);
+    console.keys("? /").text("undo");
+    let Overlay::Help(page) = &console.model.overlay else { panic!("no help") };
+    assert!(page.typing && page.place == crate::tui::keys::Place::List);
+    assert!(page.has("U Undo the run") && !page.has("R replay"));
+    console.keys("Enter q");
+    assert!(matches!(console.model.overlay, Overlay::None), "q closes once the words are typed");
+}
+
+#[test]
 fn a_page_that_was_scrolled_beyond_its_end_goes_back_at_the_first_key() {
     let mut console = Console::with_jobs(1);
     console.keys("? G");
     console.model.overlay.hold(40);
     console.keys("k");
-    assert!(matches!(console.model.overlay, Overlay::Help(reading) if reading.top == 39));
+    assert!(matches!(console.model.overlay, Overlay::Help(page) if page.reading.top == 39));
 }
 
 #[test]

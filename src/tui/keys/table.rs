@@ -89,6 +89,7 @@ pub static BINDINGS: &[Binding] = &[
     // Looking
     bind(&["/"], &[Histogram, List], Command::Filter, "filter", 3, "Edit the filter."),
     bind(&["/"], &[Detail], Command::Search, "search", 3, "Search in the open job."),
+    bind(&["/"], &[Page], Command::Search, "", 0, "Search in the help."),
     bind(&["f"], &[Anywhere], Command::Filter, "", 0, "Edit the filter, from any pane."),
     bind(&["n"], &[Detail], Command::NextMatch, "", 0, "The next match."),
     bind(&["N"], &[Detail], Command::PreviousMatch, "", 0, "The previous match."),

@@ -29,6 +29,8 @@ pub struct Glyphs {
     pub live: &'static str,
     /// The watch is paused.
     pub paused: &'static str,
+    /// More than before.
+    pub grown: &'static str,
     /// Between items of a line.
     pub dot: &'static str,
     /// Greater or equal, before a lower bound.
@@ -57,6 +59,7 @@ pub const UNICODE: Glyphs = Glyphs {
     open: "▾",
     live: "●",
     paused: "■",
+    grown: "▲",
     dot: "·",
     at_least: "≥",
 };
@@ -76,6 +79,7 @@ pub const ASCII: Glyphs = Glyphs {
     open: "-",
     live: "*",
     paused: "=",
+    grown: "+",
     dot: ".",
     at_least: ">",
 };

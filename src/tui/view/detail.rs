@@ -20,7 +20,7 @@ use crate::tui::app::JobDocument;
 use crate::tui::app::document::{Ink, Row, Tab};
 use crate::tui::app::model::{Focus, Model, Stale};
 use crate::tui::keys::Command;
-use crate::tui::look::Role;
+use crate::tui::look::{Look, Role};
 
 /// Draws the pane.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
@@ -38,7 +38,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         draw_line(canvas, area, 0, failure(model, &document.detail.row), 1);
         line = 1;
     }
-    draw_line(canvas, area, line, identity(model, document, line == 0, now), 2);
+    draw_line(canvas, area, line, identity(model, document, line == 0, canvas.look, now), 2);
     tabs(canvas, area, line + 1, model, document);
     if let Some(remark) = remark {
         canvas.row(area, line + 2).skip(1).put(Role::Warning, remark);
@@ -71,7 +71,13 @@ fn failure<'m>(model: &Model, row: &'m JobRow) -> Vec<Ranked<'m>> {
     vec![Ranked::left(0, phrase)]
 }
 
-fn identity<'m>(model: &Model, document: &'m JobDocument, with_error: bool, now: Timestamp) -> Vec<Ranked<'m>> {
+fn identity<'m>(
+    model: &Model,
+    document: &'m JobDocument,
+    with_error: bool,
+    look: &Look,
+    now: Timestamp,
+) -> Vec<Ranked<'m>> {
     let row = &document.detail.row;
     let now = model.live.server_now(now);
     let mut items = Vec::new();
@@ -86,7 +92,8 @@ fn identity<'m>(model: &Model, document: &'m JobDocument, with_error: bool, now:
         Some(now) => Ranked::left(0, Phrase::of(Role::Warning, now)),
         None => Ranked::left(2, Phrase::of(Role::Strong, state)),
     });
-    let when = row.at.map_or_else(|| "time unknown".into(), |at| format!("{at}, {}", words::ago(at, now)));
+    let in_full = |at| format!("{}, {}", words::instant(at, look.zone), words::ago(at, now));
+    let when = row.at.map_or_else(|| "time unknown".into(), in_full);
     items.push(Ranked::left(3, Phrase::of(Role::Time, when)));
     if let Some(queue) = &row.queue {
         items.push(Ranked::left(5, Phrase::of(Role::Queue, queue.line_head(60).to_string())));
@@ -130,6 +137,7 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, documen
     let place = place(model, document);
     let room = usize::from(area.width).saturating_sub(4 + place.width(look));
     let mut phrase = Phrase::empty();
+    let hears = model.screen.focus == Focus::Detail;
     // With sizes, without them, and at last the open tab alone.
     for form in 0..3 {
         phrase = Phrase::empty();
@@ -143,13 +151,16 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, documen
             };
             let size = if form == 0 || (form == 1 && open) { size } else { String::new() };
             let gap = if n == 0 { "" } else { " " };
-            let role = if model.screen.focus == Focus::Detail { Role::TitleFocused } else { Role::Strong };
+            let role = if hears { Role::TitleFocused } else { Role::Strong };
             phrase = if open {
-                phrase.and(Role::Title, gap).and(role, format!("[{} {}{size}]", n + 1, tab.word()))
+                let number = if hears { format!("{} ", n + 1) } else { String::new() };
+                phrase.and(Role::Title, gap).and(role, format!("[{number}{}{size}]", tab.word()))
+            } else if !hears {
+                phrase.and(Role::Title, if form < 2 { format!("{gap}{}{size}", tab.word()) } else { String::new() })
             } else if form < 2 {
-                phrase.and(Role::Title, format!("{gap}{} {}{size}", n + 1, tab.word()))
+                phrase.and(Role::Key, format!("{gap}{} ", n + 1)).and(Role::Title, format!("{}{size}", tab.word()))
             } else {
-                phrase.and(Role::Title, format!("{gap}{}", n + 1))
+                phrase.and(Role::Key, format!("{gap}{}", n + 1))
             };
         }
         if phrase.width(look) <= room {

@@ -73,6 +73,7 @@ fn is_coming(model: &Model) -> bool {
 /// Why there are no rows.
 pub fn of_list(model: &Model) -> Empty {
     unreached(model).unwrap_or_else(|| match model.list.scan {
+        _ if model.list.halted && model.preview.shown.is_some() => empty("not read to the end", "Enter reads on"),
         _ if model.list.halted => empty("not read to the end", format!("{} reads on", model.key(Command::Refresh))),
         Some(_) if !model.list.knows_end() => empty("no hit yet", "Ctrl-C cancels the scan"),
         _ if !model.list.knows_end() => empty("reading", ""),

@@ -1,7 +1,7 @@
 //! The filter in force, and how many jobs it selects.
 //!
 //! ```text
-//! / error:Net::* since:2h                                              ≥1,204 match  Esc widens
+//! / error:Net::* since:2h                                              1,204 match  ▲ 12 in the last 5 min  Esc widens
 //! / all dead jobs: press / to narrow
 //! ```
 
@@ -9,7 +9,8 @@ use ratatui::layout::Rect;
 
 use super::canvas::Canvas;
 use super::phrase::{Phrase, Ranked, draw_line};
-use super::words;
+use super::{header, words};
+use crate::domain::time::Timestamp;
 use crate::tui::app::model::Model;
 use crate::tui::keys::Command;
 use crate::tui::look::Role;
@@ -19,7 +20,7 @@ fn is_narrow(area: Rect) -> bool {
 }
 
 /// Draws the filter line.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
     let look = canvas.look;
     let written = model.filter.written.to_string();
     let slash = Phrase::of(Role::Key, "/ ");
@@ -37,6 +38,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     if let Some(histogram) = counted {
         let n = Phrase::of(Role::Number, words::count(histogram.total, look)).and(Role::Dim, " match");
         items.push(Ranked::right(1, n));
+        items.extend(header::growth(model, look, now).map(|growth| Ranked::right(3, growth)));
     }
     items.push(Ranked::right(2, Phrase::of(Role::Key, "Esc").and(Role::Dim, " widens")));
     draw_line(canvas, area, 0, items, 2);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! shop · public.dead_letter_jobs · app_production as ops · PostgreSQL 15.18        PRODUCTION  ● live
-//! dead 1,204,331 · retrying 12 · ignored 9  +1,204 in 5m  look <10 ms                 run r-7 43 %: L
+//! dead 1,204,331  retrying 12  ignored 9  ▲ 1,204 in the last 5 min  polled every 1s   run r-7 43 %: L
 //! ```
 
 use std::time::Duration;
@@ -22,10 +22,8 @@ use crate::tui::look::{Look, Role};
 
 /// Columns between items.
 const GAP: usize = 2;
-/// Growth over less says nothing yet.
-const WATCHED: Duration = Duration::from_secs(10);
-/// The span of growth once there was time for it.
-const SPAN: Duration = Duration::from_secs(300);
+/// What polls cost is said from here on.
+const CHEAP: Duration = Duration::from_millis(10);
 
 /// Draws the header.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
@@ -36,7 +34,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
     draw_line(canvas, area, 0, first, GAP);
     if area.height > 1 {
         let mut second = totals(model, look, now);
-        second.extend(pace(model, now));
+        second.extend(pace(model, look, now));
         second.extend(activity(model));
         draw_line(canvas, area, 1, second, GAP);
     }
@@ -126,17 +124,15 @@ fn totals<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> 
     items
 }
 
-/// How fast the dead grow, what looking costs, and how far the count has got that takes its time.
-fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
+/// How fast the dead grow, what polls cost, and how far the count has got that takes its time.
+fn pace<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> {
     let mut items = Vec::new();
-    let server_now = model.live.server_now(now);
-    let growth = model.histogram.counts.as_ref().map(|c| c.growth(server_now));
-    let says_something = |growth: &Growth| growth.over >= WATCHED && !model.live.is_stale();
-    if let Some(growth) = growth.filter(says_something) {
-        items.push(Ranked::left(1, growth_phrase(growth, model.live.has_grown)));
+    // That of a filter's jobs stands beside their number.
+    if model.filter.written.is_all() {
+        items.extend(growth(model, look, now).map(|growth| Ranked::left(1, growth)));
     }
     if !model.live.cost.is_zero() {
-        items.push(Ranked::left(8, looks(model)));
+        items.push(Ranked::left(8, polls(model)));
     }
     // Why numbers are estimates, and that it will pass.
     let recount = model.histogram.recount_share().map(|share| format!("recount {}", words::progress(share)));
@@ -144,39 +140,55 @@ fn pace(model: &Model, now: Timestamp) -> Vec<Ranked<'_>> {
     items
 }
 
-/// What looks cost, and how seldom they come where that is more than they may.
-fn looks(model: &Model) -> Phrase<'static> {
-    let (cost, poll) = (cost(model.live.cost), &model.live.poll);
-    // Both of what looks cost of late: with the interval of each single one the line would move with each.
-    match (model.live.is_behind, poll.slowed_by(model.live.cost)) {
-        // A look would read ever more, in vain: a count takes its place.
-        (true, _) if poll.is_stuck() => Phrase::of(Role::Warning, format!("look >{cost}, counts anew")),
-        (true, _) => Phrase::of(Role::Warning, format!("look >{cost}, next in {}", short_span(poll.interval()))),
-        (false, Some(interval)) => Phrase::of(Role::Dim, format!("look {cost} every {}", short_span(interval))),
-        (false, None) => Phrase::of(Role::Dim, format!("look {cost}")),
+/// How often the source is polled, and what a poll costs where that is worth a word.
+///
+/// When it was polled last is not said: a line that changes each second keeps the terminal busy, and draws the eye, for nothing.
+fn polls(model: &Model) -> Phrase<'static> {
+    let (cost, poll) = (model.live.cost, &model.live.poll);
+    // Both of what polls cost of late: with the interval of each single one the line would move with each.
+    match (model.live.is_behind, poll.slowed_by(cost)) {
+        // A poll would read ever more, in vain: a count takes its place.
+        (true, _) if poll.is_stuck() => {
+            Phrase::of(Role::Warning, format!("poll took over {}, counting anew", millis(cost)))
+        }
+        (true, _) => {
+            let next = short_span(poll.interval());
+            Phrase::of(Role::Warning, format!("poll took over {}, next in {next}", millis(cost)))
+        }
+        (false, slowed) => {
+            let every = format!("polled every {}", words::interval(slowed.unwrap_or(model.settings.refresh)));
+            let cost = if cost < CHEAP { String::new() } else { format!(", {} each", millis(cost)) };
+            Phrase::of(Role::Dim, every + &cost)
+        }
     }
 }
 
-/// What a look cost, no finer than it matters: a number that flickers with every look draws the eye for nothing.
-fn cost(cost: Duration) -> String {
+/// What a poll cost, no finer than it matters: a number that flickers with every poll draws the eye for nothing.
+fn millis(cost: Duration) -> String {
     match cost.as_millis() {
-        0..10 => "<10 ms".into(),
+        0..10 => "10 ms".into(),
         ms @ 10..1_000 => format!("{} ms", ms / 10 * 10),
         ms => format!("{:.1} s", ms as f64 / 1e3),
     }
 }
 
-/// How many died. Counts begin anew with another filter: whether the source `has_grown` they do not know.
-fn growth_phrase(growth: Growth, has_grown: bool) -> Phrase<'static> {
-    // A span that still grows is not said: a number that moves without any news draws the eye, and a frame, for nothing.
-    let over = match growth.n {
-        _ if growth.is_all && (growth.over < SPAN || !has_grown) => "so far".to_owned(),
-        0 => format!("in {}", short_span(growth.over.min(SPAN))),
-        _ => format!("in {}", short_span(growth.over)),
+/// How many of the jobs that are counted died of late.
+pub fn growth(model: &Model, look: &Look, now: Timestamp) -> Option<Phrase<'static>> {
+    let now = model.live.server_now(now);
+    let growth = model.histogram.growth(now).filter(|_| !model.live.is_stale())?;
+    Some(growth_phrase(growth, look, now))
+}
+
+/// A span that still grows is told by its beginning: a number that moves without any news draws the eye, and a frame, for
+/// nothing.
+fn growth_phrase(growth: Growth, look: &Look, now: Timestamp) -> Phrase<'static> {
+    let span = match growth.since {
+        None => "in the last 5 min".to_owned(),
+        Some(since) => format!("since {}", words::clock(since, now, look.zone)),
     };
     match growth.n {
-        0 => Phrase::of(Role::Good, format!("none {over}")),
-        n => Phrase::of(Role::Danger, format!("+{} {over}", grouped(n))),
+        0 => Phrase::of(Role::Good, format!("none {span}")),
+        n => Phrase::of(Role::Danger, format!("{} {} {span}", look.glyphs.grown, grouped(n))),
     }
 }
 
@@ -206,25 +218,25 @@ fn activity(model: &Model) -> Vec<Ranked<'_>> {
 mod tests {
     use super::*;
 
-    const MINUTES: Duration = Duration::from_secs(300);
+    const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
+
+    fn text(n: u64, since: Option<u64>, ascii: bool) -> String {
+        let look = Look::of("none", ascii, |_| None);
+        let since = since.map(|seconds| NOW.before(Duration::from_secs(seconds)));
+        growth_phrase(Growth { n, since }, &look, NOW).parts()[0].1.to_string()
+    }
 
     #[test]
     fn growth_says_its_direction_without_colour() {
-        let text = |n| growth_phrase(Growth { n, over: MINUTES, is_all: false }, true).parts()[0].1.to_string();
-        assert_eq!((text(1_204), text(0)), ("+1,204 in 5m".to_owned(), "none in 5m".to_owned()));
+        assert_eq!(text(1_204, None, false), "▲ 1,204 in the last 5 min");
+        assert_eq!(text(1_204, None, true), "+ 1,204 in the last 5 min");
+        assert_eq!(text(0, None, false), "none in the last 5 min");
     }
 
     #[test]
     fn growth_is_not_told_anew_because_time_goes_by() {
-        let of = |n, over, is_all, has_grown| {
-            growth_phrase(Growth { n, over: Duration::from_secs(over), is_all }, has_grown).parts()[0].1.to_string()
-        };
-        let text = |n, over, is_all| of(n, over, is_all, n > 0);
-        assert_eq!([40, 41, 300].map(|over| text(0, over, true)), ["none so far"; 3].map(str::to_owned));
-        assert_eq!(text(12, 299, true), "+12 so far");
-        assert_eq!([300, 420, 540].map(|over| text(0, over, false)), ["none in 5m"; 3].map(str::to_owned));
-        assert_eq!(text(12, 420, false), "+12 in 7m");
-        let turned = [299, 300].map(|over| of(0, over, true, true));
-        assert_eq!(turned, ["none so far", "none in 5m"].map(str::to_owned), "jobs had died under another filter");
+        assert_eq!(text(0, Some(40), false), "none since 11:06");
+        assert_eq!(text(3, Some(200), false), "▲ 3 since 11:03");
+        assert_eq!(text(0, Some(90_000), false), "none since Nov 17 10:06");
     }
 }

@@ -10,20 +10,25 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
+use super::names::Names;
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::{empty, words};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
-use crate::domain::text::{Clean, Untrusted, head};
+use crate::domain::text::{Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
 use crate::tui::keys::Command;
 use crate::tui::look::{Glyphs, Look, Role};
 
+/// Columns of the longest bar.
+const BAR_MOST: usize = 48;
 /// Digits of a fingerprint beside an example.
 const FINGERPRINT: usize = 8;
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
+/// Behind a bar that was not there before.
+const NEW: &str = " new";
 /// A value is not made narrower than this for the sake of another column.
 const VALUE_LEAST: usize = 18;
 
@@ -44,16 +49,27 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         headings(canvas, area, &plan, histogram);
     }
     let now = model.live.server_now(now);
+    let room = |bar: &Bar| plan.value - if model.histogram.is_new(bar) { NEW.len().min(plan.value) } else { 0 };
+    let narrowest = shown.iter().map(room).min().unwrap_or(plan.value);
+    let names = Names::of(shown.iter().map(|bar| name(bar, model)), narrowest, canvas.look);
     let most = histogram.bars.iter().map(|b| b.count.n).max().unwrap_or(1).max(1);
     for (n, bar) in shown.iter().enumerate() {
         let here = pane.index() == Some(pane.top + n);
-        row(canvas, body, n, &plan, &Line { bar, histogram, most, now, here, model });
+        row(
+            canvas,
+            body,
+            n,
+            &plan,
+            &Line { bar, name: names.get(&name(bar, model)), histogram, most, now, here, model },
+        );
     }
 }
 
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let look = canvas.look;
     let focused = model.screen.focus == Focus::Histogram;
+    // Digits go to one strip at a time: they stand where they are heard.
+    let hears = model.screen.focus != Focus::Detail;
     let progress = progress(model, area.width < 60);
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
     let room = usize::from(area.width).saturating_sub(2 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
@@ -66,11 +82,14 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
             let gap = if n == 0 { "" } else { " " };
             phrases = if *facet == model.histogram.facet {
                 let role = if focused { Role::TitleFocused } else { Role::Strong };
-                phrases.and(Role::Title, gap).and(role, format!("[{} {word}]", n + 1))
+                let number = if hears { format!("{} ", n + 1) } else { String::new() };
+                phrases.and(Role::Title, gap).and(role, format!("[{number}{word}]"))
+            } else if !hears {
+                phrases.and(Role::Title, if form < 2 { format!("{gap}{word}") } else { String::new() })
             } else if form < 2 {
-                phrases.and(Role::Title, format!("{gap}{} {word}", n + 1))
+                phrases.and(Role::Key, format!("{gap}{} ", n + 1)).and(Role::Title, word)
             } else {
-                phrases.and(Role::Title, format!("{gap}{}", n + 1))
+                phrases.and(Role::Key, format!("{gap}{}", n + 1))
             };
         }
         if phrases.width(look) <= room {
@@ -147,11 +166,12 @@ impl Columns {
             let more = slots.saturating_sub(plan.trend).min(spare / 2);
             (plan.trend, spare) = (plan.trend + more, spare - more);
         }
+        // What is left stays empty at the end of the line: a name and its bar are not to be far from each other.
         if plan.bar > 0 {
-            let more = spare.min(24);
-            (plan.bar, spare) = (plan.bar + more, spare - more);
+            plan.bar += spare.min(BAR_MOST - plan.bar);
+        } else {
+            plan.value += spare;
         }
-        plan.value += spare;
         plan
     }
 }
@@ -207,6 +227,7 @@ fn trend_title(plan: &Columns) -> String {
 
 struct Line<'m> {
     bar: &'m Bar,
+    name: &'m str,
     histogram: &'m Histogram,
     /// The largest count of all bars.
     most: u64,
@@ -223,14 +244,12 @@ fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &Lin
     pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
     pen.cell(Role::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
     let new = model.histogram.is_new(bar);
-    let room = plan.value - if new { 4.min(plan.value) } else { 0 };
-    let name = Clean::line(&name(bar, model)).truncate_name(room, glyphs.ellipsis).to_string();
     let role = if bar.value.is_some() { Role::Error } else { Role::Dim };
     if new {
-        let used = columns(&name, look).min(room);
-        pen.cell(role, &name, used).cell(Role::New, " new", plan.value - used);
+        let used = columns(line.name, look).min(plan.value.saturating_sub(NEW.len()));
+        pen.cell(role, line.name, used).cell(Role::New, NEW, plan.value - used);
     } else {
-        pen.cell(role, &name, plan.value);
+        pen.cell(role, line.name, plan.value);
     }
     if plan.bar > 0 {
         pen.skip(1).cell(Role::Bar, &gauge(bar.count.n, line.most, plan.bar, &glyphs), plan.bar);

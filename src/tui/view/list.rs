@@ -10,44 +10,72 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
+use super::names::Names;
 use super::phrase::{Phrase, Ranked, draw_line};
 use super::{empty, words};
 use crate::domain::facet::Facet;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobRow, State};
 use crate::domain::time::Timestamp;
-use crate::store::{Entry, Sort, SortKey};
+use crate::store::{Entry, SortKey};
 use crate::tui::app::Slot;
-use crate::tui::app::model::{Focus, Marks, Model, Stale};
+use crate::tui::app::model::{Column, Focus, Marks, Model, Stale};
 use crate::tui::keys::Command;
-use crate::tui::look::Role;
+use crate::tui::look::{Look, Role};
 
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
 
 /// Draws the pane.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
+    let now = model.live.server_now(now);
     title(canvas, area, model);
-    let plan = Columns::fit(usize::from(area.width), has_queues(model));
-    headings(canvas, area, &plan);
+    let shown: Vec<&Entry> = model.list.visible(rows).collect();
+    let columns = Columns::fit(usize::from(area.width), &offered(model));
+    let plan = Plan::new(columns, &shown, canvas.look);
+    headings(canvas, area, &plan.columns, now);
     let head = u16::try_from(usize::from(area.height).saturating_sub(rows)).unwrap_or(0);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
     if model.list.entries().is_empty() {
         empty::draw(canvas, body, &empty::of_list(model));
         return;
     }
-    let now = model.live.server_now(now);
     let cursor = model.list.cursor_row();
-    for (n, entry) in model.list.visible(rows).enumerate() {
+    for (n, entry) in shown.into_iter().enumerate() {
         row(canvas, super::line_of(body, n), &plan, entry, model, now, cursor == Some(n));
+    }
+}
+
+/// How the rows on screen are drawn.
+struct Plan {
+    columns: Columns,
+    errors: Names,
+    classes: Names,
+}
+
+impl Plan {
+    fn new(columns: Columns, shown: &[&Entry], look: &Look) -> Self {
+        let errors = shown.iter().map(|entry| words::field(entry.row.error_class.as_ref()));
+        let classes = shown.iter().map(|entry| words::field(entry.row.job_class.as_ref()));
+        let (errors, classes) = (Names::of(errors, columns.error, look), Names::of(classes, columns.class, look));
+        Self { columns, errors, classes }
     }
 }
 
 fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let role = if model.screen.focus == Focus::List { Role::TitleFocused } else { Role::Title };
     let word = if model.screen.focus == Focus::List { "[Jobs]" } else { "Jobs" };
-    let mut items =
-        vec![Ranked::left(0, Phrase::of(role, word)), Ranked::left(4, Phrase::of(Role::Dim, order(model.list.sort)))];
+    let mut items = vec![Ranked::left(0, Phrase::of(role, word))];
+    match &model.preview.shown {
+        Some(shown) => {
+            let bar = model.shown(&words::value(shown.value.as_ref())).into_owned();
+            items.push(Ranked::left(1, Phrase::of(Role::Dim, "of ").and(Role::Error, bar)));
+            let narrows = Phrase::of(Role::Key, "Enter").and(Role::Dim, " narrows to them");
+            items.push(Ranked::left(2, narrows));
+        }
+        None => items.push(Ranked::left(4, Phrase::of(Role::Dim, order(model)))),
+    }
+    items.extend(common(model).map(|text| Ranked::left(6, Phrase::of(Role::Dim, text))));
     let marked = match &model.list.marks {
         Marks::None => None,
         Marks::Some(ids) => Some(format!("{} marked", grouped(ids.len() as u64))),
@@ -65,13 +93,33 @@ fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     draw_line(canvas, area, 0, items, 2);
 }
 
-fn order(sort: Sort) -> &'static str {
-    match (sort.key, sort.descending) {
+fn order(model: &Model) -> String {
+    let words = match (model.list.sort.key, model.list.sort.descending) {
         (SortKey::Time, true) => "newest first",
         (SortKey::Time, false) => "oldest first",
         (SortKey::Attempts, true) => "most attempts first",
         (SortKey::Attempts, false) => "fewest attempts first",
+    };
+    let by = model.source.opened.as_ref().and_then(|opened| opened.info.newest_by.as_ref());
+    match by.filter(|_| model.list.sort.key == SortKey::Time) {
+        Some(by) => format!("{words} by {by}"),
+        None => words.to_owned(),
     }
+}
+
+/// What the rows have in common, in place of columns that would say it of each.
+fn common(model: &Model) -> Option<String> {
+    let row = &model.list.entries().front()?.row;
+    let values = [
+        (Column::Error, row.error_class.as_ref().map(|class| class.line_head(60).to_string())),
+        (Column::Class, row.job_class.as_ref().map(|class| class.line_head(60).to_string())),
+        (Column::Queue, row.queue.as_ref().map(|queue| format!("queue {}", &*queue.line_head(60)))),
+        (Column::Attempts, row.attempts.map(|_| format!("{} attempts", words::attempts(row)))),
+    ];
+    let same = values.into_iter().filter(|(column, _)| model.list.varied.is_same(*column));
+    let bar = model.preview.shown.as_ref().map(|shown| words::value(shown.value.as_ref()));
+    let same: Vec<String> = same.filter_map(|(_, value)| value).filter(|value| bar.as_ref() != Some(value)).collect();
+    (!same.is_empty()).then(|| format!("all: {}", same.join(", ")))
 }
 
 /// How far a windowed scan has got. At rest it says nothing: the screen is full, and what lies below is read when it is
@@ -92,13 +140,28 @@ fn scan(model: &Model) -> Option<Phrase<'static>> {
     }
 }
 
-/// Whether the layout knows queues at all: a column of dashes would take its room from the message.
-fn has_queues(model: &Model) -> bool {
-    model.source.opened.as_ref().is_none_or(|opened| opened.info.facets.contains(&Facet::Queue))
+/// Which columns say something: the layout has them, and rows differ in them.
+fn offered(model: &Model) -> Offered {
+    let has = |facet| model.source.opened.as_ref().is_none_or(|opened| opened.info.facets.contains(&facet));
+    let varies = |column| !model.list.varied.is_same(column);
+    Offered {
+        error: varies(Column::Error),
+        class: varies(Column::Class),
+        queue: varies(Column::Queue) && has(Facet::Queue),
+        attempts: varies(Column::Attempts),
+    }
 }
 
-/// Widths of the columns; 0 for one that has no room. They depend on the width and the layout alone, so that nothing
-/// moves while one scrolls.
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    error: bool,
+    class: bool,
+    queue: bool,
+    attempts: bool,
+}
+
+/// Widths of the columns; 0 for one that has no room, or nothing to say. They depend on the width and on what the rows that
+/// were read have in common, so that nothing moves while one scrolls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Columns {
     time: usize,
@@ -110,30 +173,29 @@ struct Columns {
 }
 
 impl Columns {
-    fn fit(width: usize, queues: bool) -> Columns {
-        let time = if width >= 100 { 11 } else { words::MOMENT };
+    fn fit(width: usize, offered: &Offered) -> Columns {
+        let time = if width >= 70 { words::DATED } else { words::MOMENT };
         let mut rest = width.saturating_sub(LEAD + time + 1);
         let mut take = |wanted: bool, columns: usize| {
             let columns = if wanted { columns.min(rest.saturating_sub(1)) } else { 0 };
             rest = rest.saturating_sub(if columns > 0 { columns + 1 } else { 0 });
             columns
         };
-        let attempts = take(width >= 60, 5);
-        let queue = take(queues && width >= 70, if width >= 110 { 12 } else { 8 });
-        let (error, class) = match width {
-            0..70 => (width * 11 / 20 - 7, 0),
-            70..110 => (20, 15),
-            _ => (28, 24),
-        };
-        let class = take(class > 0, class);
-        let error = take(true, if class > 0 { error } else { error.min(24) });
-        let error_alone = class == 0;
-        let second = rest;
-        if error_alone {
-            // Too narrow for a message that would say anything: what was to be run says more.
-            return Columns { time, error, class: second, queue, attempts, message: 0 };
+        let attempts = take(offered.attempts && width >= 60, 5);
+        let queue = take(offered.queue && width >= 70, if width >= 110 { 12 } else { 8 });
+        // Too narrow for a message that would say anything beside both: what was to be run says more.
+        if width < 70 && offered.error && offered.class {
+            let error = take(true, (width * 11 / 20 - 7).min(24));
+            return Columns { time, error, class: rest, queue, attempts, message: 0 };
         }
-        Columns { time, error, class, queue, attempts, message: second }
+        let (widest_error, widest_class) = match width {
+            0..70 => (16, 16),
+            70..110 => (20, 15),
+            _ => ((width / 5).min(40), (width / 6).min(32)),
+        };
+        let class = take(offered.class, widest_class);
+        let error = take(offered.error, widest_error);
+        Columns { time, error, class, queue, attempts, message: rest }
     }
 
     fn each(&self) -> [(usize, &'static str); 5] {
@@ -147,9 +209,10 @@ impl Columns {
     }
 }
 
-fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns) {
+fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, now: Timestamp) {
+    let time = words::moment_title("time", plan.time, now, canvas.look.zone);
     let mut pen = canvas.row(area, 1);
-    pen.skip(LEAD).cell(Role::Dim, "time UTC", plan.time);
+    pen.skip(LEAD).cell(Role::Dim, &time, plan.time);
     for (width, title) in plan.each() {
         if width > 0 {
             pen.skip(1).cell(Role::Dim, title, width);
@@ -157,9 +220,10 @@ fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns) {
     }
 }
 
-fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model: &Model, now: Timestamp, here: bool) {
+fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &Model, now: Timestamp, here: bool) {
     let look = canvas.look;
     let glyphs = look.glyphs;
+    let (plan, errors, classes) = (&plan.columns, &plan.errors, &plan.classes);
     let row = &entry.row;
     let stale = model.list.stale.get(&row.id);
     let remark = stale.map(|stale| match stale {
@@ -181,11 +245,11 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Columns, entry: &Entry, model
     let mut pen = canvas.row(line, 0);
     pen.cell(Role::Key, if here { glyphs.cursor } else { "" }, 1);
     pen.cell(Role::Mark, mark, 1);
-    pen.cell(role(Role::Time), &words::moment(row.at, now, plan.time), plan.time);
+    pen.cell(role(Role::Time), &words::moment(row.at, now, plan.time, look.zone), plan.time);
     pen.reserve(reserved);
     let values = [
-        (Role::Error, words::name(row.error_class.as_ref(), plan.error, look)),
-        (Role::Class, words::name(row.job_class.as_ref(), plan.class, look)),
+        (Role::Error, errors.get(&words::field(row.error_class.as_ref())).to_owned()),
+        (Role::Class, classes.get(&words::field(row.job_class.as_ref())).to_owned()),
         (Role::Queue, words::field(row.queue.as_ref())),
         (Role::Number, words::attempts(row)),
         (Role::Text, if stale.is_some() { words::field(row.message_beyond_class().as_ref()) } else { message(row) }),
@@ -215,19 +279,26 @@ fn message(row: &JobRow) -> String {
 mod tests {
     use super::*;
 
+    fn each_offer() -> impl Iterator<Item = Offered> {
+        (0..16).map(|n| Offered { error: n & 1 > 0, class: n & 2 > 0, queue: n & 4 > 0, attempts: n & 8 > 0 })
+    }
+
     #[test]
     fn the_columns_fill_the_width_exactly_at_every_width() {
-        for (width, queues) in (40..=220).flat_map(|width| [(width, true), (width, false)]) {
-            let plan = Columns::fit(width, queues);
+        for (width, offered) in (40..=220).flat_map(|width| each_offer().map(move |offered| (width, offered))) {
+            let plan = Columns::fit(width, &offered);
             let used: usize = plan.each().iter().filter(|(w, _)| *w > 0).map(|(w, _)| w + 1).sum();
-            assert_eq!(LEAD + plan.time + used, width, "{plan:?}");
-            assert!(plan.error >= 12, "{width}: {plan:?}");
+            assert_eq!(LEAD + plan.time + used, width, "{offered:?} {plan:?}");
+            assert!(!offered.error || plan.error >= 12, "{width}: {plan:?}");
         }
     }
 
     #[test]
-    fn a_layout_without_queues_gives_their_room_to_the_message() {
-        let (with, without) = (Columns::fit(120, true), Columns::fit(120, false));
+    fn a_column_that_says_nothing_gives_its_room_to_the_message() {
+        let all = Offered { error: true, class: true, queue: true, attempts: true };
+        let without = Columns::fit(140, &Offered { queue: false, ..all });
+        let with = Columns::fit(140, &all);
         assert_eq!((without.queue, without.message), (0, with.message + with.queue + 1));
+        assert!(with.message >= 50, "{with:?}");
     }
 }

@@ -12,6 +12,7 @@ mod footer;
 mod header;
 mod histogram;
 mod list;
+mod names;
 mod overlay;
 mod panel;
 mod phrase;
@@ -26,7 +27,7 @@ use ratatui::layout::Rect;
 
 use self::canvas::Canvas;
 use crate::domain::time::Timestamp;
-use crate::tui::app::layout::{Areas, is_wide};
+use crate::tui::app::layout::Areas;
 use crate::tui::app::model::Model;
 use crate::tui::look::Look;
 
@@ -54,14 +55,12 @@ fn fits(model: &Model, area: Rect) -> bool {
 
 fn panes(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestamp) {
     header::draw(canvas, areas.header, model, now);
-    filter_bar::draw(canvas, areas.filter, model);
+    filter_bar::draw(canvas, areas.filter, model, now);
     if let Some(area) = areas.histogram {
         histogram::draw(canvas, area, areas.histogram_rows(), model, now);
-        if is_wide(model.screen.size) {
-            canvas.wall(Rect { x: area.right(), width: 1, ..area });
-            areas.list.iter().for_each(|list| canvas.rule(Rect { y: list.bottom(), height: 1, ..*list }));
-        }
     }
+    areas.wall.iter().for_each(|wall| canvas.wall(*wall));
+    areas.rule.iter().for_each(|rule| canvas.rule(*rule));
     if let Some(area) = areas.list {
         list::draw(canvas, area, areas.list_rows(), model, now);
     }

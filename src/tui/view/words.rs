@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-
 use crate::domain::histogram::{Count, Exactness, grouped};
 use crate::domain::job::JobRow;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
+use crate::domain::zone::Zone;
 use crate::tui::look::Look;
 
 /// Characters of a value that are looked at for a screen.
@@ -62,14 +61,17 @@ pub fn age(at: Timestamp, now: Timestamp) -> String {
 /// Columns of a moment where there is little room.
 pub const MOMENT: usize = 9;
 
-/// A time of death as a column of [`MOMENT`] or 11 shows it: the time of day today, with the day within a week of now,
-/// a date before that. Days are those of UTC, as everywhere.
-pub fn moment(at: Option<Timestamp>, now: Timestamp, width: usize) -> String {
+/// Columns of a moment with its date.
+pub const DATED: usize = 11;
+
+/// A time of death as a column of [`MOMENT`] or [`DATED`] shows it: the time of day today, with the date before that, or with
+/// the day of the week where there is no room for one.
+pub fn moment(at: Option<Timestamp>, now: Timestamp, width: usize, zone: Zone) -> String {
     let Some(at) = at else { return "-".into() };
-    let Some(calendar) = at.calendar() else { return "?".into() };
-    let today = now.calendar().map(|now| now.date_naive());
+    let Some(calendar) = zone.calendar(at) else { return "?".into() };
+    let today = zone.calendar(now).map(|now| now.date_naive());
     let far = at.0.abs_diff(now.0) / 1_000_000;
-    let format = match (far, width >= 11) {
+    let format = match (far, width >= DATED) {
         _ if today == Some(calendar.date_naive()) => "%H:%M:%S",
         (0..518_400, false) => "%a %H:%M",
         (0..26_000_000, true) => "%m-%d %H:%M",
@@ -77,11 +79,37 @@ pub fn moment(at: Option<Timestamp>, now: Timestamp, width: usize) -> String {
         (_, true) => "%Y-%m-%d",
         (_, false) => "%Y-%m",
     };
-    render(calendar, format)
+    calendar.format(format).to_string()
 }
 
-fn render(at: DateTime<Utc>, format: &str) -> String {
-    at.format(format).to_string()
+/// A heading of a column of moments: `time UTC`.
+pub fn moment_title(word: &str, width: usize, now: Timestamp, zone: Zone) -> String {
+    let title = format!("{word} {}", zone.short_name(now));
+    if title.len() <= width { title } else { word.to_owned() }
+}
+
+/// A time of day in running text: `14:03`, with its date where that is not today.
+pub fn clock(at: Timestamp, now: Timestamp, zone: Zone) -> String {
+    let Some(calendar) = zone.calendar(at) else { return "?".into() };
+    let is_today = zone.calendar(now).is_some_and(|now| now.date_naive() == calendar.date_naive());
+    calendar.format(if is_today { "%H:%M" } else { "%b %d %H:%M" }).to_string()
+}
+
+/// An instant in full: `2026-11-20 03:12:09Z`, or with what the clocks of the zone are called.
+pub fn instant(at: Timestamp, zone: Zone) -> String {
+    match zone.calendar(at).filter(|_| zone != Zone::UTC) {
+        Some(calendar) => calendar.format("%Y-%m-%d %H:%M:%S %Z").to_string(),
+        None => at.to_string(),
+    }
+}
+
+/// How often something happens: `500ms`, `1s`, `2m`.
+pub fn interval(span: Duration) -> String {
+    match span.as_millis() {
+        ms @ 0..1_000 => format!("{ms}ms"),
+        ms @ 1_000..3_000 if ms % 1_000 >= 100 => format!("{:.1}s", ms as f64 / 1e3),
+        _ => crate::domain::time::short_span(span),
+    }
 }
 
 /// `4m ago`, or `in 2h` where clocks disagree.
@@ -114,11 +142,6 @@ pub fn field(value: Option<&Untrusted>) -> String {
     value.map_or_else(|| "-".into(), |text| text.line_head(HEAD).to_string())
 }
 
-/// The name of a class in so many columns, or a dash.
-pub fn name(value: Option<&Untrusted>, width: usize, look: &Look) -> String {
-    value.map_or_else(|| "-".into(), |text| text.line_head(HEAD).truncate_name(width, look.glyphs.ellipsis).to_string())
-}
-
 /// `3/25`, `3`, or a dash.
 pub fn attempts(row: &JobRow) -> String {
     match (row.attempts, row.max_attempts) {
@@ -130,17 +153,24 @@ pub fn attempts(row: &JobRow) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, Utc};
+
     use super::*;
 
     #[test]
     fn a_time_of_day_without_a_day_is_todays() {
         let at = |text: &str| Timestamp(text.parse::<DateTime<Utc>>().expect("a time").timestamp_micros());
         let now = at("2026-11-20T00:10:00Z");
-        let narrow = |text: &str| moment(Some(at(text)), now, MOMENT);
+        let narrow = |text: &str| moment(Some(at(text)), now, MOMENT, Zone::UTC);
         assert_eq!(narrow("2026-11-20T00:09:58Z"), "00:09:58");
         assert_eq!(narrow("2026-11-19T23:58:00Z"), "Thu 23:58");
         assert_eq!(narrow("2026-11-13T23:58:00Z"), "Nov 13");
         assert_eq!(narrow("2024-11-13T23:58:00Z"), "2024-11");
-        assert_eq!(moment(Some(at("2026-11-19T23:58:00Z")), now, 11), "11-19 23:58");
+        let dated = |zone| moment(Some(at("2026-11-19T23:58:00Z")), now, DATED, zone);
+        assert_eq!(dated(Zone::UTC), "11-19 23:58");
+        let berlin = Zone::parse("Europe/Berlin").expect("a zone");
+        assert_eq!(dated(berlin), "00:58:00", "it is today there");
+        assert_eq!(instant(now, berlin), "2026-11-20 01:10:00 CET");
+        assert_eq!(["time", "a long word"].map(|word| moment_title(word, 9, now, berlin)), ["time CET", "a long word"]);
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::histogram::{Bar, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{HistogramStep, Resume};
-use crate::triage::live::{LiveCounts, Outlay};
+use crate::triage::live::{Growth, LiveCounts, Outlay};
 
 /// What a bar stands for; `None` for jobs without a value.
 pub type BarValue = Option<Untrusted>;
@@ -19,6 +19,8 @@ pub struct HistogramPane {
     pub facet: Facet,
     /// Counts kept up to date by deltas, once a count has begun.
     pub counts: Option<LiveCounts>,
+    /// The counts of the facet that was counted before under this filter, while there are none of this one.
+    earlier: Option<LiveCounts>,
     /// What is drawn: the counts as of the last change, or the estimate before them.
     pub shown: Option<Histogram>,
     /// Marked bars.
@@ -62,6 +64,7 @@ impl HistogramPane {
         Self {
             facet,
             counts: None,
+            earlier: None,
             shown: None,
             marks: HashSet::new(),
             counting_since: None,
@@ -73,6 +76,17 @@ impl HistogramPane {
             top: 0,
             place: None,
         }
+    }
+
+    /// An empty pane for another facet of the same jobs: what is known of their growth stays.
+    pub fn turn_to(&mut self, facet: Facet) {
+        let earlier = self.counts.take().or_else(|| self.earlier.take());
+        *self = Self { earlier, ..Self::new(facet) };
+    }
+
+    /// Deaths of late among the jobs that are counted; `None` before the first count.
+    pub fn growth(&self, now: Timestamp) -> Option<Growth> {
+        self.counts.as_ref().or(self.earlier.as_ref()).map(|counts| counts.growth(now))
     }
 
     /// Whether the count that is under way is one that the watch pays for.
@@ -203,7 +217,9 @@ impl HistogramPane {
                 return true;
             }
             None if is_complete => {
-                self.counts = Some(LiveCounts::new(step));
+                let mut counts = LiveCounts::new(step);
+                self.earlier.take().iter().for_each(|earlier| counts.follow(earlier));
+                self.counts = Some(counts);
                 false
             }
             None => {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::marks::Marks;
+use super::varied::Varied;
 use super::window::Window;
 use crate::domain::job::{JobId, State};
 use crate::store::{Cursor, Entry, Page, Position, Scanned, Sort};
@@ -60,6 +61,8 @@ pub struct ListPane {
     pub scan: Option<Scanned>,
     /// Whether the operator stopped the scan.
     pub halted: bool,
+    /// Which columns say more than one thing.
+    pub varied: Varied,
     /// Rows that nothing is known to have happened to since they were read, or asked for again.
     fresh: HashSet<JobId>,
     /// Whether a look has found that something changed since the page on its way was asked for.
@@ -230,6 +233,7 @@ impl ListPane {
 
     /// Takes in the rows that were asked for.
     pub fn receive(&mut self, side: Side, page: Page, height: usize) {
+        self.varied.learn(&page.entries);
         let ids = page.entries.iter().map(|e| &e.row.id);
         match self.overtaken {
             true => ids.for_each(|id| _ = self.fresh.remove(id)),

@@ -8,6 +8,8 @@ mod list;
 mod live;
 mod marks;
 mod overlay;
+mod preview;
+mod varied;
 mod window;
 
 pub use asks::Asks;
@@ -18,16 +20,20 @@ pub use list::{ListPane, PAGE, Side, Stale};
 pub use live::{Link, Live, Loss};
 pub use marks::Marks;
 pub use overlay::{
-    Candidate, Fault, Held, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, ResumeDialog, Runner,
-    RunsPage,
+    Candidate, Fault, Held, HelpPage, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, ResumeDialog,
+    Runner, RunsPage,
 };
+pub use preview::{Preview, REST, Shown};
+pub use varied::Column;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::effect::Settings;
 use super::layout::Areas;
 use super::msg::Opened;
 use crate::domain::facet::Facet;
+use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::text::head;
@@ -39,13 +45,16 @@ use crate::tui::keys::{Command, Place};
 /// Characters of a text that are looked through to draw a line of it, far more than one shows.
 const SHOWN: usize = 4_000;
 
+/// A sentence that was on screen for so long was read.
+const READ_WITHIN: Duration = Duration::from_secs(1);
+
 /// The pane that keys go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Focus {
-    /// The bars.
+    /// The bars: what one looks at first.
+    #[default]
     Histogram,
     /// The jobs.
-    #[default]
     List,
     /// The open job.
     Detail,
@@ -117,6 +126,8 @@ pub struct Notice {
     pub sentence: String,
     /// Whether something went wrong.
     pub is_fault: bool,
+    /// When it came.
+    pub since: Timestamp,
     /// When it gives way to the hints again.
     pub until: Timestamp,
 }
@@ -149,6 +160,8 @@ pub struct Model {
     pub histogram: HistogramPane,
     /// The jobs.
     pub list: ListPane,
+    /// The bar whose jobs stand in place of the list.
+    pub preview: Preview,
     /// The open job.
     pub detail: DetailPane,
     /// What lies over the panes.
@@ -173,6 +186,7 @@ impl Model {
             filter,
             histogram: HistogramPane::new(Facet::Error),
             list: ListPane::default(),
+            preview: Preview::default(),
             detail: DetailPane::default(),
             overlay: Overlay::None,
             runner: Runner::default(),
@@ -260,6 +274,16 @@ impl Model {
         Areas::of(self).map_or((0, 0), |a| (a.detail_width(), a.detail_rows()))
     }
 
+    /// The filter of the jobs that the list shows, resolved: that in force, or narrowed to the bar under the cursor.
+    pub fn listed(&self) -> &Filter {
+        self.preview.shown.as_ref().map_or(&self.filter.resolved, |shown| &shown.resolved)
+    }
+
+    /// The list of the filter in force, shown or not.
+    pub fn whole_list(&mut self) -> &mut ListPane {
+        self.preview.shown.as_mut().map_or(&mut self.list, |shown| &mut shown.whole)
+    }
+
     /// Whether the open job is on screen.
     pub fn shows_detail(&self) -> bool {
         Areas::of(self).is_some_and(|a| a.detail.is_some())
@@ -278,7 +302,13 @@ impl Model {
     fn put_notice(&mut self, sentence: String, is_fault: bool, now: Timestamp) {
         let sentence = crate::domain::text::Clean::line(&sentence).to_string();
         let seconds = if is_fault { 10 } else { 5 };
-        let until = now.after(std::time::Duration::from_secs(seconds));
-        self.screen.notice = Some(Notice { sentence, is_fault, until });
+        let until = now.after(Duration::from_secs(seconds));
+        self.screen.notice = Some(Notice { sentence, is_fault, since: now, until });
+    }
+
+    /// Takes a sentence away that has been read, as the next key tells, or that no longer holds.
+    pub fn hush(&mut self, now: Timestamp) {
+        let is_read = |notice: &Notice| !notice.is_fault && notice.since.age(now) >= READ_WITHIN;
+        self.screen.notice.take_if(|notice| is_read(notice));
     }
 }

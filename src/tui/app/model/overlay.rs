@@ -12,7 +12,7 @@ use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::tui::StoreChoice;
-use crate::tui::keys::Command;
+use crate::tui::keys::{Command, Place};
 
 /// The one thing over the panes.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub enum Overlay {
     #[default]
     None,
     /// The keys.
-    Help(Reading),
+    Help(HelpPage),
     /// A line of text is being typed.
     Line(Box<Line>),
     /// A store is being chosen.
@@ -58,13 +58,38 @@ pub struct Reading {
     pub top: usize,
 }
 
+/// The keys and commands, those of one place first.
+#[derive(Debug)]
+pub struct HelpPage {
+    /// Where the keys went that asked for it.
+    pub place: Place,
+    /// How far it is scrolled.
+    pub reading: Reading,
+    /// Only lines with these words are shown.
+    pub search: Input,
+    /// Whether they are being typed.
+    pub typing: bool,
+}
+
+impl HelpPage {
+    /// The whole page.
+    pub fn new(place: Place) -> Self {
+        Self { place, reading: Reading::default(), search: Input::default(), typing: false }
+    }
+
+    /// Whether a line is shown.
+    pub fn has(&self, line: &str) -> bool {
+        let line = line.to_lowercase();
+        self.search.value().to_lowercase().split_whitespace().all(|word| line.contains(word))
+    }
+}
+
 impl Overlay {
     /// First line on screen of what can be scrolled.
     fn top_mut(&mut self) -> Option<&mut usize> {
         match self {
-            Overlay::Help(reading) | Overlay::Receipt(_, reading) | Overlay::Text { reading, .. } => {
-                Some(&mut reading.top)
-            }
+            Overlay::Help(page) => Some(&mut page.reading.top),
+            Overlay::Receipt(_, reading) | Overlay::Text { reading, .. } => Some(&mut reading.top),
             Overlay::Runs(page) => page.receipt.as_mut().map(|reading| &mut reading.top),
             Overlay::Plan(dialog) => Some(&mut dialog.top),
             _ => None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{filter, reply, watch};
+use super::{filter, preview, reply, watch};
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -59,6 +59,7 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: T
     // What it no longer offers is not asked for again.
     if let Some(first) = info.facets.first().filter(|_| !info.facets.contains(&model.histogram.facet)) {
         model.histogram = HistogramPane::new(*first);
+        effects.extend(preview::end(model));
     }
     if let Some(first) = info.sorts.first().filter(|_| !info.sorts.contains(&model.list.sort.key)) {
         model.list.sort.key = *first;

@@ -6,7 +6,7 @@ use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
 use crate::tui::app::document::Direction;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{CountedFor, Focus, Held, Marks, Model, Overlay, Purpose, Reading};
+use crate::tui::app::model::{CountedFor, Focus, Held, HelpPage, Marks, Model, Overlay, Purpose, Reading};
 use crate::tui::keys::{Command, Place};
 
 /// The action that a command stands for.
@@ -59,9 +59,12 @@ pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> 
             (sorts == 0).then(|| "this layout has no order to choose from".into())
         }
         Command::Wrap | Command::FoldAll | Command::Search | Command::NextMatch | Command::PreviousMatch
-            if model.detail.document.is_none() =>
+            if place == Place::Detail && model.detail.document.is_none() =>
         {
             Some("no job is open".into())
+        }
+        Command::Search if place == Place::Page && !matches!(model.overlay, Overlay::Help(_)) => {
+            Some("there is nothing to search in here".into())
         }
         Command::Pause if !matches!(model.live.link, crate::tui::app::model::Link::Up) => Some("not connected".into()),
         _ => None,
@@ -91,9 +94,12 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         Command::Open => open(model, now),
         Command::Back => back(model, now),
         Command::Filter => line::open(model, Purpose::Filter),
-        Command::Search => line::open(model, Purpose::Search),
+        Command::Search => search(model),
         Command::CommandLine => line::open(model, Purpose::Command),
-        Command::Help => show(model, Overlay::Help(Reading::default())),
+        Command::Help => {
+            let place = model.place();
+            show(model, Overlay::Help(HelpPage::new(place)))
+        }
         Command::NextMatch => find(model, Direction::Forward, now),
         Command::PreviousMatch => find(model, Direction::Backward, now),
         Command::Pause => pause(model, now),
@@ -148,6 +154,15 @@ pub fn show(model: &mut Model, overlay: Overlay) -> Vec<Effect> {
     Vec::new()
 }
 
+/// `/`: in the open job, or in the help.
+fn search(model: &mut Model) -> Vec<Effect> {
+    if let Overlay::Help(page) = &mut model.overlay {
+        page.typing = true;
+        return Vec::new();
+    }
+    line::open(model, Purpose::Search)
+}
+
 /// Enter: narrow, open, fold or choose.
 fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match &mut model.overlay {
@@ -195,8 +210,8 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.list.range.take().is_some() {
         return Vec::new();
     }
-    if model.list.marks != Marks::None || !model.histogram.marks.is_empty() {
-        model.list.marks = Marks::None;
+    if model.whole_list().marks != Marks::None || !model.histogram.marks.is_empty() {
+        model.whole_list().marks = Marks::None;
         model.histogram.marks.clear();
         return Vec::new();
     }

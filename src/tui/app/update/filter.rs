@@ -1,11 +1,12 @@
 //! What is looked at: filter, facet, order, and the questions that follow from a change of them.
 
+use super::preview;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume, Sort, StoreInfo};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{BarValue, CountedFor, Focus, HistogramPane, Link, Model, PAGE, Side};
+use crate::tui::app::model::{BarValue, CountedFor, Focus, HistogramPane, Link, Model, PAGE, Preview, Side};
 
 /// Puts a filter in force: the list starts anew, the bars are counted anew.
 pub fn apply(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
@@ -22,6 +23,7 @@ pub fn narrow(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> 
 }
 
 fn begin_anew(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    model.preview = Preview::default();
     model.list.clear();
     let facet = model.histogram.facet;
     model.histogram = HistogramPane::new(facet);
@@ -47,7 +49,16 @@ pub fn narrow_to_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match with_values(model, model.histogram.facet, &values) {
         Ok(filter) => {
             model.screen.focus = Focus::List;
-            narrow(model, filter, now)
+            // Its jobs are on screen already.
+            let shown = model.preview.shown.take_if(|shown| shown.written == filter);
+            let list = shown.map(|_| std::mem::take(&mut model.list));
+            let mut effects = narrow(model, filter, now);
+            if let Some(list) = list {
+                model.list = list;
+                model.list.halted = false;
+                effects.extend(open_current(model));
+            }
+            effects
         }
         Err(sentence) => {
             model.complain(sentence, now);
@@ -61,8 +72,10 @@ pub fn turn_facet(model: &mut Model, facet: Facet, now: Timestamp) -> Vec<Effect
     if model.histogram.facet == facet {
         return Vec::new();
     }
-    model.histogram = HistogramPane::new(facet);
-    recount(model, now)
+    model.histogram.turn_to(facet);
+    let mut effects = preview::end(model);
+    effects.extend(recount(model, now));
+    effects
 }
 
 /// Counts the facet from the beginning; an estimate comes first where nothing is shown yet.
@@ -199,7 +212,7 @@ pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
 }
 
 fn page_query(model: &Model, cursor: Cursor) -> PageQuery {
-    PageQuery { filter: model.filter.resolved.clone(), sort: model.list.sort, cursor, limit: PAGE }
+    PageQuery { filter: model.listed().clone(), sort: model.list.sort, cursor, limit: PAGE }
 }
 
 /// Keeps the list filled around the screen, and true on it.

@@ -15,7 +15,7 @@ use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::tui::app::document::{Direction, Needle};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Candidate, Fault, Line, Model, Overlay, Purpose};
+use crate::tui::app::model::{Candidate, Fault, HelpPage, Line, Model, Overlay, Purpose, Reading};
 
 /// Candidates that are offered at once.
 const OFFERED: usize = 50;
@@ -114,6 +114,22 @@ fn search(model: &mut Model, words: &str, now: Timestamp) -> Vec<Effect> {
     let (width, height) = model.detail_size();
     if model.detail.search.is_some() && !model.detail.find(Direction::Forward, true, width, height) {
         model.say(format!("`{words}` is not in this part"), now);
+    }
+    Vec::new()
+}
+
+/// A key while words are typed that the help is searched for.
+pub fn search_help(page: &mut HelpPage, key: &KeyEvent) -> Vec<Effect> {
+    match key.code {
+        KeyCode::Enter => page.typing = false,
+        KeyCode::Esc => {
+            page.typing = false;
+            page.search.reset();
+        }
+        _ => {
+            _ = page.search.handle_event(&Event::Key(*key));
+            page.reading = Reading::default();
+        }
     }
     Vec::new()
 }

@@ -7,6 +7,8 @@ mod filter;
 mod line;
 mod mouse;
 mod moves;
+mod page;
+mod preview;
 mod reply;
 mod resume;
 mod same;
@@ -22,7 +24,7 @@ use crate::domain::time::Timestamp;
 use crate::tui::keys::{self, Chord, Place};
 
 pub use filter::first_query;
-pub use words::reference as command_reference;
+pub use words::{listed as commands, reference as command_reference};
 
 /// What the model asks for before anything has happened.
 #[must_use]
@@ -34,6 +36,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
 /// Takes in a message at `now`.
 #[must_use]
 pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
+    let size = model.detail_size();
     let mut effects = match msg {
         Msg::Key(key) => on_key(model, &key, now),
         Msg::Paste(text) => line::paste(model, &text, now),
@@ -73,7 +76,11 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
         Msg::PauseRun(paused) => act::set_pause(model, paused),
         Msg::Terminate => terminate(model),
     };
+    effects.extend(preview::settle(model, now));
     effects.extend(filter::fill(model));
+    if model.detail_size() != size && model.shows_detail() {
+        reply::settle_document(model);
+    }
     let patience = model.detail.wait(now);
     effects.extend(watch::wake(model, patience, now));
     effects
@@ -84,8 +91,14 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    model.hush(now);
     if matches!(model.overlay, Overlay::Line(_)) {
         return line::on_key(model, key, now);
+    }
+    if let Overlay::Help(page) = &mut model.overlay
+        && page.typing
+    {
+        return line::search_help(page, key);
     }
     let Some(chord) = Chord::of(key) else { return Vec::new() };
     if let Overlay::Plan(_) = &model.overlay {
@@ -112,10 +125,8 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
 
 fn on_resize(model: &mut Model, width: u16, height: u16) -> Vec<Effect> {
     model.screen.size = (width, height);
-    let (list, detail) = (model.list_rows(), model.detail_size());
-    model.list.fit(list);
-    let line = model.detail.view().line;
-    model.detail.go(line, detail.0, detail.1);
+    let rows = model.list_rows();
+    model.list.fit(rows);
     filter::open_current(model)
 }
 

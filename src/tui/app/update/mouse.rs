@@ -3,7 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::filter;
+use super::{filter, preview};
 use crate::domain::time::Timestamp;
 use crate::tui::app::effect::Effect;
 use crate::tui::app::layout::Areas;
@@ -13,7 +13,7 @@ use crate::tui::app::model::{Focus, Model, Overlay};
 const WHEEL: isize = 3;
 
 /// A click focuses and points, the wheel moves the pane under it.
-pub fn on_mouse(model: &mut Model, event: MouseEvent, _now: Timestamp) -> Vec<Effect> {
+pub fn on_mouse(model: &mut Model, event: MouseEvent, now: Timestamp) -> Vec<Effect> {
     if !matches!(model.overlay, Overlay::None) {
         return Vec::new();
     }
@@ -24,23 +24,31 @@ pub fn on_mouse(model: &mut Model, event: MouseEvent, _now: Timestamp) -> Vec<Ef
     let Some((focus, area)) = hit else { return Vec::new() };
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => {
+            let mut effects = Vec::new();
+            if focus == Focus::List && model.preview.shown.is_some() {
+                // What is clicked is a job of the bar, and stays one.
+                effects = filter::narrow_to_bars(model, now);
+            }
             model.screen.focus = focus;
-            point(model, focus, area, event.row);
+            point(model, focus, area, event.row, now);
+            effects.extend(filter::open_current(model));
+            return effects;
         }
-        MouseEventKind::ScrollDown => wheel(model, focus, WHEEL),
-        MouseEventKind::ScrollUp => wheel(model, focus, -WHEEL),
+        MouseEventKind::ScrollDown => wheel(model, focus, WHEEL, now),
+        MouseEventKind::ScrollUp => wheel(model, focus, -WHEEL, now),
         _ => return Vec::new(),
     }
     filter::open_current(model)
 }
 
-fn point(model: &mut Model, focus: Focus, area: Rect, row: u16) {
+fn point(model: &mut Model, focus: Focus, area: Rect, row: u16, now: Timestamp) {
     let from_top = usize::from(row - area.y);
     match focus {
         Focus::Histogram => {
             let rows = model.histogram_rows();
             if let Some(bar) = from_top.checked_sub(usize::from(area.height).saturating_sub(rows)) {
                 model.histogram.point(bar, rows);
+                preview::moved(model, now);
             }
         }
         Focus::List => {
@@ -53,11 +61,12 @@ fn point(model: &mut Model, focus: Focus, area: Rect, row: u16) {
     }
 }
 
-fn wheel(model: &mut Model, focus: Focus, by: isize) {
+fn wheel(model: &mut Model, focus: Focus, by: isize, now: Timestamp) {
     match focus {
         Focus::Histogram => {
             let rows = model.histogram_rows();
             model.histogram.step(by, rows);
+            preview::moved(model, now);
         }
         Focus::List => {
             let rows = model.list_rows();

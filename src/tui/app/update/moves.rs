@@ -1,12 +1,11 @@
 //! Moving about: free of consequences, and never waiting for anything.
 
-use super::filter;
+use super::{filter, preview};
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
 use crate::store::Cursor;
 use crate::tui::app::document::Tab;
 use crate::tui::app::effect::Effect;
-use crate::tui::app::layout;
 use crate::tui::app::model::{Focus, Marks, Model, Overlay, Side};
 use crate::tui::keys::Command;
 
@@ -22,7 +21,7 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Option<Vec<Ef
         Command::Nth(n) => Some(nth(model, n, now)),
         Command::Mark | Command::Range | Command::MarkShown | Command::MarkAll => Some(mark(model, command, now)),
         _ => match model.screen.focus {
-            Focus::Histogram => histogram(model, command),
+            Focus::Histogram => histogram(model, command, now),
             Focus::List => list(model, command),
             Focus::Detail => detail(model, command),
         },
@@ -118,7 +117,7 @@ fn nth(model: &mut Model, n: u8, now: Timestamp) -> Vec<Effect> {
     }
 }
 
-fn histogram(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
+fn histogram(model: &mut Model, command: Command, now: Timestamp) -> Option<Vec<Effect>> {
     let height = model.histogram_rows();
     let by = match command {
         Command::First => isize::MIN + 1,
@@ -126,6 +125,7 @@ fn histogram(model: &mut Model, command: Command) -> Option<Vec<Effect>> {
         other => rows_of(other, height)?,
     };
     model.histogram.step(by, height);
+    preview::moved(model, now);
     Some(Vec::new())
 }
 
@@ -188,6 +188,7 @@ fn mark(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
             let height = model.histogram_rows();
             model.histogram.toggle_mark();
             model.histogram.step(1, height);
+            preview::moved(model, now);
         }
         (Command::Mark, _) => {
             if let Some(id) = model.list.current().map(|e| e.row.id.clone()) {
@@ -208,5 +209,5 @@ fn mark(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
             }
         }
     }
-    if layout::is_wide(model.screen.size) { filter::open_current(model) } else { Vec::new() }
+    filter::open_current(model)
 }

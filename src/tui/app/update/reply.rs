@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{act, anew, filter, watch};
+use super::{act, anew, filter, page, watch};
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::ledger::HistoryEntry;
-use crate::store::{Entry, HistogramQuery, HistogramStep, Page, StoreError, Watermark};
+use crate::store::{HistogramQuery, HistogramStep, StoreError, Watermark};
 use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Anew, CountedFor, Focus, Link, Model, Overlay, Picker, RunsPage};
+use crate::tui::app::model::{Anew, CountedFor, Focus, Link, Model, Overlay, Picker, Preview, RunsPage};
 use crate::tui::app::msg::{FirstScreen, Opened, Reply};
 use crate::tui::keys::Command;
 
@@ -93,8 +93,8 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 }
             }
         }
-        Reply::Page(result) => on_page(model, result, now),
-        Reply::Rows(asked, Ok(found)) => on_rows(model, &asked, &found),
+        Reply::Page(result) => page::on_page(model, result, now),
+        Reply::Rows(asked, Ok(found)) => page::on_rows(model, &asked, &found),
         Reply::Rows(_, Err(e)) => fault(model, &e, "looking at the rows on screen", now),
         Reply::Detail(result) => on_detail(model, result, now),
         Reply::Look(result) => watch::on_look(model, *result, now),
@@ -155,6 +155,10 @@ pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp)
 /// The source answered: when it had been lost, everything is read anew.
 pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.heard_at = Some(now);
+    if model.live.is_stale() {
+        // What was said of a lost link holds no longer.
+        model.screen.notice = None;
+    }
     match std::mem::replace(&mut model.live.link, Link::Up) {
         // Where nothing was open yet there is no again: it may be the store that cannot be opened.
         Link::Down { .. } if model.source.opened.is_some() => {
@@ -191,6 +195,9 @@ fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> V
 /// A store is open: another one, or the same once more.
 pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
     let again = model.source.opened.as_ref().is_some_and(|o| o.name == opened.name);
+    if model.live.is_stale() {
+        model.screen.notice = None;
+    }
     model.live.link = Link::Up;
     model.live.heard_at = Some(now);
     model.source.wanted = Some(opened.name.clone());
@@ -205,6 +212,7 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
         let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);
         model.histogram = crate::tui::app::model::HistogramPane::new(facet);
         model.live.forget_totals();
+        model.preview = Preview::default();
         model.list.clear();
         if let Some(key) = opened.info.sorts.first() {
             model.list.sort.key = *key;
@@ -224,7 +232,7 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
 fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Timestamp) -> Vec<Effect> {
     let FirstScreen { estimate, page, job } = match result {
         Ok(glance) => glance,
-        Err(e @ StoreError::Unreachable(_)) => return on_page(model, Err(e), now),
+        Err(e @ StoreError::Unreachable(_)) => return page::on_page(model, Err(e), now),
         Err(_) => {
             // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
             model.asks.page = None;
@@ -238,7 +246,7 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
         model.detail.turn_to(document.detail.row.id.clone());
         show_document(model, document);
     }
-    let effects = on_page(model, Ok(page), now);
+    let effects = page::on_page(model, Ok(page), now);
     if model.asks.is_open(Slot::Histogram) {
         // The operator was quicker, and had something else counted.
         return effects;
@@ -331,8 +339,8 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
     if let (Some((unseen, total)), Some((seen, now))) = (before, known(model)) {
         watch::arrive(model, seen.saturating_sub(unseen));
         if total != now && model.histogram.is_paid_for() {
-            model.list.behind = true;
-            model.list.outdate();
+            model.whole_list().behind = true;
+            watch::outdate_rows(model);
         }
     }
     keeps_looks
@@ -342,39 +350,6 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
 fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
     let wanted = model.live.next_totals.is_none() && model.live.link == Link::Up && !model.asks.is_open(Slot::Totals);
     wanted.then(|| watch::totals(model, now))
-}
-
-fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {
-    let side = model.asks.page.take();
-    match (result, side) {
-        (Ok(page), Some(side)) => {
-            let mut effects = heard(model, now);
-            let rows = model.list_rows();
-            model.list.scan = match (page.scanned, model.list.scan) {
-                (Some(step), Some(before)) if step.share >= before.share && !model.list.is_searching() => {
-                    // A search may begin and end in one step, whose rows nobody counted.
-                    let is_counted = step.rows > 0 && before.rows > 0;
-                    let rows = if is_counted { before.rows.saturating_add(step.rows) } else { 0 };
-                    Some(crate::store::Scanned { rows, share: step.share })
-                }
-                (step, _) => step,
-            };
-            model.list.receive(side, page, rows);
-            effects.extend(filter::open_current(model));
-            effects
-        }
-        (Ok(_), None) => Vec::new(),
-        (Err(e), _) => {
-            // Not asked again by itself: `r` does.
-            model.list.halted = !matches!(e, StoreError::Unreachable(_));
-            fault(model, &e, "reading the list", now)
-        }
-    }
-}
-
-fn on_rows(model: &mut Model, asked: &[JobId], found: &[Entry]) -> Vec<Effect> {
-    model.list.freshen(asked, found);
-    Vec::new()
 }
 
 fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreError>, now: Timestamp) -> Vec<Effect> {
@@ -406,7 +381,8 @@ fn show_document(model: &mut Model, document: Arc<JobDocument>) {
     settle_document(model);
 }
 
-fn settle_document(model: &mut Model) {
+/// Keeps the cursor of the open job on screen.
+pub fn settle_document(model: &mut Model) {
     let (width, height) = model.detail_size();
     let line = model.detail.view().line;
     model.detail.go(line, width, height);

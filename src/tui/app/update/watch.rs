@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::reply::{fault, heard};
-use super::{anew, filter};
+use super::{anew, filter, preview};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, StoreError};
@@ -122,6 +122,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     effects.extend(take_look(model, &changes, is_paid, now));
+    effects.extend(changes.changed.then(|| preview::follow(model)).flatten());
     if changes.changed || changes.unsettled {
         outdate_totals(model, now);
     }
@@ -144,9 +145,9 @@ fn take_look(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
     let is_due = counts.reconcile_due(model.live.purse.takes(cost), server_now);
     let doubts = was_in_doubt != counts.is_in_doubt();
     arrive(model, died);
-    model.list.behind |= came > 0;
+    model.whole_list().behind |= came > 0;
     if changes.changed {
-        model.list.outdate();
+        outdate_rows(model);
     }
     let may_differ = changes.changed || changes.unsettled || changes.uncounted;
     if may_differ && !is_counting && model.live.purse.is_cheap(cost) {
@@ -161,12 +162,19 @@ fn take_look(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
     if is_paid && !is_counting && is_due { filter::reconcile(model, now) } else { Vec::new() }
 }
 
+/// Any row may be another one now.
+pub fn outdate_rows(model: &mut Model) {
+    model.list.outdate();
+    model.whole_list().outdate();
+}
+
 /// Jobs were seen to die.
 pub fn arrive(model: &mut Model, died: u64) {
     model.live.has_grown |= died > 0;
     // Rows that come among the ignored, say, died before.
     if model.filter.resolved.reaches(State::Dead) {
-        model.list.arrived = model.list.arrived.saturating_add(died);
+        let list = model.whole_list();
+        list.arrived = list.arrived.saturating_add(died);
     }
 }
 
@@ -202,7 +210,7 @@ pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect
 /// When the model wants to be woken: the earliest of what is due, `patience` among it, and each second while a countdown
 /// is shown.
 pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
-    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience];
+    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience, model.preview.due];
     match &model.live.link {
         Link::Down { retry_at, .. } => {
             due.push(Some(

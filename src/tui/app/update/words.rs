@@ -247,6 +247,11 @@ pub fn candidates(text: &str, cursor: usize) -> (Range<usize>, Vec<Candidate>) {
     }
 }
 
+/// Every command as it is typed, with what it does.
+pub fn listed() -> impl Iterator<Item = (String, &'static str)> {
+    WORDS.iter().map(|w| (format!(":{} {}", w.word, w.arguments).trim_end().to_owned(), w.help))
+}
+
 /// The reference of the command line's words, as Markdown.
 pub fn reference() -> String {
     let mut out = String::from("\n## After `:`\n\n| command | |\n|---|---|\n");

@@ -1,7 +1,8 @@
-//! The keys, from the table of bindings: every place, its own keys first.
+//! The keys, from the table of bindings: those of the pane that has the keys first, then those that hold anywhere, the
+//! commands, and all others.
 //!
 //! ```text
-//! ┌ Keys ───────────────────────────────────────────────┐
+//! ┌ Keys: / searches, q closes ─────────────────────────┐
 //! │ Job list                                            │
 //! │   Enter          Open the job.                      │
 //! │   R              Replay the marked jobs, or this    │
@@ -9,49 +10,120 @@
 //! └ 1-20 of 74: j k ────────────────────────────────────┘
 //! ```
 
-use crate::tui::app::model::Reading;
+use ratatui::layout::Rect;
+
+use crate::tui::app::commands;
+use crate::tui::app::model::HelpPage;
 use crate::tui::keys::{Keymap, Place};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::panel;
 use crate::tui::view::phrase::Phrase;
 
-/// Widest a page gets: longer lines are hard to read.
+/// Widest a column gets: longer lines are hard to read.
 const WIDEST: usize = 96;
+/// From here on there is room for two columns.
+const TWO: usize = 130;
+/// Columns between the two.
+const GAP: usize = 3;
 /// Columns of the keys.
 const KEYS: usize = 17;
 
+/// A title, and keys or commands with what they do.
+type Section = (&'static str, Vec<(String, &'static str)>);
+
 /// Draws the page.
-pub fn draw(canvas: &mut Canvas<'_>, keys: &Keymap, reading: Reading) {
+pub fn draw(canvas: &mut Canvas<'_>, keys: &Keymap, page: &HelpPage) {
     let screen = canvas.area();
-    let area = panel::centred(screen, WIDEST, usize::from(screen.height).saturating_sub(2));
-    let inside = panel::frame(canvas, area, "Keys: q closes", Role::Strong);
-    let lines = lines(keys, usize::from(inside.width), canvas.look);
-    panel::scroll(canvas, area, inside, &lines, reading.top);
+    let is_double = usize::from(screen.width) >= TWO;
+    let widest = if is_double { 2 * WIDEST } else { WIDEST };
+    let area = panel::centred(screen, widest, usize::from(screen.height).saturating_sub(2));
+    let mut inside = panel::frame(canvas, area, "Keys: / searches, q closes", Role::Strong);
+    if page.typing || !page.search.value().is_empty() {
+        search(canvas, inside, page);
+        inside = Rect { y: inside.y + 1, height: inside.height.saturating_sub(1), ..inside };
+    }
+    let width = usize::from(inside.width);
+    let look = canvas.look;
+    let sections = sections(keys, page);
+    let lines = match is_double {
+        false => lines(&sections, width, look),
+        true => {
+            let width = (width - GAP) / 2;
+            beside(lines(&sections, width, look), width + GAP, look)
+        }
+    };
+    if lines.is_empty() {
+        canvas.row(inside, 0).put(Role::Text, "no key or command is described by these words");
+        return;
+    }
+    panel::scroll(canvas, area, inside, &lines, page.reading.top);
 }
 
-fn lines(map: &Keymap, width: usize, look: &Look) -> Vec<Phrase<'static>> {
+fn search(canvas: &mut Canvas<'_>, inside: Rect, page: &HelpPage) {
+    let typed: String = page.search.value().chars().take(page.search.visual_cursor()).collect();
+    let prompt = "search: ";
+    let look = canvas.look;
+    canvas.row(inside, 0).put(Role::Key, prompt).put(Role::Text, page.search.value());
+    if page.typing {
+        canvas.row(inside, 0).skip(columns(prompt, look) + columns(&typed, look)).caret();
+    }
+}
+
+/// What is shown, in its order.
+fn sections(map: &Keymap, page: &HelpPage) -> Vec<Section> {
+    let first = [page.place, Place::Anywhere];
+    let others = Place::ALL.into_iter().filter(|place| !first.contains(place));
+    let of = |place: Place| {
+        let rows = map.own(place).filter(|bound| !bound.keys.is_empty());
+        (place.title(), rows.map(|bound| (bound.keys.join(" "), bound.binding().help)).collect())
+    };
+    let firsts = if page.place == Place::Anywhere { &first[1..] } else { &first[..] };
+    let mut sections: Vec<Section> = firsts.iter().map(|place| of(*place)).collect();
+    sections.push(("Commands", commands().collect()));
+    sections.extend(others.map(of));
+    for (title, rows) in &mut sections {
+        rows.retain(|(keys, help)| page.has(&format!("{title} {keys} {help}")));
+    }
+    sections.retain(|(_, rows)| !rows.is_empty());
+    sections
+}
+
+fn lines(sections: &[Section], width: usize, look: &Look) -> Vec<Phrase<'static>> {
     let keys_width = KEYS.min(width / 3);
     let mut lines = Vec::new();
-    for place in Place::ALL {
+    for (title, rows) in sections {
         if !lines.is_empty() {
             lines.push(Phrase::empty());
         }
-        lines.push(Phrase::of(Role::Title, place.title()));
-        for bound in map.own(place).filter(|bound| !bound.keys.is_empty()) {
-            let keys = format!("  {}", bound.keys.join(" "));
-            let mut lead = pad(&keys, keys_width, look);
+        lines.push(Phrase::of(Role::Title, *title));
+        for (keys, help) in rows {
+            let mut lead = pad(&format!("  {keys}"), keys_width, look);
             if columns(&lead, look) > keys_width {
                 lines.push(Phrase::of(Role::Key, std::mem::take(&mut lead)));
                 lead = " ".repeat(keys_width);
             }
-            for row in panel::wrap(bound.binding().help, width.saturating_sub(keys_width), look) {
+            for row in panel::wrap(help, width.saturating_sub(keys_width), look) {
                 let lead = std::mem::replace(&mut lead, " ".repeat(keys_width));
                 lines.push(Phrase::of(Role::Key, lead).and(Role::Text, row));
             }
         }
     }
     lines
+}
+
+/// The second half of the lines beside the first, which takes so many columns.
+fn beside(mut left: Vec<Phrase<'static>>, width: usize, look: &Look) -> Vec<Phrase<'static>> {
+    let right = left.split_off(left.len().div_ceil(2));
+    let mut right = right.into_iter().skip_while(|line| line.parts().is_empty());
+    let join = |line: Phrase<'static>| {
+        let missing = width.saturating_sub(line.width(look));
+        match right.next() {
+            Some(other) => line.and(Role::Text, " ".repeat(missing)).then(other),
+            None => line,
+        }
+    };
+    left.into_iter().map(join).collect()
 }
 
 /// The text with blanks up to a width, and one more where it is wider.

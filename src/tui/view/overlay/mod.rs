@@ -31,7 +31,7 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
     }
     match &model.overlay {
         Overlay::None => {}
-        Overlay::Help(reading) => help::draw(canvas, &model.settings.keys, *reading),
+        Overlay::Help(page) => help::draw(canvas, &model.settings.keys, page),
         Overlay::Line(line) => line::draw(canvas, areas, line),
         Overlay::Picker(picker) => picker::draw(canvas, picker, model),
         Overlay::Freezing(progress) => freezing::draw(canvas, model, *progress),

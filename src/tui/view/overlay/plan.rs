@@ -32,7 +32,7 @@ use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::histogram::gauge;
 use crate::tui::view::panel::{self, fit};
 use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words;
+use crate::tui::view::words::{self, DATED};
 
 /// Widest the dialog gets.
 const WIDEST: usize = 100;
@@ -217,10 +217,10 @@ fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, look: &L
 fn sample<'p>(plan: &'p Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
     let rows = plan.sample.iter().take(SAMPLE);
     let rows = rows.map(|row| {
-        let when = words::moment(row.at, now, 11);
+        let when = words::moment(row.at, now, DATED, look.zone);
         let error = fit(&words::field(row.error_class.as_ref()), width / 4, look);
         let class = fit(&words::field(row.job_class.as_ref()), width / 5, look);
-        Phrase::of(Role::Time, format!("  {when:<11} "))
+        Phrase::of(Role::Time, format!("  {when:<DATED$} "))
             .and(Role::Error, error)
             .and(Role::Class, format!(" {class} "))
             .and(Role::Text, words::field(row.message_beyond_class().as_ref()))

@@ -17,7 +17,7 @@ use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
 use crate::tui::view::panel::{self, fit};
 use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words::{self, MOMENT};
+use crate::tui::view::words::{self, DATED};
 
 const WIDTH: usize = 132;
 
@@ -51,7 +51,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
         70..90 => Room::Middle,
         _ => Room::Wide,
     };
-    canvas.row(inside, 0).phrase(&headings(id, room));
+    canvas.row(inside, 0).phrase(&headings(id, room, now, look));
     inside.y += 1;
     inside.height = inside.height.saturating_sub(1);
     let at = page.at.min(runs.len() - 1);
@@ -66,10 +66,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     canvas.tint(crate::tui::view::line_of(inside, at - top), Role::Cursor);
 }
 
-fn headings(id: usize, room: Room) -> Phrase<'static> {
+fn headings(id: usize, room: Room, now: Timestamp, look: &Look) -> Phrase<'static> {
     let mut text = format!("  {:<id$}", "run");
     if room > Room::Narrow {
-        let _ = write!(text, " {:<MOMENT$}", "when UTC");
+        let _ = write!(text, " {:<DATED$}", words::moment_title("when", DATED, now, look.zone));
     }
     let _ = write!(text, " {:<7} {:<9}", "verb", "state");
     if room > Room::Narrow {
@@ -86,8 +86,8 @@ fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timesta
     let cursor = if here { look.glyphs.cursor } else { "" };
     let mut phrase = Phrase::of(Role::Key, fit(cursor, 2, look)).and(Role::Strong, fit(&run.id.0, id, look));
     if room > Room::Narrow {
-        let when = words::moment(Some(run.intent.frozen_at), now, MOMENT);
-        phrase = phrase.and(Role::Time, format!(" {when:<MOMENT$}"));
+        let when = words::moment(Some(run.intent.frozen_at), now, DATED, look.zone);
+        phrase = phrase.and(Role::Time, format!(" {when:<DATED$}"));
     }
     phrase = phrase.and(Role::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.word()));
     if room > Room::Narrow {

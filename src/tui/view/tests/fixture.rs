@@ -126,6 +126,7 @@ fn opened() -> Opened {
         user: "ops".into(),
         facets: vec![Facet::Error, Facet::Class, Facet::Queue, Facet::State, Facet::Hour],
         sorts: vec![SortKey::Time, SortKey::Attempts],
+        newest_by: None,
         actions,
         destination: None,
         defers: true,
@@ -146,6 +147,7 @@ fn blank(size: (u16, u16)) -> Model {
     let reach = vec!["--source".into(), "shop".into()];
     let source = Source { label: "shop".into(), reach, ..Source::default() };
     let mut model = Model::new(source, FilterState::default(), Settings::default(), size);
+    model.screen.focus = Focus::List;
     model.source.opened = Some(opened());
     model.live.link = Link::Up;
     model.live.heard_at = Some(ago(1));

@@ -15,8 +15,11 @@ use crate::store::Preparation;
 use crate::triage::plan::Confirm;
 use crate::triage::progress::FreezeProgress;
 use crate::tui::StoreChoice;
-use crate::tui::app::model::{Focus, Link, Loss, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage};
+use crate::tui::app::model::{
+    Focus, HelpPage, Link, Loss, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage,
+};
 use crate::tui::app::{Msg, Request, Slot, update};
+use crate::tui::keys::Place;
 
 /// Compares a frame at each size with the one that was kept.
 fn golden(name: &str, model: impl Fn((u16, u16)) -> Model) {
@@ -110,8 +113,8 @@ fn looks_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_thei
         frame(&model)
     };
     let wide = |looks| slow((140, 45), looks);
-    assert!(wide(1).contains("look >2.0 s, next in "), "{}", wide(1));
-    assert!(wide(6).contains("look >2.0 s, counts anew"), "{}", wide(6));
+    assert!(wide(1).contains("poll took over 2.0 s, next in "), "{}", wide(1));
+    assert!(wide(6).contains("poll took over 2.0 s, counting anew"), "{}", wide(6));
     // Where there is no room for it.
     assert!(slow((80, 24), 6).contains("● slow"), "{}", slow((80, 24), 6));
 }
@@ -128,9 +131,13 @@ fn a_look_that_cost_more_for_once_changes_nothing_on_the_screen() {
     let before = after(3);
     assert_eq!([40, 3, 12, 3].map(&mut after), [&before; 4].map(String::clone));
     after(40);
-    assert!(after(41).contains("look 40 ms every 4s"), "{}", after(41));
+    assert!(after(41).contains("polled every 4s, 40 ms each"), "{}", after(41));
     (0..3).for_each(|_| _ = model.live.poll.too_slow());
-    assert!(frame(&model).contains("look 40 ms every 32s"), "looks that fail come ever more seldom: {}", frame(&model));
+    assert!(
+        frame(&model).contains("polled every 32s, 40 ms each"),
+        "looks that fail come ever more seldom: {}",
+        frame(&model)
+    );
 }
 
 #[test]
@@ -224,8 +231,14 @@ fn a_line_that_is_typed_points_at_its_fault_and_offers_what_fits() {
 
 #[test]
 fn pages_and_choices() {
-    golden("help", |size| over(fixture::night(size), Overlay::Help(Reading::default())));
-    golden("help_end", |size| over(fixture::night(size), Overlay::Help(Reading { top: 10_000 })));
+    let help = |top, words: &str| HelpPage {
+        reading: Reading { top },
+        search: tui_input::Input::new(words.into()),
+        ..HelpPage::new(Place::List)
+    };
+    golden("help", |size| over(fixture::night(size), Overlay::Help(help(0, ""))));
+    golden("help_end", |size| over(fixture::night(size), Overlay::Help(help(10_000, ""))));
+    golden("help_search", |size| over(fixture::night(size), Overlay::Help(help(0, "undo run"))));
     golden("shell", |size| typed(fixture::night(size), "c"));
     let choice = |name: &str| StoreChoice { name: name.into(), title: format!("layout of {name}") };
     golden("picker", |size| {

@@ -7,8 +7,9 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use super::fixture::{self, NOW};
 use super::{draw_in, look};
 use crate::triage::plan::Confirm;
-use crate::tui::app::model::{Focus, Model, Overlay, PlanDialog, Reading, ResumeDialog, RunsPage};
+use crate::tui::app::model::{Focus, HelpPage, Model, Overlay, PlanDialog, Reading, ResumeDialog, RunsPage};
 use crate::tui::app::{Msg, update};
+use crate::tui::keys::Place;
 use crate::tui::look::Look;
 
 /// Whether a character may stand in a cell: nothing that acts, and a joiner only inside an emoji.
@@ -49,7 +50,7 @@ fn overlays() -> Vec<fn() -> Overlay> {
     }
     vec![
         || Overlay::None,
-        || Overlay::Help(Reading { top: 30 }),
+        || Overlay::Help(HelpPage { reading: Reading { top: 30 }, typing: true, ..HelpPage::new(Place::List) }),
         || Overlay::Freezing(None),
         || plan(Confirm::TypeCount),
         || plan(Confirm::Yes),
