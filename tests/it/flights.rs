@@ -83,7 +83,7 @@ fn is_useful(screen: &Screen<'_>) -> bool {
     screen.rows().iter().filter(|row| is_bar(row)).count() >= 3
         && screen.below("time UTC", 2).iter().filter(|row| is_job(row)).count() >= 5
         // A tab tells the size of what is on it.
-        && screen.contains("[1 Arguments ")
+        && screen.contains("[Arguments ")
 }
 
 /// Tells whether a console shows what `condition` looks for though its wire carries `most` things that are said, and hands

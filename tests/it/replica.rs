@@ -82,6 +82,7 @@ async fn a_replica_that_is_promoted_under_the_open_console_can_be_acted_upon_the
     console.wait("what it is now", |screen| {
         !screen.contains("REPLICA") && screen.contains("the server takes changes now")
     });
+    console.press_until("<Tab>", "that the list has the keys", |screen| screen.contains("[Jobs]"));
     console.send("I");
     console.wait("what became of it", |screen| screen.contains("ignored 1"));
     // And the other way round.

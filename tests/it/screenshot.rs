@@ -12,7 +12,7 @@ use crate::pty::Pty;
 fn watched_demo() -> Pty {
     let demo = ["demo", "--rows", "20000", "--seed", "7"];
     let console = Pty::console(&demo).size(140, 40).env("COLORTERM", "truecolor").start();
-    console.wait("growth", |screen| screen.contains(" in ") && screen.contains("trend") && screen.contains(" new: g"));
+    console.wait("growth", |screen| screen.contains("▲") && screen.contains("trend") && screen.contains(" new: g"));
     console
 }
 
@@ -26,10 +26,13 @@ fn save(console: &Pty, name: &str) {
 #[ignore = "writes assets/screenshot.svg; run it when the screen has changed"]
 fn screenshot_of_the_demo() {
     let mut console = watched_demo();
-    // The second tab, with the keys back in the list: what an operator looks at first.
-    console.send("<Enter>2");
-    // The footer is the last to be drawn: with it, the frame is whole.
+    // The second tab, and the keys back with the bars: the list and the open job follow the cursor on them.
+    console.send("<Tab><Enter>2");
     console.wait("the backtrace", |screen| screen.contains("[2 Backtrace") && screen.contains("/ search"));
+    console.press_until("<Esc>", "the list", |screen| screen.contains("[Jobs]"));
+    console.send("<Tab><Tab>j");
+    // The footer is the last to be drawn: with it, the frame is whole.
+    console.wait("the jobs of a bar", |screen| screen.contains("narrows to them") && screen.contains("[Backtrace") && screen.contains("Enter narrow"));
     save(&console, "screenshot.svg");
     console.send("q");
 }
@@ -38,7 +41,7 @@ fn screenshot_of_the_demo() {
 #[ignore = "writes assets/plan.svg; run it when the screen has changed"]
 fn screenshot_of_a_plan() {
     let mut console = watched_demo();
-    console.send("<Tab><Tab>jR");
+    console.send("jR");
     console.wait("the plan", |screen| screen.contains("Replay") && screen.contains("Type"));
     save(&console, "plan.svg");
     console.send("<Esc>q");

@@ -6,7 +6,7 @@ use crate::fixtures::Layout;
 use crate::harness;
 use crate::pty::Pty;
 
-use super::{has_bars, has_jobs, on, row_under_cursor, text_under_cursor};
+use super::{has_bars, has_jobs, on, row_under_cursor, text_under_cursor, to_list};
 
 /// Bytes that a move of the cursor may cost at 140 x 45, the job that it opens included.
 const MOVE: usize = 1_500;
@@ -25,8 +25,8 @@ fn press(pty: &mut Pty, key: &str) {
         pty.see(|screen| row_under_cursor(screen).and_then(|row| row.split_whitespace().nth(3).map(str::to_owned)));
     let error = error.expect("an error class");
     // The head of the open job begins with its error class.
-    let head = format!("│ {}", error.trim_end_matches('…'));
-    pty.wait("the job under the cursor", |screen| screen.rows().iter().any(|row| row.contains(&head)));
+    let head = format!(" {error}: ");
+    pty.wait("the job under the cursor", |screen| screen.rows().iter().any(|row| row.starts_with(&head)));
 }
 
 #[tokio::test]
@@ -34,7 +34,8 @@ async fn a_move_of_the_cursor_is_a_few_hundred_bytes_with_the_job_that_it_opens(
     let db = harness::sqlite("bytes").await;
     Layout::DeadLetterJobs.seed(&db, 500).await;
     let mut pty = on(&db).size(140, 45).start();
-    pty.wait("bars, rows, and a job", |screen| has_bars(screen) && has_jobs(screen) && screen.contains("1 Arguments"));
+    pty.wait("bars, rows, and a job", |screen| has_bars(screen) && has_jobs(screen) && screen.contains("[Arguments"));
+    to_list(&mut pty);
     let before = pty.raw().len();
     let keys = ["j", "j", "j", "k", "j", "j", "j", "k", "k", "k"];
     for key in keys {
@@ -52,6 +53,7 @@ async fn far_away_a_held_key_goes_as_far_as_it_was_held_and_what_was_confirmed_i
     db.execute("delete from jobs").await;
     let mut pty = on(&db).size(140, 45).away(FAR).start();
     pty.wait("jobs", has_jobs);
+    to_list(&mut pty);
     let (before, held) = (pty.raw_len(), 60);
     for _ in 0..held {
         pty.send("j");

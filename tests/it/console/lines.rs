@@ -6,7 +6,7 @@ use crate::fixtures::Layout;
 use crate::harness::{self, Carries, Wire};
 use crate::pty::{Pty, Screen};
 
-use super::{has_bars, has_jobs, text_under_cursor};
+use super::{has_bars, has_jobs, text_under_cursor, to_list};
 
 fn is_live(screen: &Screen<'_>) -> bool {
     screen.contains("● live") && !screen.contains("DISCONNECTED")
@@ -20,6 +20,7 @@ async fn on_a_line_that_fails_the_keyboard_works_the_data_stays_and_its_return_i
     let wire = Wire::to(&db.url, Duration::ZERO);
     let mut pty = Pty::console(&[]).env("DATABASE_URL", &wire.url).size(140, 45).start();
     pty.wait("bars and jobs, live", |screen| has_bars(screen) && has_jobs(screen) && is_live(screen));
+    to_list(&mut pty);
     for fault in [Carries::Nothing, Carries::Anew, Carries::Drops] {
         wire.carry(fault);
         for key in ["j", "k"] {

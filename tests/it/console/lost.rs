@@ -3,7 +3,7 @@
 use crate::fixtures::Layout;
 use crate::harness;
 
-use super::{command, has_bars, has_jobs, on, row_under_cursor, text_under_cursor};
+use super::{command, has_bars, has_jobs, on, row_under_cursor, text_under_cursor, to_list};
 
 #[tokio::test]
 async fn a_server_that_goes_leaves_the_data_in_view_and_its_return_is_noticed() {
@@ -12,6 +12,7 @@ async fn a_server_that_goes_leaves_the_data_in_view_and_its_return_is_noticed() 
     Layout::DeadLetterJobs.seed(&db, 500).await;
     let mut pty = on(&db).size(140, 45).start();
     pty.wait("bars and jobs, live", |screen| has_bars(screen) && has_jobs(screen) && screen.contains("● live"));
+    to_list(&mut pty);
     server.stop();
     pty.wait("that the server is gone, and the data of before", |screen| {
         screen.contains("DISCONNECTED") && screen.contains("retry") && has_bars(screen) && has_jobs(screen)
@@ -34,6 +35,7 @@ async fn the_cursor_stays_on_its_job_while_another_session_replays_and_new_jobs_
     Layout::JobsDlq.seed(&db, 300).await;
     let mut pty = on(&db).size(140, 45).start();
     pty.wait("jobs", has_jobs);
+    to_list(&mut pty);
     pty.send("jjjjj");
     // The newest has the id 300, and the cursor went down by five.
     pty.send("<Enter>");
@@ -59,6 +61,7 @@ async fn columns_that_come_under_an_open_console_are_read_anew_before_anything_i
     Layout::JobsDlq.seed(&db, 30).await;
     let mut pty = on(&db).size(140, 45).start();
     pty.wait("jobs", has_jobs);
+    to_list(&mut pty);
     db.execute("alter table jobs_dlq add column sla text default 'gold'").await;
     pty.press_until("D", "that its columns were read anew", |screen| {
         screen.contains("public.jobs_dlq has other columns now (sla): read anew")
@@ -90,6 +93,7 @@ async fn a_column_that_goes_under_an_open_console_keeps_no_job_from_being_opened
         db.execute("alter table jobs_dlq add column old varchar(40)").await;
         let mut pty = on(&db).size(140, 45).start();
         pty.wait("jobs", has_jobs);
+        to_list(&mut pty);
         db.execute("alter table jobs_dlq drop column old").await;
         pty.send("j<Enter>");
         pty.wait("that the table was read anew", |screen| screen.contains("has changed: read anew"));

@@ -55,6 +55,12 @@ fn is_time(word: &str) -> bool {
     is_month || word.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '-'))
 }
 
+/// Gives the keys to the list, which they do not go to at first.
+fn to_list(pty: &mut Pty) {
+    pty.send("<Tab>");
+    pty.wait("that the list has the keys", |screen| screen.contains("[Jobs]"));
+}
+
 /// Whether rows of jobs are in view.
 fn has_jobs(screen: &Screen<'_>) -> bool {
     jobs(screen).len() >= 3

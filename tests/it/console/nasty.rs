@@ -4,7 +4,7 @@ use crate::fixtures::Layout;
 use crate::harness::{self, TestDb};
 use crate::pty::Pty;
 
-use super::{has_jobs, on};
+use super::{has_jobs, on, to_list};
 
 /// What the console itself may do to a terminal beside drawing.
 fn allowed(effect: &str) -> bool {
@@ -33,6 +33,7 @@ async fn no_job_acts_on_the_terminal_of_the_console() {
             let rows = layout.nasty_day(&db).await;
             let mut pty = on(&db).size(140, 45).start();
             pty.wait("jobs", has_jobs);
+            to_list(&mut pty);
             walk(&mut pty, rows);
             // From whichever pane a slow machine has come to by then.
             pty.send(":quit<Enter>");

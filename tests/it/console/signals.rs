@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::fixtures::Layout;
 use crate::harness;
 
-use super::{command, has_jobs, on};
+use super::{command, has_jobs, on, to_list};
 
 const JOBS: u32 = 30_000;
 
@@ -18,6 +18,7 @@ async fn a_run_whose_console_is_ended_from_outside_is_resumed_and_replays_each_j
         db.execute("delete from jobs").await;
         let mut pty = on(&db).size(100, 30).start();
         pty.wait("jobs", has_jobs);
+        to_list(&mut pty);
         pty.send("A");
         pty.send("R");
         pty.wait_for_text("Type 30,000");
