@@ -211,7 +211,7 @@ fn every_folder_of_the_library_has_its_floor() {
         .map(|(room, _)| room)
         .filter(|room| !known.contains(room) && *room != "bin")
         .collect();
-    assert!(unknown.is_empty(), "Say in tests/it/architecture.rs (FLOORS) where these stand: {unknown:?}");
+    assert!(unknown.is_empty(), "Say in tests/it/architecture/mod.rs (FLOORS) where these stand: {unknown:?}");
 }
 
 #[test]
