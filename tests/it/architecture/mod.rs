@@ -37,6 +37,9 @@ const FRAMEWORKS: &[&str] = &[
 const WARN_LINES: usize = 300;
 const MOST_LINES: usize = 450;
 
+/// How a module that holds only tests begins.
+const TEST_MODULE: &str = "#[cfg(test)]\nmod ";
+
 /// A source file, its test module cut off.
 struct Source {
     /// Below `src/`, such as `tui/view/list.rs`.
@@ -67,6 +70,11 @@ fn sources() -> Vec<Source> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut sources = Vec::new();
     collect(&root, &root, &mut sources);
+    let tests: BTreeSet<String> = sources.iter().flat_map(test_modules).collect();
+    sources.retain(|source| (1..=source.module().len()).all(|n| !tests.contains(&source.module()[..n].join("/"))));
+    for source in &mut sources {
+        source.code.truncate(without_tests(&source.code).len());
+    }
     assert!(sources.len() > 10, "the sources were not found");
     sources
 }
@@ -77,18 +85,28 @@ fn collect(root: &Path, folder: &Path, into: &mut Vec<Source>) {
         if path.is_dir() {
             collect(root, &path, into);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = std::fs::read_to_string(&path).expect("a source file");
+            let code = std::fs::read_to_string(&path).expect("a source file");
             let below = path.strip_prefix(root).expect("below src").to_string_lossy().into_owned();
-            let is_tests = below.ends_with("/tests.rs") || below.contains("/tests/");
-            let code = if is_tests { String::new() } else { without_tests(&text).to_owned() };
             into.push(Source { path: below, code });
         }
     }
 }
 
-/// The text up to its test module, which stands last in a file.
+/// The text up to its test module, which stands last in a file. Test modules in files of their own are left out whole.
 fn without_tests(text: &str) -> &str {
-    text.find("\n#[cfg(test)]\nmod ").map_or(text, |at| &text[..at])
+    let mut modules = text.match_indices(TEST_MODULE);
+    let inline = modules.find(|(at, _)| !first_line(&text[at + TEST_MODULE.len()..]).ends_with(';'));
+    inline.map_or(text, |(at, _)| &text[..at])
+}
+
+/// Modules that the file declares for tests only: `triage/fake` for `#[cfg(test)] mod fake;` in `triage/mod.rs`.
+fn test_modules(source: &Source) -> Vec<String> {
+    let declared = source.code.split(TEST_MODULE).skip(1).filter_map(|rest| first_line(rest).strip_suffix(';'));
+    declared.map(|name| [source.module(), vec![name]].concat().join("/")).collect()
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// Every path that the code names from the crate's root, `super` resolved: `["tui", "app"]` for `crate::tui::app::Model`.
@@ -297,6 +315,13 @@ mod tests {
         assert!(faults("store/mod.rs", "fn a() {}\n\n#[cfg(test)]\nmod tests { use crate::tui::app; }").is_empty());
         assert!(faults("domain/filter/mod.rs", "use super::job::Job;\nuse crate::domain::time;").is_empty());
         assert!(faults("main.rs", "use dlq_tui::cli;").is_empty());
+    }
+
+    #[test]
+    fn a_test_module_in_a_file_hides_nothing_behind_its_declaration() {
+        let code = "#[cfg(test)]\nmod fake;\n\nuse crate::tui::app;";
+        assert_eq!(test_modules(&source("store/mod.rs", code)), ["store/fake"]);
+        assert_eq!(faults("store/mod.rs", code).len(), 1);
     }
 
     #[test]
