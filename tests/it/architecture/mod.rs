@@ -1,5 +1,8 @@
 //! The house rules that a compiler does not know, checked against the sources.
 
+mod ceilings;
+mod syntax;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,229 @@
+//! Ceilings for size, for names that are used twice, and for words that nobody can guess.
+//!
+//! Each ceiling is the number of today, and may only fall. A test fails when a number rises above its ceiling, and also when
+//! it has fallen below: then write the new number here, so that it cannot rise again. Below its goal a number is free.
+
+use std::collections::BTreeMap;
+
+use super::sources;
+use super::syntax::{Sizes, Syntax};
+
+/// A size that has a goal.
+struct Size {
+    of: &'static str,
+    unit: &'static str,
+    goal: usize,
+    /// The largest of today.
+    largest: usize,
+    /// How many are above the goal today.
+    over_goal: usize,
+    measure: fn(&Syntax) -> &Sizes,
+}
+
+#[rustfmt::skip]
+const SIZES: &[Size] = &[
+    Size { of: "function", unit: "lines",            goal: 60, largest: 100, over_goal: 10, measure: |s| &s.functions },
+    Size { of: "struct",   unit: "fields",           goal: 12, largest:  22, over_goal: 18, measure: |s| &s.structs },
+    Size { of: "type",     unit: "inherent methods", goal: 25, largest: 160, over_goal:  9, measure: |s| &s.methods },
+    Size { of: "trait",    unit: "methods",          goal: 25, largest:  85, over_goal:  2, measure: |s| &s.traits },
+    Size { of: "folder",   unit: "files",            goal: 16, largest:  58, over_goal:  7, measure: |s| &s.folders },
+];
+
+/// Of 100 definitions of types and traits, those that share their name with another one. Rounded up, so that not every new
+/// type changes the number.
+const SHARED_NAMES_GOAL: usize = 5;
+const SHARED_NAMES: usize = 36;
+
+/// Words that a stranger cannot guess or search for, what to write instead, and how many names contain them today. The goal
+/// is none. A plural in -s counts as its singular. `=kept` is banned as a whole name only: `kept_rows` says what is kept.
+#[rustfmt::skip]
+const BANNED: &[(&str, &str, usize)] = &[
+    ("look looked looking",     "poll (a source), theme (of the console), check", 40),
+    ("recount recounted",       "full_count",                                     6),
+    ("anew",                    "again, reload, reopen",                          9),
+    ("outlook",                 "estimate",                                       5),
+    ("spans",                   "key_ranges",                                     5),
+    ("seldom",                  "selective",                                      2),
+    ("glimpse",                 "first_page",                                     1),
+    ("glance",                  "first_screen",                                   5),
+    ("vitals",                  "table_stats",                                    3),
+    ("ties",                    "foreign_keys",                                   5),
+    ("signs",                   "change_token",                                   4),
+    ("offer",                   "capability",                                     3),
+    ("misread",                 "charset_check",                                  3),
+    ("foresee",                 "dry_run, explain",                               2),
+    ("rehearsal",               "rollback_only",                                  2),
+    ("abreast beside",          "concurrent",                                    10),
+    ("ahead",                   "prefetched, pipelined",                          7),
+    ("heard",                   "logged, received",                               8),
+    ("speech",                  "dialect",                                        3),
+    ("judge judged",            "where_clause, filter",                          13),
+    ("=loose",                  "prefilter",                                      1),
+    ("along",                   "related",                                        9),
+    ("=whole",                  "complete",                                       9),
+    ("=kept",                   "row_snapshot, stored",                          10),
+    ("twin",                    "archive_table",                                 14),
+    ("books",                   "progress",                                       2),
+    ("testimony",               "transaction_status",                             3),
+    ("witness witnessed",       "transaction_id",                                 5),
+    ("halt halted",             "stop_reason, stop",                              2),
+    ("fate",                    "outcome",                                        5),
+    ("board",                   "outcome_counts",                                 1),
+    ("march",                   "batch_loop",                                     2),
+    ("effort",                  "cost",                                           2),
+    ("handed",                  "delivered",                                      3),
+    ("purse outlay",            "query_budget, query_cost",                       2),
+    ("pace paced",              "chunk_size (reads), rate (runs)",                7),
+    ("news",                    "new_values",                                     2),
+    ("desk",                    "store_context",                                  1),
+    ("remark",                  "note",                                           6),
+    ("watermark",               "poll_token",                                     1),
+    ("ending",                  "transaction_status",                             5),
+    ("settle settled",          "complete",                                      16),
+    ("=hold",                   "run_lock",                                       6),
+    ("rights",                  "privileges",                                     6),
+    ("homes",                   "ledger_locator",                                 3),
+    ("census",                  "cohort_stats",                                   2),
+    ("told said",               "reported",                                      20),
+    ("unwritten",               "draft_check",                                    2),
+    ("way",                     "route, method, mode",                           11),
+    ("errand",                  "external_program",                               4),
+    ("ink",                     "text_role",                                      4),
+    ("outside",                 "executor",                                       3),
+];
+
+#[test]
+fn sizes_only_fall() {
+    let syntax = Syntax::of(&sources());
+    check(SIZES.iter().flat_map(|Size { of, unit, goal, largest, over_goal, measure }| {
+        let mut sizes = measure(&syntax).clone();
+        sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        let over = sizes.iter().filter(|(_, size)| size > goal).count();
+        let first = |n: usize| sizes[..n].iter().map(|(place, size)| format!("{size} {place}")).collect();
+        let most = format!("{unit} of the largest {of}");
+        let many = format!("{of}s over {goal} {unit}");
+        [
+            Ceiling { what: most, now: sizes[0].1, goal: *goal, ceiling: *largest, places: first(1) },
+            Ceiling { what: many, now: over, goal: 0, ceiling: *over_goal, places: first(over) },
+        ]
+    }));
+}
+
+#[test]
+fn names_that_types_share_only_become_fewer() {
+    let types = Syntax::of(&sources()).types;
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, place) in &types {
+        places.entry(name).or_default().push(place);
+    }
+    places.retain(|_, places| places.len() > 1);
+    let now = (100 * places.values().map(Vec::len).sum::<usize>()).div_ceil(types.len());
+    let places = places.iter().map(|(name, places)| format!("{name}: {}", places.join(", "))).collect();
+    let what = "percent of types that share their name".to_owned();
+    check([Ceiling { what, now, goal: SHARED_NAMES_GOAL, ceiling: SHARED_NAMES, places }]);
+}
+
+#[test]
+fn words_that_nobody_can_guess_only_become_fewer() {
+    let names = Syntax::of(&sources()).names;
+    check(BANNED.iter().map(|(banned, instead, ceiling)| {
+        let hits = names.iter().filter(|(name, _)| contains(name, banned));
+        let places: Vec<String> = hits.map(|(name, place)| format!("{name} {place}")).collect();
+        let what = format!("names with `{banned}` (write {instead})");
+        Ceiling { what, now: places.len(), goal: 0, ceiling: *ceiling, places }
+    }));
+}
+
+/// A number and the ceiling that it has to keep to.
+struct Ceiling {
+    what: String,
+    now: usize,
+    goal: usize,
+    ceiling: usize,
+    places: Vec<String>,
+}
+
+impl Ceiling {
+    fn fault(&self) -> Option<String> {
+        let Self { what, now, goal, ceiling, places } = self;
+        if now > ceiling.max(goal) {
+            return Some(format!(
+                "{what}: {now}, above the ceiling of {ceiling}. Bring it down, the goal is {goal}:\n    {}",
+                places.join("\n    ")
+            ));
+        }
+        let lower = now.max(goal);
+        (lower < ceiling).then(|| format!("{what}: {now}, well done. Lower the ceiling from {ceiling} to {lower}."))
+    }
+}
+
+fn check(ceilings: impl IntoIterator<Item = Ceiling>) {
+    let faults: Vec<String> = ceilings.into_iter().filter_map(|ceiling| ceiling.fault()).collect();
+    super::none(&faults, "Ceilings only fall; they stand in tests/it/architecture/ceilings.rs.");
+}
+
+/// Whether one of the words of the name, `OpenAnew` or `open_anew`, is one of the banned.
+fn contains(name: &str, banned: &str) -> bool {
+    let mut words = String::new();
+    for character in name.chars() {
+        match character {
+            '_' => words.push(' '),
+            upper if upper.is_uppercase() => words.extend([' ', upper.to_ascii_lowercase()]),
+            lower => words.push(lower),
+        }
+    }
+    banned.split(' ').any(|banned| match banned.strip_prefix('=') {
+        Some(name) => words.trim() == name,
+        None => words.split(' ').any(|word| word == banned || word.strip_suffix('s') == Some(banned)),
+    })
+}
+
+mod tests {
+    use super::super::Source;
+    use super::*;
+
+    fn fault(now: usize, goal: usize, ceiling: usize) -> Option<String> {
+        Ceiling { what: "things".to_owned(), now, goal, ceiling, places: vec!["here".to_owned()] }.fault()
+    }
+
+    #[test]
+    fn a_ceiling_holds_from_above_and_follows_down_to_its_goal() {
+        assert_eq!(fault(9, 5, 9), None);
+        assert!(fault(10, 5, 9).expect("risen").contains("above the ceiling of 9"));
+        assert!(fault(8, 5, 9).expect("fallen").contains("from 9 to 8"));
+        assert!(fault(3, 5, 9).expect("below the goal").contains("from 9 to 5"));
+        assert_eq!(fault(3, 5, 5), None);
+    }
+
+    #[test]
+    fn words_are_found_in_both_cases_of_names_and_not_inside_other_words() {
+        for name in ["look", "LookAgain", "on_look", "Looks"] {
+            assert!(contains(name, "poll look"), "{name}");
+        }
+        for name in ["lookup", "outlook", "Lo_ok"] {
+            assert!(!contains(name, "look"), "{name}");
+        }
+        assert!(contains("Kept", "=kept") && !contains("kept_rows", "=kept"));
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_sources() {
+        let source = |path: &str, code: &str| Source { path: path.to_owned(), code: code.to_owned() };
+        let syntax = Syntax::of(&[
+            source("a/mod.rs", "struct S { x: u8 }\nimpl S {\n    fn f() {\n        1;\n        2;\n    }\n}"),
+            source(
+                "a/b.rs",
+                "use super::S;\nimpl S { fn g() {} fn h() {} #[cfg(test)] fn t() {} }\nimpl Drop for S { fn drop(&mut self) {} }",
+            ),
+            source("c.rs", "struct S(u8, u8);\nimpl S { fn i() {} }\ntrait T { fn j(); fn k() {} }"),
+        ]);
+        let sizes = |sizes: &Sizes| sizes.iter().map(|(place, size)| format!("{place} {size}")).collect::<Vec<_>>();
+        assert_eq!(sizes(&syntax.functions)[0], "src/a/mod.rs:3 f 2");
+        assert_eq!(sizes(&syntax.structs), ["src/a/mod.rs:1 S 1", "src/c.rs:1 S 2"]);
+        assert_eq!(sizes(&syntax.methods), ["src/a/mod.rs:1 S 3", "src/c.rs:1 S 1"]);
+        assert_eq!(sizes(&syntax.traits), ["src/c.rs:3 T 2"]);
+        assert_eq!(sizes(&syntax.folders), ["src/ 1", "src/a 2"]);
+        let names: Vec<&str> = syntax.names.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a", "S", "f", "b", "g", "h", "c", "S", "i", "T", "j", "k"]);
+    }
+}
