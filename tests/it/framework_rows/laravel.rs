@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::bench::{act, changes, checked, detail, detection, fixture, id, literal, toml_rows, undo, whole};
 use super::shop::Shop;
 use crate::cli::User;
-use crate::harness::{TestDb, every_engine, postgres};
+use crate::harness::{TestDb, every_server, postgres};
 use crate::store_desk::{apply, bars, batch, budget, exhaust, filter, histogram};
 
 /// What stands in a fixture's row beside its columns: what is to be read from it.
@@ -69,7 +69,7 @@ async fn it_is_found_in_any_schema_and_not_by_its_name_alone() {
 
 #[tokio::test]
 async fn where_the_queue_is_elsewhere_jobs_are_shown_and_not_replayed() {
-    for db in every_engine("laravel_apart").await {
+    for db in every_server("laravel_apart").await {
         seed(&db).await;
         db.execute("drop table jobs").await;
         let (store, _) = checked(&db, "laravel").await;
@@ -81,7 +81,7 @@ async fn where_the_queue_is_elsewhere_jobs_are_shown_and_not_replayed() {
 
 #[tokio::test]
 async fn every_exception_is_cut_as_the_framework_wrote_it() {
-    for db in every_engine("laravel_rows").await {
+    for db in every_server("laravel_rows").await {
         let rows = seed(&db).await;
         let (store, missing) = checked(&db, "laravel").await;
         assert!(missing.is_empty(), "{missing:?}");
@@ -115,7 +115,7 @@ async fn every_exception_is_cut_as_the_framework_wrote_it() {
 
 #[tokio::test]
 async fn a_place_is_told_from_the_message_before_it_and_a_class_may_have_any_letters() {
-    for db in every_engine("laravel_places").await {
+    for db in every_server("laravel_places").await {
         let rows = seed_with(&db, "laravel/places.toml").await;
         let (store, _) = checked(&db, "laravel").await;
         for row in &rows {
@@ -130,8 +130,40 @@ async fn a_place_is_told_from_the_message_before_it_and_a_class_may_have_any_let
 }
 
 #[tokio::test]
+async fn a_payload_nested_deeper_than_the_server_reads_is_listed_counted_and_replayed() {
+    let nested = format!("{}{}", "[".repeat(150), "]".repeat(150));
+    let head = r#"{"uuid":"00000000-0000-4000-8000-000000000099","displayName":"App\\Jobs\\Deep","job":"x","data":"#;
+    let payload = format!("{head}{nested}}}");
+    for db in every_server("laravel_deep").await {
+        seed(&db).await;
+        let (store, _) = checked(&db, "laravel").await;
+        let row =
+            format!("99, '', 'database', 'd', {}, 'x', '2026-11-20 08:00:00'", literal(db.engine, &json!(payload)));
+        let columns = "id, uuid, connection, queue, payload, exception, failed_at";
+        db.execute(&format!("insert into failed_jobs ({columns}) values ({row})")).await;
+        let name = db.engine.name();
+        let listed = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 4).await;
+        assert_eq!(listed.len(), DEAD.len() + 1, "{name}");
+        assert_eq!(text(&listed[0].row.job_class).as_deref(), Some(r"App\Jobs\Deep"), "{name}");
+        let deep = detail(&store, 99).await;
+        assert_eq!(text(&deep.arguments).as_deref(), Some(payload.as_str()), "{name}");
+        assert_eq!(text(&deep.lineage).as_deref(), Some("00000000-0000-4000-8000-000000000099"), "{name}");
+        let classes = bars(&histogram(&store, Facet::Class, &Filter::all()).await.histogram);
+        assert_eq!(classes[&Some(r"App\Jobs\Deep".to_owned())], 1, "{name}");
+        // Those who have not met it yet.
+        let (fresh, _) = checked(&db, "laravel").await;
+        let found = exhaust(&fresh, &filter(r"class:App\Jobs\Deep"), Sort::default(), Cursor::End, 4).await;
+        assert_eq!(found.len(), 1, "{name}");
+        let receipt = act(&User::of(&db), "replay", &[99], &[]);
+        assert_eq!(receipt["done"], 1, "{name}: {receipt}");
+        let queued = db.scalar("select count(*) from jobs where payload like '%Deep%'").await;
+        assert_eq!(queued, "1", "{name}");
+    }
+}
+
+#[tokio::test]
 async fn lists_counts_and_filters_see_through_serialized_commands() {
-    for db in every_engine("laravel_lists").await {
+    for db in every_server("laravel_lists").await {
         seed(&db).await;
         let (store, _) = checked(&db, "laravel").await;
         let name = db.engine.name();
@@ -160,7 +192,7 @@ async fn lists_counts_and_filters_see_through_serialized_commands() {
 
 #[tokio::test]
 async fn a_secret_in_a_command_is_hidden_where_the_payload_is_shown_as_stored_too() {
-    for db in every_engine("laravel_secret").await {
+    for db in every_server("laravel_secret").await {
         seed(&db).await;
         let shown = User::of(&db).run(&["show", "1", "-o", "json"]).out;
         assert!(shown.contains("[redacted]") && shown.contains("accountId") && !shown.contains("s3cr3t"), "{shown}");
@@ -171,7 +203,7 @@ async fn a_secret_in_a_command_is_hidden_where_the_payload_is_shown_as_stored_to
 
 #[tokio::test]
 async fn a_replay_moves_the_job_as_the_frameworks_retry_does_and_all_or_nothing() {
-    for db in every_engine("laravel_replay").await {
+    for db in every_server("laravel_replay").await {
         let rows = seed(&db).await;
         let user = User::of(&db);
         let before = whole(&db, "failed_jobs").await;
@@ -221,7 +253,7 @@ async fn a_replay_moves_the_job_as_the_frameworks_retry_does_and_all_or_nothing(
 
 #[tokio::test]
 async fn a_queue_and_a_time_can_be_given_and_what_a_worker_took_is_left_to_it() {
-    for db in every_engine("laravel_taken").await {
+    for db in every_server("laravel_taken").await {
         seed(&db).await;
         let user = User::of(&db);
         let receipt = act(&user, "replay", &[1, 2, 3, 4], &["--to-queue", "slow", "--spread", "10h"]);
@@ -244,7 +276,7 @@ async fn a_queue_and_a_time_can_be_given_and_what_a_worker_took_is_left_to_it() 
 
 #[tokio::test]
 async fn a_job_that_fails_again_is_recorded_anew_under_its_uuid() {
-    for db in every_engine("laravel_again").await {
+    for db in every_server("laravel_again").await {
         seed(&db).await;
         act(&User::of(&db), "replay", &[1], &[]);
         // What a worker does: the row that was left behind would be in its way.
@@ -259,7 +291,7 @@ async fn a_job_that_fails_again_is_recorded_anew_under_its_uuid() {
 
 #[tokio::test]
 async fn discarded_jobs_come_back_as_they_were_and_batches_are_not_touched() {
-    for db in every_engine("laravel_discard").await {
+    for db in every_server("laravel_discard").await {
         seed(&db).await;
         let user = User::of(&db);
         let before = whole(&db, "failed_jobs").await;
@@ -280,7 +312,7 @@ async fn discarded_jobs_come_back_as_they_were_and_batches_are_not_touched() {
 
 #[tokio::test]
 async fn lists_go_by_the_key_and_old_rows_are_archived_or_deleted() {
-    for db in every_engine("laravel_purge").await {
+    for db in every_server("laravel_purge").await {
         seed(&db).await;
         let user = User::of(&db);
         let name = db.engine.name();
@@ -302,7 +334,7 @@ async fn lists_go_by_the_key_and_old_rows_are_archived_or_deleted() {
 
 #[tokio::test]
 async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
-    for db in every_engine("laravel_fates").await {
+    for db in every_server("laravel_fates").await {
         seed(&db).await;
         let shop = Shop::on(db, "laravel").await;
         let (run, tally) = shop.run(Action::Replay, "").await;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::bench::{Rows, changes, checked, detail, detection, fixture, literal, rows, undo, whole};
 use super::ruby::{act, error, meanwhile, more, reasons, skipped};
 use crate::cli::User;
-use crate::harness::{Engine, TestDb, every_engine, mariadb, postgres};
+use crate::harness::{Engine, TestDb, every_server, mariadb, postgres};
 use crate::store_desk::{apply, bars, batch, budget, engine, exhaust, filter, histogram};
 
 const TABLES: [&str; 6] = [
@@ -40,7 +40,7 @@ pub async fn seed_into(db: &TestDb) {
 }
 
 async fn seeded(name: &str) -> Vec<TestDb> {
-    let databases = every_engine(name).await;
+    let databases = every_server(name).await;
     for db in &databases {
         seed_into(db).await;
     }
@@ -63,7 +63,7 @@ fn changed(before: &BTreeMap<&'static str, Rows>, after: &BTreeMap<&'static str,
 
 #[tokio::test]
 async fn it_is_found_by_its_tables_together_and_not_by_one_name_alone() {
-    for db in every_engine("sq_found").await {
+    for db in every_server("sq_found").await {
         let tables = fixture(&format!("solid_queue/{}.sql", db.engine.name()));
         db.execute(&tables).await;
         assert!(detection(&db).await.found.iter().any(|f| f.adapter == "solid_queue"), "{:?}", db.engine);
@@ -113,6 +113,29 @@ async fn errors_arguments_and_attempts_are_read_out_of_text_whatever_that_holds(
         assert_eq!(by_class.keys().flatten().collect::<Vec<_>>(), ["OddJob", "RetryJob"], "{name}");
         let disabled = store.info().availability(Action::Archive);
         assert!(matches!(&disabled, Availability::Disabled(why) if why.contains("apart from its job")), "{disabled:?}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_nested_deeper_than_the_server_reads_are_listed_with_what_is_around_them() {
+    let nested = format!("[{}{}]", "[".repeat(150), "]".repeat(150));
+    for db in seeded("sq_deep").await {
+        let job = format!(
+            r#"{{"job_class":"Deep","arguments":{nested},"executions":3,"exception_executions":{{"[Odd::Error]":3}},"locale":"en"}}"#
+        );
+        let job = literal(db.engine, &job.into());
+        db.execute(&format!("update solid_queue_jobs set arguments = {job} where id = 9")).await;
+        let (store, _) = checked(&db, "solid_queue").await;
+        let name = db.engine.name();
+        let dead = exhaust(&store, &filter(""), Sort::default(), Cursor::Start, 3).await;
+        assert_eq!(dead.len(), 10, "{name}");
+        let deep = detail(&store, 9).await;
+        assert_eq!(deep.row.attempts, Some(4), "{name}");
+        assert_eq!(deep.arguments.map(|text| text.exact().to_owned()).as_deref(), Some(nested.as_str()), "{name}");
+        assert_eq!(
+            detail(&store, 4).await.row.attempts,
+            dead.iter().find(|e| e.row.id.as_str() == "4").and_then(|e| e.row.attempts)
+        );
     }
 }
 

@@ -15,6 +15,7 @@ mod grants;
 mod heard;
 mod inline;
 mod inode;
+mod json_depth;
 mod link;
 mod mysql;
 mod options;
@@ -266,10 +267,10 @@ impl Engine {
         read
     }
 
-    /// The same, begun again where the connection had died since, or a replica stopped it.
+    /// The same, begun again where the connection had died since, a replica stopped it, or JSON was nested too deeply.
     async fn read_again(&self, statements: &[Statement], budget: &Budget) -> Result<Vec<Vec<Row>>> {
         let mut left = if self.is_replica() { CONFLICTS } else { 0 };
-        let mut again = true;
+        let (mut again, mut depth_checked) = (true, false);
         loop {
             let began = Instant::now();
             let read = self.try_read(statements, budget).await;
@@ -281,6 +282,8 @@ impl Engine {
                 // A replica stops whoever reads what its primary has cleaned up meanwhile: that is no fault, and a new
                 // snapshot sees the rows as they are now.
                 Err((StoreError::Locked(_), _)) if left > 0 => left -= 1,
+                // The connections know now to look how deep a text is.
+                Err((error, _)) if !depth_checked && json_depth::is_too_deep(&error) => depth_checked = true,
                 Ok(rows) => {
                     let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
                     self.quickest.fetch_min(took, Ordering::Relaxed);

@@ -21,6 +21,7 @@ use super::fault::{connecting, store_error};
 use super::gate::Gate;
 use super::grants::Grants;
 use super::inline::mysql::inlined;
+use super::json_depth::JsonDepth;
 use super::link::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Otherwise, Question, Script};
 use super::options::IDLE;
 use super::{Row, Statement, bind, decode};
@@ -43,6 +44,7 @@ pub(super) struct Mysql {
     options: MySqlConnectOptions,
     has_certificate: bool,
     read_only: bool,
+    json_depth: JsonDepth,
 }
 
 impl Mysql {
@@ -51,13 +53,14 @@ impl Mysql {
         // What the driver would say of its own accord takes a way there and back, and stands in what we say.
         let options = server.disable_statement_logging();
         let options = options.pipes_as_concat(false).no_engine_substitution(false).timezone(None).set_names(false);
-        Self { options, has_certificate, read_only }
+        Self { options, has_certificate, read_only, json_depth: JsonDepth::default() }
     }
 
     /// A connection of which nothing has been said yet.
     async fn reach(&self) -> Result<MyLink> {
         let connection = self.options.connect().await.map_err(|error| self.shut_out(connecting(error)))?;
-        Ok(MyLink { connection, read_only: self.read_only, server: Server::default(), facts: None })
+        let (read_only, json_depth) = (self.read_only, self.json_depth.clone());
+        Ok(MyLink { connection, read_only, json_depth, server: Server::default(), facts: None })
     }
 
     async fn open(&self) -> Result<MyLink> {
@@ -132,6 +135,7 @@ fn product(version: &str) -> (bool, String) {
 struct MyLink {
     connection: MySqlConnection,
     read_only: bool,
+    json_depth: JsonDepth,
     server: Server,
     /// What the server said when it was asked what it is.
     facts: Option<Facts>,
@@ -191,6 +195,17 @@ impl MyLink {
         }
         let message = format!("{bytes} bytes at once, and max_allowed_packet of the server is {}", self.server.packet);
         Err(StoreError::Refused { message, code: None })
+    }
+
+    async fn rows(&mut self, statement: &Statement) -> Result<Vec<Row>> {
+        let statement = self.json_depth.checked(statement);
+        decode::all(bind::mysql(&statement).fetch(&mut self.connection), decode::mysql).await
+    }
+
+    async fn affect(&mut self, statement: &Statement) -> Result<u64> {
+        let statement = self.json_depth.checked(statement);
+        let done = bind::mysql(&statement).execute(&mut self.connection).await.map_err(store_error)?;
+        Ok(done.rows_affected())
     }
 
     async fn answers(&mut self, script: Script) -> Result<Vec<Vec<Row>>> {
@@ -280,7 +295,8 @@ impl Link for MyLink {
     }
 
     fn script(&self, (limits, statements): Question<'_>) -> Option<Script> {
-        let texts: Vec<String> = statements.iter().map(inlined).collect::<Option<_>>()?;
+        let texts: Vec<String> =
+            statements.iter().map(|s| inlined(&self.json_depth.checked(s))).collect::<Option<_>>()?;
         if texts.is_empty() {
             return None;
         }
@@ -289,21 +305,37 @@ impl Link for MyLink {
     }
 
     fn run(&mut self, script: Script) -> BoxFuture<'_, Result<Answer>> {
-        Box::pin(async move { self.answers(script).await.map(Some) })
+        Box::pin(async move {
+            let answers = self.answers(script).await;
+            if let Err(error) = &answers {
+                self.json_depth.note(error);
+            }
+            answers.map(Some)
+        })
     }
 
     fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
         Box::pin(async move {
             self.fits(statement)?;
-            decode::all(bind::mysql(statement).fetch(&mut self.connection), decode::mysql).await
+            let rows = self.rows(statement).await;
+            // What failed was undone, and the transaction goes on.
+            if rows.as_ref().is_err_and(|error| self.json_depth.note(error)) {
+                self.rows(statement).await
+            } else {
+                rows
+            }
         })
     }
 
     fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
             self.fits(statement)?;
-            let done = bind::mysql(statement).execute(&mut self.connection).await.map_err(store_error)?;
-            Ok(done.rows_affected())
+            let done = self.affect(statement).await;
+            if done.as_ref().is_err_and(|error| self.json_depth.note(error)) {
+                self.affect(statement).await
+            } else {
+                done
+            }
         })
     }
 
