@@ -285,6 +285,7 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
         ("fields.state", &f.state),
         ("fields.error_class", &f.error_class),
         ("fields.message", &f.message),
+        ("fields.message_head", &f.message_head),
         ("fields.job_class", &f.job_class),
         ("fields.queue", &f.queue),
         ("fields.reason", &f.reason),

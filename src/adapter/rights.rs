@@ -118,6 +118,7 @@ impl<'a> Needs<'a> {
             &f.state,
             &f.error_class,
             &f.message,
+            &f.message_head,
             &f.job_class,
             &f.queue,
             &f.reason,

@@ -219,6 +219,9 @@ pub struct Fields {
     /// Error message.
     #[serde(default)]
     pub message: Option<Field>,
+    /// The beginning of the message, 200 characters, where that is told quicker than the whole is.
+    #[serde(default)]
+    pub message_head: Option<Field>,
     /// Job class, event type or worker name.
     #[serde(default)]
     pub job_class: Option<Field>,

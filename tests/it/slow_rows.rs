@@ -57,3 +57,30 @@ async fn what_is_too_much_for_one_statement_is_counted_in_pieces() {
         assert_eq!(counted["total"]["n"], 24, "{facet}: {counted}");
     }
 }
+
+#[tokio::test]
+async fn lists_and_counts_by_fingerprint_go_by_the_beginning_of_a_message_that_takes_long_to_tell() {
+    let Some(server) = harness::postgres() else { return };
+    let db = server.database("slow_heads").await;
+    db.execute(
+        "create table slow_failed (id bigserial primary key, said text, failed_at timestamp not null default (now() at time zone 'utc')); \
+         create index on slow_failed (failed_at); insert into slow_failed (said) select 'Boom: ' || n % 3 from generate_series(1, 24) n",
+    )
+    .await;
+    let error = SLOW.lines().find(|line| line.starts_with("error_class")).expect("a class");
+    let said = r#"message = { column = "said", kind = "text" }"#;
+    // Longer than a statement may take.
+    let whole =
+        r#"message = { sql = "(SELECT t.said FROM pg_sleep(60 + 0 * length(t.said)) OFFSET 0)", kind = "text" }"#;
+    let head = r#"message_head = { sql = "left(t.said, 200)", kind = "text" }"#;
+    let text = SLOW.replace(error, "").replace(said, &format!("{whole}\n{head}"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("slow.toml");
+    std::fs::write(&file, text).expect("a file");
+    let user = User::of(&db).with_adapter(&file);
+    let listed = user.json(&["list", "-o", "json"]);
+    assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(24), "{listed}");
+    assert_eq!(listed["jobs"][0]["message"], "Boom: 0", "{listed}");
+    let counted = user.json(&["stats", "--by", "fp", "-o", "json"]);
+    assert_eq!(counted["bars"].as_array().map(Vec::len), Some(1), "{counted}");
+}

@@ -163,6 +163,7 @@ fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
         ("fields.state", f.state.as_ref()),
         ("fields.error_class", f.error_class.as_ref()),
         ("fields.message", f.message.as_ref()),
+        ("fields.message_head", f.message_head.as_ref()),
         ("fields.job_class", f.job_class.as_ref()),
         ("fields.queue", f.queue.as_ref()),
         ("fields.reason", f.reason.as_ref()),

@@ -64,7 +64,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
 
 /// As much of the message as a light row carries.
 pub(super) fn message_head(layout: &Layout) -> Option<String> {
-    let message = layout.part(Part::Message)?;
+    let message = layout.part(Part::MessageHead).or_else(|| layout.part(Part::Message))?;
     Some(layout.speech.contract(&layout.speech.head(&message.raw, MESSAGE_HEAD), Kind::Text))
 }
 

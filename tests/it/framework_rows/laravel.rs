@@ -3,7 +3,7 @@
 use dlq_tui::domain::action::{Action, Fate, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::domain::job::JobId;
+use dlq_tui::domain::job::{JobId, MESSAGE_HEAD};
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use dlq_tui::triage::fates::{Board, fates};
@@ -43,6 +43,11 @@ async fn seed_with(db: &TestDb, file: &str) -> Vec<Map<String, Value>> {
         db.execute(&format!("insert into failed_jobs ({}) values ({})", names.join(", "), values.join(", "))).await;
     }
     rows
+}
+
+/// As much of a message as a list shows.
+fn begins(message: &Option<Untrusted>) -> Option<String> {
+    message.as_ref().map(|message| message.exact().chars().take(MESSAGE_HEAD).collect())
 }
 
 fn text(text: &Option<Untrusted>) -> Option<String> {
@@ -92,6 +97,7 @@ async fn every_exception_is_cut_as_the_framework_wrote_it() {
             assert_eq!(text(&detail.row.job_class), expected("job_class"), "{told}");
             assert_eq!(text(&detail.row.error_class), expected("error_class"), "{told}");
             assert_eq!(text(&detail.message), expected("message").or(expected("exception")), "{told}");
+            assert_eq!(text(&detail.row.message), begins(&detail.message), "{told}");
             assert_eq!(text(&detail.backtrace), expected("backtrace"), "{told}");
             assert_eq!(
                 (text(&detail.row.queue), text(&detail.lineage)),
@@ -124,8 +130,55 @@ async fn a_place_is_told_from_the_message_before_it_and_a_class_may_have_any_let
             let expected = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
             assert_eq!(text(&detail.row.error_class), expected("error_class"), "{told}");
             assert_eq!(text(&detail.message), expected("message").or(expected("exception")), "{told}");
+            assert_eq!(text(&detail.row.message), begins(&detail.message), "{told}");
             assert_eq!(text(&detail.backtrace), expected("backtrace"), "{told}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_list_shows_where_a_long_message_begins_wherever_the_length_is() {
+    let query = "INSERT INTO `t` VALUES ('é', 'x in /tmp');\n".repeat(2_000);
+    let trace = "#0 /srv/app/Jobs/Import.php(12): App\\Import->row()\n".repeat(2_000);
+    let (short, end) = ("SQLSTATE[22001]: data in it is too long", "/srv/app/Import.php:7\nStack trace:\n#0 {main}");
+    let exceptions = [
+        format!("PDOException: {query} in {end}"),
+        format!("PDOException: {short} in /srv/app/Import.php:7\nStack trace:\n{trace}"),
+        format!("PDOException: {query} in {end}\n\nNext App\\Failed: {short} in {end}"),
+        format!("PDOException: {short} in {end}\n\nNext App\\Failed: {query} in {end}"),
+        format!("PDOException: {short}\nStack trace:\n#1 of another\n{query} in {end}"),
+        format!("PDOException in {end}"),
+        query.clone(),
+        format!("no class: {query}\nStack trace:\n#0 {{main}}"),
+    ];
+    let messages = [
+        &query,
+        short,
+        short,
+        &query,
+        &format!("{short}\nStack trace:\n#1 of another\n{query}"),
+        "",
+        &exceptions[6],
+        &exceptions[7],
+    ];
+    for db in every_server("laravel_long").await {
+        db.execute(&fixture(&format!("laravel/{}.sql", db.engine.name()))).await;
+        for (n, exception) in (1..).zip(&exceptions) {
+            let exception = literal(db.engine, &json!(exception));
+            let row = format!("{n}, 'u{n}', 'database', 'd', '{{}}', {exception}, '2026-11-20 08:00:00'");
+            let columns = "id, uuid, connection, queue, payload, exception, failed_at";
+            db.execute(&format!("insert into failed_jobs ({columns}) values ({row})")).await;
+        }
+        let (store, _) = checked(&db, "laravel").await;
+        let mut listed = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 4).await;
+        listed.reverse();
+        for (row, message) in listed.iter().map(|entry| &entry.row).zip(messages) {
+            let told = format!("{} {}", db.engine.name(), row.id.as_str());
+            let whole = detail(&store, row.id.as_str().parse().expect("a number")).await.message;
+            assert_eq!(text(&whole).as_deref(), Some(message), "{told}");
+            assert_eq!(text(&row.message), begins(&whole), "{told}");
+        }
+        assert_eq!(listed.len(), messages.len());
     }
 }
 
