@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::findings;
 use crate::cli::User;
 use crate::fixtures::Layout;
-use crate::harness::{self, TestDb, every_engine};
+use crate::harness::{self, TestDb, every_server};
 use crate::run::{desk, plan};
 
 /// Level and fact of what is found of the foreign keys.
@@ -19,7 +19,7 @@ fn told(user: &User) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn the_doctor_names_the_tables_whose_rows_go_change_or_refuse_when_jobs_are_deleted() {
-    for db in every_engine("doctor ties").await {
+    for db in every_server("doctor ties").await {
         let name = db.engine.name();
         Layout::JobsDlq.seed(&db, 5).await;
         let user = User::of(&db);

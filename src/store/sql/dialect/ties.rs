@@ -108,13 +108,9 @@ impl Ties for Mysql {
     }
 
     fn elsewhere(&self) -> Vec<Statement> {
-        // What the storage engine itself remembers takes no table to be opened, and the right to PROCESS. Its names are those
-        // of files.
-        let name = |column: &str, part: i8| {
-            let part = format!("SUBSTRING_INDEX(f.{column}, '/', {part})");
-            format!("CONVERT(CAST(CAST({part} AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4)")
-        };
-        let own = |table: &str| {
+        // What the storage engine itself remembers takes no table to be opened, and the right to PROCESS.
+        let own = |table: &str, in_utf8: fn(String) -> String| {
+            let name = |column: &str, part: i8| in_utf8(format!("SUBSTRING_INDEX(f.{column}, '/', {part})"));
             format!(
                 "SELECT {}, {}, {}, {}, CASE WHEN f.type & 1 THEN 'CASCADE' WHEN f.type & 2 THEN 'SET NULL' ELSE 'RESTRICT' END \
                  FROM information_schema.{table} AS f ORDER BY 1, 2",
@@ -124,8 +120,12 @@ impl Ties for Mysql {
                 name("ref_name", -1),
             )
         };
-        // MariaDB's name for it, and MySQL's.
-        [own("innodb_sys_foreign"), own("innodb_foreign")].map(|sql| Statement { sql, binds: Vec::new() }).into()
+        // MariaDB's name for it, with names as those of files are written; and MySQL's, which knows no such character set.
+        let of_files =
+            |name| format!("CONVERT(CAST(CAST({name} AS BINARY) AS CHAR CHARACTER SET filename) USING utf8mb4)");
+        let plain = |name| format!("CONVERT({name} USING utf8mb4)");
+        let both = [own("innodb_sys_foreign", of_files), own("innodb_foreign", plain)];
+        both.map(|sql| Statement { sql, binds: Vec::new() }).into()
     }
 
     fn seen_elsewhere(&self) -> Option<Statement> {
