@@ -245,7 +245,7 @@ async fn compare(store: &dyn Store, jobs: &[Job], context: &str) {
 #[tokio::test]
 async fn filters_select_what_the_language_says_on_believable_rows() {
     for layout in Layout::ALL {
-        for db in harness::every_engine(&format!("filters_{}", layout.table())).await {
+        for db in harness::every_server(&format!("filters_{}", layout.table())).await {
             layout.rows(&db).await;
             let store = store(&db, layout).await;
             let jobs = jobs(&store).await;
@@ -259,7 +259,7 @@ async fn filters_select_what_the_language_says_on_believable_rows() {
 #[tokio::test]
 async fn filters_select_what_the_language_says_on_a_nasty_day() {
     for layout in Layout::ALL {
-        for db in harness::every_engine(&format!("nastyf_{}", layout.table())).await {
+        for db in harness::every_server(&format!("nastyf_{}", layout.table())).await {
             layout.nasty_day(&db).await;
             let store = store(&db, layout).await;
             compare(&store, &jobs(&store).await, &format!("{} on {}", layout.table(), db.engine.name())).await;
@@ -335,7 +335,7 @@ const OF_MEMBERS: &[&str] = &[
 
 #[tokio::test]
 async fn a_member_is_found_in_whatever_its_path_leads_through_and_however_its_value_is_written() {
-    for db in harness::every_engine("members").await {
+    for db in harness::every_server("members").await {
         let layout = Layout::DeadLetterJobs;
         layout.seed(&db, u32::try_from(SHAPES.len()).expect("few")).await;
         let store = store(&db, layout).await;
@@ -394,7 +394,7 @@ async fn a_window_reads_no_more_rows_than_it_says_however_many_lie_beyond_it() {
 
 #[tokio::test]
 async fn what_died_outside_of_a_span_of_time_is_not_looked_at() {
-    for db in harness::every_engine("span").await {
+    for db in harness::every_server("span").await {
         Layout::DeadLetterJobs.seed(&db, 3_000).await;
         // One that can only go by windows, from the newest job on.
         let store = gentle_store(&db, Layout::DeadLetterJobs).await;

@@ -24,7 +24,7 @@ where
     F: Future<Output = ()>,
 {
     for layout in Layout::ALL {
-        for db in harness::every_engine(&format!("{name}_{}", layout.table())).await {
+        for db in harness::every_server(&format!("{name}_{}", layout.table())).await {
             println!("{} on {}", layout.table(), db.engine.name());
             chapter(Arc::new(db), layout).await;
         }
@@ -290,7 +290,7 @@ async fn jobs_that_cannot_be_or_are_gone_are_skipped_and_cost_nobody_else() {
 #[tokio::test]
 async fn a_job_that_the_live_table_refuses_fails_alone_with_the_servers_words() {
     for layout in [Layout::DeadLetterJobs, Layout::JobsDlq] {
-        for db in harness::every_engine(&format!("bad_{}", layout.table())).await {
+        for db in harness::every_server(&format!("bad_{}", layout.table())).await {
             layout.seed(&db, 64).await;
             let store = store(&db, layout).await;
             let all = exhaust(&store, &Filter::all(), Sort::default(), Cursor::Start, 500).await;

@@ -12,7 +12,7 @@ use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 
 use crate::fixtures::Layout;
-use crate::harness::{self, Engine, TestDb, every_engine};
+use crate::harness::{self, Engine, TestDb, every_server};
 use crate::kills::kill_at_work;
 use crate::run::{desk, desk_to, go, plan, resume_to_the_end, start};
 use crate::store_desk::budget;
@@ -81,7 +81,7 @@ pub async fn content(db: &TestDb, table: &str) -> Vec<String> {
                 }
             };
             let values: Vec<String> = columns.iter().map(value).collect();
-            format!("select concat_ws('|', {}) from {table} order by 1", values.join(", "))
+            format!("select concat_ws('|', {}) from {table}", values.join(", "))
         }
         Engine::Sqlite => {
             let columns = db.column(&format!("select name from pragma_table_xinfo('{table}')")).await;
@@ -96,7 +96,10 @@ pub async fn content(db: &TestDb, table: &str) -> Vec<String> {
             format!("select {} from {table} order by 1", values.join(" || '|' || "))
         }
     };
-    db.column(&sql).await
+    // MySQL has no room to sort rows of megabytes.
+    let mut rows = db.column(&sql).await;
+    rows.sort_unstable();
+    rows
 }
 
 /// Gives a table a column of every type that there is, and rows with what breaks on the way through anything else.
@@ -147,7 +150,7 @@ async fn every_type(db: &TestDb) {
              ('{\"n\": 12345678901234567890.10}', 3, '2026-11-18 09:14:02.123456', 12345678901234567890123.450000000000000000000000000001,
               18446744073709551615, 0.1, 0.1, b'100000001', x'00ff', x'00ff', x'ff00fe', '{\"a\":1, \"a\" : 2, \"z\":\"\\\\u0041\"}',
               convert(_utf8mb4'café' using latin1), 'blob', 'x,y', '9999-12-31 23:59:59.999999', '2026-11-18 09:14:02.000001',
-              '-838:59:59.000001', '2026-02-28', 1901, point(1.5, -2), 'ab', 1, '2026-11-18 09:14:02', 'tab\\tbreak\\n\\\\ \\'q\\' 💥'),
+              '-838:59:58.000001', '2026-02-28', 1901, point(1.5, -2), 'ab', 1, '2026-11-18 09:14:02', 'tab\\tbreak\\n\\\\ \\'q\\' 💥'),
              ('null', null, '1000-01-01 00:00:00', -0.000000000000000000000000000001, 0, -3.40282e38, 1.7976931348623157e308, b'0', '',
               '', '', 'null', '', 'a''b', '', '1000-01-01 00:00:00.000001', null, '00:00:00.000001', '1000-01-01', 0, null, '', 0, null, ''),
              ('not json', 1000000000, null, null, null, 1.17549e-38, 2.2250738585072014e-308, null, null, null, null, null, null, null,
@@ -171,7 +174,7 @@ async fn every_type(db: &TestDb) {
 
 #[tokio::test]
 async fn discarded_rows_come_back_byte_for_byte_whatever_they_hold() {
-    for db in every_engine("restore types").await {
+    for db in every_server("restore types").await {
         Layout::JobsDlq.install(&db).await;
         every_type(&db).await;
         let before = content(&db, "jobs_dlq").await;
@@ -187,7 +190,7 @@ async fn discarded_rows_come_back_byte_for_byte_whatever_they_hold() {
 #[tokio::test]
 async fn a_nasty_day_comes_back_in_every_layout() {
     for layout in Layout::ALL {
-        for db in every_engine("restore nasty").await {
+        for db in every_server("restore nasty").await {
             layout.nasty_day(&db).await;
             let before = content(&db, layout.table()).await;
             let bench = Bench::new(&db, layout).await;
@@ -207,7 +210,7 @@ async fn a_nasty_day_comes_back_in_every_layout() {
 #[tokio::test]
 async fn a_replay_is_undone_where_no_worker_has_taken_the_job_and_the_dead_rows_stand_as_before() {
     for layout in Layout::ALL {
-        for db in every_engine("recall").await {
+        for db in every_server("recall").await {
             layout.seed(&db, 60).await;
             let before = content(&db, layout.table()).await;
             let dead = layout.count_dead(&db).await;
@@ -260,7 +263,7 @@ async fn a_replay_is_undone_where_no_worker_has_taken_the_job_and_the_dead_rows_
 
 #[tokio::test]
 async fn what_others_wrote_to_a_job_since_its_replay_outlives_the_undo() {
-    for db in every_engine("recall written").await {
+    for db in every_server("recall written").await {
         let layout = Layout::DeadLetterJobs;
         layout.seed(&db, 12).await;
         let bench = Bench::new(&db, layout).await;
@@ -323,7 +326,7 @@ async fn bench_engine(db: &TestDb) -> std::sync::Arc<dlq_tui::store::sql::engine
 
 #[tokio::test]
 async fn jobs_that_look_the_same_are_told_apart() {
-    for db in every_engine("twins").await {
+    for db in every_server("twins").await {
         Layout::JobsDlq.install(&db).await;
         for n in 1..=6 {
             db.execute(&format!(
@@ -350,7 +353,7 @@ async fn jobs_that_look_the_same_are_told_apart() {
 #[tokio::test]
 async fn every_job_is_told_an_instant_of_its_own_also_where_one_of_them_is_refused() {
     for spread in [None, Some(600)] {
-        for db in every_engine("instants").await {
+        for db in every_server("instants").await {
             Layout::JobsDlq.install(&db).await;
             let row = |n| match n {
                 77 => "(null, 3, '2026-11-18 09:00:00')",
@@ -379,7 +382,7 @@ async fn every_job_is_told_an_instant_of_its_own_also_where_one_of_them_is_refus
 
 #[tokio::test]
 async fn what_stands_there_again_is_left_alone_and_a_row_that_is_refused_costs_nobody_else() {
-    for db in every_engine("restore conflict").await {
+    for db in every_server("restore conflict").await {
         let layout = Layout::DeadLetterJobs;
         layout.seed(&db, 40).await;
         let bench = Bench::new(&db, layout).await;
@@ -410,7 +413,7 @@ async fn what_stands_there_again_is_left_alone_and_a_row_that_is_refused_costs_n
 
 #[tokio::test]
 async fn a_column_that_is_gone_is_named_and_one_that_is_new_gets_its_default() {
-    for db in every_engine("restore columns").await {
+    for db in every_server("restore columns").await {
         Layout::JobsDlq.install(&db).await;
         let text = if db.engine == Engine::Mysql { "varchar(20)" } else { "text" };
         db.execute(&format!("alter table jobs_dlq add column tenant {text}")).await;
@@ -436,7 +439,7 @@ async fn two_undos_at_once_bring_each_job_back_once() {
         (Layout::JobsDlq, Action::Replay),
         (Layout::DeadLetterJobs, Action::Replay),
     ] {
-        for db in every_engine("two undos").await {
+        for db in every_server("two undos").await {
             layout.seed(&db, 400).await;
             let before = content(&db, layout.table()).await;
             let bench = Bench::new(&db, layout).await;
@@ -461,7 +464,7 @@ async fn an_undo_that_is_killed_again_and_again_brings_each_job_back_once() {
         (Layout::JobsDlq, Action::Replay),
         (Layout::DeadLetterJobs, Action::Replay),
     ] {
-        for db in every_engine("undo killed").await {
+        for db in every_server("undo killed").await {
             layout.seed(&db, 2_000).await;
             let before = content(&db, layout.table()).await;
             let bench = Bench::new(&db, layout).await;
@@ -480,7 +483,7 @@ async fn an_undo_that_is_killed_again_and_again_brings_each_job_back_once() {
 
 #[tokio::test]
 async fn ignore_and_reopen_are_undone_only_where_nobody_has_acted_since() {
-    for db in every_engine("undo ignore").await {
+    for db in every_server("undo ignore").await {
         let layout = Layout::DeadLetterJobs;
         layout.seed(&db, 100).await;
         let bench = Bench::new(&db, layout).await;
@@ -503,7 +506,7 @@ async fn ignore_and_reopen_are_undone_only_where_nobody_has_acted_since() {
 
 #[tokio::test]
 async fn an_undo_does_not_reach_past_what_later_runs_did() {
-    for db in every_engine("undo past").await {
+    for db in every_server("undo past").await {
         let layout = Layout::DeadLetterJobs;
         layout.seed(&db, 100).await;
         let bench = Bench::new(&db, layout).await;
@@ -569,7 +572,7 @@ async fn what_cannot_be_undone_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn what_was_undone_once_is_not_undone_again_whatever_became_of_it_since() {
-    for db in every_engine("undone_before").await {
+    for db in every_server("undone_before").await {
         Layout::JobsDlq.seed(&db, 60).await;
         let bench = Bench::new(&db, Layout::JobsDlq).await;
         let before = Layout::JobsDlq.count_dead(&db).await;
@@ -589,7 +592,7 @@ async fn what_was_undone_once_is_not_undone_again_whatever_became_of_it_since() 
 
 #[tokio::test]
 async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
-    for db in every_engine("erasure").await {
+    for db in every_server("erasure").await {
         Layout::JobsDlq.seed(&db, 20).await;
         let bench = Bench::new(&db, Layout::JobsDlq).await;
         let (first, _) = bench.act("state:dead", Action::Discard).await;
@@ -620,7 +623,7 @@ async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
 
 #[tokio::test]
 async fn an_erasure_leaves_what_was_kept_of_a_job_whose_id_was_given_anew() {
-    for db in every_engine("given_anew").await {
+    for db in every_server("given_anew").await {
         Layout::JobsDlq.seed(&db, 20).await;
         let bench = Bench::new(&db, Layout::JobsDlq).await;
         db.execute("create table later as select * from jobs_dlq").await;
@@ -657,7 +660,7 @@ async fn round_to(db: &TestDb, table: &str, column: &str, digits: u32) -> Option
 async fn a_replay_is_not_said_to_be_undoable_where_the_instant_that_tells_its_jobs_is_rounded() {
     let columns = [(Layout::JobsDlq, "jobs", "run_after"), (Layout::DlqEvents, "dlq_events", "retry_after")];
     for (layout, table, column, digits) in columns.iter().flat_map(|(l, t, c)| [0, 3, 6].map(|n| (*l, *t, *c, n))) {
-        for db in every_engine("rounded").await {
+        for db in every_server("rounded").await {
             layout.seed(&db, 20).await;
             if round_to(&db, table, column, digits).await.is_none() {
                 continue;
@@ -682,7 +685,7 @@ async fn a_replay_is_not_said_to_be_undoable_where_the_instant_that_tells_its_jo
 #[tokio::test]
 #[ignore = "a measurement, run by hand"]
 async fn what_it_costs_to_keep_ten_thousand_wide_rows() {
-    for db in every_engine("wide").await {
+    for db in every_server("wide").await {
         Layout::JobsDlq.seed(&db, 10_000).await;
         for n in 0..30 {
             db.execute(&format!("alter table jobs_dlq add column wide{n} text")).await;
@@ -769,7 +772,7 @@ async fn a_job_that_ran_once_since_its_replay_is_not_taken_back_and_one_more_try
     for (layout, before, ran) in layouts {
         for (attempts, runs, undone) in [(None, true, false), (None, false, true), (Some(Attempts::Once), false, true)]
         {
-            for db in every_engine("undo ran").await {
+            for db in every_server("undo ran").await {
                 layout.seed(&db, 30).await;
                 db.execute(before).await;
                 let dead = layout.count_dead(&db).await;
