@@ -32,7 +32,9 @@ fn screenshot_of_the_demo() {
     console.press_until("<Esc>", "the list", |screen| screen.contains("[Jobs]"));
     console.send("<Tab><Tab>j");
     // The footer is the last to be drawn: with it, the frame is whole.
-    console.wait("the jobs of a bar", |screen| screen.contains("narrows to them") && screen.contains("[Backtrace") && screen.contains("Enter narrow"));
+    console.wait("the jobs of a bar", |screen| {
+        screen.contains("narrows to them") && screen.contains("[Backtrace") && screen.contains("Enter narrow")
+    });
     save(&console, "screenshot.svg");
     console.send("q");
 }

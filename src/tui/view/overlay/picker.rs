@@ -23,7 +23,10 @@ pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, model: &Model) {
     let width = (name + title + 8).clamp(36, usize::from(screen.width));
     let rows = picker.choices.len().clamp(1, usize::from(screen.height).saturating_sub(4).max(1));
     let area = panel::centred(screen, width, rows + 2);
-    let what = format!("{} stores in this source", picker.choices.len());
+    let what = match picker.choices.len() {
+        1 => "one store in this source".to_owned(),
+        n => format!("{n} stores in this source"),
+    };
     let inside = panel::frame(canvas, area, &what, Role::Strong);
     let top = (picker.at + 1).saturating_sub(usize::from(inside.height));
     let name = name.min(usize::from(inside.width) / 2);
