@@ -33,7 +33,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
     let shown: Vec<&Entry> = model.list.visible(rows).collect();
     let columns = Columns::fit(usize::from(area.width), &offered(model));
     let plan = Plan::new(columns, &shown, canvas.look);
-    headings(canvas, area, &plan.columns, now);
+    headings(canvas, area, &plan.columns, &shown, now);
     let head = u16::try_from(usize::from(area.height).saturating_sub(rows)).unwrap_or(0);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
     if model.list.entries().is_empty() {
@@ -116,7 +116,7 @@ fn common(model: &Model) -> Option<String> {
         (Column::Queue, row.queue.as_ref().map(|queue| format!("queue {}", &*queue.line_head(60)))),
         (Column::Attempts, row.attempts.map(|_| format!("{} attempts", words::attempts(row)))),
     ];
-    let same = values.into_iter().filter(|(column, _)| model.list.varied.is_same(*column));
+    let same = values.into_iter().filter(|(column, _)| model.list.is_same(*column));
     let bar = model.preview.shown.as_ref().map(|shown| words::value(shown.value.as_ref()));
     let same: Vec<String> = same.filter_map(|(_, value)| value).filter(|value| bar.as_ref() != Some(value)).collect();
     (!same.is_empty()).then(|| format!("all: {}", same.join(", ")))
@@ -143,7 +143,7 @@ fn scan(model: &Model) -> Option<Phrase<'static>> {
 /// Which columns say something: the layout has them, and rows differ in them.
 fn offered(model: &Model) -> Offered {
     let has = |facet| model.source.opened.as_ref().is_none_or(|opened| opened.info.facets.contains(&facet));
-    let varies = |column| !model.list.varied.is_same(column);
+    let varies = |column| !model.list.is_same(column);
     Offered {
         error: varies(Column::Error),
         class: varies(Column::Class),
@@ -209,8 +209,8 @@ impl Columns {
     }
 }
 
-fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, now: Timestamp) {
-    let time = words::moment_title("time", plan.time, now, canvas.look.zone);
+fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, shown: &[&Entry], now: Timestamp) {
+    let time = words::moment_title("time", plan.time, shown.iter().filter_map(|e| e.row.at), now, canvas.look.zone);
     let mut pen = canvas.row(area, 1);
     pen.skip(LEAD).cell(Role::Dim, &time, plan.time);
     for (width, title) in plan.each() {

@@ -82,10 +82,18 @@ pub fn moment(at: Option<Timestamp>, now: Timestamp, width: usize, zone: Zone) -
     calendar.format(format).to_string()
 }
 
-/// A heading of a column of moments: `time UTC`.
-pub fn moment_title(word: &str, width: usize, now: Timestamp, zone: Zone) -> String {
-    let title = format!("{word} {}", zone.short_name(now));
-    if title.len() <= width { title } else { word.to_owned() }
+/// A heading of a column of moments: `time UTC`. The clocks are not named that have changed within the column.
+pub fn moment_title(
+    word: &str,
+    width: usize,
+    mut moments: impl Iterator<Item = Timestamp>,
+    now: Timestamp,
+    zone: Zone,
+) -> String {
+    let name = zone.short_name(now);
+    let is_one = zone == Zone::UTC || moments.all(|at| zone.short_name(at) == name);
+    let title = format!("{word} {name}");
+    if is_one && title.len() <= width { title } else { word.to_owned() }
 }
 
 /// A time of day in running text: `14:03`, with its date where that is not today.
@@ -171,6 +179,11 @@ mod tests {
         let berlin = Zone::parse("Europe/Berlin").expect("a zone");
         assert_eq!(dated(berlin), "00:58:00", "it is today there");
         assert_eq!(instant(now, berlin), "2026-11-20 01:10:00 CET");
-        assert_eq!(["time", "a long word"].map(|word| moment_title(word, 9, now, berlin)), ["time CET", "a long word"]);
+        assert_eq!(
+            ["time", "a long word"].map(|word| moment_title(word, 9, [now].into_iter(), now, berlin)),
+            ["time CET", "a long word"]
+        );
+        let summer = at("2026-07-01T12:00:00Z");
+        assert_eq!(moment_title("time", 9, [now, summer].into_iter(), now, berlin), "time");
     }
 }

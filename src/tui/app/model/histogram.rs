@@ -151,6 +151,13 @@ impl HistogramPane {
         }
     }
 
+    /// Keeps the cursor on screen after the height changed.
+    pub fn fit(&mut self, height: usize) {
+        if let Some(index) = self.index() {
+            self.reveal(index, height);
+        }
+    }
+
     fn put(&mut self, index: usize, height: usize) {
         self.place = self.bars().get(index).map(|b| b.value.clone());
         self.reveal(index, height);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::marks::Marks;
-use super::varied::Varied;
+use super::varied::{Column, Varied};
 use super::window::Window;
 use crate::domain::job::{JobId, State};
 use crate::store::{Cursor, Entry, Page, Position, Scanned, Sort};
@@ -62,7 +62,7 @@ pub struct ListPane {
     /// Whether the operator stopped the scan.
     pub halted: bool,
     /// Which columns say more than one thing.
-    pub varied: Varied,
+    varied: Varied,
     /// Rows that nothing is known to have happened to since they were read, or asked for again.
     fresh: HashSet<JobId>,
     /// Whether a look has found that something changed since the page on its way was asked for.
@@ -95,6 +95,11 @@ impl ListPane {
     /// The rows on screen when the list is `height` rows high.
     pub fn visible(&self, height: usize) -> impl Iterator<Item = &Entry> {
         self.rows.entries.iter().skip(self.top).take(height)
+    }
+
+    /// Whether a column says the same of every row, of which there are more than one.
+    pub fn is_same(&self, column: Column) -> bool {
+        self.rows.entries.len() > 1 && self.varied.is_same(column)
     }
 
     /// Index of the cursor within the visible rows.

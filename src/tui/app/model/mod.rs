@@ -231,6 +231,10 @@ impl Model {
         if Areas::of(self).is_none() {
             return;
         }
+        if self.screen.focus == Focus::Histogram {
+            // The bar under the cursor is the one that was seen there, whatever is counted from now on.
+            self.histogram.pin();
+        }
         let here = self.list.current().map(|entry| &entry.row.id);
         self.runner.held.iter_mut().for_each(|held| held.drawn(here));
     }
@@ -277,11 +281,6 @@ impl Model {
     /// The filter of the jobs that the list shows, resolved: that in force, or narrowed to the bar under the cursor.
     pub fn listed(&self) -> &Filter {
         self.preview.shown.as_ref().map_or(&self.filter.resolved, |shown| &shown.resolved)
-    }
-
-    /// The list of the filter in force, shown or not.
-    pub fn whole_list(&mut self) -> &mut ListPane {
-        self.preview.shown.as_mut().map_or(&mut self.list, |shown| &mut shown.whole)
     }
 
     /// Whether the open job is on screen.

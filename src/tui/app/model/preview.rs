@@ -1,9 +1,8 @@
-//! The jobs of the bar under the cursor, shown in place of the list while the keys go to the bars.
+//! The jobs of the bar under the cursor, shown in the list while the keys go to the bars.
 
 use std::time::Duration;
 
 use super::histogram::BarValue;
-use super::list::ListPane;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 
@@ -17,6 +16,10 @@ pub struct Preview {
     pub due: Option<Timestamp>,
     /// What is shown.
     pub shown: Option<Shown>,
+    /// When they were asked for again because something has changed.
+    pub asked: Option<Timestamp>,
+    /// What that cost.
+    pub cost: Duration,
 }
 
 /// A bar whose jobs are shown.
@@ -28,6 +31,4 @@ pub struct Shown {
     pub written: Filter,
     /// The same with its times resolved.
     pub resolved: Filter,
-    /// The list of the filter in force, to which the screen goes back.
-    pub whole: ListPane,
 }

@@ -7,7 +7,6 @@ use crate::store::Entry;
 /// nothing comes and goes while one scrolls.
 #[derive(Debug, Default)]
 pub struct Varied {
-    rows: usize,
     first: Option<Values>,
     differ: [bool; 4],
 }
@@ -37,7 +36,6 @@ impl Varied {
     /// Takes in rows that were read.
     pub fn learn<'e>(&mut self, entries: impl IntoIterator<Item = &'e Entry>) {
         for Entry { row, .. } in entries {
-            self.rows += 1;
             let Some(first) = &self.first else {
                 self.first = Some(Values {
                     error: row.error_class.clone(),
@@ -54,8 +52,8 @@ impl Varied {
         }
     }
 
-    /// Whether a column says the same of every row, of which there are more than one.
+    /// Whether a column has said the same of every row.
     pub fn is_same(&self, column: Column) -> bool {
-        self.rows > 1 && !self.differ[column as usize]
+        !self.differ[column as usize]
     }
 }

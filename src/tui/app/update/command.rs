@@ -1,6 +1,6 @@
 //! What commands do, and why some cannot be used at the moment.
 
-use super::{act, filter, line, moves, resume, same};
+use super::{act, filter, line, moves, preview, resume, same};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
@@ -210,10 +210,13 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.list.range.take().is_some() {
         return Vec::new();
     }
-    if model.whole_list().marks != Marks::None || !model.histogram.marks.is_empty() {
-        model.whole_list().marks = Marks::None;
+    if model.list.marks != Marks::None || !model.histogram.marks.is_empty() {
+        model.list.marks = Marks::None;
         model.histogram.marks.clear();
         return Vec::new();
+    }
+    if model.preview.shown.is_some() {
+        return preview::end(model);
     }
     match model.filter.widen() {
         Some(wider) => filter::apply(model, wider, now),

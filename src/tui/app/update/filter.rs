@@ -49,16 +49,8 @@ pub fn narrow_to_bars(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match with_values(model, model.histogram.facet, &values) {
         Ok(filter) => {
             model.screen.focus = Focus::List;
-            // Its jobs are on screen already.
-            let shown = model.preview.shown.take_if(|shown| shown.written == filter);
-            let list = shown.map(|_| std::mem::take(&mut model.list));
-            let mut effects = narrow(model, filter, now);
-            if let Some(list) = list {
-                model.list = list;
-                model.list.halted = false;
-                effects.extend(open_current(model));
-            }
-            effects
+            let is_on_screen = model.preview.shown.as_ref().is_some_and(|shown| shown.written == filter);
+            preview::adopt(model, filter, is_on_screen, now)
         }
         Err(sentence) => {
             model.complain(sentence, now);
@@ -180,6 +172,9 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let server_now = model.live.server_now(now);
     let written = model.filter.written.clone();
     model.filter.set(written, server_now);
+    if let Some(shown) = &mut model.preview.shown {
+        shown.resolved = shown.written.resolve(server_now);
+    }
     model.list.halted = false;
     let mut effects = recount(model, now);
     // The totals may take as long as a count: they wait until the first of it has come.

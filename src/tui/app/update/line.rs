@@ -122,6 +122,7 @@ fn search(model: &mut Model, words: &str, now: Timestamp) -> Vec<Effect> {
 pub fn search_help(page: &mut HelpPage, key: &KeyEvent) -> Vec<Effect> {
     match key.code {
         KeyCode::Enter => page.typing = false,
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => page.typing = false,
         KeyCode::Esc => {
             page.typing = false;
             page.search.reset();

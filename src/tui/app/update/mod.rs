@@ -36,7 +36,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
 /// Takes in a message at `now`.
 #[must_use]
 pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
-    let size = model.detail_size();
+    let before = sizes(model);
     let mut effects = match msg {
         Msg::Key(key) => on_key(model, &key, now),
         Msg::Paste(text) => line::paste(model, &text, now),
@@ -78,9 +78,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
     };
     effects.extend(preview::settle(model, now));
     effects.extend(filter::fill(model));
-    if model.detail_size() != size && model.shows_detail() {
-        reply::settle_document(model);
-    }
+    refit(model, before);
     let patience = model.detail.wait(now);
     effects.extend(watch::wake(model, patience, now));
     effects
@@ -125,9 +123,26 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
 
 fn on_resize(model: &mut Model, width: u16, height: u16) -> Vec<Effect> {
     model.screen.size = (width, height);
-    let rows = model.list_rows();
-    model.list.fit(rows);
     filter::open_current(model)
+}
+
+/// How much of each pane is on screen: bars, jobs, columns and rows of the open job.
+fn sizes(model: &Model) -> (usize, usize, (usize, usize)) {
+    (model.histogram_rows(), model.list_rows(), model.detail_size())
+}
+
+/// Keeps each cursor on screen where its pane has got another size: by the terminal, the focus, or more or fewer bars.
+fn refit(model: &mut Model, before: (usize, usize, (usize, usize))) {
+    let (bars, jobs, _) = sizes(model);
+    if bars != before.0 && bars > 0 {
+        model.histogram.fit(bars);
+    }
+    if jobs != before.1 && jobs > 0 {
+        model.list.fit(jobs);
+    }
+    if model.detail_size() != before.2 && model.shows_detail() {
+        reply::settle_document(model);
+    }
 }
 
 /// The system wants the process to end: a run is asked to stop after its batch; it can be resumed in any case.

@@ -24,15 +24,12 @@ pub fn on_mouse(model: &mut Model, event: MouseEvent, now: Timestamp) -> Vec<Eff
     let Some((focus, area)) = hit else { return Vec::new() };
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => {
-            let mut effects = Vec::new();
-            if focus == Focus::List && model.preview.shown.is_some() {
-                // What is clicked is a job of the bar, and stays one.
-                effects = filter::narrow_to_bars(model, now);
+            // By the rows that were on screen when it was clicked.
+            point(model, focus, (area, areas), event.row, now);
+            if focus == Focus::Detail {
+                model.screen.before = Focus::List;
             }
             model.screen.focus = focus;
-            point(model, focus, area, event.row, now);
-            effects.extend(filter::open_current(model));
-            return effects;
         }
         MouseEventKind::ScrollDown => wheel(model, focus, WHEEL, now),
         MouseEventKind::ScrollUp => wheel(model, focus, -WHEEL, now),
@@ -41,18 +38,18 @@ pub fn on_mouse(model: &mut Model, event: MouseEvent, now: Timestamp) -> Vec<Eff
     filter::open_current(model)
 }
 
-fn point(model: &mut Model, focus: Focus, area: Rect, row: u16, now: Timestamp) {
+fn point(model: &mut Model, focus: Focus, (area, areas): (Rect, Areas), row: u16, now: Timestamp) {
     let from_top = usize::from(row - area.y);
     match focus {
         Focus::Histogram => {
-            let rows = model.histogram_rows();
+            let rows = areas.histogram_rows();
             if let Some(bar) = from_top.checked_sub(usize::from(area.height).saturating_sub(rows)) {
                 model.histogram.point(bar, rows);
                 preview::moved(model, now);
             }
         }
         Focus::List => {
-            let rows = model.list_rows();
+            let rows = areas.list_rows();
             if let Some(job) = from_top.checked_sub(usize::from(area.height).saturating_sub(rows)) {
                 model.list.point(job, rows);
             }

@@ -1,7 +1,7 @@
 //! Rows of the list come.
 
-use super::filter;
 use super::reply::{fault, heard};
+use super::{filter, preview};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::store::{Entry, Page, StoreError};
@@ -14,6 +14,7 @@ pub fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timesta
     match (result, side) {
         (Ok(page), Some(side)) => {
             let mut effects = heard(model, now);
+            preview::followed(model, now);
             let rows = model.list_rows();
             model.list.scan = match (page.scanned, model.list.scan) {
                 (Some(step), Some(before)) if step.share >= before.share && !model.list.is_searching() => {

@@ -1,68 +1,113 @@
 //! The list shows the jobs of the bar that the cursor rests on, as long as the keys go to the bars.
+//!
+//! What is on screen is what is acted on: keys that leave the bars for the list or the open job narrow the filter to the bar,
+//! as Enter does. Only Esc goes back to the jobs of the filter in force.
 
 use super::filter;
+use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 use crate::tui::app::effect::{Effect, Slot};
-use crate::tui::app::model::{Focus, Link, Model, REST, Shown, Side};
+use crate::tui::app::model::{Focus, Link, Marks, Model, Preview, REST, Shown, Side};
 
-/// The cursor has moved to another bar.
+/// The cursor has moved to another bar. Marked jobs are not taken off the screen for it.
 pub fn moved(model: &mut Model, now: Timestamp) {
-    model.preview.due = Some(now.after(REST));
+    let is_free = model.list.marks == Marks::None && model.list.range.is_none();
+    if is_free && model.list_rows() > 0 {
+        model.preview.due = Some(now.after(REST));
+    }
 }
 
-/// Shows the jobs of the bar under the cursor where it has come to rest, and those of the filter in force again where the keys
-/// go to another pane.
+/// Shows the jobs of the bar under the cursor where it has come to rest, and narrows to them where the keys have gone to another
+/// pane.
 pub fn settle(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.screen.focus != Focus::Histogram {
-        model.preview.due = None;
-        return end(model);
+        return leave(model, now);
     }
-    if model.preview.due.take_if(|due| *due <= now).is_none() || model.live.link != Link::Up {
+    if model.live.link != Link::Up || model.preview.due.take_if(|due| *due <= now).is_none() {
         return Vec::new();
     }
     let Some(value) = model.histogram.current().map(|bar| bar.value.clone()) else { return Vec::new() };
     if model.preview.shown.as_ref().is_some_and(|shown| shown.value == value) {
         return Vec::new();
     }
-    let Ok(written) = filter::with_values(model, model.histogram.facet, std::slice::from_ref(&value)) else {
-        return end(model);
-    };
-    if written == model.filter.written {
-        return end(model);
-    }
-    let mut effects = vec![model.asks.cancel(Slot::Page), model.asks.cancel(Slot::Rows)];
+    let narrowed = filter::with_values(model, model.histogram.facet, std::slice::from_ref(&value));
+    let Some(written) = narrowed.ok().filter(|written| *written != model.filter.written) else { return end(model) };
     let resolved = written.resolve(model.live.server_now(now));
-    let sort = model.list.sort;
-    let before = std::mem::take(&mut model.list);
-    model.list.sort = sort;
-    let whole = model.preview.shown.take().map_or(before, |shown| shown.whole);
-    model.preview.shown = Some(Shown { value, written, resolved, whole });
-    effects.extend(filter::fill(model));
+    let effects = begin_list(model);
+    model.preview.shown = Some(Shown { value, written, resolved });
     effects
 }
 
-/// Reads the jobs of the bar anew after a change, where that is cheap: they are on screen, and nobody scrolls in them.
-pub fn follow(model: &mut Model) -> Option<Effect> {
-    let is_cheap = model.live.purse.is_cheap(model.histogram.outlay.last());
-    let follows = model.preview.shown.is_some() && is_cheap && !model.list.halted && !model.asks.is_open(Slot::Page);
-    follows.then(|| {
-        let cursor = model.list.anchor();
-        filter::ask_page(model, Side::Around, cursor)
-    })
+/// The list begins anew, in its order.
+fn begin_list(model: &mut Model) -> Vec<Effect> {
+    model.list.clear();
+    vec![model.asks.cancel(Slot::Page), model.asks.cancel(Slot::Rows)]
+}
+
+/// Narrows to the bar that the cursor stood on: to the one whose jobs are shown, or to one that it had just come to.
+fn leave(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+    let Preview { due, shown, .. } = std::mem::take(&mut model.preview);
+    let here = model.histogram.current().map(|bar| bar.value.clone()).filter(|_| due.is_some());
+    let is_shown = |value| shown.as_ref().is_some_and(|shown| shown.value == value);
+    let written = match here {
+        Some(value) if !is_shown(value.clone()) => {
+            filter::with_values(model, model.histogram.facet, &[value]).ok().map(|written| (written, false))
+        }
+        _ => shown.map(|shown| (shown.written, true)),
+    };
+    let Some((written, is_on_screen)) = written.filter(|(written, _)| *written != model.filter.written) else {
+        return Vec::new();
+    };
+    if !is_on_screen {
+        // Its jobs are still to come, and so is the one to open.
+        model.screen.focus = Focus::List;
+    }
+    adopt(model, written, is_on_screen, now)
+}
+
+/// Narrows to a filter whose jobs may be on screen already: then they stay there, and are read again.
+pub fn adopt(model: &mut Model, written: Filter, is_on_screen: bool, now: Timestamp) -> Vec<Effect> {
+    let kept = is_on_screen.then(|| (std::mem::take(&mut model.list), std::mem::take(&mut model.detail)));
+    let sort = kept.as_ref().map_or(model.list.sort, |(list, _)| list.sort);
+    let mut effects = filter::narrow(model, written, now);
+    model.list.sort = sort;
+    if let Some((list, detail)) = kept {
+        (model.list, model.detail) = (list, detail);
+        model.list.halted = false;
+        if model.list.loaded {
+            let cursor = model.list.anchor();
+            effects.push(filter::ask_page(model, Side::Around, cursor));
+        }
+        effects.extend(filter::open_current(model));
+    }
+    effects
 }
 
 /// Shows the jobs of the filter in force again.
 pub fn end(model: &mut Model) -> Vec<Effect> {
-    let Some(shown) = model.preview.shown.take() else { return Vec::new() };
-    let sort = model.list.sort;
-    model.list = shown.whole;
-    if model.list.sort != sort {
-        model.list.sort = sort;
-        model.list.clear();
+    match std::mem::take(&mut model.preview).shown {
+        Some(_) => begin_list(model),
+        None => Vec::new(),
     }
-    let rows = model.list_rows();
-    model.list.fit(rows);
-    let mut effects = vec![model.asks.cancel(Slot::Page), model.asks.cancel(Slot::Rows)];
-    effects.extend(filter::open_current(model));
-    effects
+}
+
+/// Reads the jobs of the bar anew after a change, where both that and counting are cheap: they are on screen, and nobody scrolls
+/// in them.
+pub fn follow(model: &mut Model, now: Timestamp) -> Option<Effect> {
+    let costs = [model.histogram.outlay.last(), model.preview.cost];
+    let is_cheap = costs.into_iter().all(|cost| model.live.purse.is_cheap(cost));
+    if model.preview.shown.is_none() || !is_cheap || model.list.halted || model.asks.is_open(Slot::Page) {
+        return None;
+    }
+    model.preview.asked = Some(now);
+    let cursor = model.list.anchor();
+    Some(filter::ask_page(model, Side::Around, cursor))
+}
+
+/// The jobs that were asked for by [`follow`] have come: the watch pays for them.
+pub fn followed(model: &mut Model, now: Timestamp) {
+    if let Some(asked) = model.preview.asked.take() {
+        model.preview.cost = asked.age(now);
+        model.live.purse.spend(model.preview.cost, now);
+    }
 }

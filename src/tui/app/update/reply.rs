@@ -339,8 +339,8 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
     if let (Some((unseen, total)), Some((seen, now))) = (before, known(model)) {
         watch::arrive(model, seen.saturating_sub(unseen));
         if total != now && model.histogram.is_paid_for() {
-            model.whole_list().behind = true;
-            watch::outdate_rows(model);
+            model.list.behind = true;
+            model.list.outdate();
         }
     }
     keeps_looks

@@ -122,7 +122,7 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
     model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
     effects.extend(take_look(model, &changes, is_paid, now));
-    effects.extend(changes.changed.then(|| preview::follow(model)).flatten());
+    effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
     if changes.changed || changes.unsettled {
         outdate_totals(model, now);
     }
@@ -145,9 +145,9 @@ fn take_look(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
     let is_due = counts.reconcile_due(model.live.purse.takes(cost), server_now);
     let doubts = was_in_doubt != counts.is_in_doubt();
     arrive(model, died);
-    model.whole_list().behind |= came > 0;
+    model.list.behind |= came > 0;
     if changes.changed {
-        outdate_rows(model);
+        model.list.outdate();
     }
     let may_differ = changes.changed || changes.unsettled || changes.uncounted;
     if may_differ && !is_counting && model.live.purse.is_cheap(cost) {
@@ -162,19 +162,14 @@ fn take_look(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
     if is_paid && !is_counting && is_due { filter::reconcile(model, now) } else { Vec::new() }
 }
 
-/// Any row may be another one now.
-pub fn outdate_rows(model: &mut Model) {
-    model.list.outdate();
-    model.whole_list().outdate();
-}
-
 /// Jobs were seen to die.
 pub fn arrive(model: &mut Model, died: u64) {
     model.live.has_grown |= died > 0;
     // Rows that come among the ignored, say, died before.
     if model.filter.resolved.reaches(State::Dead) {
-        let list = model.whole_list();
-        list.arrived = list.arrived.saturating_add(died);
+        // Of the bar whose jobs are looked at, nobody knows how many of them are.
+        let counts = model.preview.shown.is_none();
+        model.list.arrived = model.list.arrived.saturating_add(if counts { died } else { 0 });
     }
 }
 
@@ -210,7 +205,7 @@ pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect
 /// When the model wants to be woken: the earliest of what is due, `patience` among it, and each second while a countdown
 /// is shown.
 pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
-    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience, model.preview.due];
+    let mut due = vec![model.screen.notice.as_ref().map(|n| n.until), patience];
     match &model.live.link {
         Link::Down { retry_at, .. } => {
             due.push(Some(
@@ -218,6 +213,7 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
             ));
         }
         Link::Up => {
+            due.push(model.preview.due);
             if !model.live.paused {
                 due.push(
                     model

@@ -51,7 +51,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
         70..90 => Room::Middle,
         _ => Room::Wide,
     };
-    canvas.row(inside, 0).phrase(&headings(id, room, now, look));
+    canvas.row(inside, 0).phrase(&headings(id, room, runs.iter().map(|run| run.intent.frozen_at), now, look));
     inside.y += 1;
     inside.height = inside.height.saturating_sub(1);
     let at = page.at.min(runs.len() - 1);
@@ -66,10 +66,16 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     canvas.tint(crate::tui::view::line_of(inside, at - top), Role::Cursor);
 }
 
-fn headings(id: usize, room: Room, now: Timestamp, look: &Look) -> Phrase<'static> {
+fn headings(
+    id: usize,
+    room: Room,
+    moments: impl Iterator<Item = Timestamp>,
+    now: Timestamp,
+    look: &Look,
+) -> Phrase<'static> {
     let mut text = format!("  {:<id$}", "run");
     if room > Room::Narrow {
-        let _ = write!(text, " {:<DATED$}", words::moment_title("when", DATED, now, look.zone));
+        let _ = write!(text, " {:<DATED$}", words::moment_title("when", DATED, moments, now, look.zone));
     }
     let _ = write!(text, " {:<7} {:<9}", "verb", "state");
     if room > Room::Narrow {
