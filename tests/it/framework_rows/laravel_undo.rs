@@ -10,7 +10,7 @@ use dlq_tui::triage::plan::Scope;
 
 use super::bench::{changes, fixture, whole};
 use super::shop::Shop;
-use crate::harness::{Engine, TestDb, every_engine, mariadb};
+use crate::harness::{Engine, TestDb, every_engine, every_server, mariadb};
 use crate::store_desk::budget;
 
 const UUID: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -197,4 +197,19 @@ async fn undo_of_rows_that_together_exceed_a_packet_is_done() {
     let tally = shop.undo(&run).await;
     assert_eq!((tally.done, failed(&tally)), (300, Vec::new()));
     assert_eq!(changes(&before, &whole(&shop.db, "failed_jobs").await), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn jobs_with_large_payloads_are_looked_for_within_the_time_of_a_statement() {
+    const JOBS: usize = 300;
+    let head = format!(r#""padding":"{}","#, "x".repeat(20_000));
+    for db in every_server("laravel_large").await.into_iter().filter(|db| db.engine == Engine::Mysql) {
+        let uuids: Vec<String> = (0..JOBS).map(|n| format!("aaaaaaaa-0000-4000-8000-{n:012}")).collect();
+        let heads: Vec<String> = uuids.iter().map(|uuid| of(uuid) + &head).collect();
+        let jobs: Vec<_> = uuids.iter().zip(&heads).map(|(uuid, head)| (Some(uuid.as_str()), head.as_str())).collect();
+        let shop = shop(db, &jobs).await;
+        let (run, _) = shop.run(Action::Replay, "").await;
+        let tally = shop.undo(&run).await;
+        assert_eq!(tally.done, JOBS as u64, "{tally:?}");
+    }
 }
