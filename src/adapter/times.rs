@@ -130,11 +130,21 @@ impl Spec {
             self.epochs_of(&self.table).filter(|name| self.read_times().any(|n| n == *name)).collect();
         columns.dedup();
         let found = columns.into_iter().filter_map(|name| table.column(name));
+        // Where no value stands there is none to misread: a queue may be empty.
+        let found = found.filter(|column| column.times != Some(Times::Untold));
         let misfit = |column: &Column| {
             let sentence = why_not(&self.table, column)?;
             Some(Misfit { table: self.table.clone(), column: Some(column.name.clone()), sentence })
         };
         found.filter_map(misfit).collect()
+    }
+
+    /// Whether the unit of a time that is read is not known, as no value stands there yet.
+    pub fn awaits_unit(&self, table: &Table) -> bool {
+        let is_read = |name: &&str| self.read_times().any(|read| read == *name);
+        let columns =
+            self.epochs_of(&self.table).filter(is_read).filter_map(|name| table.column(name)).collect::<Vec<_>>();
+        columns.into_iter().any(|column| column.times == Some(Times::Untold))
     }
 
     /// Why no statement that writes a time may be run: a column of which it is not known what its values are.
@@ -151,6 +161,8 @@ impl Spec {
 pub fn epoch_by(word: &str, column: &Column) -> Option<Kind> {
     match (word, &column.times) {
         (TIME_OR_EPOCH, Some(Times::Epoch(kind))) => Some(*kind),
+        // There is no value that could be read otherwise; none is written until one tells.
+        (TIME_OR_EPOCH, Some(Times::Untold)) if Family::of(&column.data_type) == Family::Number => Some(Kind::EpochS),
         (TIME_OR_EPOCH, _) => None,
         (word, _) => kind_of_word(word),
     }

@@ -162,6 +162,6 @@ pub struct Changes {
     /// Database time that the look cost.
     pub cost: Duration,
     /// Whether the server takes changes now and did not when the store was opened, or the other way round: a replica that
-    /// was promoted, a server that somebody has closed. Opening the store anew tells what can be done there now.
+    /// was promoted, a server that somebody has closed; or the first times came of which the unit was not known. Opening the store anew tells what can be done there now.
     pub turned: bool,
 }

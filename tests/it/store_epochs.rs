@@ -9,6 +9,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::store::sql::{Detection, OpenOptions, ReplayDestination, SqlStore, check, detect, open};
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 
+use crate::cli::User;
 use crate::harness::{Engine, TestDb, every_engine};
 use crate::store_desk::{adapter, apply, bars, batch, budget, engine, exhaust, filter, histogram};
 
@@ -186,7 +187,9 @@ async fn an_unknown_unit_is_never_written() {
             detection.rejected.first().map(|rejected| rejected.why()).unwrap_or_default()
         };
         let own = [adapter("jobs_dlq")];
-        let why = rejected(found(&db, &own).await);
+        // An empty queue is one, from which nothing is replayed until a value tells.
+        let store = unchecked(&db, &own[0], Some("jobs")).await;
+        let why = refused(&store, Action::Replay).unwrap_or_default();
         assert!(why.contains("jobs_dlq.failed_at is") && why.contains("epoch_s"), "{told}: {why}");
         for odd in ["20261127163555", "20261127"] {
             queue(&db, "bigint").await;
@@ -271,5 +274,32 @@ async fn sqlite_columns_are_what_their_values_are() {
             assert_eq!(kinds, "integer", "{of}");
             assert!(is_now(&db, "max(run_after) from jobs", 1).await, "{of}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_queue_that_was_emptied_is_one_still_and_is_filled_again_by_an_undo() {
+    for db in every_engine("epochs_emptied").await {
+        queue(&db, "bigint").await;
+        dead(&db, &DIED.to_string()).await;
+        // What tells the unit of the live table.
+        db.execute(&format!("insert into jobs (payload, attempts, run_after) values ('{{}}', 0, {DIED})")).await;
+        let (user, engine) = (User::of(&db), db.engine.name());
+        user.run(&["discard", "--all", "--yes"]).with(0);
+        user.run(&["check", "--max", "total:0"]).with(0);
+        assert_eq!(user.json(&["list", "-o", "json"])["jobs"], serde_json::json!([]), "{engine}");
+        let run = user.json(&["runs", "-o", "json"])["runs"][0]["run"].as_str().map(str::to_owned).expect("a run");
+        user.run(&["undo", &run, "--yes"]).with(0);
+        let list = user.json(&["list", "-o", "json"]);
+        assert_eq!(list["jobs"][0]["at"], "2026-11-20T10:00:00.000000Z", "{engine}: {list}");
+
+        // The console is told to open its store anew once a time has come, in whatever unit.
+        db.execute("delete from jobs_dlq").await;
+        let store = unchecked(&db, &adapter("jobs_dlq"), None).await;
+        let look = async |since| store.changes(since, Facet::Error, &Filter::all(), &budget()).await.expect("changes");
+        let first = look(None).await;
+        dead(&db, &(DIED * 1_000).to_string()).await;
+        let second = look(Some(&first.watermark)).await;
+        assert!(second.changed && second.turned, "{engine}: {second:?}");
     }
 }

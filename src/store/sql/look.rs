@@ -85,7 +85,7 @@ impl SqlStore {
         let cells = if changed { cells } else { Vec::new() };
         let (older, added) = (look.older(since), look.added(since));
         let (rewriting, server_time) = (look.rewriting(since), look.clock);
-        let turned = self.engine.has_turned(look.gate);
+        let turned = self.engine.has_turned(look.gate) || self.awaits_unit && changed;
         self.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
         if since.is_none() || whole_from > from {

@@ -149,6 +149,8 @@ pub struct SqlStore {
     /// What the role lacks to see everything (`None`), and for the verbs that it may not use.
     lacks: Vec<(Option<Action>, Vec<Grant>)>,
     pace: Pace,
+    /// Whether the unit of its times is not known, as it holds none: the first ones have it opened anew.
+    awaits_unit: bool,
     /// Whether the database says that no two rows have the same key.
     unique: bool,
     /// The columns of the tables whose rows are kept along with the jobs'.

@@ -149,6 +149,7 @@ pub async fn open(
         info,
         lacks,
         pace: Pace::new(options.gentle),
+        awaits_unit: spec.awaits_unit(&found.columns),
         unique: doubt.is_none(),
         along: along::columns(spec, found),
         clock: Mutex::new(clock),
