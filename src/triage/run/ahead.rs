@@ -14,9 +14,9 @@ use futures_util::future::{BoxFuture, MaybeDone, maybe_done};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::batch::Answer;
-use super::engine::{Alike, Engine};
-use super::halt::Halt;
+use super::batch::BatchResult;
+use super::executor::{Alike, RunExecutor};
+use super::stop_reason::Halt;
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Next, Note, Upcoming};
 use crate::store::{StoreError, Witness};
@@ -179,7 +179,7 @@ fn alike(jobs: &[Upcoming]) -> Alike {
 }
 
 /// The work on a batch.
-type Asked<'e> = BoxFuture<'e, Result<Answer, Halt>>;
+type Asked<'e> = BoxFuture<'e, Result<BatchResult, Halt>>;
 
 /// A batch that is worked on before the record names it.
 pub(super) struct Flight<'e> {
@@ -227,9 +227,9 @@ impl Flight<'_> {
     }
 
     /// What became of it.
-    pub(super) async fn answer(&mut self) -> Result<Answer, Halt> {
+    pub(super) async fn answer(&mut self) -> Result<BatchResult, Halt> {
         self.answer.as_mut().await;
-        self.answer.as_mut().take_output().unwrap_or_else(|| Ok(Answer::default()))
+        self.answer.as_mut().take_output().unwrap_or_else(|| Ok(BatchResult::default()))
     }
 
     /// Undoes it, as the record does not name its jobs; gives those back.
@@ -242,7 +242,7 @@ impl Flight<'_> {
     }
 }
 
-impl<'e> Engine<'e> {
+impl<'e> RunExecutor<'e> {
     /// Begins to work on jobs that come next, behind another batch that is under way, or has just ended.
     pub(super) fn take_off(&'e self, jobs: Vec<Upcoming>) -> Flight<'e> {
         let (stage, naming) = Naming::awaited();

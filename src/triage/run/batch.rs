@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep};
 
 use super::ahead::{Announced, BEHIND, Naming};
 use super::control::Wish;
-use super::engine::{Alike, Engine};
-use super::halt::Halt;
+use super::executor::{Alike, RunExecutor};
+use super::stop_reason::Halt;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
@@ -26,7 +26,7 @@ const LONGEST: u32 = 50;
 
 /// What became of a batch.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(super) struct BatchResult {
     /// The jobs that are settled; the others stay in doubt.
     pub(super) settled: Vec<Settled>,
     /// No job of the batch was touched.
@@ -39,7 +39,7 @@ pub(super) struct Answer {
     pub(super) gave_way: bool,
 }
 
-impl Answer {
+impl BatchResult {
     /// Whether the batch took its course.
     pub(super) fn is_straight(&self) -> bool {
         self.halt.is_none() && !self.untouched
@@ -69,10 +69,10 @@ pub(super) struct Tried {
     pub(super) broke: Option<Broke>,
 }
 
-impl Engine<'_> {
+impl RunExecutor<'_> {
     /// Applies the action to jobs that the ledger has named, or is about to, by how they stood when they were frozen.
-    pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> Answer {
-        let mut answer = Answer::default();
+    pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> BatchResult {
+        let mut answer = BatchResult::default();
         let named = self.by_due(named);
         let part = |(standing, ids)| Part { ids, standing, naming: naming.clone(), doubtful, tries: 0 };
         let mut parts: Vec<Part> = named.into_iter().map(part).collect();
@@ -138,7 +138,7 @@ impl Engine<'_> {
     }
 
     /// Servers and commands quote what a row holds.
-    pub(super) fn mask(&self, answer: &mut Answer) {
+    pub(super) fn mask(&self, answer: &mut BatchResult) {
         for Settled { outcome: (_, result), .. } in &mut answer.settled {
             match result {
                 JobResult::Failed(reason) => *reason = self.desk.redactor.untrusted(reason.clone()),

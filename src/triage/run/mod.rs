@@ -2,21 +2,21 @@
 
 mod ahead;
 mod batch;
-mod books;
+mod batches;
 mod control;
-mod doubt;
+mod delivery_monitor;
 mod effort;
-mod engine;
-mod halt;
-mod handed;
+mod executor;
 mod pace;
-mod pass;
-mod places;
-mod ready;
-mod screen;
-mod testimony;
+mod preflight;
+mod progress;
+mod reconcile;
+mod schedule;
+mod stop_reason;
 #[cfg(test)]
 mod tests;
+mod tx_status;
+mod validate;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use control::{RunControl, Wish};
-pub use engine::{execute, resume};
+pub use executor::{execute, resume};
 
 use crate::ledger::{LedgerError, Run, RunState};
 use crate::store::{Deliver, Outdated};

@@ -94,12 +94,12 @@ fn best(effort: Effort) -> f64 {
 
 /// When the next batch may start so that a run keeps to a rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct RateLimit {
     rate: Option<f64>,
     free_at: Option<Instant>,
 }
 
-impl Pace {
+impl RateLimit {
     /// Keeps to `rate` jobs a second, where one is given.
     pub(super) fn new(rate: Option<f64>) -> Self {
         Self { rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0), free_at: None }
@@ -425,14 +425,14 @@ mod tests {
     #[test]
     fn a_rate_spaces_batches_and_does_not_catch_up_in_a_burst() {
         let t = Instant::now();
-        let mut pace = Pace::new(Some(100.0));
+        let mut pace = RateLimit::new(Some(100.0));
         assert_eq!((pace.cap(500), pace.wait(t)), (100, Duration::ZERO));
         pace.started(50, t);
         assert_eq!(pace.wait(t), MS(500));
         assert_eq!(pace.wait(t + MS(200)), MS(300));
         pace.started(50, t + MS(9_000));
         assert_eq!(pace.wait(t + MS(9_000)), MS(500));
-        assert_eq!(Pace::new(Some(0.0)).cap(500), 500);
+        assert_eq!(RateLimit::new(Some(0.0)).cap(500), 500);
     }
 
     #[test]

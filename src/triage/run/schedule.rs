@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
 
-use super::engine::Engine;
+use super::executor::RunExecutor;
 use super::pace::Spread;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
@@ -17,7 +17,7 @@ pub(super) fn jitter() -> f64 {
     f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }
 
-impl Engine<'_> {
+impl RunExecutor<'_> {
     /// How replayed jobs are spread over a time, where that was asked for. Counted from the first start of the run, so
     /// that it goes on where it was.
     pub(super) fn spread(&self) -> Option<Spread> {

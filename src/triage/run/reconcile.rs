@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::batch::{Part, Tried, tried};
-use super::engine::Engine;
-use super::testimony::Testimony;
+use super::executor::RunExecutor;
+use super::tx_status::Testimony;
 use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{Run, Settled};
@@ -29,7 +29,7 @@ const REMOVED: &str =
     "in doubt: interrupted, and the row is gone since: purged by this run, or removed by somebody else";
 const STILL_HELD: &str = "the interrupted transaction has not ended";
 
-impl Engine<'_> {
+impl RunExecutor<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
     pub(super) async fn reconcile(&self, part: &Part) -> Tried {
         let ids = &part.ids;

@@ -8,13 +8,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::ahead::Naming;
-use super::batch::Answer;
-use super::books::{Answered, Books};
+use super::batch::BatchResult;
 use super::control::{RunControl, Wish};
-use super::halt::Halt;
-use super::handed::Handed;
+use super::delivery_monitor::Handed;
 use super::pace::Spread;
-use super::{Receipt, RunError, RunOptions, ready};
+use super::progress::{Answered, Books};
+use super::stop_reason::Halt;
+use super::{Receipt, RunError, RunOptions, preflight};
 use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::job::JobId;
 use crate::domain::log;
@@ -64,10 +64,10 @@ async fn execute_held(
 ) -> Result<Receipt, RunError> {
     let began = Instant::now();
     let record = ledger.run(run).await?;
-    ready::check(desk, &record)?;
-    let validator = ready::validator(&options, ledger, &record)?;
-    ready::same_database(desk, &record, &options).await?;
-    let prepared = ready::prepare(desk, &record, &options).await;
+    preflight::check(desk, &record)?;
+    let validator = preflight::validator(&options, ledger, &record)?;
+    preflight::same_database(desk, &record, &options).await?;
+    let prepared = preflight::prepare(desk, &record, &options).await;
     ledger.start(run, Timestamp::now()).await?;
     // A run that nobody began has all its jobs before it. Of others they are counted, and not taken from the sums that were kept
     // when it was stopped: it is led by these.
@@ -76,7 +76,7 @@ async fn execute_held(
         _ => ledger.tally(run).await?,
     };
     log::run_began(&run.0, record.intent.action.word(), tally.planned);
-    let mut engine = Engine::new(desk, ledger, &record, options, control, progress, tally);
+    let mut engine = RunExecutor::new(desk, ledger, &record, options, control, progress, tally);
     engine.validator = validator;
     let worked = match prepared {
         Ok(()) => engine.work().await,
@@ -140,7 +140,7 @@ const STOPPED: &str = "stopped by the operator";
 /// Jobs by how they stood when they were frozen.
 pub(super) type Alike = Vec<(Standing, Vec<JobId>)>;
 
-pub(super) struct Engine<'a> {
+pub(super) struct RunExecutor<'a> {
     pub(super) desk: &'a Desk,
     pub(super) ledger: &'a Ledger,
     pub(super) run: &'a Run,
@@ -171,7 +171,7 @@ pub(super) struct Engine<'a> {
     pub(super) told: AtomicI64,
 }
 
-impl<'a> Engine<'a> {
+impl<'a> RunExecutor<'a> {
     fn new(
         desk: &'a Desk,
         ledger: &'a Ledger,
@@ -272,16 +272,16 @@ impl<'a> Engine<'a> {
     }
 
     /// Applies the action to jobs that the ledger has named.
-    pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<Answer, Halt> {
+    pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<BatchResult, Halt> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
         self.ask(named, doubtful, &Naming::default()).await
     }
 
     /// Applies the action to jobs that the ledger names, or is about to.
-    pub(super) async fn ask(&self, named: Alike, doubtful: bool, naming: &Naming) -> Result<Answer, Halt> {
+    pub(super) async fn ask(&self, named: Alike, doubtful: bool, naming: &Naming) -> Result<BatchResult, Halt> {
         let (named, never) = self.worth_a_try(named).await?;
         let mut answer = match named.is_empty() {
-            true => Answer::default(),
+            true => BatchResult::default(),
             false => self.answer(named, doubtful, naming).await,
         };
         if !answer.untouched {
@@ -301,7 +301,7 @@ impl<'a> Engine<'a> {
 
     /// Erases what earlier runs kept of jobs that were deleted without a copy: before they count as done, so that an
     /// interrupted run comes back to it.
-    async fn erase(&self, answer: &Answer) -> Result<(), Halt> {
+    async fn erase(&self, answer: &BatchResult) -> Result<(), Halt> {
         if !self.erases() {
             return Ok(());
         }

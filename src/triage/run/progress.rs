@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use super::batch::{Answer, pause};
+use super::batch::{BatchResult, pause};
 use super::control::Wish;
-use super::engine::Engine;
-use super::halt::Halt;
+use super::executor::RunExecutor;
 use super::pace::Meter;
+use super::stop_reason::Halt;
 use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
 use crate::domain::log;
@@ -41,10 +41,10 @@ impl Books {
 pub(super) struct Answered {
     pub(super) no: BatchNo,
     pub(super) ids: Vec<JobId>,
-    pub(super) answer: Answer,
+    pub(super) answer: BatchResult,
 }
 
-impl Engine<'_> {
+impl RunExecutor<'_> {
     /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched, and by which
     /// transaction.
     pub(super) async fn record(&self, batch: Answered, next: Next, note: Option<&Note>) -> Result<Option<Begun>, Halt> {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::ahead::{BEHIND, Coming, Flight, PATIENCE};
-use super::batch::Answer;
-use super::books::Answered;
+use super::batch::BatchResult;
 use super::control::Wish;
-use super::engine::Engine;
-use super::halt::Halt;
-use super::pace::{BatchSize, Pace, Spread};
-use super::places::jitter;
+use super::executor::RunExecutor;
+use super::pace::{BatchSize, RateLimit, Spread};
+use super::progress::Answered;
+use super::schedule::jitter;
+use super::stop_reason::Halt;
 use crate::domain::action::SkipReason;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -30,9 +30,9 @@ const SWEEP: usize = 200;
 const ALONE: Duration = Duration::from_secs(2);
 
 /// How the pass goes on: how many jobs at a time, how fast, and which come next.
-struct March {
+struct BatchLoop {
     size: BatchSize,
-    pace: Pace,
+    pace: RateLimit,
     /// The most jobs of a batch, whatever else allows.
     cap: usize,
     /// The jobs that come next, where the work on them may begin before the record names them.
@@ -43,14 +43,14 @@ struct March {
     alone_until: Option<Instant>,
 }
 
-impl March {
+impl BatchLoop {
     /// Jobs of the next batch at the most.
     fn most(&self) -> usize {
         self.pace.cap(self.size.get()).min(self.cap)
     }
 }
 
-impl Engine<'_> {
+impl RunExecutor<'_> {
     /// Every job that no batch has named yet.
     pub(super) async fn pass(&mut self) -> Result<(), Halt> {
         let mut march = self.march();
@@ -83,7 +83,7 @@ impl Engine<'_> {
         }
     }
 
-    fn march(&self) -> March {
+    fn march(&self) -> BatchLoop {
         let spread = self.spread();
         let defers = self.desk.store.info().defers;
         let most = self.run.intent.options.pacing.batch.unwrap_or(usize::MAX).min(self.options.batch);
@@ -92,9 +92,9 @@ impl Engine<'_> {
             false if !self.options.adapts => BatchSize::fixed(most),
             false => BatchSize::adaptive(most),
         };
-        March {
+        BatchLoop {
             size,
-            pace: Pace::new(self.rate(spread.filter(|_| !defers))),
+            pace: RateLimit::new(self.rate(spread.filter(|_| !defers))),
             cap: self.spread.map_or(usize::MAX, Spread::cap),
             coming: self.may_go_ahead().then(Coming::default),
             entry: Duration::ZERO,
@@ -114,7 +114,7 @@ impl Engine<'_> {
     }
 
     /// Begins a batch when its time has come.
-    async fn first(&mut self, march: &mut March) -> Result<Option<Answered>, Halt> {
+    async fn first(&mut self, march: &mut BatchLoop) -> Result<Option<Answered>, Halt> {
         self.control.rest(march.pace.wait(Instant::now())).await;
         self.allowed().await?;
         let n = march.most();
@@ -126,7 +126,7 @@ impl Engine<'_> {
     }
 
     /// Writes down what became of a batch, and goes on with the `next` jobs.
-    async fn go_on(&mut self, batch: Answered, next: usize, march: &mut March) -> Result<Option<Answered>, Halt> {
+    async fn go_on(&mut self, batch: Answered, next: usize, march: &mut BatchLoop) -> Result<Option<Answered>, Halt> {
         let straight = batch.answer.is_straight() && march.entry < PATIENCE;
         let coming = march.coming.as_mut().filter(|_| straight).map(|coming| coming.take(next)).unwrap_or_default();
         if !coming.is_empty() {
@@ -145,7 +145,7 @@ impl Engine<'_> {
         &mut self,
         (no, ids): (BatchNo, Vec<JobId>),
         reached: u64,
-        march: &mut March,
+        march: &mut BatchLoop,
     ) -> Result<Answered, Halt> {
         self.set_out(reached, ids.len(), &mut march.pace);
         march.coming.iter_mut().for_each(|coming| coming.passed(&ids));
@@ -159,7 +159,7 @@ impl Engine<'_> {
         &self,
         mut batch: Answered,
         coming: Vec<Upcoming>,
-        march: &mut March,
+        march: &mut BatchLoop,
     ) -> Result<Option<Answered>, Halt> {
         let mut flight = self.take_off(coming);
         let mut has_lead = false;
@@ -191,7 +191,8 @@ impl Engine<'_> {
             if answer.as_ref().is_ok_and(|answer| answer.elapsed >= BEHIND || answer.gave_way) {
                 march.alone_until = Some(Instant::now() + ALONE);
             }
-            let goes_on = answer.as_ref().is_ok_and(Answer::is_straight) && march.entry < PATIENCE && self.may_go();
+            let goes_on =
+                answer.as_ref().is_ok_and(BatchResult::is_straight) && march.entry < PATIENCE && self.may_go();
             match (answer, behind) {
                 (Ok(answer), Some(next)) if goes_on => {
                     march.size.took(ids.len(), answer.elapsed);
@@ -209,7 +210,7 @@ impl Engine<'_> {
     }
 
     /// Begins a batch behind one that is under way.
-    fn behind(&self, march: &mut March) -> Option<Flight<'_>> {
+    fn behind(&self, march: &mut BatchLoop) -> Option<Flight<'_>> {
         let now = Instant::now();
         let may = self.reached() < self.abreast
             && march.alone_until.is_none_or(|until| now >= until)
@@ -233,7 +234,7 @@ impl Engine<'_> {
         &self,
         batch: Answered,
         (next, note): (Next, Option<&Note>),
-        march: &mut March,
+        march: &mut BatchLoop,
     ) -> Result<Option<Begun>, Halt> {
         let began = Instant::now();
         let begun = self.record(batch, next, note).await?;
@@ -248,7 +249,7 @@ impl Engine<'_> {
     }
 
     /// Takes in that the next `jobs`, after the first `reached`, are worked on from now.
-    fn set_out(&mut self, reached: u64, jobs: usize, pace: &mut Pace) {
+    fn set_out(&mut self, reached: u64, jobs: usize, pace: &mut RateLimit) {
         self.dues.clear();
         self.spread = self.spread.map(|spread| spread.going_on(reached, Timestamp::now()));
         self.due = self.spread.map(|spread| spread.due(reached, jitter()));
@@ -278,7 +279,7 @@ impl Engine<'_> {
     /// Rows that another session held get one more try, at the pace of the others.
     pub(super) async fn sweep(&mut self) -> Result<(), Halt> {
         let defers = self.desk.store.info().defers;
-        let mut pace = Pace::new(self.rate(self.spread().filter(|_| !defers)));
+        let mut pace = RateLimit::new(self.rate(self.spread().filter(|_| !defers)));
         let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));
         let mut after = 0;
         loop {
@@ -311,7 +312,7 @@ async fn beside<T>(behind: &mut Option<Flight<'_>>, work: impl Future<Output = T
 
 /// Undoes a batch that the record does not name, and the one behind it: at once, as each may stand before what the other holds.
 /// Nothing is read ahead from here on.
-async fn turn_back(flight: Flight<'_>, behind: Option<Flight<'_>>, march: &mut March) {
+async fn turn_back(flight: Flight<'_>, behind: Option<Flight<'_>>, march: &mut BatchLoop) {
     let behind = async {
         if let Some(behind) = behind {
             behind.turn_back().await;

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::engine::Engine;
+use super::executor::RunExecutor;
 use crate::domain::job::JobId;
 use crate::ledger::LedgerError;
 use crate::store::{Ending, StoreError};
@@ -39,7 +39,7 @@ impl Testimony {
     }
 }
 
-impl Engine<'_> {
+impl RunExecutor<'_> {
     /// Those of these jobs that were recorded as done along with the effect, where the record is in the source.
     pub(super) async fn recorded(&self, ids: &[JobId]) -> Result<Vec<JobId>, StoreError> {
         let done = self.ledger.recorded_done(&self.run.id, ids).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::halt::Halt;
+use super::stop_reason::Halt;
 use super::{RunError, RunOptions};
 use crate::domain::action::Action;
 use crate::domain::text::Clean;

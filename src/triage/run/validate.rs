@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use super::batch::Part;
-use super::engine::Engine;
+use super::executor::RunExecutor;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
 use crate::store::{Applied, Broke, Message, Standing, StoreError};
 use crate::triage::validate::message;
 
-impl Engine<'_> {
+impl RunExecutor<'_> {
     /// Applies the action to jobs that the validator of the run accepts, or to all where it has none.
     pub(super) async fn screened(&self, ids: &[JobId], part: &Part) -> Applied {
         let Some(validator) = &self.validator else { return self.apply(ids, part).await };
