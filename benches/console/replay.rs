@@ -7,7 +7,7 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator, RunState, Tally};
 use dlq_tui::store::{Budget, Store};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 use dlq_tui::triage::progress::RunProgress;
@@ -200,7 +200,7 @@ pub async fn replayed(
 }
 
 /// Executes a plan to its end; every job of it must be done.
-pub async fn execute_all(desk: &Desk, ledger: &Ledger, plan: &Plan, options: RunOptions) -> Duration {
+pub async fn execute_all(desk: &StoreContext, ledger: &Ledger, plan: &Plan, options: RunOptions) -> Duration {
     let (progress, _watching) = tokio::sync::watch::channel(planned(plan));
     let began = Instant::now();
     let receipt = execute(desk, ledger, &plan.run, options, &RunControl::new(), &progress).await;
@@ -211,14 +211,14 @@ pub async fn execute_all(desk: &Desk, ledger: &Ledger, plan: &Plan, options: Run
 }
 
 /// A desk of nobody's.
-pub fn desk(store: Arc<dyn Store>) -> Desk {
+pub fn desk(store: Arc<dyn Store>) -> StoreContext {
     let operator = Operator {
         user: "bench".to_owned(),
         database_user: "bench".to_owned(),
         host: "localhost".to_owned(),
         ssh_client: None,
     };
-    Desk { store, source: "bench".to_owned(), production: false, operator, redactor: Arc::default() }
+    StoreContext { store, source: "bench".to_owned(), production: false, operator, redactor: Arc::default() }
 }
 
 /// The progress of a run that has not begun.

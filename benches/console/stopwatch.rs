@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dlq_tui::domain::action::{Action, Fate, JobOutcome};
+use dlq_tui::domain::action::{Action, JobOutcome, ReplayStatus};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::{Count, Histogram};
@@ -174,7 +174,7 @@ impl Store for Stopwatch {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         self.store.outcome_of(ids, kept, budget)
     }
 

@@ -29,15 +29,15 @@ use crate::ledger::{Homes, Ledger, Whose, known};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, Store, StoreError};
-use crate::triage::Desk;
+use crate::triage::StoreContext;
 use crate::triage::deliver::CommandDestination;
-use crate::triage::guard;
 use crate::triage::judged::Judged;
+use crate::triage::replay_limit;
 
 /// An open store with everything that a command needs of it.
 pub struct Opened {
     /// The store, and who acts on it.
-    pub desk: Desk,
+    pub desk: StoreContext,
     /// Where replayed jobs go when that is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
     /// What the config names to judge jobs before they are replayed.
@@ -205,14 +205,14 @@ impl Surveyed {
     ///
     /// # Errors
     /// When the table does not fit its adapter, or the database fails.
-    pub async fn open(&self, found: &Found, budget: &Budget) -> Result<Desk> {
+    pub async fn open(&self, found: &Found, budget: &Budget) -> Result<StoreContext> {
         let Some(adapter) = self.library.get(&found.adapter) else {
             anyhow::bail!("the adapter {} is gone", found.adapter);
         };
         let options =
             OpenOptions { just_connected: self.is_fresh.swap(false, Ordering::Relaxed), ..self.open_options() };
         let store = sql::open(Arc::clone(&self.engine), adapter, found, &options, budget).await?;
-        Ok(Desk {
+        Ok(StoreContext {
             operator: operator::current(self.engine.user()),
             store: Arc::new(Judged::new(store, self.origin.name.clone(), self.homes.clone())),
             source: self.origin.name.clone(),
@@ -345,7 +345,7 @@ impl Opened {
             Ok(true) => {}
             Err(_) => return Ok(None),
         }
-        let known = guard::known(&*self.desk.store, ids, &self.budget).await?;
+        let known = replay_limit::known(&*self.desk.store, ids, &self.budget).await?;
         let database = self.desk.store.identity(&self.budget).await?;
         Ok(ledger.replayed_counts(Whose { source, store: &store, database: database.as_ref() }, &known).await.ok())
     }

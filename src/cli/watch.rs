@@ -18,7 +18,7 @@ use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, StoreError, Watermark};
-use crate::triage::live::{FAILED_REST, LiveCounts, Outlay, Poll, Purse, Value};
+use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Outlay, Poll, Purse};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -134,7 +134,7 @@ struct Watcher<'a> {
     outlay: Outlay,
     wait: Duration,
     /// What was printed last, by value.
-    told: HashMap<Value, u64>,
+    told: HashMap<FacetValue, u64>,
 }
 
 impl<'a> Watcher<'a> {
@@ -324,16 +324,16 @@ fn name_queue(change: &mut Change, facet: Facet, newest: &[JobRow]) {
 }
 
 /// Jobs by value.
-fn numbers(histogram: &Histogram) -> HashMap<Value, u64> {
+fn numbers(histogram: &Histogram) -> HashMap<FacetValue, u64> {
     histogram.bars.iter().map(|bar| (bar.value.clone(), bar.count.n)).collect()
 }
 
 /// What differs from what was told, the greatest change first.
-fn changes(told: &HashMap<Value, u64>, histogram: &Histogram) -> Vec<Change> {
+fn changes(told: &HashMap<FacetValue, u64>, histogram: &Histogram) -> Vec<Change> {
     let now = numbers(histogram);
-    let values: BTreeSet<&Value> = told.keys().chain(now.keys()).collect();
-    let change = |value: &Value| {
-        let count = |of: &HashMap<Value, u64>| of.get(value).copied().unwrap_or(0);
+    let values: BTreeSet<&FacetValue> = told.keys().chain(now.keys()).collect();
+    let change = |value: &FacetValue| {
+        let count = |of: &HashMap<FacetValue, u64>| of.get(value).copied().unwrap_or(0);
         let (was, is) = (count(told), count(&now));
         let by = i64::try_from(i128::from(is) - i128::from(was)).unwrap_or(i64::MAX);
         Change {

@@ -173,7 +173,7 @@ pub type JobOutcome = (JobId, JobResult);
 
 /// Where a replayed job has got to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ReplayStatus {
     /// Waits in the live queue.
     Queued,
     /// A worker has it.

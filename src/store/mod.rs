@@ -25,7 +25,7 @@ pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Glance, GlanceQuery, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
 
-use crate::domain::action::{Action, Fate, JobOutcome};
+use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -194,7 +194,11 @@ pub trait Store: Send + Sync {
     fn ending<'a>(&'a self, transaction: &'a str, budget: &'a Budget) -> BoxFuture<'a, Result<Ending>>;
 
     /// Where replayed jobs have got to.
-    fn outcome<'a>(&'a self, ids: &'a [JobId], budget: &'a Budget) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+    fn outcome<'a>(
+        &'a self,
+        ids: &'a [JobId],
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         self.outcome_of(ids, &[], budget)
     }
 
@@ -205,7 +209,7 @@ pub trait Store: Send + Sync {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>>;
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>>;
 
     /// Whether [`Store::outcome_of`] goes by what was kept.
     fn outcome_needs_kept(&self) -> bool {

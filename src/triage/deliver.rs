@@ -1,7 +1,7 @@
 //! A command of the operator's as the destination of replayed jobs: one JSON line per job in, one per job back.
 
-mod answers;
-mod line;
+mod request;
+mod response;
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::Instant;
 
-use self::answers::{Answers, Tail};
-use self::line::Line;
+use self::request::DeliveryRequest;
+use self::response::{Answers, Tail};
 use crate::domain::job::JobId;
 use crate::store::{Deliver, Message};
 
@@ -60,7 +60,7 @@ type Delivered = (Vec<Option<Result<(), String>>>, String);
 impl CommandDestination {
     /// Starts the command for a batch, and says what it answered for each job.
     pub async fn ask(&self, batch: Vec<Message>) -> Vec<Answered> {
-        let (lines, twins) = line::told_apart(&batch);
+        let (lines, twins) = request::told_apart(&batch);
         let (answers, reason) = match self.run(&lines).await {
             Ok(done) => done,
             Err(reason) => (vec![None; lines.len()], reason),
@@ -74,7 +74,7 @@ impl CommandDestination {
         batch.into_iter().zip(twins).map(answer).collect()
     }
 
-    async fn run(&self, batch: &[Line]) -> Result<Delivered, String> {
+    async fn run(&self, batch: &[DeliveryRequest]) -> Result<Delivered, String> {
         let name = self.argv.first().cloned().unwrap_or_default();
         let mut child = self.start().map_err(|e| format!("cannot start `{name}`: {e}"))?;
         let mut group = Group(child.id());
@@ -107,7 +107,7 @@ impl CommandDestination {
 
     /// Writes jobs and reads answers at the same time, so that neither side waits for a full pipe of the other. Returns
     /// how the command ended, if it did so by itself.
-    async fn talk(&self, child: &mut Child, batch: &[Line], talk: &mut Talk) -> Option<ExitStatus> {
+    async fn talk(&self, child: &mut Child, batch: &[DeliveryRequest], talk: &mut Talk) -> Option<ExitStatus> {
         let (Some(stdin), Some(mut stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -204,7 +204,7 @@ struct Talk {
 }
 
 /// Writes every job and closes the pipe. A command that stops reading is found out by what it does not answer.
-async fn feed(mut stdin: ChildStdin, batch: &[Line]) {
+async fn feed(mut stdin: ChildStdin, batch: &[DeliveryRequest]) {
     for line in batch {
         if stdin.write_all(line.text.as_bytes()).await.is_err() {
             return;

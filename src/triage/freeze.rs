@@ -1,16 +1,16 @@
 //! Freezing: from a scope to a plan. The ids go into the ledger a step at a time, so that memory stays flat.
 
-mod gather;
+mod collect;
 
 use thiserror::Error;
 
-pub use self::gather::Missing;
-use self::gather::{Freezer, Gathered, Tell};
-use super::Desk;
-use super::guard::{self, times};
+pub use self::collect::Missing;
+use self::collect::{Freezer, Gathered, Tell};
+use super::StoreContext;
 use super::plan::{Plan, Scope};
 use super::progress::FreezeProgress;
-use super::{remarks, undo, validate};
+use super::replay_limit::{self, times};
+use super::{plan_notes, undo, validate};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
@@ -117,7 +117,7 @@ pub enum PlanError {
 /// # Errors
 /// See [`PlanError`]; the run, where one was made, is dismissed.
 pub async fn freeze(
-    desk: &Desk,
+    desk: &StoreContext,
     ledger: &Ledger,
     ask: Ask,
     budget: &Budget,
@@ -128,7 +128,7 @@ pub async fn freeze(
 }
 
 async fn frozen(
-    desk: &Desk,
+    desk: &StoreContext,
     ledger: &Ledger,
     mut ask: Ask,
     budget: &Budget,
@@ -178,7 +178,7 @@ async fn frozen(
         // What the adapter says is that the rows are kept.
         notes.clear();
     }
-    notes.extend(remarks::told(desk, &ask));
+    notes.extend(plan_notes::told(desk, &ask));
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
         Scope::Filter(filter) => Some(filter.resolve(clock)),
@@ -222,7 +222,7 @@ fn unusable(error: StoreError) -> PlanError {
     }
 }
 
-fn intent(desk: &Desk, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
+fn intent(desk: &StoreContext, ask: &Ask, resolved: Option<&Filter>) -> RunIntent {
     let info = desk.store.info();
     // The filter of an erasure may hold the very value that is to be erased.
     let kept = |filter: &Filter| match ask.options.no_archive {
@@ -257,7 +257,7 @@ fn reason(because: &str, (jobs, since): (u64, Option<Timestamp>)) -> (u64, Strin
 }
 
 async fn plan(
-    desk: &Desk,
+    desk: &StoreContext,
     ledger: &Ledger,
     ask: &Ask,
     run: &RunId,
@@ -294,10 +294,10 @@ async fn plan(
         None if ask.action == Action::Replay => ledger.replays(run).await?,
         None => Vec::new(),
     };
-    let mut told = guard::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
+    let mut told = replay_limit::warnings(&replays, left_out.barred, ask.thresholds.max_replays);
     told.extend(unfit.iter().map(|(n, because)| format!("{} left out: {because}", grouped(*n))));
     told.extend(cautions.iter().map(|(caution, n)| format!("{} of them: {caution}", grouped(*n))));
-    told.extend(remarks::warnings(ask, &split, &left_out.missing, count));
+    told.extend(plan_notes::warnings(ask, &split, &left_out.missing, count));
     let outlook = match ask.options.undoes {
         Some(_) => undo::outlook(desk, ledger, run, budget, &mut |_| {}).await?,
         None => Vec::new(),
@@ -305,19 +305,19 @@ async fn plan(
     let erasing = ask.options.no_archive && ask.action == Action::Discard;
     let whose = Whose { source: &desk.source, store: &desk.store_name(), database };
     let mut notes = match erasing {
-        true => remarks::what_remains(ledger.kept_elsewhere(whose, run).await?),
+        true => plan_notes::what_remains(ledger.kept_elsewhere(whose, run).await?),
         false => Vec::new(),
     };
     if ask.action == Action::Replay && desk.store.info().keeps {
-        notes.push(remarks::way_back(&ask.options, count));
+        notes.push(plan_notes::way_back(&ask.options, count));
     }
     Ok(Plan {
         run: run.clone(),
         action: ask.action,
         filter: None,
         count,
-        by_error: remarks::shares(&split.by_error, count),
-        by_class: remarks::shares(&split.by_class, count),
+        by_error: plan_notes::shares(&split.by_error, count),
+        by_class: plan_notes::shares(&split.by_class, count),
         span: split.span,
         sample,
         warnings: told,
@@ -325,11 +325,11 @@ async fn plan(
         creates: None,
         notes,
         outlook,
-        confirm: remarks::confirm(
+        confirm: plan_notes::confirm(
             ask.action,
             count,
             ask.thresholds.confirm_count,
-            desk.production || remarks::purges_dead(ask.action, &split),
+            desk.production || plan_notes::purges_dead(ask.action, &split),
         ),
     })
 }

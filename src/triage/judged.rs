@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::guard::{asks, known, replays_pass};
-use crate::domain::action::{Action, Fate, JobOutcome};
+use super::replay_limit::{asks, known, replays_pass};
+use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
@@ -294,7 +294,7 @@ impl<S: Store> Store for Judged<S> {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         self.store.outcome_of(ids, kept, budget)
     }
 

@@ -4,20 +4,20 @@
 
 pub mod conformance;
 pub mod deliver;
-pub mod fates;
 pub mod freeze;
-pub mod guard;
 pub mod judged;
 pub mod live;
+pub mod outcomes;
 pub mod plan;
+mod plan_notes;
 pub mod progress;
-mod remarks;
+pub mod replay_limit;
 pub mod run;
 pub mod undo;
 pub mod validate;
 
 #[cfg(test)]
-mod fake;
+mod memory_store;
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::store::{Store, StoreInfo};
 
 /// Everything that triage of one store needs, shared by the console and the commands.
 #[derive(Clone)]
-pub struct Desk {
+pub struct StoreContext {
     /// The store.
     pub store: Arc<dyn Store>,
     /// Name of the source as the config has it, or the URL without its secret.
@@ -40,7 +40,7 @@ pub struct Desk {
     pub redactor: Arc<Redactor>,
 }
 
-impl Desk {
+impl StoreContext {
     /// What the ledger calls the store: adapter and table.
     pub fn store_name(&self) -> String {
         store_name(self.store.info())

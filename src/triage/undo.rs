@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Desk;
+use super::StoreContext;
 use super::freeze::PlanError;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::destination::Destination;
@@ -19,7 +19,7 @@ const LOOK: usize = 500;
 pub const CAN: &str = "can be undone";
 
 /// Whether what a run did can be undone at all by this action.
-pub(super) fn check(desk: &Desk, run: &Run, action: Action) -> Result<(), PlanError> {
+pub(super) fn check(desk: &StoreContext, run: &Run, action: Action) -> Result<(), PlanError> {
     let no = |why: String| Err(PlanError::Disabled(why));
     let (id, intent) = (&run.id, &run.intent);
     if !run.is_of(&desk.source, &desk.store_name()) {
@@ -161,7 +161,7 @@ pub(super) async fn undoing(
 /// # Errors
 /// When source or record cannot be read, or the caller cancels.
 pub async fn outlook(
-    desk: &Desk,
+    desk: &StoreContext,
     ledger: &Ledger,
     run: &RunId,
     budget: &Budget,

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use crate::domain::redact::Redactor;
 use crate::ledger::Homes;
 use crate::store::{Deliver, StoreError};
-use crate::triage::Desk;
+use crate::triage::StoreContext;
 
 /// One layout that was found in a source: what the picker shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub trait Opener: Send + Sync {
 #[derive(Clone)]
 pub struct OpenStore {
     /// The store, and who acts on it.
-    pub desk: Desk,
+    pub desk: StoreContext,
     /// Where replayed jobs go when the destination is outside the database.
     pub deliver: Option<Arc<dyn Deliver>>,
     /// What judges jobs before they are replayed.

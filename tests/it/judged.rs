@@ -11,7 +11,7 @@ use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator};
 use dlq_tui::store::{Cursor, Sort, Store};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::judged::Judged;
 use dlq_tui::triage::plan::{Plan, Scope};
@@ -21,13 +21,19 @@ use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb};
 use crate::store_desk::{budget, exhaust, filter, histogram, store};
 
-async fn desk(db: &TestDb, ledger: &Path) -> Desk {
+async fn desk(db: &TestDb, ledger: &Path) -> StoreContext {
     let store = store(db, Layout::DeadLetterJobs).await;
     let store = Arc::new(Judged::new(store, "shop".into(), dlq_tui::ledger::Homes::new(ledger.to_owned(), None)));
-    Desk { store, source: "shop".into(), production: false, operator: Operator::default(), redactor: Arc::default() }
+    StoreContext {
+        store,
+        source: "shop".into(),
+        production: false,
+        operator: Operator::default(),
+        redactor: Arc::default(),
+    }
 }
 
-async fn replay(desk: &Desk, ledger: &Ledger, ids: Vec<JobId>) {
+async fn replay(desk: &StoreContext, ledger: &Ledger, ids: Vec<JobId>) {
     let ask = Ask::new(Scope::Jobs(ids), Action::Replay, Timestamp::now());
     let plan = freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan");
     let progress = crate::run::progress();
@@ -123,7 +129,7 @@ async fn a_job_that_comes_back_every_time_is_known_by_its_lineage_and_left_out_i
     }
 }
 
-async fn plan(desk: &Desk, ledger: &Ledger, max_replays: u64) -> Result<Plan, PlanError> {
+async fn plan(desk: &StoreContext, ledger: &Ledger, max_replays: u64) -> Result<Plan, PlanError> {
     let ask = Ask::new(Scope::Filter(Filter::all()), Action::Replay, Timestamp::now());
     let thresholds = Thresholds { max_replays, ..Thresholds::default() };
     freeze(desk, ledger, Ask { thresholds, ..ask }, &budget(), |_| {}).await

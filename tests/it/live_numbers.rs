@@ -16,7 +16,7 @@ use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::share::Share;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Homes, Ledger, Operator};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::judged::Judged;
 use dlq_tui::triage::plan::Scope;
@@ -59,7 +59,7 @@ const STATES: [(State, &str); 3] =
 struct Incident<'a> {
     db: &'a TestDb,
     random: Random,
-    desk: Desk,
+    desk: StoreContext,
     ledger: Ledger,
     replayed: BTreeSet<String>,
     held: Option<OpenTransaction>,
@@ -205,11 +205,11 @@ struct Console {
     now: Timestamp,
     asked: Vec<(RequestId, Slot, Request)>,
     wake: Option<Timestamp>,
-    desk: Desk,
+    desk: StoreContext,
 }
 
 impl Console {
-    async fn open(desk: &Desk, filter: &str, facet: Facet, share: Share) -> Self {
+    async fn open(desk: &StoreContext, filter: &str, facet: Facet, share: Share) -> Self {
         let source = Source { label: "shop".into(), ..Source::default() };
         let filter = FilterState { written: Filter::parse(filter).expect("a filter"), ..FilterState::default() };
         let settings = Settings { budget: share, ..Settings::default() };
@@ -380,7 +380,7 @@ async fn incident<'a>(db: &'a TestDb, seed: u64, folder: &std::path::Path) -> In
     };
     let judged = Judged::new(inner, "shop".into(), Homes::new(path, None));
     let (store, operator) = (Arc::new(judged), Operator::default());
-    let desk = Desk { store, source: "shop".into(), production: false, operator, redactor: Arc::default() };
+    let desk = StoreContext { store, source: "shop".into(), production: false, operator, redactor: Arc::default() };
     let random = Random(seed.wrapping_mul(7_919).wrapping_add(17));
     let mut incident = Incident { db, random, desk, ledger, replayed: BTreeSet::new(), held: None, n: 0 };
     let deaths: Vec<String> = (0..60).map(|_| incident.death()).collect();

@@ -5,7 +5,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Confirm, Plan, Scope};
 use dlq_tui::triage::run::{RunControl, execute};
@@ -52,7 +52,7 @@ async fn ledger() -> (tempfile::TempDir, Ledger) {
     (folder, ledger)
 }
 
-async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Result<Plan, PlanError> {
+async fn plan(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action) -> Result<Plan, PlanError> {
     let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
     let older_than = (action == Action::Purge).then_some(30 * 86_400);
     let options = Options { older_than, ..Options::default() };

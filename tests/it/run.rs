@@ -16,7 +16,7 @@ use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
 use dlq_tui::store::{Budget, Store};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::deliver::CommandDestination;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
@@ -35,17 +35,17 @@ pub fn budget() -> Budget {
     Budget::new(Duration::from_secs(30))
 }
 
-pub async fn desk(url: &str, table: &str) -> Desk {
+pub async fn desk(url: &str, table: &str) -> StoreContext {
     desk_to(url, table, ReplayDestination::Table("jobs".to_owned())).await
 }
 
-pub async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> Desk {
+pub async fn desk_to(url: &str, table: &str, destination: ReplayDestination) -> StoreContext {
     let target = Target::from_url(url).expect("a target");
     let engine = Arc::new(Engine::connect(&target, &EngineOptions::default()).await.expect("an engine"));
     desk_on(engine, table, destination).await
 }
 
-pub async fn desk_on(engine: Arc<Engine>, table: &str, destination: ReplayDestination) -> Desk {
+pub async fn desk_on(engine: Arc<Engine>, table: &str, destination: ReplayDestination) -> StoreContext {
     let adapters = built_in();
     let detection = detect(&engine, &adapters, &budget()).await.expect("a detection");
     let found = detection.found.iter().find(|f| f.adapter == table).expect("the layout");
@@ -57,8 +57,8 @@ pub async fn desk_on(engine: Arc<Engine>, table: &str, destination: ReplayDestin
 }
 
 /// The desk at which the tests stand, with that store on it.
-pub fn desk_of(store: impl Store + 'static) -> Desk {
-    Desk {
+pub fn desk_of(store: impl Store + 'static) -> StoreContext {
+    StoreContext {
         store: Arc::new(store),
         source: "test".into(),
         production: false,
@@ -67,7 +67,7 @@ pub fn desk_of(store: impl Store + 'static) -> Desk {
     }
 }
 
-pub async fn plan(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> Plan {
+pub async fn plan(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action) -> Plan {
     let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
     let ask = Ask { reason: Some("the gateway is back".into()), ..Ask::new(scope, action, Timestamp::now()) };
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
@@ -89,7 +89,7 @@ pub fn options() -> RunOptions {
     RunOptions { batch: BATCH, retry: Duration::from_millis(20), ..RunOptions::default() }
 }
 
-pub async fn go(desk: &Desk, ledger: &Ledger, run: &RunId) -> Receipt {
+pub async fn go(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Receipt {
     execute(desk, ledger, run, options(), &RunControl::new(), &progress()).await.expect("a receipt")
 }
 
@@ -120,7 +120,7 @@ async fn a_receipts_numbers_are_those_of_the_tables() {
 }
 
 /// A new run over the jobs of an old one: nothing is left to be done. Returns how many were.
-async fn go_again(desk: &Desk, ledger: &Ledger, run: &RunId) -> u64 {
+async fn go_again(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> u64 {
     let scope = Scope::Run(run.clone(), Part::All);
     let ask = Ask::new(scope, Action::Replay, Timestamp::now());
     match freeze(desk, ledger, ask, &budget(), |_| {}).await {
@@ -204,7 +204,7 @@ pub fn start(db: &TestDb, layout: Layout, ledger: &Ledger, run: &RunId) -> Child
 }
 
 /// Goes on with a run, as often as it takes.
-pub async fn resume_to_the_end(desk: &Desk, ledger: &Ledger, run: &RunId) {
+pub async fn resume_to_the_end(desk: &StoreContext, ledger: &Ledger, run: &RunId) {
     let mut state = ledger.run(run).await.expect("a run").state;
     while state != RunState::Finished {
         let (control, progress) = (RunControl::new(), progress());

@@ -18,7 +18,7 @@ use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions, Statement};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::{Frozen, StoreError};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::deliver::CommandDestination;
 use dlq_tui::triage::run::{Receipt, RunControl, RunError, RunOptions, execute, resume};
 
@@ -43,13 +43,13 @@ pub async fn install(db: &TestDb) {
 }
 
 /// An operator's way to store and ledger of a database: connections of their own.
-pub async fn operator(url: &str, layout: Layout) -> (Desk, Ledger) {
+pub async fn operator(url: &str, layout: Layout) -> (StoreContext, Ledger) {
     let engine = connect(url).await;
     let ledger = Ledger::shared(Arc::clone(&engine));
     (desk_on(engine, layout.table(), ReplayDestination::Table("jobs".to_owned())).await, ledger)
 }
 
-pub async fn go_on(desk: &Desk, ledger: &Ledger, run: &RunId) -> Result<Receipt, RunError> {
+pub async fn go_on(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Result<Receipt, RunError> {
     resume(desk, ledger, run, options(), &RunControl::new(), &progress()).await
 }
 

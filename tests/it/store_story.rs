@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dlq_tui::adapter::built_in;
-use dlq_tui::domain::action::{Action, Fate, JobResult, SkipReason};
+use dlq_tui::domain::action::{Action, JobResult, ReplayStatus, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
@@ -262,7 +262,7 @@ async fn a_cohort_is_frozen_whole_and_replayed_once() {
             assert_eq!(db.count("jobs").await, dead, "nothing was enqueued twice");
         }
         let fates = store.outcome(&ids[..3], &budget()).await.expect("fates");
-        let expected = if layout == Layout::JobsDlq { Fate::Unknown } else { Fate::Queued };
+        let expected = if layout == Layout::JobsDlq { ReplayStatus::Unknown } else { ReplayStatus::Queued };
         assert!(fates.iter().all(|(_, fate)| *fate == expected), "{fates:?}");
     })
     .await;

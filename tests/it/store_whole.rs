@@ -6,7 +6,7 @@ use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId};
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 
@@ -24,7 +24,13 @@ async fn ledger() -> (tempfile::TempDir, Ledger) {
     (folder, ledger)
 }
 
-async fn ask(desk: &Desk, ledger: &Ledger, scope: Scope, action: Action, options: Options) -> Result<Plan, PlanError> {
+async fn ask(
+    desk: &StoreContext,
+    ledger: &Ledger,
+    scope: Scope,
+    action: Action,
+    options: Options,
+) -> Result<Plan, PlanError> {
     let ask = Ask { options, ..Ask::new(scope, action, Timestamp::now()) };
     freeze(desk, ledger, ask, &budget(), |_| {}).await
 }
@@ -34,7 +40,7 @@ fn all() -> Scope {
 }
 
 /// Undoes a run to the end.
-async fn undo(desk: &Desk, ledger: &Ledger, run: &RunId) -> u64 {
+async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> u64 {
     let way = ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
     let plan = ask(desk, ledger, Scope::Undo(run.clone(), Vec::new()), way, Options::default()).await.expect("a plan");
     go(desk, ledger, &plan.run).await.run.tally.done

@@ -7,7 +7,7 @@ use dlq_tui::domain::options::{Attempts, Options};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 
@@ -20,7 +20,7 @@ use crate::store_desk::budget;
 pub struct Bench {
     _folder: tempfile::TempDir,
     ledger: Ledger,
-    pub desk: Desk,
+    pub desk: StoreContext,
 }
 
 impl Bench {
@@ -565,7 +565,7 @@ async fn what_cannot_be_undone_is_refused_with_the_reason() {
     for part in ["replayed into the table main.jobs", "go to the command `bin/replay` now", "Set `replay` back"] {
         assert!(why_not.contains(part), "{why_not}");
     }
-    let elsewhere = Desk { source: "elsewhere".into(), ..bench.desk.clone() };
+    let elsewhere = StoreContext { source: "elsewhere".into(), ..bench.desk.clone() };
     let ask = Ask::new(Scope::Undo(run, Vec::new()), Action::Recall, Timestamp::now());
     assert!(why(freeze(&elsewhere, &bench.ledger, ask, &budget(), |_| {}).await).contains("is for test"));
 }

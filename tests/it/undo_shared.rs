@@ -10,7 +10,7 @@ use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Homes, Ledger, Operator, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 
@@ -22,27 +22,27 @@ use crate::shared::{connect, go_on, install, operator, start, table};
 use crate::store_desk::budget;
 use crate::undo::content;
 
-async fn act(desk: &Desk, ledger: &Ledger, filter: &str, action: Action) -> (RunId, Tally) {
+async fn act(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action) -> (RunId, Tally) {
     let run = plan(desk, ledger, filter, action).await.run;
     let tally = go(desk, ledger, &run).await.run.tally;
     assert!(tally.adds_up(), "{tally:?}");
     (run, tally)
 }
 
-async fn plan_undo(desk: &Desk, ledger: &Ledger, run: &RunId) -> Plan {
+async fn plan_undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Plan {
     let action = ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
     let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
 
-async fn undo(desk: &Desk, ledger: &Ledger, run: &RunId) -> (RunId, Tally) {
+async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> (RunId, Tally) {
     let plan = plan_undo(desk, ledger, run).await;
     let tally = go(desk, ledger, &plan.run).await.run.tally;
     assert!(tally.adds_up(), "{tally:?}");
     (plan.run, tally)
 }
 
-async fn plan_erasure(desk: &Desk, ledger: &Ledger, id: &str) -> Plan {
+async fn plan_erasure(desk: &StoreContext, ledger: &Ledger, id: &str) -> Plan {
     let ask = Ask {
         options: Options { no_archive: true, ..Options::default() },
         ..Ask::new(Scope::Jobs(vec![JobId::new(id)]), Action::Discard, Timestamp::now())
@@ -146,7 +146,7 @@ async fn a_shared_undo_that_is_killed_again_and_again_brings_each_job_back_once(
 }
 
 /// One store with the record that it had on this machine, and with both once the source has one too.
-async fn two_homes(db: &TestDb, layout: Layout) -> (tempfile::TempDir, Desk, Homes, Ledger) {
+async fn two_homes(db: &TestDb, layout: Layout) -> (tempfile::TempDir, StoreContext, Homes, Ledger) {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = connect(&db.url).await;
     let desk = desk_on(Arc::clone(&engine), layout.table(), ReplayDestination::Table("jobs".into())).await;
@@ -192,7 +192,7 @@ async fn an_erasure_reaches_every_record_and_every_name_of_the_source() {
         install(&db).await;
         let both = homes.ledger().await.expect("a ledger");
         // Another operator's config has another name for the same source.
-        let other = Desk { source: "elsewhere".into(), operator: Operator::default(), ..desk.clone() };
+        let other = StoreContext { source: "elsewhere".into(), operator: Operator::default(), ..desk.clone() };
         let (second, _) = act(&other, &both, "state:dead", Action::Discard).await;
         undo(&other, &both, &second).await;
 

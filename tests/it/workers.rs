@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dlq_tui::domain::action::Action;
 use dlq_tui::ledger::{Ledger, Outcome, Part, RunId, RunState};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 
 use crate::fixtures::Layout;
 use crate::harness::{Engine, TestDb, every_engine};
@@ -69,7 +69,7 @@ fn random(n: u64) -> u64 {
 }
 
 /// Executes a run in a process that is killed again and again at random instants, and ends it.
-async fn operate(db: &TestDb, layout: Layout, desk: &Desk, ledger: &Ledger, run: &RunId) -> Vec<u64> {
+async fn operate(db: &TestDb, layout: Layout, desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Vec<u64> {
     let mut killed_after = Vec::new();
     for _ in 0..KILLS {
         let state = ledger.run(run).await.expect("a run").state;

@@ -120,7 +120,7 @@ use super::{
     HistogramStep, Identity, Page, PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Unfit, Watermark,
 };
 use crate::adapter::{Column, Retention};
-use crate::domain::action::{Action, Fate, JobOutcome};
+use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -389,7 +389,7 @@ impl Store for SqlStore {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         told("outcome", self.read_outcome(ids, kept, budget), Vec::len)
     }
 

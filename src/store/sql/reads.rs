@@ -17,7 +17,7 @@ use super::row::{Cells, Read, on_axis, read, select};
 use super::scan::{Scan, Segment, Step};
 use super::steps::{Fill, expand};
 use crate::adapter::Kind;
-use crate::domain::action::Fate;
+use crate::domain::action::ReplayStatus;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
@@ -176,8 +176,8 @@ impl SqlStore {
         ids: &[JobId],
         kept: &[(JobId, String)],
         budget: &Budget,
-    ) -> Result<Vec<(JobId, Fate)>> {
-        let unknown = || ids.iter().map(|id| (id.clone(), Fate::Unknown)).collect();
+    ) -> Result<Vec<(JobId, ReplayStatus)>> {
+        let unknown = || ids.iter().map(|id| (id.clone(), ReplayStatus::Unknown)).collect();
         let Some(outcome) = &self.layout.spec.outcome else { return Ok(unknown()) };
         let needs_target = outcome.get_ref().contains("{target}");
         let valid = self.valid(ids);
@@ -194,7 +194,7 @@ impl SqlStore {
         };
         let batch = narrowed(outcome.get_ref(), &valid.iter().map(row).collect::<Vec<BatchRow>>());
         let weigh = |row: &BatchRow| json_bytes(&row.id) + row.kept.as_deref().map_or(0, json_bytes);
-        let mut fates: HashMap<String, Fate> = HashMap::new();
+        let mut fates: HashMap<String, ReplayStatus> = HashMap::new();
         for part in self.parts(&batch, weigh) {
             let ids: Vec<String> = part.iter().map(|row| row.id.clone()).collect();
             let fill = Fill { ids: &ids, batch: part, ..Fill::of(&self.layout, self.destination.table()) };
@@ -214,7 +214,7 @@ impl SqlStore {
                 }
             }
         }
-        let missing = || Fate::Unknown;
+        let missing = || ReplayStatus::Unknown;
         Ok(ids.iter().map(|id| (id.clone(), fates.remove(id.as_str()).unwrap_or_else(missing))).collect())
     }
 
@@ -306,22 +306,22 @@ fn frozen(read: Read) -> Frozen {
 }
 
 /// Where a job has got to that was found twice: there is no telling which of two is the one that was replayed.
-fn either(one: Fate, other: Fate) -> Fate {
+fn either(one: ReplayStatus, other: ReplayStatus) -> ReplayStatus {
     match (one, other) {
         (one, other) if one == other => one,
-        (Fate::DeadAgain(_), Fate::DeadAgain(_)) => Fate::DeadAgain(None),
-        _ => Fate::Unknown,
+        (ReplayStatus::DeadAgain(_), ReplayStatus::DeadAgain(_)) => ReplayStatus::DeadAgain(None),
+        _ => ReplayStatus::Unknown,
     }
 }
 
-fn fate(word: &str, error: Option<Untrusted>) -> Result<Fate> {
+fn fate(word: &str, error: Option<Untrusted>) -> Result<ReplayStatus> {
     Ok(match word {
-        "queued" => Fate::Queued,
-        "running" => Fate::Running,
-        "succeeded" => Fate::Succeeded,
-        "dead" => Fate::DeadAgain(error),
-        "gone" => Fate::Gone,
-        "unknown" => Fate::Unknown,
+        "queued" => ReplayStatus::Queued,
+        "running" => ReplayStatus::Running,
+        "succeeded" => ReplayStatus::Succeeded,
+        "dead" => ReplayStatus::DeadAgain(error),
+        "gone" => ReplayStatus::Gone,
+        "unknown" => ReplayStatus::Unknown,
         other => return Err(StoreError::Layout(format!("the outcome statement returned the fate `{other}`"))),
     })
 }

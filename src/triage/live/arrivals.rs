@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Recent, Value};
+use super::{FacetValue, Recent};
 use crate::domain::time::Timestamp;
 use crate::store::Cell;
 
@@ -19,15 +19,15 @@ pub(super) struct Came {
 ///
 /// A job whose value changes goes from one cell and comes into another of the same bucket, as it stands where it died. So what
 /// comes into a bucket makes up for what went from it, unless it is later than every death that is known: then it is one.
-pub(super) fn came(known: &Recent, cells: &[Cell], latest: Option<Timestamp>) -> Vec<(Value, Came)> {
+pub(super) fn came(known: &Recent, cells: &[Cell], latest: Option<Timestamp>) -> Vec<(FacetValue, Came)> {
     let now = super::by_bucket(cells);
     let mut gone: HashMap<i64, u64> = HashMap::new();
     for (bucket, values) in known {
-        let left = |value: &Value| now.get(bucket).and_then(|now| now.get(value)).copied().unwrap_or(0);
+        let left = |value: &FacetValue| now.get(bucket).and_then(|now| now.get(value)).copied().unwrap_or(0);
         gone.insert(*bucket, values.iter().map(|(value, n)| n.saturating_sub(left(value))).sum());
     }
-    let mut counted: BTreeMap<(i64, &Value), u64> = BTreeMap::new();
-    let mut found: Vec<(Value, Came)> = Vec::new();
+    let mut counted: BTreeMap<(i64, &FacetValue), u64> = BTreeMap::new();
+    let mut found: Vec<(FacetValue, Came)> = Vec::new();
     for cell in cells {
         let before = known.get(&cell.bucket).and_then(|values| values.get(&cell.value)).copied().unwrap_or(0);
         // A cell that comes in pieces is known as a whole.

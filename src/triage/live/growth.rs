@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use super::Value;
+use super::FacetValue;
 use crate::domain::time::Timestamp;
 
 /// How far back growth looks.
@@ -26,7 +26,7 @@ pub struct Growth {
 pub(super) struct Arrivals {
     since: Timestamp,
     are_any: bool,
-    seen: VecDeque<(Timestamp, Value, u64)>,
+    seen: VecDeque<(Timestamp, FacetValue, u64)>,
     /// Deaths that were seen while another facet was counted.
     before: Vec<(Timestamp, u64)>,
     /// What trends told when watching began.
@@ -68,7 +68,7 @@ impl Arrivals {
         self.told
     }
 
-    pub(super) fn add(&mut self, value: &Value, n: u64, at: Timestamp) {
+    pub(super) fn add(&mut self, value: &FacetValue, n: u64, at: Timestamp) {
         if n > 0 {
             self.seen.push_back((at, value.clone(), n));
             self.unseen += n;
@@ -104,7 +104,7 @@ impl Arrivals {
     }
 
     /// The trend of a value: the store's, with what was seen since in its last slot, or one of our own.
-    pub(super) fn trend(&self, value: &Value, stored: &[u32], as_of: Timestamp) -> Vec<u32> {
+    pub(super) fn trend(&self, value: &FacetValue, stored: &[u32], as_of: Timestamp) -> Vec<u32> {
         let of_value = self.seen.iter().filter(|(_, seen, _)| seen == value);
         if let Some((last, earlier)) = stored.split_last() {
             let since: u64 = of_value.filter(|(at, _, _)| *at > as_of).map(|(_, _, n)| n).sum();

@@ -11,7 +11,7 @@
 
 mod arrivals;
 mod growth;
-mod news;
+mod new_values;
 mod poll;
 #[cfg(test)]
 mod tests;
@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 pub use growth::Growth;
-pub use news::Since;
+pub use new_values::Since;
 pub use poll::{FAILED_REST, Outlay, Poll, Purse};
 
 use self::growth::{Arrivals, Told};
-use self::news::News;
+use self::new_values::News;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -43,10 +43,10 @@ const MOST_SPANS: usize = 4_096;
 const CALM: Duration = Duration::from_secs(10);
 
 /// A value of a facet, `None` standing for jobs that have none.
-pub type Value = Option<Untrusted>;
+pub type FacetValue = Option<Untrusted>;
 
 /// The recent past by bucket and value.
-type Recent = BTreeMap<i64, HashMap<Value, u64>>;
+type Recent = BTreeMap<i64, HashMap<FacetValue, u64>>;
 
 /// The counts of one facet under one filter, kept up to date by looks.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct LiveCounts {
     /// The recent past as it was last counted: what the next look replaces.
     recent: Recent,
     /// Jobs that came (positive) or went since the full count.
-    drift: HashMap<Value, Drift>,
+    drift: HashMap<FacetValue, Drift>,
     /// When a look last found that something may have changed since the full count.
     changed_at: Option<Timestamp>,
     /// Looks since the count, each with the first bucket that it read again; without those that a later one covers, so that
@@ -160,7 +160,7 @@ impl LiveCounts {
             drift.seen = 0;
         }
         for value in was.keys().chain(is.keys()).collect::<std::collections::HashSet<_>>() {
-            let count = |of: &HashMap<Value, u64>| signed(of.get(value).copied().unwrap_or(0));
+            let count = |of: &HashMap<FacetValue, u64>| signed(of.get(value).copied().unwrap_or(0));
             self.drift.entry(value.clone()).or_default().seen = count(&is) - count(&was);
         }
         self.drift.retain(|_, drift| drift.seen != 0);
@@ -174,7 +174,7 @@ impl LiveCounts {
         if self.base.progress.is_some() || base.progress.is_some() {
             return;
         }
-        let before: HashMap<&Value, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
+        let before: HashMap<&FacetValue, u64> = self.base.bars.iter().map(|bar| (&bar.value, bar.count.n)).collect();
         for bar in &base.bars {
             let seen = self.drift.get(&bar.value).map_or(0, |drift| drift.seen);
             let known = before.get(&bar.value).copied().unwrap_or(0).saturating_add_signed(seen);
@@ -193,7 +193,7 @@ impl LiveCounts {
         let came = arrivals::came(&known, cells, self.latest);
         self.latest = cells.iter().map(|cell| cell.last_seen).fold(self.latest, Option::max);
         let was = by_value(&known);
-        let mut is: HashMap<Value, u64> = HashMap::new();
+        let mut is: HashMap<FacetValue, u64> = HashMap::new();
         for cell in cells {
             *is.entry(cell.value.clone()).or_default() += cell.n;
             self.drift.entry(cell.value.clone()).or_default().saw(cell);
@@ -221,7 +221,7 @@ impl LiveCounts {
     /// The counts as they are now, in the order of the facet, with trends.
     pub fn histogram(&self) -> Histogram {
         let mut bars: Vec<Bar> = self.base.bars.iter().map(|bar| self.bar(bar)).collect();
-        let listed: std::collections::HashSet<&Value> = self.base.bars.iter().map(|bar| &bar.value).collect();
+        let listed: std::collections::HashSet<&FacetValue> = self.base.bars.iter().map(|bar| &bar.value).collect();
         let added = self.drift.iter().filter(|(value, drift)| !listed.contains(value) && drift.seen > 0);
         bars.extend(added.map(|(value, _)| self.bar(&empty(value.clone()))));
         bars.retain(|bar| bar.count.n > 0 || bar.count.exactness != Exactness::Exact);
@@ -317,10 +317,10 @@ impl LiveCounts {
         self.older == Older::Untouched && self.saw_all
     }
 
-    fn apply(&mut self, before: &HashMap<Value, u64>, now: &HashMap<Value, u64>) {
-        let values: std::collections::HashSet<&Value> = before.keys().chain(now.keys()).collect();
+    fn apply(&mut self, before: &HashMap<FacetValue, u64>, now: &HashMap<FacetValue, u64>) {
+        let values: std::collections::HashSet<&FacetValue> = before.keys().chain(now.keys()).collect();
         for value in values {
-            let count = |of: &HashMap<Value, u64>| of.get(value).copied().unwrap_or(0);
+            let count = |of: &HashMap<FacetValue, u64>| of.get(value).copied().unwrap_or(0);
             let (was, is) = (count(before), count(now));
             self.drift.entry(value.clone()).or_default().seen += signed(is) - signed(was);
         }
@@ -370,15 +370,15 @@ fn by_bucket(cells: &[Cell]) -> Recent {
     recent
 }
 
-fn by_value(recent: &Recent) -> HashMap<Value, u64> {
-    let mut sums: HashMap<Value, u64> = HashMap::new();
+fn by_value(recent: &Recent) -> HashMap<FacetValue, u64> {
+    let mut sums: HashMap<FacetValue, u64> = HashMap::new();
     for (value, n) in recent.values().flatten() {
         *sums.entry(value.clone()).or_default() += n;
     }
     sums
 }
 
-fn empty(value: Value) -> Bar {
+fn empty(value: FacetValue) -> Bar {
     Bar::new(value, Count::exact(0))
 }
 

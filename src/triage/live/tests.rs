@@ -15,7 +15,7 @@ impl Table {
     fn count(&self, now: i64) -> Histogram {
         let mut bars: Vec<Bar> = Vec::new();
         for (at, value) in &self.0 {
-            let value: Value = Some((*value).into());
+            let value: FacetValue = Some((*value).into());
             let at = Some(Timestamp(at * SECOND));
             match bars.iter_mut().find(|bar| bar.value == value) {
                 Some(bar) => {

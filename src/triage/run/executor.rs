@@ -23,7 +23,7 @@ use crate::ledger::{
     BatchNo, Ledger, LedgerArchive, LedgerError, Next, Part, Run, RunId, RunState, Settled, Tally, Whose,
 };
 use crate::store::{Archive, Budget, Record, Standing};
-use crate::triage::Desk;
+use crate::triage::StoreContext;
 use crate::triage::progress::RunProgress;
 use crate::triage::undo;
 use crate::triage::validate::Validate;
@@ -37,7 +37,7 @@ const ERASED: usize = 5_000;
 /// # Errors
 /// When the run cannot be executed here, or the record can no longer be kept; see [`RunError`].
 pub async fn execute(
-    desk: &Desk,
+    desk: &StoreContext,
     ledger: &Ledger,
     run: &RunId,
     options: RunOptions,
@@ -55,7 +55,7 @@ pub async fn execute(
 }
 
 async fn execute_held(
-    desk: &Desk,
+    desk: &StoreContext,
     ledger: &Ledger,
     run: &RunId,
     options: RunOptions,
@@ -119,7 +119,7 @@ async fn execute_held(
 /// # Errors
 /// As [`execute`]; a run that was never confirmed is not resumed.
 pub async fn resume(
-    desk: &Desk,
+    desk: &StoreContext,
     ledger: &Ledger,
     run: &RunId,
     options: RunOptions,
@@ -141,7 +141,7 @@ const STOPPED: &str = "stopped by the operator";
 pub(super) type Alike = Vec<(Standing, Vec<JobId>)>;
 
 pub(super) struct RunExecutor<'a> {
-    pub(super) desk: &'a Desk,
+    pub(super) desk: &'a StoreContext,
     pub(super) ledger: &'a Ledger,
     pub(super) run: &'a Run,
     pub(super) options: RunOptions,
@@ -173,7 +173,7 @@ pub(super) struct RunExecutor<'a> {
 
 impl<'a> RunExecutor<'a> {
     fn new(
-        desk: &'a Desk,
+        desk: &'a StoreContext,
         ledger: &'a Ledger,
         run: &'a Run,
         options: RunOptions,

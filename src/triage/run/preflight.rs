@@ -8,11 +8,11 @@ use crate::domain::action::Action;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
 use crate::store::{Availability, Budget};
-use crate::triage::Desk;
+use crate::triage::StoreContext;
 use crate::triage::validate::{CommandValidator, Validate, unstartable};
 
 /// Whether the run is for this store, and its action can be used here.
-pub(super) fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
+pub(super) fn check(desk: &StoreContext, run: &Run) -> Result<(), RunError> {
     let intent = &run.intent;
     if !run.is_of(&desk.source, &desk.store_name()) {
         return Err(RunError::OtherStore {
@@ -34,14 +34,14 @@ pub(super) fn check(desk: &Desk, run: &Run) -> Result<(), RunError> {
 }
 
 /// Whether the source still leads to the database that the run was planned on.
-pub(super) async fn same_database(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), RunError> {
+pub(super) async fn same_database(desk: &StoreContext, run: &Run, options: &RunOptions) -> Result<(), RunError> {
     let here = desk.store.identity(&Budget::new(options.statement)).await;
     let here = here.map_err(|error| RunError::Disabled(error.to_string()))?;
     run.strays(here.as_ref()).map_or(Ok(()), |reason| Err(RunError::Disabled(reason)))
 }
 
 /// Makes what the action needs in the database, as its plan said.
-pub(super) async fn prepare(desk: &Desk, run: &Run, options: &RunOptions) -> Result<(), Halt> {
+pub(super) async fn prepare(desk: &StoreContext, run: &Run, options: &RunOptions) -> Result<(), Halt> {
     let budget = Budget::new(options.statement);
     let prepared = desk.store.prepare(run.intent.action, &budget).await;
     prepared.map_err(|error| {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::batch::{Part, Tried, tried};
 use super::executor::RunExecutor;
 use super::tx_status::Testimony;
-use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
+use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{Run, Settled};
 use crate::store::{Broke, Ending, StoreError};
@@ -167,7 +167,7 @@ impl RunExecutor<'_> {
         Ok(Traces(traced.map(HashSet::from_iter)))
     }
 
-    async fn fates(&self, ids: &[JobId]) -> Result<HashMap<JobId, Fate>, StoreError> {
+    async fn fates(&self, ids: &[JobId]) -> Result<HashMap<JobId, ReplayStatus>, StoreError> {
         if ids.is_empty() || self.run.intent.action != Action::Replay {
             return Ok(HashMap::new());
         }
@@ -207,7 +207,7 @@ impl RunExecutor<'_> {
 /// What can be seen of jobs that are no longer as they were.
 struct Evidence {
     states: HashMap<JobId, State>,
-    fates: HashMap<JobId, Fate>,
+    fates: HashMap<JobId, ReplayStatus>,
     archived: Vec<JobId>,
     brought_back: Vec<JobId>,
     testimony: Testimony,
@@ -241,8 +241,12 @@ impl Evidence {
             (Action::Discard | Action::Archive, None) if self.archived.contains(&id) => seen(id),
             (Action::Purge, None) => (id, JobResult::Failed(REMOVED.into())).into(),
             (Action::Replay, None) => match self.fates.get(&id) {
-                Some(Fate::Queued | Fate::Running | Fate::Succeeded | Fate::DeadAgain(_)) => seen(id),
-                Some(Fate::Gone | Fate::Unknown) | None => (id, JobResult::Failed(VANISHED.into())).into(),
+                Some(
+                    ReplayStatus::Queued | ReplayStatus::Running | ReplayStatus::Succeeded | ReplayStatus::DeadAgain(_),
+                ) => seen(id),
+                Some(ReplayStatus::Gone | ReplayStatus::Unknown) | None => {
+                    (id, JobResult::Failed(VANISHED.into())).into()
+                }
             },
             _ => (id, result).into(),
         }

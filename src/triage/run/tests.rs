@@ -22,9 +22,9 @@ use crate::domain::pacing::Pacing;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, Part, RunId, Tally};
 use crate::store::{Budget, Message, StoreError};
-use crate::triage::fake::{Fake, Fault, Row};
-use crate::triage::fates::fates;
 use crate::triage::freeze::{Ask, PlanError, freeze};
+use crate::triage::memory_store::{Fake, InjectedFault, Row};
+use crate::triage::outcomes::count_outcomes;
 use crate::triage::plan::{Plan, Scope};
 use crate::triage::progress::RunProgress;
 
@@ -119,7 +119,9 @@ async fn a_lost_answer_is_settled_by_looking_and_no_job_runs_twice() {
         let run = bench.all(Action::Replay).await;
         bench.fake.with(|data| {
             data.removes = removes;
-            data.faults = [Fault::After(dropped()), Fault::Before(dropped()), Fault::Before(dropped())].into();
+            data.faults =
+                [InjectedFault::After(dropped()), InjectedFault::Before(dropped()), InjectedFault::Before(dropped())]
+                    .into();
         });
         let receipt = bench.execute(&run, small()).await;
         assert!(receipt.is_complete(), "{receipt:?}");
@@ -131,7 +133,7 @@ async fn a_lost_answer_is_settled_by_looking_and_no_job_runs_twice() {
 async fn a_run_left_by_a_crash_after_its_effect_is_resumed_without_a_second_replay() {
     let bench = Bench::new(25).await;
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults.push_back(Fault::Hang));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Hang));
     let desk = bench.fake.desk();
     let crash = execute(&desk, &bench.ledger, &run, small(), &bench.control, &bench.progress);
     assert!(tokio::time::timeout(Duration::from_millis(700), crash).await.is_err());
@@ -149,7 +151,7 @@ async fn a_job_in_doubt_of_which_no_trace_is_left_is_reported_and_not_claimed() 
     let run = bench.all(Action::Replay).await;
     bench.fake.with(|data| {
         (data.removes, data.forgotten) = (true, true);
-        data.faults.push_back(Fault::After(dropped()));
+        data.faults.push_back(InjectedFault::After(dropped()));
     });
     let receipt = bench.execute(&run, small()).await;
     assert_eq!((receipt.run.tally.done, receipt.run.tally.failed_total()), (0, 5));
@@ -163,13 +165,14 @@ async fn a_job_in_doubt_is_looked_for_by_what_was_kept_of_it() {
     let run = bench.all(Action::Replay).await;
     bench.fake.with(|data| {
         (data.removes, data.by_kept) = (true, true);
-        data.faults.push_back(Fault::After(dropped()));
+        data.faults.push_back(InjectedFault::After(dropped()));
     });
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.live(), (0..25).collect::<Vec<_>>());
     let board =
-        fates(&bench.fake.desk(), &bench.ledger, &run, None, &Budget::new(Duration::from_secs(9)), |_| {}).await;
+        count_outcomes(&bench.fake.desk(), &bench.ledger, &run, None, &Budget::new(Duration::from_secs(9)), |_| {})
+            .await;
     assert_eq!(board.unwrap().queued, 25);
 }
 
@@ -179,7 +182,9 @@ async fn a_job_in_doubt_without_a_trace_is_done_where_the_database_remembers_tha
     let run = bench.all(Action::Replay).await;
     bench.fake.with(|data| {
         (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
-        data.faults = [Fault::Undone(dropped()), Fault::After(dropped()), Fault::Before(dropped())].into();
+        data.faults =
+            [InjectedFault::Undone(dropped()), InjectedFault::After(dropped()), InjectedFault::Before(dropped())]
+                .into();
     });
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
@@ -193,8 +198,8 @@ async fn a_row_that_somebody_else_removed_while_it_was_in_doubt_is_not_claimed()
     let run = bench.all(Action::Replay).await;
     bench.fake.with(|data| {
         (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
-        data.faults.push_back(Fault::Undone(dropped()));
-        data.faults.extend((0..1_000).map(|_| Fault::Before(dropped())));
+        data.faults.push_back(InjectedFault::Undone(dropped()));
+        data.faults.extend((0..1_000).map(|_| InjectedFault::Before(dropped())));
     });
     let mut progress = bench.progress.subscribe();
     let stopper = async {
@@ -221,7 +226,7 @@ async fn what_another_run_did_while_a_batch_was_in_doubt_is_not_claimed() {
     bench.fake.with(|data| {
         data.rows.insert(3, Row { state: State::Resolved, locked: 0, refuses: None });
         data.traces = Some((0..10).filter(|id| *id != 3).collect());
-        data.faults.push_back(Fault::Before(dropped()));
+        data.faults.push_back(InjectedFault::Before(dropped()));
     });
     let receipt = bench.execute(&run, small()).await;
     let changed = vec![("changed meanwhile".to_owned(), 1)];
@@ -243,7 +248,7 @@ async fn a_job_that_was_perhaps_handed_out_is_never_handed_out_again() {
     let bench = Bench::new(4).await;
     let run = bench.all(Action::Replay).await;
     let handed = Arc::new(Count(Default::default()));
-    bench.fake.with(|data| data.faults.push_back(Fault::Hang));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Hang));
     let options = RunOptions { deliver: Some(handed.clone()), ..small() };
     let desk = bench.fake.desk();
     let crash = execute(&desk, &bench.ledger, &run, options.clone(), &bench.control, &bench.progress);
@@ -323,7 +328,7 @@ async fn a_stop_ends_after_the_batch_that_runs_and_resume_does_the_rest() {
 async fn a_stop_while_the_database_is_away_leaves_the_batch_in_doubt() {
     let bench = Bench::new(30).await;
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults.extend((0..1_000).map(|_| Fault::Before(dropped()))));
+    bench.fake.with(|data| data.faults.extend((0..1_000).map(|_| InjectedFault::Before(dropped()))));
     let mut progress = bench.progress.subscribe();
     let stopper = async {
         progress.wait_for(|p| p.waiting.as_ref().is_some_and(|why| why.contains("trying again"))).await.unwrap();
@@ -342,11 +347,11 @@ async fn a_stop_while_the_database_is_away_leaves_the_batch_in_doubt() {
 async fn what_the_database_refuses_for_good_is_taken_back_and_stops_the_run() {
     let bench = Bench::new(30).await;
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Denied("UPDATE on jobs".into()))));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(StoreError::Denied("UPDATE on jobs".into()))));
     let receipt = bench.execute(&run, small()).await;
     assert_eq!((receipt.run.tally.not_started, receipt.run.state), (30, RunState::Stopped));
     assert!(receipt.refused && receipt.halted.unwrap().contains("UPDATE on jobs"));
-    bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Input("no".into()))));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(StoreError::Input("no".into()))));
     let receipt = bench.execute(&run, small()).await;
     assert!(!receipt.refused && receipt.halted.is_some(), "{receipt:?}");
 }
@@ -363,7 +368,7 @@ async fn what_was_done_before_a_batch_broke_off_is_on_record_as_done() {
             let run = bench.all(Action::Replay).await;
             bench.fake.with(|data| {
                 (data.removes, data.forgotten) = (removes, true);
-                data.faults.push_back(Fault::Midway(4, again(&error)));
+                data.faults.push_back(InjectedFault::Midway(4, again(&error)));
             });
             let receipt = bench.execute(&run, small()).await;
             assert_eq!(receipt.halted.is_some(), halts, "{receipt:?}");
@@ -439,7 +444,7 @@ async fn the_sweep_keeps_to_the_pace_of_the_run() {
 async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
     let bench = Bench::new(8).await;
     let run = bench.all(Action::Replay).await;
-    let slow = || Fault::Before(StoreError::Timeout(Duration::from_secs(10)));
+    let slow = || InjectedFault::Before(StoreError::Timeout(Duration::from_secs(10)));
     bench.fake.with(|data| data.faults = [slow(), slow()].into());
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
@@ -450,7 +455,7 @@ async fn a_batch_that_takes_too_long_is_halved_until_it_fits() {
 async fn no_job_is_at_fault_when_an_administrator_stops_its_statement_again_and_again() {
     let bench = Bench::new(1).await;
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults = (0..9).map(|_| Fault::Before(StoreError::Interrupted)).collect());
+    bench.fake.with(|data| data.faults = (0..9).map(|_| InjectedFault::Before(StoreError::Interrupted)).collect());
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(receipt.run.tally.done, 1);
@@ -458,15 +463,15 @@ async fn no_job_is_at_fault_when_an_administrator_stops_its_statement_again_and_
 
 #[tokio::test]
 async fn a_job_is_given_up_that_is_stopped_each_time_while_others_get_through() {
-    let stopped = || Fault::Before(StoreError::Interrupted);
+    let stopped = || InjectedFault::Before(StoreError::Interrupted);
     for (times, given_up) in [(19, false), (20, true)] {
         let bench = Bench::new(2).await;
         let run = bench.all(Action::Replay).await;
-        let halved = Fault::Before(StoreError::Timeout(Duration::from_secs(10)));
+        let halved = InjectedFault::Before(StoreError::Timeout(Duration::from_secs(10)));
         // The other half goes first.
-        bench
-            .fake
-            .with(|data| data.faults = [halved, Fault::Not].into_iter().chain((0..times).map(|_| stopped())).collect());
+        bench.fake.with(|data| {
+            data.faults = [halved, InjectedFault::Not].into_iter().chain((0..times).map(|_| stopped())).collect()
+        });
         let tally = bench.execute(&run, small()).await.run.tally;
         assert_eq!((tally.done, tally.failed_total()), if given_up { (1, 1) } else { (2, 0) }, "{tally:?}");
         assert!(tally.failed.iter().all(|(why, _)| why.exact().contains("stopped")), "{tally:?}");
@@ -477,7 +482,7 @@ async fn a_job_is_given_up_that_is_stopped_each_time_while_others_get_through() 
 async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
     let bench = Bench::new(6).await;
     let run = bench.all(Action::Discard).await;
-    bench.fake.with(|data| data.faults.push_back(Fault::After(dropped())));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::After(dropped())));
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.ledger.archived(&run, &[JobId::new("3")]).await.unwrap().len(), 1);
@@ -487,7 +492,7 @@ async fn an_interrupted_discard_is_done_where_the_row_is_archived() {
 async fn an_interrupted_archive_is_done_where_the_row_stands_beside_with_this_run() {
     let bench = Bench::new(6).await;
     let run = bench.all(Action::Archive).await;
-    bench.fake.with(|data| data.faults.push_back(Fault::After(dropped())));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::After(dropped())));
     let receipt = bench.execute(&run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     // Somebody else's removal is none of ours.
@@ -495,7 +500,7 @@ async fn an_interrupted_archive_is_done_where_the_row_stands_beside_with_this_ru
     let run = bench.all(Action::Archive).await;
     bench.fake.with(|data| {
         data.rows.remove(&3);
-        data.faults.push_back(Fault::Before(dropped()));
+        data.faults.push_back(InjectedFault::Before(dropped()));
     });
     let tally = bench.execute(&run, small()).await.run.tally;
     assert_eq!((tally.done, tally.skipped), (5, vec![("gone".to_owned(), 1)]));
@@ -508,7 +513,7 @@ async fn an_interrupted_purge_is_done_where_the_database_remembers_and_in_doubt_
         let run = bench.all(Action::Purge).await;
         bench.fake.with(|data| {
             data.endings = remembers.then(Vec::new);
-            data.faults.push_back(Fault::After(dropped()));
+            data.faults.push_back(InjectedFault::After(dropped()));
         });
         let tally = bench.execute(&run, small()).await.run.tally;
         assert_eq!((tally.done, tally.failed_total()), if remembers { (6, 0) } else { (0, 6) }, "{tally:?}");
@@ -676,13 +681,13 @@ proptest! {
                     }
                 }
                 data.faults = faults.iter().filter_map(|kind| match kind {
-                    0 => Some(Fault::Before(dropped())),
-                    1 => Some(Fault::After(dropped())),
-                    2 => Some(Fault::Before(StoreError::Timeout(Duration::from_secs(1)))),
-                    3 => Some(Fault::After(StoreError::Timeout(Duration::from_secs(1)))),
-                    4 => Some(Fault::Before(StoreError::Locked("deadlock".into()))),
-                    5 => Some(Fault::Before(StoreError::Denied("no".into()))),
-                    6 => Some(Fault::Hang),
+                    0 => Some(InjectedFault::Before(dropped())),
+                    1 => Some(InjectedFault::After(dropped())),
+                    2 => Some(InjectedFault::Before(StoreError::Timeout(Duration::from_secs(1)))),
+                    3 => Some(InjectedFault::After(StoreError::Timeout(Duration::from_secs(1)))),
+                    4 => Some(InjectedFault::Before(StoreError::Locked("deadlock".into()))),
+                    5 => Some(InjectedFault::Before(StoreError::Denied("no".into()))),
+                    6 => Some(InjectedFault::Hang),
                     _ => None,
                 }).collect();
             });
@@ -744,7 +749,7 @@ async fn an_interrupted_undo_is_done_where_the_row_stands_as_it_was_kept() {
     let plan = bench.plan(Scope::Undo(run.clone(), Vec::new()), Action::Restore).await.unwrap();
     assert_eq!((plan.count, plan.options.undoes.as_ref()), (25, Some(&run.0)));
     assert_eq!(plan.outlook, [("can be undone".to_owned(), 25)]);
-    bench.fake.with(|data| data.faults = [Fault::After(dropped()), Fault::Before(dropped())].into());
+    bench.fake.with(|data| data.faults = [InjectedFault::After(dropped()), InjectedFault::Before(dropped())].into());
     let receipt = bench.execute(&plan.run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.fake.with(|data| data.rows.len()), 25);

@@ -16,7 +16,7 @@ use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
 use crate::ledger::{HistoryEntry, Homes, Known, Ledger, LedgerError, Run, Whose, known};
 use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
-use crate::triage::Desk;
+use crate::triage::StoreContext;
 use crate::triage::run::RunControl;
 use crate::tui::app::{FirstScreen, JobDocument, Msg, Opened, Reply, Request, warm_up_rest};
 use crate::tui::{Launch, OpenStore, Opener};
@@ -211,7 +211,12 @@ impl Session {
     }
 
     /// A job with what the ledger knows of it, ready to be drawn.
-    async fn document(&self, detail: JobDetail, desk: Desk, going: &Going) -> Result<Arc<JobDocument>, StoreError> {
+    async fn document(
+        &self,
+        detail: JobDetail,
+        desk: StoreContext,
+        going: &Going,
+    ) -> Result<Arc<JobDocument>, StoreError> {
         let mut behind = None;
         // A job whose history cannot be read is still worth a look; the ledger's trouble is told where one acts.
         let (history, replayed) = match self.homes().at_hand() {
@@ -235,7 +240,7 @@ impl Session {
 
 /// What the first job did not wait for: opens the ledger, tells what it knows of the job, and makes ready what its other
 /// sides need.
-async fn follow_up(homes: Homes, desk: Desk, job: Known, facts: UnboundedSender<Fact>) {
+async fn follow_up(homes: Homes, desk: StoreContext, job: Known, facts: UnboundedSender<Fact>) {
     sleep(FIRST_FRAME).await;
     tokio::task::spawn_blocking(warm_up_rest);
     let Ok(ledger) = homes.ledger().await else { return };
@@ -247,7 +252,7 @@ async fn follow_up(homes: Homes, desk: Desk, job: Known, facts: UnboundedSender<
 }
 
 /// What the ledger knows of a job, and how often it was replayed before.
-async fn past(ledger: &Ledger, desk: &Desk, job: &Known) -> Result<(Vec<HistoryEntry>, u64), LedgerError> {
+async fn past(ledger: &Ledger, desk: &StoreContext, job: &Known) -> Result<(Vec<HistoryEntry>, u64), LedgerError> {
     let store = desk.store_name();
     let history = ledger.history(&desk.source, &store, job).await?;
     let counts = match history.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, Fate, JobResult};
+use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
@@ -223,9 +223,12 @@ async fn discarded_jobs_come_back_as_they_were_and_the_rest_is_refused_or_told()
         assert_eq!(changes(&before, &whole(&db, "delayed_jobs").await), Vec::<String>::new(), "{}", db.engine.name());
         let (store, _) = checked(&db, "delayed_job").await;
         let ids: Vec<JobId> = ["1", "30", "31", "99"].map(JobId::new).into();
-        let fates: Vec<Fate> =
+        let fates: Vec<ReplayStatus> =
             store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, f)| f).collect();
-        assert_eq!(fates, [Fate::DeadAgain(None), Fate::Queued, Fate::Running, Fate::Gone]);
+        assert_eq!(
+            fates,
+            [ReplayStatus::DeadAgain(None), ReplayStatus::Queued, ReplayStatus::Running, ReplayStatus::Gone]
+        );
         let purged = apply(&store, batch(Action::Purge, ["1", "2", "31"].map(JobId::new))).await;
         assert_eq!(purged.values().filter(|result| **result == JobResult::Done).count(), 2);
         for action in [Action::Ignore, Action::Reopen] {

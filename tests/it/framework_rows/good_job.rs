@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{NaiveDateTime, Utc};
-use dlq_tui::domain::action::{Action, Fate, JobResult, SkipReason};
+use dlq_tui::domain::action::{Action, JobResult, ReplayStatus, SkipReason};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
@@ -314,9 +314,15 @@ async fn what_became_of_jobs_is_told_and_ignore_is_disabled_with_the_reason() {
     let Some(db) = seed("gj_fates").await else { return };
     let (store, _) = checked(&db, "good_job").await;
     let ids: Vec<JobId> = [own(5), own(6), own(7), own(3), own(99)].map(JobId::new).into();
-    let fates: Vec<Fate> =
+    let fates: Vec<ReplayStatus> =
         store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
-    let [Fate::Succeeded, Fate::Queued, Fate::Running, Fate::DeadAgain(Some(class)), Fate::Gone] = fates.as_slice()
+    let [
+        ReplayStatus::Succeeded,
+        ReplayStatus::Queued,
+        ReplayStatus::Running,
+        ReplayStatus::DeadAgain(Some(class)),
+        ReplayStatus::Gone,
+    ] = fates.as_slice()
     else {
         panic!("{fates:?}")
     };

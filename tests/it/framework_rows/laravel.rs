@@ -1,12 +1,12 @@
 //! Laravel's database driver on three databases: rows that 12.67.0 wrote, and rows of our own for what is rare.
 
-use dlq_tui::domain::action::{Action, Fate, JobResult};
+use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, MESSAGE_HEAD};
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
-use dlq_tui::triage::fates::{Board, fates};
+use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
 use serde_json::{Map, Value, json};
 
 use super::bench::{act, changes, checked, detail, detection, fixture, id, literal, toml_rows, undo, whole};
@@ -392,8 +392,9 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         let shop = Shop::on(db, "laravel").await;
         let (run, tally) = shop.run(Action::Replay, "").await;
         let (db, name) = (&shop.db, shop.db.engine.name());
-        let board = async || fates(&shop.desk, &shop.ledger, &run, None, &budget(), |_| {}).await.expect("a board");
-        let all = Board { asked: tally.done, queued: tally.done, ..Board::default() };
+        let board =
+            async || count_outcomes(&shop.desk, &shop.ledger, &run, None, &budget(), |_| {}).await.expect("a board");
+        let all = OutcomeCounts { asked: tally.done, queued: tally.done, ..OutcomeCounts::default() };
         assert_eq!(board().await, all, "{name}: {tally:?}");
         let of = |uuid: &str| format!("where payload like '%{uuid}%'");
         db.execute(&format!("update jobs set reserved_at = 1, attempts = 1 {}", of("26333ad4"))).await;
@@ -406,11 +407,11 @@ async fn where_a_replayed_job_has_got_to_is_found_by_its_uuid() {
         ))
         .await;
         db.execute(&format!("delete from jobs {}", of("8a8a1f60"))).await;
-        let wanted = Board { queued: tally.done - 3, running: 1, gone: 1, new_error: 1, ..all };
+        let wanted = OutcomeCounts { queued: tally.done - 3, running: 1, gone: 1, new_error: 1, ..all };
         assert_eq!(board().await, wanted, "{name}");
         // Of a job of which nothing is kept nobody knows.
         let ids = ["1", "99"].map(JobId::new);
         let told = shop.store().outcome(&ids, &budget()).await.expect("fates");
-        assert!(told.iter().all(|(_, fate)| *fate == Fate::Unknown), "{name}: {told:?}");
+        assert!(told.iter().all(|(_, fate)| *fate == ReplayStatus::Unknown), "{name}: {told:?}");
     }
 }

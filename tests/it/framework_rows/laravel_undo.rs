@@ -4,8 +4,8 @@ use dlq_tui::domain::action::Action;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{RunId, Tally};
-use dlq_tui::triage::fates::{Board, fates};
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
+use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
 use dlq_tui::triage::plan::Scope;
 
 use super::bench::{changes, fixture, whole};
@@ -59,8 +59,8 @@ fn skipped(tally: &Tally) -> Vec<(&str, u64)> {
     tally.skipped.iter().map(|(reason, n)| (reason.as_str(), *n)).collect()
 }
 
-async fn board(shop: &Shop, run: &RunId) -> Board {
-    fates(&shop.desk, &shop.ledger, run, None, &budget(), |_| {}).await.expect("a board")
+async fn board(shop: &Shop, run: &RunId) -> OutcomeCounts {
+    count_outcomes(&shop.desk, &shop.ledger, run, None, &budget(), |_| {}).await.expect("a board")
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn undo_beside_a_copy_that_came_later_takes_neither() {
         assert_eq!((tally.done, failed(&tally)), (0, vec![(TWICE, 1)]), "{name}");
         assert_eq!(changes(&before, &whole(&shop.db, "jobs").await), Vec::<String>::new(), "{name}");
         assert_eq!(shop.db.count("failed_jobs").await, 0, "{name}");
-        let asked = Board { asked: 1, unknown: 1, ..Board::default() };
+        let asked = OutcomeCounts { asked: 1, unknown: 1, ..OutcomeCounts::default() };
         assert_eq!(board(&shop, &run).await, asked, "{name}: which of the two is the replayed one?");
     }
 }
@@ -136,7 +136,7 @@ async fn jobs_are_found_by_the_uuid_of_the_payload() {
         assert!(warned, "{name}: {:?}", plan.warnings);
         let (run, tally) = shop.run(Action::Replay, "").await;
         assert_eq!(tally.done, 4, "{name}");
-        let board_now = Board { asked: 4, queued: 3, unknown: 1, ..Board::default() };
+        let board_now = OutcomeCounts { asked: 4, queued: 3, unknown: 1, ..OutcomeCounts::default() };
         assert_eq!(board(&shop, &run).await, board_now, "{name}");
         let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
         let plan = freeze(&shop.desk, &shop.ledger, ask, &budget(), |_| {}).await.expect("a plan");
@@ -192,7 +192,7 @@ async fn undo_of_rows_that_together_exceed_a_packet_is_done() {
     let before = whole(&shop.db, "failed_jobs").await;
     let (run, tally) = shop.run(Action::Replay, "").await;
     assert_eq!(tally.done, 300);
-    let all = Board { asked: 300, queued: 300, ..Board::default() };
+    let all = OutcomeCounts { asked: 300, queued: 300, ..OutcomeCounts::default() };
     assert_eq!(board(&shop, &run).await, all);
     let tally = shop.undo(&run).await;
     assert_eq!((tally.done, failed(&tally)), (300, Vec::new()));

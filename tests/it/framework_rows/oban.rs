@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, Fate, JobResult};
+use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobId, State};
@@ -298,11 +298,19 @@ async fn where_replayed_jobs_have_got_to_is_told_and_what_it_has_no_word_for_is_
         seed(&db).await;
         let (store, _) = checked(&db, "oban").await;
         let ids: Vec<JobId> = [23, 24, 25, 26, 27, 1, 99].map(|n: i64| JobId::new(n.to_string())).into();
-        let fates: Vec<Fate> =
+        let fates: Vec<ReplayStatus> =
             store.outcome(&ids, &budget()).await.expect("fates").into_iter().map(|(_, fate)| fate).collect();
-        let again = Fate::DeadAgain(Some(Untrusted::new("ArgumentError")));
-        let dead = Fate::DeadAgain(None);
-        let wanted = [Fate::Queued, Fate::Queued, Fate::Succeeded, Fate::Running, dead, again, Fate::Gone];
+        let again = ReplayStatus::DeadAgain(Some(Untrusted::new("ArgumentError")));
+        let dead = ReplayStatus::DeadAgain(None);
+        let wanted = [
+            ReplayStatus::Queued,
+            ReplayStatus::Queued,
+            ReplayStatus::Succeeded,
+            ReplayStatus::Running,
+            dead,
+            again,
+            ReplayStatus::Gone,
+        ];
         assert_eq!(fates, wanted, "{}", db.engine.name());
         for action in [Action::Ignore, Action::Reopen] {
             let refused = store.apply(batch(action, [JobId::new("1")]), &budget()).await;

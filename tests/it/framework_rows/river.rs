@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dlq_tui::domain::action::{Action, Fate, JobResult};
+use dlq_tui::domain::action::{Action, JobResult, ReplayStatus};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
@@ -210,10 +210,13 @@ async fn discarded_jobs_come_back_as_they_were_and_outcomes_are_told() {
     db.execute("update river_job set state = 'running' where id = 10").await;
     let ids = ["8", "10", "11", "4", "3", "99"].map(JobId::new);
     let fates = store.outcome(&ids, &budget()).await.expect("fates");
-    let fates: Vec<Fate> = fates.into_iter().map(|(_, fate)| fate).collect();
-    let again = |class: &str| Fate::DeadAgain(Some(Untrusted::new(class)));
+    let fates: Vec<ReplayStatus> = fates.into_iter().map(|(_, fate)| fate).collect();
+    let again = |class: &str| ReplayStatus::DeadAgain(Some(Untrusted::new(class)));
     let [cancelled, dead] = [again("JobCancelError"), again("Stuck job rescued by JobRescuer")];
-    assert_eq!(fates, [Fate::Queued, Fate::Running, Fate::Succeeded, cancelled, dead, Fate::Gone]);
+    assert_eq!(
+        fates,
+        [ReplayStatus::Queued, ReplayStatus::Running, ReplayStatus::Succeeded, cancelled, dead, ReplayStatus::Gone]
+    );
     let user = User::of(&db);
     let before = whole(&db, "river_job").await;
     let receipt = act(&user, "discard", &[2, 5, 6, 8, 11], &[]);

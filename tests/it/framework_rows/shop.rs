@@ -12,7 +12,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::{Detection, OpenOptions, check, detect, missing_indexes, open};
 use dlq_tui::store::{Batch, Store};
-use dlq_tui::triage::Desk;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::plan::{Plan, Scope};
 
@@ -23,7 +23,7 @@ use crate::store_desk::{apply, batch, budget, engine};
 /// A framework's database, its desk and the operator's ledger.
 pub struct Shop {
     pub db: TestDb,
-    pub desk: Desk,
+    pub desk: StoreContext,
     pub title: String,
     /// The statements that make the indexes which are missing.
     pub missing: Vec<String>,

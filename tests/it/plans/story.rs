@@ -13,9 +13,9 @@ use dlq_tui::store::sql::engine::{Engine, EngineOptions, Listener, Statement};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, missing_indexes, open};
 use dlq_tui::store::{Availability, Cursor, GlanceQuery, PageQuery, Sort};
-use dlq_tui::triage::Desk;
-use dlq_tui::triage::fates::fates;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
+use dlq_tui::triage::outcomes::count_outcomes;
 use dlq_tui::triage::plan::Scope;
 
 use super::layouts::Case;
@@ -88,7 +88,7 @@ async fn missing(case: &Case, db: &TestDb) -> Vec<String> {
 struct Teller<'a> {
     name: &'static str,
     engine: &'a Engine,
-    desk: &'a Desk,
+    desk: &'a StoreContext,
     ledger: &'a Ledger,
 }
 
@@ -156,7 +156,7 @@ impl Teller<'_> {
         let tally = go(self.desk, self.ledger, &plan.run).await.run.tally;
         assert!(tally.done > 0, "{}: {action}: {tally:?}", self.name);
         self.phase(&format!("what became of {action}")).await;
-        fates(self.desk, self.ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
+        count_outcomes(self.desk, self.ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
         let Some(back) = action.undone_by() else { return };
         self.phase(&format!("the undo of {action}")).await;
         let scope = Scope::Undo(plan.run.clone(), Vec::new());

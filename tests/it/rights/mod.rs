@@ -13,9 +13,9 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::SqlStore;
 use dlq_tui::store::{Batch, Cursor, Glance, GlanceQuery, PageQuery, Sort, Store, StoreError};
-use dlq_tui::triage::Desk;
-use dlq_tui::triage::fates::fates;
+use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
+use dlq_tui::triage::outcomes::count_outcomes;
 use dlq_tui::triage::plan::Scope;
 
 use crate::fixtures::Layout;
@@ -139,7 +139,7 @@ async fn act(named: &str, store: SqlStore, jobs: &[JobId]) {
         let receipt = go(&desk, &ledger, &plan.run).await;
         assert!(receipt.halted.is_none(), "{named}: {action}: {receipt:?}");
         assert!(receipt.run.tally.done > 0, "{named}: {action}: {receipt:?}");
-        fates(&desk, &ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
+        count_outcomes(&desk, &ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
         let Some(back) = action.undone_by().filter(|back| refusal_of(&desk, *back).is_none()) else { continue };
         let plan =
             freeze(&desk, &ledger, ask(Scope::Undo(plan.run.clone(), Vec::new()), back), &budget(), |_| {}).await;
@@ -149,7 +149,7 @@ async fn act(named: &str, store: SqlStore, jobs: &[JobId]) {
     }
 }
 
-fn refusal_of(desk: &Desk, action: Action) -> Option<String> {
+fn refusal_of(desk: &StoreContext, action: Action) -> Option<String> {
     match desk.store.info().availability(action) {
         dlq_tui::store::Availability::Disabled(why) => Some(why),
         dlq_tui::store::Availability::Ready { .. } => None,

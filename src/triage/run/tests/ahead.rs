@@ -126,7 +126,7 @@ async fn a_batch_with_a_destination_outside_the_database_is_named_before_it_is_b
 /// The second batch has taken effect and nobody has heard of it, and the third is worked on.
 async fn two_abreast(bench: &Bench) -> RunId {
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults = [Fault::Not, Fault::Hang].into());
+    bench.fake.with(|data| data.faults = [InjectedFault::Not, InjectedFault::Hang].into());
     run
 }
 
@@ -213,7 +213,7 @@ async fn a_transaction_that_was_noted_along_with_its_batch_is_asked_about_after_
     bench.fake.with(|data| {
         (data.removes, data.forgotten, data.endings) = (true, true, Some(Vec::new()));
         // The third has taken effect: it was under way behind the second when the record named it.
-        data.faults = [Fault::Not, Fault::Not, Fault::Hang].into();
+        data.faults = [InjectedFault::Not, InjectedFault::Not, InjectedFault::Hang].into();
     });
     let run = bench.all(Action::Replay).await;
     tokio::select! {

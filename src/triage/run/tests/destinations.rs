@@ -22,7 +22,7 @@ fn handing() -> RunOptions {
 /// A run of which ten jobs are in doubt, on a store of 25.
 async fn cut_off(bench: &Bench) -> RunId {
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults.push_back(Fault::Hang));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Hang));
     let desk = bench.fake.desk();
     let crash = execute(&desk, &bench.ledger, &run, handing(), &bench.control, &bench.progress);
     assert!(tokio::time::timeout(Duration::from_millis(700), crash).await.is_err());

@@ -37,8 +37,8 @@ async fn jobs_that_were_locked_at_first_are_told_the_instants_of_their_own_place
 async fn jobs_of_an_interrupted_batch_are_told_the_instants_of_their_own_place_in_the_spread() {
     let (bench, run) = spread().await;
     bench.fake.with(|data| {
-        data.faults.extend([Fault::Not, Fault::Not]);
-        data.faults.extend((0..1_000).map(|_| Fault::Before(dropped())));
+        data.faults.extend([InjectedFault::Not, InjectedFault::Not]);
+        data.faults.extend((0..1_000).map(|_| InjectedFault::Before(dropped())));
     });
     let mut progress = bench.progress.subscribe();
     let stopper = async {

@@ -95,7 +95,7 @@ async fn other_verbs_are_not_judged() {
 async fn a_batch_that_was_interrupted_is_judged_again_before_it_is_replayed() {
     let bench = Bench::new(10).await;
     let run = bench.all(Action::Replay).await;
-    bench.fake.with(|data| data.faults.push_back(Fault::Before(dropped())));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(dropped())));
     let receipt = bench.execute(&run, Judge::new(even).options()).await;
     assert_eq!((receipt.run.tally.done, receipt.run.tally.skipped_total()), (5, 5));
     assert_eq!(bench.live(), [0, 2, 4, 6, 8]);
@@ -115,7 +115,7 @@ async fn a_run_goes_on_with_the_command_that_it_was_planned_with() {
     let plan =
         freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await.unwrap();
     assert!(plan.options.to_string().starts_with("only what `/bin/sh -c"), "{}", plan.options);
-    bench.fake.with(|data| data.faults.push_back(Fault::Before(StoreError::Denied("no".into()))));
+    bench.fake.with(|data| data.faults.push_back(InjectedFault::Before(StoreError::Denied("no".into()))));
     let receipt = bench.execute(&plan.run, small()).await;
     assert_eq!(receipt.run.state, RunState::Stopped);
     let again = RunControl::new();

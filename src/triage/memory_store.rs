@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 
 use self::data::number;
-pub(crate) use self::data::{Data, Fault, Row};
-use super::Desk;
-use crate::domain::action::{Action, Fate, JobOutcome, JobResult, SkipReason};
+pub(crate) use self::data::{Data, InjectedFault, Row};
+use super::StoreContext;
+use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Count, Histogram};
@@ -77,8 +77,8 @@ impl Fake {
         f(&mut self.data.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn desk(self: &Arc<Self>) -> Desk {
-        Desk {
+    pub(crate) fn desk(self: &Arc<Self>) -> StoreContext {
+        StoreContext {
             store: self.clone(),
             source: "main".into(),
             production: false,
@@ -225,11 +225,11 @@ impl Store for Fake {
             // Whether it took effect is not to be known from outside.
             let failed = |error: StoreError| Applied { outcomes: Vec::new(), broke: Some(Broke::at_commit(error)) };
             let fault = match self.with(|data| data.faults.pop_front()) {
-                Some(Fault::Before(error)) => return failed(error),
-                Some(Fault::Not) => None,
+                Some(InjectedFault::Before(error)) => return failed(error),
+                Some(InjectedFault::Not) => None,
                 other => other,
             };
-            if let Some(Fault::Midway(n, _)) = &fault {
+            if let Some(InjectedFault::Midway(n, _)) = &fault {
                 batch.ids.truncate(*n);
             }
             let dead: Vec<JobId> = self.with(|data| {
@@ -237,7 +237,7 @@ impl Store for Fake {
                 batch.ids.iter().filter(dead).cloned().collect()
             });
             let _under_way = self.set_out();
-            let undone = matches!(fault, Some(Fault::Undone(_)));
+            let undone = matches!(fault, Some(InjectedFault::Undone(_)));
             let name = self.with(|data| {
                 let endings = data.endings.as_mut()?;
                 // It has not ended well before it has.
@@ -274,7 +274,7 @@ impl Store for Fake {
             if let (Some(name), false) = (name, undone) {
                 self.with(|data| data.endings.iter_mut().for_each(|endings| endings[name] = true));
             }
-            if let Some(Fault::Undone(error)) = fault {
+            if let Some(InjectedFault::Undone(error)) = fault {
                 return failed(error);
             }
             let outcomes = self.with(|data| {
@@ -287,9 +287,9 @@ impl Store for Fake {
                 then.await;
             }
             match fault {
-                Some(Fault::After(error)) => failed(error),
-                Some(Fault::Hang) => std::future::pending().await,
-                Some(Fault::Midway(_, error)) => Applied { outcomes, broke: Some(error.into()) },
+                Some(InjectedFault::After(error)) => failed(error),
+                Some(InjectedFault::Hang) => std::future::pending().await,
+                Some(InjectedFault::Midway(_, error)) => Applied { outcomes, broke: Some(error.into()) },
                 _ => Applied { outcomes, broke: None },
             }
         })
@@ -350,13 +350,13 @@ impl Store for Fake {
         ids: &'a [JobId],
         kept: &'a [(JobId, String)],
         _: &'a Budget,
-    ) -> BoxFuture<'a, Result<Vec<(JobId, Fate)>>> {
+    ) -> BoxFuture<'a, Result<Vec<(JobId, ReplayStatus)>>> {
         Box::pin(async move {
             Ok(self.with(|data| {
                 let known = |id: &JobId| !data.by_kept || kept.iter().any(|(of, _)| of == id);
                 let fate = |id: &JobId| match data.live.contains(&number(id)) && !data.forgotten && known(id) {
-                    true => Fate::Queued,
-                    false => Fate::Gone,
+                    true => ReplayStatus::Queued,
+                    false => ReplayStatus::Gone,
                 };
                 ids.iter().map(|id| (id.clone(), fate(id))).collect()
             }))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::line::Line;
+use super::request::DeliveryRequest;
 use crate::domain::text::head;
 
 /// Bytes of a line beyond which it cannot be an answer. A command may send the whole job back with its answer.
@@ -24,7 +24,7 @@ pub(super) struct Answers {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct DeliveryResponse {
     id: Value,
     ok: bool,
     #[serde(default)]
@@ -34,7 +34,7 @@ struct Answer {
 impl Answers {
     /// Waits for answers to these jobs. The `id` of a line means that line's job; any other name means a job only where
     /// it means no other.
-    pub(super) fn to(batch: &[Line]) -> Self {
+    pub(super) fn to(batch: &[DeliveryRequest]) -> Self {
         let mut names = HashMap::new();
         for (job, line) in batch.iter().enumerate() {
             names.insert(line.id.clone(), job);
@@ -101,7 +101,7 @@ impl Answers {
 }
 
 /// An answer, whatever bytes it carries beside its meaning.
-fn read(line: &[u8]) -> Option<Answer> {
+fn read(line: &[u8]) -> Option<DeliveryResponse> {
     let exact = serde_json::from_slice(line).ok();
     exact.or_else(|| serde_json::from_str(&String::from_utf8_lossy(line)).ok())
 }

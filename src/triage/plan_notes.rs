@@ -1,6 +1,6 @@
 //! What a plan says of a frozen cohort, in sentences, and what it takes to confirm it.
 
-use super::Desk;
+use super::StoreContext;
 use super::freeze::{Ask, Missing};
 use super::plan::{Confirm, Share};
 use crate::domain::action::Action;
@@ -11,7 +11,7 @@ use crate::domain::text::Untrusted;
 use crate::ledger::Split;
 
 /// What the options come to, in sentences.
-pub(super) fn told(desk: &Desk, ask: &Ask) -> Vec<String> {
+pub(super) fn told(desk: &StoreContext, ask: &Ask) -> Vec<String> {
     let offers = &desk.store.info().offers;
     let mut told = Vec::new();
     if ask.action == Action::Replay {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Desk;
+use super::StoreContext;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key, Test};
 use crate::domain::histogram::grouped;
@@ -13,7 +13,7 @@ use crate::store::{Budget, Frozen, Identity, Store, StoreError};
 
 /// What is on record of the replays of a cohort's jobs, and which of them that bars.
 pub(super) struct Guard<'a> {
-    desk: &'a Desk,
+    desk: &'a StoreContext,
     ledger: &'a Ledger,
     run: &'a RunId,
     action: Action,
@@ -29,7 +29,7 @@ pub(super) struct Guard<'a> {
 
 impl<'a> Guard<'a> {
     pub(super) fn new(
-        desk: &'a Desk,
+        desk: &'a StoreContext,
         ledger: &'a Ledger,
         run: &'a RunId,
         action: Action,

@@ -11,7 +11,7 @@ use crate::store::*;
 
 /// What happens to the next call of `apply`.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum InjectedFault {
     /// It fails and did nothing.
     Before(StoreError),
     /// It takes effect and fails.
@@ -42,7 +42,7 @@ pub(crate) struct Data {
     pub(crate) rows: BTreeMap<u64, Row>,
     /// Every job that was replayed, in order: twice is a fault.
     pub(crate) live: Vec<u64>,
-    pub(crate) faults: VecDeque<Fault>,
+    pub(crate) faults: VecDeque<InjectedFault>,
     pub(crate) batches: Vec<usize>,
     /// Whether a replayed row is removed, as in a table of dead jobs only.
     pub(crate) removes: bool,

@@ -18,10 +18,10 @@ use crate::domain::redact::Masker;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Census, Ledger, Part, RunId};
 use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Store, StoreError, Unfit};
-use crate::triage::Desk;
-use crate::triage::guard::Guard;
+use crate::triage::StoreContext;
 use crate::triage::plan::Scope;
 use crate::triage::progress::FreezeProgress;
+use crate::triage::replay_limit::Guard;
 use crate::triage::undo;
 
 /// Jobs gathered before they are written: a transaction costs what some hundreds of them do.
@@ -39,7 +39,7 @@ pub(super) type Tell<'a> = &'a mut (dyn FnMut(FreezeProgress) + Send + 'a);
 
 /// The cohort of a plan, while it grows.
 pub(super) struct Freezer<'a> {
-    desk: &'a Desk,
+    desk: &'a StoreContext,
     ledger: &'a Ledger,
     run: &'a RunId,
     action: Action,
@@ -129,7 +129,7 @@ impl fmt::Display for Missing {
 impl<'a> Freezer<'a> {
     /// Nothing is in the cohort yet.
     pub fn new(
-        desk: &'a Desk,
+        desk: &'a StoreContext,
         ledger: &'a Ledger,
         run: &'a RunId,
         ask: &Ask,

@@ -1,7 +1,7 @@
 //! The outcome board: where the jobs of a run have got to.
 
-use super::Desk;
-use crate::domain::action::Fate;
+use super::StoreContext;
+use crate::domain::action::ReplayStatus;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::ledger::{Ledger, Part, RunId, RunJob};
@@ -13,7 +13,7 @@ const ASKED: usize = 500;
 
 /// The board of a run, or of as many of its jobs as were asked about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Board {
+pub struct OutcomeCounts {
     /// Jobs asked about so far.
     pub asked: u64,
     /// Wait in the live queue.
@@ -32,22 +32,22 @@ pub struct Board {
     pub unknown: u64,
 }
 
-impl Board {
+impl OutcomeCounts {
     /// Jobs that died again, of whatever.
     pub fn returned(&self) -> u64 {
         self.same_error + self.new_error
     }
 
-    fn count(&mut self, before: Option<&Untrusted>, fate: &Fate) {
+    fn count(&mut self, before: Option<&Untrusted>, fate: &ReplayStatus) {
         self.asked += 1;
         *match fate {
-            Fate::Queued => &mut self.queued,
-            Fate::Running => &mut self.running,
-            Fate::Succeeded => &mut self.succeeded,
-            Fate::DeadAgain(Some(now)) if Some(now) == before => &mut self.same_error,
-            Fate::DeadAgain(_) => &mut self.new_error,
-            Fate::Gone => &mut self.gone,
-            Fate::Unknown => &mut self.unknown,
+            ReplayStatus::Queued => &mut self.queued,
+            ReplayStatus::Running => &mut self.running,
+            ReplayStatus::Succeeded => &mut self.succeeded,
+            ReplayStatus::DeadAgain(Some(now)) if Some(now) == before => &mut self.same_error,
+            ReplayStatus::DeadAgain(_) => &mut self.new_error,
+            ReplayStatus::Gone => &mut self.gone,
+            ReplayStatus::Unknown => &mut self.unknown,
         } += 1;
     }
 }
@@ -56,16 +56,16 @@ impl Board {
 ///
 /// # Errors
 /// When the source or the ledger cannot be read, or the caller cancels.
-pub async fn fates(
-    desk: &Desk,
+pub async fn count_outcomes(
+    desk: &StoreContext,
     ledger: &Ledger,
     run: &RunId,
     limit: Option<u64>,
     budget: &Budget,
-    mut on_step: impl FnMut(&Board) + Send,
-) -> Result<Board, PlanError> {
+    mut on_step: impl FnMut(&OutcomeCounts) + Send,
+) -> Result<OutcomeCounts, PlanError> {
     let ledger = &ledger.of(run).await?;
-    let (mut board, mut after) = (Board::default(), 0);
+    let (mut board, mut after) = (OutcomeCounts::default(), 0);
     loop {
         let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(board.asked));
         let n = usize::try_from(left).unwrap_or(usize::MAX).min(ASKED);
@@ -85,17 +85,17 @@ pub async fn fates(
 }
 
 async fn ask(
-    desk: &Desk,
+    desk: &StoreContext,
     jobs: &[RunJob],
     kept: &[(JobId, String)],
     budget: &Budget,
-    board: &mut Board,
+    board: &mut OutcomeCounts,
 ) -> Result<(), StoreError> {
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
     let told = desk.store.outcome_of(&ids, kept, budget).await?;
-    let told: std::collections::HashMap<JobId, Fate> = told.into_iter().collect();
+    let told: std::collections::HashMap<JobId, ReplayStatus> = told.into_iter().collect();
     for job in jobs {
-        board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&Fate::Unknown));
+        board.count(job.error_class.as_ref(), told.get(&job.id).unwrap_or(&ReplayStatus::Unknown));
     }
     Ok(())
 }
@@ -106,11 +106,11 @@ mod tests {
 
     #[test]
     fn a_job_that_died_again_is_told_by_whether_the_error_is_the_same() {
-        let mut board = Board::default();
+        let mut board = OutcomeCounts::default();
         let before = Untrusted::from("Boom");
-        board.count(Some(&before), &Fate::DeadAgain(Some("Boom".into())));
-        board.count(Some(&before), &Fate::DeadAgain(Some("Crash".into())));
-        board.count(None, &Fate::DeadAgain(None));
+        board.count(Some(&before), &ReplayStatus::DeadAgain(Some("Boom".into())));
+        board.count(Some(&before), &ReplayStatus::DeadAgain(Some("Crash".into())));
+        board.count(None, &ReplayStatus::DeadAgain(None));
         assert_eq!((board.asked, board.same_error, board.new_error, board.returned()), (3, 1, 2, 3));
     }
 }

@@ -9,7 +9,7 @@ use crate::store::Message;
 
 /// A job on its way.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct DeliveryRequest {
     /// What is written, with its line break.
     pub(super) text: String,
     /// The `id` that stands on it: the message's own, or else the dead job's.
@@ -27,7 +27,7 @@ struct Head {
     job_id: Option<Value>,
 }
 
-impl Line {
+impl DeliveryRequest {
     /// The line of a message. The message's text stays as it is, so that its numbers stay exact; an `id` is put before
     /// it where it has none.
     pub(super) fn new(message: &Message) -> Self {
@@ -42,18 +42,18 @@ impl Line {
         };
         let head = head.unwrap_or_default();
         let dead = message.id.as_str().to_owned();
-        let id = head.id.map_or_else(|| dead.clone(), super::answers::text);
-        let aliases = head.job_id.map(super::answers::text).into_iter().chain((id != dead).then_some(dead)).collect();
+        let id = head.id.map_or_else(|| dead.clone(), super::response::text);
+        let aliases = head.job_id.map(super::response::text).into_iter().chain((id != dead).then_some(dead)).collect();
         Self { text, id, aliases }
     }
 }
 
 /// The lines of a batch, and which of its jobs have none: those with the `id` of one before them, for which no answer
 /// could be told to be.
-pub(super) fn told_apart(batch: &[Message]) -> (Vec<Line>, Vec<bool>) {
+pub(super) fn told_apart(batch: &[Message]) -> (Vec<DeliveryRequest>, Vec<bool>) {
     let mut ids = HashSet::new();
     let (mut lines, mut twins) = (Vec::new(), Vec::new());
-    for line in batch.iter().map(Line::new) {
+    for line in batch.iter().map(DeliveryRequest::new) {
         let is_new = ids.insert(line.id.clone());
         twins.push(!is_new);
         lines.extend(is_new.then_some(line));
@@ -66,8 +66,8 @@ mod tests {
     use super::*;
     use crate::domain::job::JobId;
 
-    fn line(json: &str) -> Line {
-        Line::new(&Message { id: JobId::new("7"), json: json.to_owned() })
+    fn line(json: &str) -> DeliveryRequest {
+        DeliveryRequest::new(&Message { id: JobId::new("7"), json: json.to_owned() })
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::Value;
+use super::FacetValue;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::time::Timestamp;
 
@@ -19,7 +19,7 @@ pub enum Since {
 #[derive(Clone, Debug)]
 struct Before {
     at: Timestamp,
-    values: HashSet<Value>,
+    values: HashSet<FacetValue>,
 }
 
 #[derive(Clone, Debug, Default)]
