@@ -16,7 +16,7 @@ use super::exit::{Code, Fault};
 use super::open::{self, Surveyed};
 use super::signal::Unhurried;
 use super::source::{Origin, Session};
-use crate::ledger::Homes;
+use crate::ledger::LedgerLocator;
 use crate::store::sql::Rejected;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
@@ -47,7 +47,7 @@ pub async fn run(session: Session, args: &ConsoleArgs) -> Result<Code> {
 pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &str) -> Result<Code> {
     terminal()?;
     let filter = open::filter(args.filter.as_deref())?;
-    let record = Homes::new(session.paths.ledger(), None);
+    let record = LedgerLocator::new(session.paths.ledger(), None);
     let settings = settings(&session, &origin, args);
     let redaction = Arc::new(session.redactor());
     session.record_reveal(&origin.name).await?;

@@ -25,7 +25,7 @@ use crate::domain::share::Share;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
-use crate::ledger::{Homes, Ledger, Whose, known};
+use crate::ledger::{Ledger, LedgerLocator, Whose, known};
 use crate::store::sql::engine::{Engine, EngineOptions};
 use crate::store::sql::{self, Detection, Found, OpenOptions, ReplayDestination};
 use crate::store::{Budget, Deliver, HistogramQuery, HistogramStep, Store, StoreError};
@@ -58,7 +58,7 @@ pub struct Opened {
     pub pauses: watch::Receiver<bool>,
     redactor: Arc<Redactor>,
     masker: Masker,
-    homes: Homes,
+    homes: LedgerLocator,
 }
 
 /// A database with the layouts that were found in it.
@@ -72,7 +72,7 @@ pub struct Surveyed {
     /// What was found.
     pub detection: Detection,
     /// The way to the ledger.
-    pub homes: Homes,
+    pub homes: LedgerLocator,
     /// Nothing was opened yet: what the survey heard is fresh.
     is_fresh: AtomicBool,
     redactor: Arc<Redactor>,
@@ -144,7 +144,7 @@ pub async fn survey_by(
     let (engine, library, mut detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
     anew::hold_back(&library, &mut detection);
     let engine = Arc::new(engine);
-    let homes = Homes::new(session.paths.ledger(), Some(Arc::clone(&engine)));
+    let homes = LedgerLocator::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
     Ok(Surveyed { origin, engine, library, detection, homes, is_fresh, redactor })
 }

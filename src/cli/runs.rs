@@ -14,7 +14,7 @@ use super::table::{Column, Table, terminal_width};
 use super::{jobs, out};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
-use crate::ledger::{Homes, Ledger, Reveal, Run, RunId};
+use crate::ledger::{Ledger, LedgerLocator, Reveal, Run, RunId};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -138,7 +138,9 @@ async fn ledger(session: &Session) -> Result<Ledger> {
     };
     let budget = session.budget(&origin);
     let ledger = match origin.connect(session, &budget).await {
-        Ok(engine) => Homes::new(path.clone(), Some(Arc::new(engine))).ledger().await.map_err(anyhow::Error::from),
+        Ok(engine) => {
+            LedgerLocator::new(path.clone(), Some(Arc::new(engine))).ledger().await.map_err(anyhow::Error::from)
+        }
         Err(error) => Err(error),
     };
     match ledger {

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::backend::{Cells, Tx, int, limit, rows, text, texts};
 use super::error::{LedgerError, Result};
-use super::home::{Cells, Tx, int, limit, rows, text, texts};
+use super::handle::Ledger;
 use super::model::{BatchNo, RunId, RunJob, RunState};
-use super::open::Ledger;
 use super::runs::at_work;
 use super::tally::{DONE, FAILED, SKIPPED};
-use super::witness::{Note, drop_notes, note_along};
+use super::tx_notes::{Note, drop_notes, note_along};
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::census::{Census, into_class_head};
+use super::backend::{Cells, Tx, int, maybe, text, texts};
+use super::cohort_stats::{Census, into_class_head};
+use super::dialect::Column;
 use super::error::{LedgerError, Result};
-use super::home::{Cells, Tx, int, maybe, text, texts};
+use super::handle::Ledger;
 use super::id;
 use super::model::{RunId, RunIntent, RunState};
-use super::open::Ledger;
 use super::runs::{at_work, in_state, kept};
-use super::text::Column;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;

@@ -5,11 +5,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::backend::{Backend, Cells, Source, log_of};
 use super::error::{LedgerError, Result};
-use super::home::{Cells, Home, Source, log_of};
+use super::handle::Ledger;
 use super::model::RunState;
-use super::open::Ledger;
-use super::schema::{self, Found, MIGRATIONS};
+use super::schema::{self, InstalledSchema, MIGRATIONS};
 use crate::store::Budget;
 use crate::store::sql::engine::Engine;
 
@@ -65,9 +65,9 @@ pub fn lying(path: &Path) -> io::Result<Lying> {
 /// When it cannot be looked for, is of another version, or was made over.
 pub async fn in_source(engine: &Arc<Engine>, budget: &Budget) -> Result<Option<Ledger>> {
     let version = match schema::look(engine, budget).await {
-        Ok(Found::Nothing) => return Ok(None),
-        Ok(Found::Version(version)) => version,
-        Ok(Found::Unsafe(reason)) => {
+        Ok(InstalledSchema::Nothing) => return Ok(None),
+        Ok(InstalledSchema::Version(version)) => version,
+        Ok(InstalledSchema::Unsafe(reason)) => {
             return Err(LedgerError::Version { place: engine.database().to_owned(), reason });
         }
         Err(error) => return Err(Source::new(Arc::clone(engine)).fault(error)),
@@ -83,7 +83,7 @@ impl Ledger {
     /// # Errors
     /// When it is not there, cannot be read, or is none.
     pub async fn peek(path: &Path) -> Result<Self> {
-        Ok(Self::alone(Home::peek(path).await?))
+        Ok(Self::alone(Backend::peek(path).await?))
     }
 
     /// How far the operator's own file is brought up to date.

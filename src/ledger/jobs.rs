@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::backend::{Cells, int, limit, maybe, text, texts};
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, limit, maybe, text, texts};
+use super::handle::Ledger;
 use super::model::{HistoryEntry, Outcome, Part, RunId, RunJob, Split};
-use super::open::Ledger;
-use super::replays::Known;
+use super::replay_counts::Known;
 use super::runs::operator;
 use super::tally::{DONE, FAILED, SKIPPED};
 use crate::domain::action::{Action, SkipReason};

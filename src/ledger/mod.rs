@@ -3,44 +3,44 @@
 //! Local by default: an SQLite file in the operator's state folder. What it holds was written before the fact
 //! (intent) and after it (result), so that a crash leaves at most one batch to look at.
 
-mod archive;
+mod backend;
 mod batches;
-mod census;
 mod cohort;
+mod cohort_stats;
+mod dialect;
 mod error;
+mod handle;
 mod health;
-mod hold;
-mod home;
-mod homes;
 mod id;
 mod jobs;
+mod kept_rows;
+mod later_runs;
+mod locate;
 mod model;
-mod open;
-mod record;
-mod replays;
-mod reveals;
+mod replay_counts;
+mod reveal_log;
+mod run_lock;
 mod runs;
 mod schema;
-mod since;
+mod source_journal;
 mod tally;
-mod text;
+mod tx_notes;
 mod undo;
-mod witness;
 
-pub use archive::LedgerArchive;
+pub use backend::WHEN_DAMAGED;
 pub use batches::{Begun, Next, Results, Settled, Upcoming};
-pub use census::Census;
+pub use cohort_stats::Census;
 pub use error::{LedgerError, Result};
+pub use handle::Ledger;
 pub use health::{Lying, in_source, latest_version, lying};
-pub use hold::Hold;
-pub use home::WHEN_DAMAGED;
-pub use homes::Homes;
+pub use kept_rows::LedgerArchive;
+pub use locate::LedgerLocator;
 pub use model::*;
-pub use open::Ledger;
-pub use replays::{Known, known};
-pub use reveals::Reveal;
+pub use replay_counts::{Known, known};
+pub use reveal_log::Reveal;
+pub use run_lock::RunLock;
 pub use schema::Installation;
-pub use witness::{LedgerWitness, Note};
+pub use tx_notes::{LedgerWitness, Note};
 
 #[cfg(test)]
 mod tests;

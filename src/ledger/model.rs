@@ -148,7 +148,7 @@ impl Tally {
 
 /// Where a run is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum LedgerLocation {
     /// In the operator's own file.
     #[default]
     Local,
@@ -156,12 +156,12 @@ pub enum Place {
     Source,
 }
 
-impl Place {
+impl LedgerLocation {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Place::Local => "local",
-            Place::Source => "source",
+            LedgerLocation::Local => "local",
+            LedgerLocation::Source => "source",
         }
     }
 }
@@ -172,7 +172,7 @@ pub struct Run {
     /// Identity.
     pub id: RunId,
     /// Which record has it.
-    pub place: Place,
+    pub place: LedgerLocation,
     /// What it was to do.
     pub intent: RunIntent,
     /// Where it stands.
@@ -189,7 +189,7 @@ impl Run {
     /// Why the run is not for the database that its source leads to now; `None` where nothing speaks against it. What a
     /// source records itself is of that database.
     pub fn strays(&self, here: Option<&Identity>) -> Option<String> {
-        let planned = self.intent.database.as_ref().filter(|_| self.place == Place::Local)?;
+        let planned = self.intent.database.as_ref().filter(|_| self.place == LedgerLocation::Local)?;
         let here = here.filter(|here| !planned.is(here))?;
         let (id, source) = (&self.id, &self.intent.source);
         let now = match planned.place == here.place {
@@ -228,7 +228,7 @@ impl Run {
     /// Whether the run is of this store. What a source records itself is of that source, whatever each of its operators
     /// calls it.
     pub fn is_of(&self, source: &str, store: &str) -> bool {
-        (self.place == Place::Source || self.intent.source == source) && self.intent.store == store
+        (self.place == LedgerLocation::Source || self.intent.source == source) && self.intent.store == store
     }
 }
 

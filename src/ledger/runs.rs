@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use serde::de::DeserializeOwned;
 
+use super::backend::{Cells, Tx, int, limit, text};
 use super::error::{LedgerError, Result};
-use super::hold::renew;
-use super::home::{Cells, Tx, int, limit, text};
-use super::model::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
-use super::open::Ledger;
+use super::handle::Ledger;
+use super::model::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
+use super::run_lock::renew;
 use super::tally;
 use crate::domain::action::Action;
 use crate::domain::options::Options;
@@ -29,7 +29,7 @@ const CONFIRMED: &str = "SELECT seq FROM {runs} WHERE state NOT IN ('freezing', 
      ORDER BY seq DESC LIMIT ?1";
 
 impl Ledger {
-    /// Marks a confirmed, stopped or crashed run as running. The caller has the [`super::Hold`] of it.
+    /// Marks a confirmed, stopped or crashed run as running. The caller has the [`super::RunLock`] of it.
     ///
     /// # Errors
     /// As [`Ledger::freeze_jobs`]; [`LedgerError::WrongState`] for a run that ended or was dismissed.
@@ -170,7 +170,7 @@ impl Ledger {
             let mut cells = Cells::of(row);
             tally::add(sums.entry(cells.int()?).or_default(), &mut cells)?;
         }
-        let place = if self.is_shared() { Place::Source } else { Place::Local };
+        let place = if self.is_shared() { LedgerLocation::Source } else { LedgerLocation::Local };
         let run = |row| Head::decode(&mut Cells::of(row)).map(|head| head.with(&mut sums, place));
         heads.into_iter().map(run).collect()
     }
@@ -241,7 +241,7 @@ impl Head {
         })
     }
 
-    fn with(self, sums: &mut HashMap<i64, Tally>, place: Place) -> Run {
+    fn with(self, sums: &mut HashMap<i64, Tally>, place: LedgerLocation) -> Run {
         let Self { seq, id, intent, state, started_at, ended_at, planned, is_left } = self;
         let tally = match state {
             RunState::Planned | RunState::Dismissed => Tally { planned, not_started: planned, ..Tally::default() },

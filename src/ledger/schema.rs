@@ -5,7 +5,7 @@
 use crate::store::sql::engine::{Bind, Dialect, Engine, Row, Statement, Value};
 use crate::store::{Budget, Result, StoreError};
 
-use super::text::{TABLES, Text};
+use super::dialect::{LedgerSql, TABLES};
 
 /// A step of the schema.
 pub(super) struct Migration {
@@ -106,7 +106,7 @@ fn latest() -> i64 {
 
 /// Whether a source holds a record, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum InstalledSchema {
     /// There is none.
     Nothing,
     /// There is one of this version.
@@ -116,23 +116,23 @@ pub(super) enum Found {
 }
 
 /// Looks for a record, without changing anything.
-pub(super) async fn look(engine: &Engine, budget: &Budget) -> Result<Found> {
-    let text = Text::of(engine.dialect());
+pub(super) async fn look(engine: &Engine, budget: &Budget) -> Result<InstalledSchema> {
+    let text = LedgerSql::of(engine.dialect());
     let say = |sql: &str| text.statement(prefix(engine.dialect()), sql, Vec::<Bind>::new());
     let there = engine.read(&[say("{look}")], budget).await?;
     if there.into_iter().flatten().next().is_none() {
-        return Ok(Found::Nothing);
+        return Ok(InstalledSchema::Nothing);
     }
     let mut rows = engine.read(&[say("SELECT max(version) FROM {ledger}"), say("{look_deeper}")], budget).await?;
     if let Some(reason) = without_transactions(&rows.pop().unwrap_or_default()) {
-        return Ok(Found::Unsafe(reason));
+        return Ok(InstalledSchema::Unsafe(reason));
     }
     match rows.into_iter().flatten().next() {
         Some(Row(values)) => match values.first() {
-            Some(Value::Int(version)) => Ok(Found::Version(*version)),
-            _ => Ok(Found::Version(0)),
+            Some(Value::Int(version)) => Ok(InstalledSchema::Version(*version)),
+            _ => Ok(InstalledSchema::Version(0)),
         },
-        None => Ok(Found::Version(0)),
+        None => Ok(InstalledSchema::Version(0)),
     }
 }
 
@@ -215,9 +215,9 @@ impl Installation {
     pub async fn plan(engine: &Engine, budget: &Budget) -> Result<Self> {
         let dialect = engine.dialect();
         let from = match look(engine, budget).await? {
-            Found::Nothing => 0,
-            Found::Version(version) => version,
-            Found::Unsafe(reason) => {
+            InstalledSchema::Nothing => 0,
+            InstalledSchema::Version(version) => version,
+            InstalledSchema::Unsafe(reason) => {
                 return Err(StoreError::Input(format!("the ledger there cannot be used: {reason}")));
             }
         };
@@ -260,7 +260,7 @@ fn statements(ddl: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::text::LOCAL;
+    use crate::ledger::dialect::LOCAL;
 
     #[test]
     fn a_comment_that_ends_like_a_statement_is_none() {

@@ -1,7 +1,7 @@
 //! The sums of a run, read so that they cannot fail to add up: `planned` is made of the parts, never beside them.
 
+use super::backend::{Cells, Tx, int};
 use super::error::{LedgerError, Result};
-use super::home::{Cells, Tx, int};
 use super::model::Tally;
 use crate::domain::action::{JobResult, NOT_ACCEPTED, SkipReason};
 use crate::domain::text::Untrusted;

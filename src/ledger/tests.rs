@@ -403,7 +403,7 @@ async fn what_cannot_be_used_is_named_with_its_path() {
 async fn a_file_that_was_away_is_not_believed_to_be_back_until_it_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let (path, away) = (folder.path().join("ledger.sqlite3"), folder.path().join("away"));
-    let homes = Homes::new(path.clone(), None);
+    let homes = LedgerLocator::new(path.clone(), None);
     let ledger = homes.ledger().await.unwrap();
     let run = planned(&ledger, 2).await;
     std::fs::rename(&path, &away).unwrap();
@@ -520,7 +520,7 @@ async fn what_an_earlier_version_wrote_down_of_replays_is_known() {
                    INSERT INTO run_jobs (run, ord, job_id, state, batch, outcome, lineage, successor) VALUES \
                    (1, 1, '7', 'dead', 1, 'done', NULL, NULL), (1, 2, '8', 'dead', 1, 'done', 'seven', NULL), \
                    (1, 3, '9', 'dead', 1, 'done', 'eight', 'nine')";
-    super::home::make_earlier(&path, 7, written).await;
+    super::backend::make_earlier(&path, 7, written).await;
     let ledger = Ledger::open(&path).await.unwrap();
     let asked = [("7", None), ("70", Some("seven")), ("90", Some("nine")), ("6", Some("none"))];
     let asked = asked.map(|(id, lineage)| (JobId::new(id), lineage.map(str::to_owned)));

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::backend::{Cells, int, limit, maybe, text, texts};
 use super::error::{LedgerError, Result};
-use super::home::{Cells, int, limit, maybe, text, texts};
+use super::handle::Ledger;
 use super::model::{RunId, Whose};
-use super::open::Ledger;
 use super::runs::options;
 use crate::domain::action::Action;
 use crate::domain::job::{JobId, State};

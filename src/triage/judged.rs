@@ -16,7 +16,7 @@ use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Homes, LedgerError, Whose};
+use crate::ledger::{LedgerError, LedgerLocator, Whose};
 use crate::store::Identity;
 use crate::store::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
@@ -31,12 +31,12 @@ const STEP: usize = 2_000;
 pub struct Judged<S> {
     store: S,
     source: String,
-    ledger: Homes,
+    ledger: LedgerLocator,
 }
 
 impl<S: Store> Judged<S> {
     /// Wraps a store of a source; the ledger is looked up when a filter first needs it.
-    pub fn new(store: S, source: String, ledger: Homes) -> Self {
+    pub fn new(store: S, source: String, ledger: LedgerLocator) -> Self {
         Self { store, source, ledger }
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::domain::redact::Redactor;
-use crate::ledger::Homes;
+use crate::ledger::LedgerLocator;
 use crate::store::{Deliver, StoreError};
 use crate::triage::StoreContext;
 
@@ -66,7 +66,7 @@ pub struct OpenStore {
     /// What judges jobs before they are replayed.
     pub validate: Option<crate::domain::validator::Validator>,
     /// The record of the store's source; looked up when it is first needed. Without, the one of the launch.
-    pub record: Option<Homes>,
+    pub record: Option<LedgerLocator>,
     /// What the first screen shows, where it was asked for beforehand.
     pub ahead: Option<Arc<runtime::Ahead>>,
 }
@@ -76,7 +76,7 @@ pub struct Launch {
     /// The way to the source.
     pub opener: Arc<dyn Opener>,
     /// The way to the operator's own record, while no store is open; nothing is acted on without one.
-    pub record: Homes,
+    pub record: LedgerLocator,
     /// The store to open without asking (`--store`).
     pub store: Option<String>,
     /// The filter to start with, already known to parse.

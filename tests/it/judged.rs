@@ -23,7 +23,8 @@ use crate::store_desk::{budget, exhaust, filter, histogram, store};
 
 async fn desk(db: &TestDb, ledger: &Path) -> StoreContext {
     let store = store(db, Layout::DeadLetterJobs).await;
-    let store = Arc::new(Judged::new(store, "shop".into(), dlq_tui::ledger::Homes::new(ledger.to_owned(), None)));
+    let store =
+        Arc::new(Judged::new(store, "shop".into(), dlq_tui::ledger::LedgerLocator::new(ledger.to_owned(), None)));
     StoreContext {
         store,
         source: "shop".into(),

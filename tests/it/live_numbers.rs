@@ -15,7 +15,7 @@ use dlq_tui::domain::histogram::{Count, Exactness};
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::share::Share;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Homes, Ledger, Operator};
+use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::judged::Judged;
@@ -378,7 +378,7 @@ async fn incident<'a>(db: &'a TestDb, seed: u64, folder: &std::path::Path) -> In
         0 => store(db, Layout::DeadLetterJobs).await,
         _ => gentle_store(db, Layout::DeadLetterJobs).await,
     };
-    let judged = Judged::new(inner, "shop".into(), Homes::new(path, None));
+    let judged = Judged::new(inner, "shop".into(), LedgerLocator::new(path, None));
     let (store, operator) = (Arc::new(judged), Operator::default());
     let desk = StoreContext { store, source: "shop".into(), production: false, operator, redactor: Arc::default() };
     let random = Random(seed.wrapping_mul(7_919).wrapping_add(17));

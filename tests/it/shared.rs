@@ -11,8 +11,8 @@ use dlq_tui::domain::options::Options;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{
-    Begun, Homes, Installation, Ledger, LedgerError, Next, Operator, Outcome, Part, Place, Results, RunId, RunIntent,
-    RunState, Settled, Whose,
+    Begun, Installation, Ledger, LedgerError, LedgerLocation, LedgerLocator, Next, Operator, Outcome, Part, Results,
+    RunId, RunIntent, RunState, Settled, Whose,
 };
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions, Statement};
@@ -107,7 +107,11 @@ async fn a_run_is_told_the_same_by_every_engine() {
         ledger.freeze_jobs(&run, jobs[6..].to_vec()).await.expect("frozen");
         assert_eq!(ledger.seal(&run).await.expect("sealed"), 10, "{told}");
         let kept = ledger.run(&run).await.expect("the run");
-        assert_eq!((kept.intent, kept.state, kept.place), (intent(), RunState::Planned, Place::Source), "{told}");
+        assert_eq!(
+            (kept.intent, kept.state, kept.place),
+            (intent(), RunState::Planned, LedgerLocation::Source),
+            "{told}"
+        );
         let split = ledger.split(&run, 2).await.expect("a split");
         assert_eq!(split.by_error, [(Some("Error0".into()), 4), (Some("Error1".into()), 3)], "{told}");
         assert_eq!((split.by_class, split.by_state), (vec![(None, 10)], vec![(State::Dead, 10)]), "{told}");
@@ -231,7 +235,7 @@ async fn a_receipt_is_what_the_tables_of_ledger_and_jobs_say() {
             let plan = plan(&desk, &ledger, "state:dead", Action::Replay).await;
             let receipt = go(&desk, &ledger, &plan.run).await;
             let told = format!("{layout:?} on {:?}: {receipt:?}", db.engine);
-            assert!(receipt.is_complete() && receipt.run.place == Place::Source, "{told}");
+            assert!(receipt.is_complete() && receipt.run.place == LedgerLocation::Source, "{told}");
             assert_eq!((dead(&db, layout).await, db.count("jobs").await), (0, before), "{told}");
             let jobs = table(&db, "run_jobs");
             assert_eq!(db.count(&format!("{jobs} where outcome = 'done' and batch is not null")).await, before);
@@ -441,7 +445,7 @@ async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found
         let folder = tempfile::tempdir().expect("a folder");
         let engine = connect(&db.url).await;
         let desk = desk_on(Arc::clone(&engine), layout.table(), ReplayDestination::Table("jobs".into())).await;
-        let homes = || Homes::new(folder.path().join("ledger.sqlite3"), Some(Arc::clone(&engine)));
+        let homes = || LedgerLocator::new(folder.path().join("ledger.sqlite3"), Some(Arc::clone(&engine)));
         let local = homes().ledger().await.expect("a ledger");
         assert!(!local.is_shared(), "{told}");
         let old = plan(&desk, &local, "state:dead", Action::Ignore).await.run;
@@ -452,7 +456,7 @@ async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found
         let new = plan(&desk, &both, "state:ignored", Action::Reopen).await.run;
         go(&desk, &both, &new).await;
         let places: Vec<_> = both.runs(9).await.expect("runs").into_iter().map(|r| (r.id, r.place)).collect();
-        assert_eq!(places, [(new.clone(), Place::Source), (old.clone(), Place::Local)], "{told}");
+        assert_eq!(places, [(new.clone(), LedgerLocation::Source), (old.clone(), LedgerLocation::Local)], "{told}");
         assert_eq!(both.run(&old).await.expect("the run").state, RunState::Finished, "{told}");
         let id = &both.of(&new).await.expect("a ledger").jobs(&new, Part::Done, 0, 500).await.expect("jobs");
         let acted = both.jobs(&new, Part::All, 0, 1).await.expect("jobs").remove(0).id;
@@ -460,7 +464,7 @@ async fn new_runs_go_where_the_source_holds_a_ledger_and_those_of_both_are_found
         // A plan made before is gone on with where it is.
         let planned = plan(&desk, &local, "state:dead", Action::Replay).await.run;
         let receipt = go(&desk, &both, &planned).await;
-        assert!(receipt.is_complete() && receipt.run.place == Place::Local, "{told}: {receipt:?}");
+        assert!(receipt.is_complete() && receipt.run.place == LedgerLocation::Local, "{told}: {receipt:?}");
     }
 }
 

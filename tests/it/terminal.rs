@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 use dlq_tui::domain::redact::Redactor;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::Homes;
+use dlq_tui::ledger::LedgerLocator;
 use dlq_tui::store::StoreError;
 use dlq_tui::tui::app::{Effect, Msg, Request, RequestId, Settings, Slot};
 use dlq_tui::tui::runtime::{self, Program};
@@ -107,7 +107,7 @@ async fn toy() {
     let home = std::env::var("HOME").expect("a home");
     let launch = Launch {
         opener: Arc::new(Faulty),
-        record: Homes::new(std::path::Path::new(&home).join("ledger.db"), None),
+        record: LedgerLocator::new(std::path::Path::new(&home).join("ledger.db"), None),
         store: None,
         filter: String::new(),
         settings: Settings::default(),

@@ -8,7 +8,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::options::Options;
 use dlq_tui::domain::time::Timestamp;
-use dlq_tui::ledger::{Homes, Ledger, Operator, RunId, Tally};
+use dlq_tui::ledger::{Ledger, LedgerLocator, Operator, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
@@ -146,13 +146,13 @@ async fn a_shared_undo_that_is_killed_again_and_again_brings_each_job_back_once(
 }
 
 /// One store with the record that it had on this machine, and with both once the source has one too.
-async fn two_homes(db: &TestDb, layout: Layout) -> (tempfile::TempDir, StoreContext, Homes, Ledger) {
+async fn two_homes(db: &TestDb, layout: Layout) -> (tempfile::TempDir, StoreContext, LedgerLocator, Ledger) {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = connect(&db.url).await;
     let desk = desk_on(Arc::clone(&engine), layout.table(), ReplayDestination::Table("jobs".into())).await;
     let path = folder.path().join("ledger.sqlite3");
-    let local = Homes::new(path.clone(), Some(Arc::clone(&engine))).ledger().await.expect("a ledger");
-    let homes = Homes::new(path, Some(engine));
+    let local = LedgerLocator::new(path.clone(), Some(Arc::clone(&engine))).ledger().await.expect("a ledger");
+    let homes = LedgerLocator::new(path, Some(engine));
     (folder, desk, homes, local)
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::Surveyed;
 use crate::adapter::Library;
 use crate::cli::source::Session;
-use crate::ledger::Homes;
+use crate::ledger::LedgerLocator;
 use crate::store::sql::{self, Detection};
 use crate::store::{Budget, Result};
 
@@ -30,7 +30,7 @@ impl Surveyed {
         hold_back(&self.library, &mut detection);
         Ok(Surveyed {
             origin: self.origin.clone(),
-            homes: Homes::new(session.paths.ledger(), Some(Arc::clone(&engine))),
+            homes: LedgerLocator::new(session.paths.ledger(), Some(Arc::clone(&engine))),
             engine,
             library: self.library.clone(),
             detection,

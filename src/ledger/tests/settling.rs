@@ -1,7 +1,7 @@
 //! Short cuts that must come to the same as the long way round: sealing what was counted, settling batches whole.
 
 use super::*;
-use crate::ledger::home::int;
+use crate::ledger::backend::int;
 use crate::store::sql::engine::{Bind, Row};
 
 async fn outcomes(ledger: &Ledger, run: &RunId) -> Vec<String> {

@@ -28,7 +28,7 @@ use crate::domain::job::{JobDetail, JobId, JobRow, State};
 use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
+use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{
     Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreError, StoreInfo,
     Watermark,
@@ -260,7 +260,7 @@ fn run(id: &str) -> Run {
     let tally = Tally { planned: 2, done: 2, ..Tally::default() };
     Run {
         id: RunId(id.into()),
-        place: Place::default(),
+        place: LedgerLocation::default(),
         intent,
         state: RunState::Finished,
         started_at: None,

@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
     use crate::domain::redact::Redactor;
-    use crate::ledger::Homes;
+    use crate::ledger::LedgerLocator;
     use crate::tui::app::{Reply, RequestId, Settings};
     use crate::tui::{Launch, OpenStore, Opener, StoreChoice};
 
@@ -203,7 +203,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let launch = Launch {
             opener: Arc::new(Stuck),
-            record: Homes::new(folder.path().join("ledger.db"), None),
+            record: LedgerLocator::new(folder.path().join("ledger.db"), None),
             store: None,
             filter: String::new(),
             settings: Settings::default(),

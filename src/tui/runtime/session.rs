@@ -14,7 +14,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobId, JobRow};
 use crate::domain::redact::{Masker, Redactor};
-use crate::ledger::{HistoryEntry, Homes, Known, Ledger, LedgerError, Run, Whose, known};
+use crate::ledger::{HistoryEntry, Known, Ledger, LedgerError, LedgerLocator, Run, Whose, known};
 use crate::store::{Budget, Entry, Glance, GlanceQuery, HistogramQuery, HistogramStep, Page, PageQuery, StoreError};
 use crate::triage::StoreContext;
 use crate::triage::run::RunControl;
@@ -44,7 +44,7 @@ pub struct Going {
 /// One console's way to its source. Shared by everything that is under way.
 pub struct Session {
     pub opener: Arc<dyn Opener>,
-    record: Homes,
+    record: LedgerLocator,
     pub redactor: Arc<Redactor>,
     masker: Masker,
     /// Deadline of a statement.
@@ -85,7 +85,7 @@ impl Session {
         self.homes().ledger().await
     }
 
-    fn homes(&self) -> Homes {
+    fn homes(&self) -> LedgerLocator {
         self.store().ok().and_then(|open| open.record).unwrap_or_else(|| self.record.clone())
     }
 
@@ -240,7 +240,7 @@ impl Session {
 
 /// What the first job did not wait for: opens the ledger, tells what it knows of the job, and makes ready what its other
 /// sides need.
-async fn follow_up(homes: Homes, desk: StoreContext, job: Known, facts: UnboundedSender<Fact>) {
+async fn follow_up(homes: LedgerLocator, desk: StoreContext, job: Known, facts: UnboundedSender<Fact>) {
     sleep(FIRST_FRAME).await;
     tokio::task::spawn_blocking(warm_up_rest);
     let Ok(ledger) = homes.ledger().await else { return };

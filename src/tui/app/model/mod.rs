@@ -38,7 +38,7 @@ use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
 use crate::domain::text::head;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Place as Home, Run, RunId};
+use crate::ledger::{LedgerLocation, Run, RunId};
 use crate::store::Outdated;
 use crate::tui::keys::{Command, Place};
 
@@ -101,7 +101,7 @@ impl Source {
         let (source, store) = (&run.intent.source, &run.intent.store);
         let elsewhere = match &self.opened {
             // What the source keeps itself is of this source, whatever somebody else calls it.
-            _ if run.place == Home::Local && *source != self.label => source.clone(),
+            _ if run.place == LedgerLocation::Local && *source != self.label => source.clone(),
             Some(opened) if opened.store() != *store => format!("{store} on {source}"),
             // The database may hold other stores.
             Some(opened) => return self.shell(&["resume", &run.id.0, "--store", &opened.name]),
@@ -113,8 +113,8 @@ impl Source {
     /// The command line that shows a run: without a source where the operator's own machine has the record.
     pub fn record(&self, run: &Run) -> String {
         match run.place {
-            Home::Local => shell_words::join(["dlq-tui", "runs", &run.id.0]),
-            Home::Source => self.shell(&["runs", &run.id.0]),
+            LedgerLocation::Local => shell_words::join(["dlq-tui", "runs", &run.id.0]),
+            LedgerLocation::Source => self.shell(&["runs", &run.id.0]),
         }
     }
 }

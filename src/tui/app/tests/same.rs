@@ -70,7 +70,7 @@ fn an_undo_is_told_as_an_undo_of_the_run() {
 fn runs_that_the_source_keeps_are_told_with_the_way_to_it() {
     let mut console = console();
     let mut shared = run("r-7");
-    shared.place = Place::Source;
+    shared.place = LedgerLocation::Source;
     console.keys("L").answer(Slot::Runs, Reply::Runs(Ok(vec![shared.clone(), run("r-1")])));
     assert_eq!(shell_line(&mut console), "dlq-tui runs --url 'sqlite:a b'");
     console.keys("Esc L").answer(Slot::Runs, Reply::Runs(Ok(vec![shared, run("r-1")]))).keys("Enter");

@@ -3,7 +3,7 @@
 use super::command;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::ledger::Place;
+use crate::ledger::LedgerLocation;
 use crate::triage::plan::Plan;
 use crate::tui::app::Effect;
 use crate::tui::app::model::{Focus, Marks, Model, Overlay, PlanDialog, Reading};
@@ -46,7 +46,9 @@ fn line(model: &Model) -> Option<String> {
         }
         Overlay::Receipt(run, _) => Some(model.source.record(run)),
         Overlay::Runs(page) => match &page.receipt {
-            None if page.runs.iter().any(|run| run.place == Place::Source) => Some(model.source.shell(&["runs"])),
+            None if page.runs.iter().any(|run| run.place == LedgerLocation::Source) => {
+                Some(model.source.shell(&["runs"]))
+            }
             None => Some("dlq-tui runs".to_owned()),
             Some(_) => page.current().map(|run| model.source.record(run)),
         },

@@ -137,7 +137,7 @@ fn next(source: &Source, run: &Run, here: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Place, RunId, RunIntent, Tally};
+    use crate::ledger::{LedgerLocation, RunId, RunIntent, Tally};
     use crate::tui::view::tests::fixture;
 
     fn next_of(state: RunState, tally: Tally) -> String {
@@ -173,7 +173,7 @@ mod tests {
         let source = Source { reach: vec!["--source".into(), "shop".into()], ..Source::default() };
         let tally = Tally { planned: 1, done: 1, ..Tally::default() };
         let run = |place| Run { place, state: RunState::Finished, tally: tally.clone(), ..fixture::run() };
-        assert!(next(&source, &run(Place::Local), "").ends_with("dlq-tui runs r-7"));
-        assert!(next(&source, &run(Place::Source), "").ends_with("dlq-tui runs r-7 --source shop"));
+        assert!(next(&source, &run(LedgerLocation::Local), "").ends_with("dlq-tui runs r-7"));
+        assert!(next(&source, &run(LedgerLocation::Source), "").ends_with("dlq-tui runs r-7 --source shop"));
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Place, Run};
+use crate::ledger::{LedgerLocation, Run};
 use crate::tui::app::model::{Model, RunsPage};
 use crate::tui::look::{Look, Role};
 use crate::tui::view::canvas::{Canvas, columns};
@@ -104,8 +104,8 @@ fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timesta
     if room == Room::Wide {
         let operator = &run.intent.operator;
         let by = match run.place {
-            Place::Local => operator.user.clone(),
-            Place::Source => format!("{}@{}", operator.user, operator.host),
+            LedgerLocation::Local => operator.user.clone(),
+            LedgerLocation::Source => format!("{}@{}", operator.user, operator.host),
         };
         let role = |n, role| if n > 0 { role } else { Role::Dim };
         let (skipped, failed) = (tally.skipped_total(), tally.failed_total());

@@ -12,7 +12,7 @@ use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Operator, Place, Run, RunId, RunIntent, RunState, Tally};
+use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreInfo};
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::triage::progress::RunProgress;
@@ -351,7 +351,7 @@ pub fn run() -> Run {
     };
     Run {
         id: RunId("r-7".into()),
-        place: Place::Local,
+        place: LedgerLocation::Local,
         intent,
         state: RunState::Stopped,
         started_at: Some(ago(48)),

@@ -2,10 +2,10 @@
 
 use futures_util::future::BoxFuture;
 
+use super::backend::{Cells, Tx, int, text};
 use super::error::Result;
-use super::home::{Cells, Tx, int, text};
+use super::handle::Ledger;
 use super::model::RunId;
-use super::open::Ledger;
 use crate::domain::job::JobId;
 use crate::store::sql::engine::Bind;
 use crate::store::{StoreError, Witness};

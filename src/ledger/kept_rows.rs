@@ -2,10 +2,10 @@
 
 use futures_util::future::BoxFuture;
 
+use super::backend::{Backend, Cells, int, rows, text, texts};
 use super::error::{LedgerError, Result};
-use super::home::{Cells, Home, int, rows, text, texts};
+use super::handle::Ledger;
 use super::model::RunId;
-use super::open::Ledger;
 use crate::domain::job::JobId;
 use crate::store::sql::engine::Statement;
 use crate::store::{Archive, StoreError};
@@ -77,7 +77,7 @@ impl Ledger {
 }
 
 /// The statements that keep whole rows under a run.
-pub(super) fn statements(home: &Home, run: i64, kept: &[(JobId, String)]) -> Result<Vec<Statement>> {
+pub(super) fn statements(home: &Backend, run: i64, kept: &[(JobId, String)]) -> Result<Vec<Statement>> {
     let mut statements = Vec::new();
     let mut rest = kept;
     while !rest.is_empty() {

@@ -1,9 +1,9 @@
 //! Who had secrets shown.
 
+use super::backend::{Cells, int, limit, maybe, text};
 use super::error::Result;
-use super::home::{Cells, int, limit, maybe, text};
+use super::handle::Ledger;
 use super::model::Operator;
-use super::open::Ledger;
 use crate::domain::time::Timestamp;
 
 /// A command or console that showed what is masked otherwise.

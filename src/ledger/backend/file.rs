@@ -15,7 +15,7 @@ use sqlx::sqlite::{
 };
 use sqlx::{ConnectOptions, Connection, Row as _, SqlSafeStr, Sqlite, Transaction};
 
-use super::place::{Place, log_of};
+use super::file_identity::{FileIdentity, log_of};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::schema;
 use crate::store::StoreError;
@@ -47,7 +47,7 @@ pub(in crate::ledger) struct File {
     pub(in crate::ledger) pool: SqlitePool,
     /// One connection, which does not wait for the disk; opened when it is first needed.
     unsynced: SqlitePool,
-    place: Arc<Place>,
+    place: Arc<FileIdentity>,
     /// Rows written since the log was brought home.
     written: Arc<AtomicU64>,
 }
@@ -77,7 +77,7 @@ impl File {
             // What fails here is tried again by whoever opens the file next.
             tokio::spawn(async move { drop(clear_up(options).await) });
         }
-        let place = Place::of(path, inode);
+        let place = FileIdentity::of(path, inode);
         place.still_there()?;
         Ok(Self { pool, unsynced, place, written: Arc::default() })
     }
@@ -95,7 +95,7 @@ impl File {
         Ok(Self {
             pool: opened.clone(),
             unsynced: opened,
-            place: Place::of(path, Inode::at(path)),
+            place: FileIdentity::of(path, Inode::at(path)),
             written: Arc::default(),
         })
     }

@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use super::archive;
+use super::backend::{Backend, Cells, Token, int, text, texts};
 use super::error::Result;
-use super::home::{Cells, Home, Token, int, text, texts};
+use super::handle::Ledger;
+use super::kept_rows;
 use super::model::RunId;
-use super::open::Ledger;
 use crate::domain::job::JobId;
 use crate::store::sql::engine::Statement;
 use crate::store::{Record, Recorded};
 
 /// The record of one run, as a store takes it.
 struct SourceRecord {
-    home: Home,
+    home: Backend,
     token: Token,
 }
 
 impl Record for SourceRecord {
     fn keep(&self, rows: &[(JobId, String)]) -> Vec<Statement> {
         // What cannot be said is not kept, and then the number of rows tells.
-        archive::statements(&self.home, self.token.seq, rows).unwrap_or_default()
+        kept_rows::statements(&self.home, self.token.seq, rows).unwrap_or_default()
     }
 
     fn done(&self, ids: &[JobId]) -> Recorded {

@@ -2,7 +2,7 @@
 //!
 //! Not as JSON, as other values of several rows: unpacking it costs an engine many times what writing the row does.
 
-use super::Text;
+use super::LedgerSql;
 use crate::store::sql::engine::{Bind, Statement};
 
 /// Rows of the largest statement where each value has a place of its own: beyond it a statement only grows.
@@ -32,7 +32,7 @@ impl Column {
     }
 }
 
-impl Text {
+impl LedgerSql {
     /// How many of `rows` rows the next statement takes. The sizes are few, so that drivers can keep the statements.
     pub(in crate::ledger) fn rows_at_once(&self, rows: usize) -> usize {
         match self.rows {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn rows_stand_as_the_engine_takes_them() {
-        let said = |d| Text::of(d).insert("p_", "{run_jobs}", &COLUMNS, rows().into_iter());
+        let said = |d| LedgerSql::of(d).insert("p_", "{run_jobs}", &COLUMNS, rows().into_iter());
         let lite = said(Dialect::Sqlite);
         assert_eq!(lite.sql, "INSERT INTO p_run_jobs (run, job_id) VALUES (?, ?), (?, ?)");
         assert_eq!(lite.binds, rows().concat());
@@ -128,7 +128,7 @@ mod tests {
     fn statements_have_few_sizes() {
         let mut sizes = std::collections::BTreeSet::new();
         for rows in 1..3_000 {
-            let (mut left, text) = (rows, Text::of(Dialect::Mysql));
+            let (mut left, text) = (rows, LedgerSql::of(Dialect::Mysql));
             while left > 0 {
                 let n = text.rows_at_once(left);
                 sizes.insert(n);

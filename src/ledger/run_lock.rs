@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 
+use super::backend::{Backend, Source, Token, Tx, int, text};
 use super::error::{LedgerError, Result};
-use super::home::{Home, Source, Token, Tx, int, text};
+use super::handle::Ledger;
 use super::model::RunId;
-use super::open::Ledger;
 
 /// A process that only looks whether a run is held has the lock for an instant: that is waited out.
 const LOOKS: u32 = 3;
@@ -29,27 +29,27 @@ const BEAT: Duration = Duration::from_secs(8);
 
 /// Proof that nobody else executes the run; given back when dropped.
 #[derive(Debug)]
-pub struct Hold(Kind);
+pub struct RunLock(LockKind);
 
 #[derive(Debug)]
-enum Kind {
+enum LockKind {
     Locked { path: PathBuf, _file: File },
     Leased(Lease),
 }
 
 #[derive(Debug)]
 struct Lease {
-    home: Home,
+    home: Backend,
     source: Arc<Source>,
     run: RunId,
     token: Option<Token>,
     beat: AbortHandle,
 }
 
-impl Hold {
+impl RunLock {
     /// Gives the run back, and returns when others can have it.
     pub async fn release(mut self) {
-        if let Kind::Leased(lease) = &mut self.0
+        if let LockKind::Leased(lease) = &mut self.0
             && let Some(token) = lease.take()
         {
             // Where it fails, the lease ends by itself.
@@ -67,15 +67,15 @@ impl Lease {
     }
 }
 
-impl Drop for Hold {
+impl Drop for RunLock {
     fn drop(&mut self) {
         match &mut self.0 {
-            Kind::Locked { path, .. } => {
+            LockKind::Locked { path, .. } => {
                 // Removed while it is still locked: whoever opened the old file meanwhile finds in `lock` that it is not
                 // the one.
                 let _ = std::fs::remove_file(path);
             }
-            Kind::Leased(lease) => {
+            LockKind::Leased(lease) => {
                 let (Some(token), Ok(runtime)) = (lease.take(), tokio::runtime::Handle::try_current()) else { return };
                 let home = lease.home.clone();
                 runtime.spawn(async move { drop(give_back(&home, &token).await) });
@@ -89,7 +89,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError::Held`] or [`LedgerError::HeldBy`] while another process (or another task of this one) executes it.
-    pub async fn hold(&self, run: &RunId) -> Result<Hold> {
+    pub async fn hold(&self, run: &RunId) -> Result<RunLock> {
         match self.home.shared() {
             Some(source) => self.lease(source, run).await,
             None => self.hold_file(run),
@@ -110,7 +110,7 @@ impl Ledger {
         Ok(matches!(looked, Some(Ok(Err(TryLockError::WouldBlock)))))
     }
 
-    async fn lease(&self, source: &Arc<Source>, run: &RunId) -> Result<Hold> {
+    async fn lease(&self, source: &Arc<Source>, run: &RunId) -> Result<RunLock> {
         if source.token(run).is_some() {
             return Err(LedgerError::Held(run.0.clone()));
         }
@@ -131,10 +131,10 @@ impl Ledger {
         source.note(run, token.clone()).ok_or_else(|| LedgerError::Held(run.0.clone()))?;
         let beat = tokio::spawn(beat(self.home.clone(), token.clone())).abort_handle();
         let (home, source, run) = (self.home.clone(), Arc::clone(source), run.clone());
-        Ok(Hold(Kind::Leased(Lease { home, source, run, token: Some(token), beat })))
+        Ok(RunLock(LockKind::Leased(Lease { home, source, run, token: Some(token), beat })))
     }
 
-    fn hold_file(&self, run: &RunId) -> Result<Hold> {
+    fn hold_file(&self, run: &RunId) -> Result<RunLock> {
         let unusable = |path: &Path, e: &io::Error| LedgerError::Unusable {
             place: path.display().to_string(),
             reason: e.to_string(),
@@ -146,7 +146,7 @@ impl Ledger {
         }
         for _ in 0..LOOKS {
             match lock(&path) {
-                Ok(Some(file)) => return Ok(Hold(Kind::Locked { path, _file: file })),
+                Ok(Some(file)) => return Ok(RunLock(LockKind::Locked { path, _file: file })),
                 Ok(None) => std::thread::sleep(LOOK),
                 Err(e) => return Err(unusable(&path, &e)),
             }
@@ -175,13 +175,13 @@ fn renewal() -> String {
     format!("UPDATE {{runs}} SET held_until = {{now}} + {LEASE} WHERE seq = ?1 AND holder = ?2")
 }
 
-async fn give_back(home: &Home, token: &Token) -> Result<u64> {
+async fn give_back(home: &Backend, token: &Token) -> Result<u64> {
     let sql = "UPDATE {runs} SET holder = NULL, held_until = NULL WHERE seq = ?1 AND holder = ?2";
     home.execute(sql, [int(token.seq), text(&token.holder)]).await
 }
 
 /// Keeps a lease while a run waits or is paused.
-async fn beat(home: Home, token: Token) {
+async fn beat(home: Backend, token: Token) {
     loop {
         tokio::time::sleep(BEAT).await;
         // What cannot be renewed now may be the next time; and where it was taken over, there is nothing left to keep.

@@ -2,7 +2,7 @@
 
 mod cells;
 mod file;
-mod place;
+mod file_identity;
 mod source;
 
 use std::path::Path;
@@ -13,23 +13,23 @@ use file::File;
 pub use file::WHEN_DAMAGED;
 #[cfg(test)]
 pub(super) use file::make_earlier;
-pub(super) use place::log_of;
+pub(super) use file_identity::log_of;
 pub(super) use source::{Source, Token};
 
+use super::dialect::{Column, LedgerSql};
 use super::error::{LedgerError, Result};
-use super::text::{Column, Text};
 use crate::store::sql::engine::{self, Bind, Dialect, Engine, Row, Statement};
 
 /// A place that holds the record.
 #[derive(Clone, Debug)]
-pub(super) enum Home {
+pub(super) enum Backend {
     /// A file of the operator's own.
     File(File),
     /// The database of the source itself.
     Source(Arc<Source>),
 }
 
-impl Home {
+impl Backend {
     /// The file at `path`, made and brought up to date where that is needed.
     pub(super) async fn file(path: &Path) -> Result<Self> {
         File::open(path).await.map(Self::File)
@@ -48,24 +48,24 @@ impl Home {
     /// The record in a source, where it is one.
     pub(super) fn shared(&self) -> Option<&Arc<Source>> {
         match self {
-            Home::File(_) => None,
-            Home::Source(source) => Some(source),
+            Backend::File(_) => None,
+            Backend::Source(source) => Some(source),
         }
     }
 
     /// The file's path, where the record is in one.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
-            Home::File(file) => Some(file.path()),
-            Home::Source(_) => None,
+            Backend::File(file) => Some(file.path()),
+            Backend::Source(_) => None,
         }
     }
 
     /// Whether a file is still where it was opened; a source looks for itself.
     pub(super) fn is_there(&self) -> bool {
         match self {
-            Home::File(file) => file.is_there(),
-            Home::Source(_) => true,
+            Backend::File(file) => file.is_there(),
+            Backend::Source(_) => true,
         }
     }
 
@@ -73,26 +73,26 @@ impl Home {
     /// write to a source meanwhile.
     pub(super) fn keys(&self) -> Option<i64> {
         match self {
-            Home::File(_) => Some(200_000),
-            Home::Source(source) if source.dialect() == Dialect::Sqlite => Some(2_000),
-            Home::Source(_) => None,
+            Backend::File(_) => Some(200_000),
+            Backend::Source(source) if source.dialect() == Dialect::Sqlite => Some(2_000),
+            Backend::Source(_) => None,
         }
     }
 
     /// Lets go of the home once running calls have ended.
     pub(super) async fn close(&self) {
         match self {
-            Home::File(file) => file.close().await,
+            Backend::File(file) => file.close().await,
             // The connection belongs to the store.
-            Home::Source(_) => {}
+            Backend::Source(_) => {}
         }
     }
 
     #[cfg(test)]
     pub(super) fn as_file(&self) -> &File {
         match self {
-            Home::File(file) => file,
-            Home::Source(_) => panic!("no file"),
+            Backend::File(file) => file,
+            Backend::Source(_) => panic!("no file"),
         }
     }
 
@@ -103,10 +103,10 @@ impl Home {
     }
 
     /// The words of this home, and what leads the name of each table.
-    fn words(&self) -> (&'static Text, &'static str) {
+    fn words(&self) -> (&'static LedgerSql, &'static str) {
         match self {
-            Home::File(_) => (Text::of(Dialect::Sqlite), ""),
-            Home::Source(source) => (Text::of(source.dialect()), source.prefix()),
+            Backend::File(_) => (LedgerSql::of(Dialect::Sqlite), ""),
+            Backend::Source(source) => (LedgerSql::of(source.dialect()), source.prefix()),
         }
     }
 
@@ -119,24 +119,24 @@ impl Home {
     /// The rows of statements that change nothing, all of one snapshot.
     pub(super) async fn read(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         match self {
-            Home::File(file) => file.read(statements).await,
-            Home::Source(source) => source.read(statements).await,
+            Backend::File(file) => file.read(statements).await,
+            Backend::Source(source) => source.read(statements).await,
         }
     }
 
     /// Begins a transaction that nobody else writes beside; undone when it is dropped.
     pub(super) async fn begin(&self) -> Result<Tx<'_>> {
         match self {
-            Home::File(file) => Ok(Tx { home: self, open: Open::File(file.begin().await?) }),
-            Home::Source(source) => Ok(Tx { home: self, open: Open::Source(source, source.begin().await?) }),
+            Backend::File(file) => Ok(Tx { home: self, open: Open::File(file.begin().await?) }),
+            Backend::Source(source) => Ok(Tx { home: self, open: Open::Source(source, source.begin().await?) }),
         }
     }
 
-    /// As [`Home::begin`], of what is of no use before a later transaction: a file does not wait for the disk for it.
+    /// As [`Backend::begin`], of what is of no use before a later transaction: a file does not wait for the disk for it.
     pub(super) async fn begin_unsynced(&self) -> Result<Tx<'_>> {
         match self {
-            Home::File(file) => Ok(Tx { home: self, open: Open::File(file.begin_unsynced().await?) }),
-            Home::Source(_) => self.begin().await,
+            Backend::File(file) => Ok(Tx { home: self, open: Open::File(file.begin_unsynced().await?) }),
+            Backend::Source(_) => self.begin().await,
         }
     }
 
@@ -151,7 +151,7 @@ impl Home {
 
 /// An open writing transaction.
 pub(super) struct Tx<'a> {
-    home: &'a Home,
+    home: &'a Backend,
     open: Open<'a>,
 }
 
@@ -162,7 +162,7 @@ enum Open<'a> {
 
 impl<'a> Tx<'a> {
     /// The home that is written to.
-    pub(super) fn home(&self) -> &'a Home {
+    pub(super) fn home(&self) -> &'a Backend {
         self.home
     }
 

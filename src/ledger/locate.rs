@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
+use super::backend::{Backend, Source};
 use super::error::{LedgerError, Result};
-use super::home::{Home, Source};
-use super::open::Ledger;
-use super::schema::{self, Found};
+use super::handle::Ledger;
+use super::schema::{self, InstalledSchema};
 use crate::store::sql::engine::Engine;
 use crate::store::{Budget, StoreError};
 
@@ -20,7 +20,7 @@ const NOTHING: Duration = Duration::from_secs(30);
 
 /// The way to the record of a source; cheap to clone.
 #[derive(Clone)]
-pub struct Homes {
+pub struct LedgerLocator {
     inner: Arc<Inner>,
 }
 
@@ -48,7 +48,7 @@ impl Known {
     }
 }
 
-impl Homes {
+impl LedgerLocator {
     /// The record in the source that `engine` is connected to, where it holds one, beside the operator's own file.
     pub fn new(local: PathBuf, engine: Option<Arc<Engine>>) -> Self {
         Self::of(Local::File(local), engine)
@@ -93,9 +93,9 @@ impl Homes {
         };
         let Some(engine) = &self.inner.engine else { return local };
         let version = match schema::look(engine, &Budget::new(LOOK)).await {
-            Ok(Found::Nothing) => return local,
-            Ok(Found::Version(version)) => version,
-            Ok(Found::Unsafe(reason)) => {
+            Ok(InstalledSchema::Nothing) => return local,
+            Ok(InstalledSchema::Version(version)) => version,
+            Ok(InstalledSchema::Unsafe(reason)) => {
                 return Err(LedgerError::Version { place: engine.database().to_owned(), reason });
             }
             Err(error @ StoreError::Denied(_)) => {
@@ -107,7 +107,7 @@ impl Homes {
         };
         let place = || engine.database().to_owned();
         schema::fits(version).map_err(|reason| LedgerError::Version { place: place(), reason })?;
-        let shared = Home::source(Arc::clone(engine));
+        let shared = Backend::source(Arc::clone(engine));
         Ok(match local {
             Ok(local) => Ledger::both(shared, local.home),
             Err(error) => Ledger::alone(shared).remarking(format!("{error}; only runs of {} are known", place())),

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::backend::{Cells, maybe, rows, text};
 use super::error::Result;
-use super::home::{Cells, maybe, rows, text};
+use super::handle::Ledger;
 use super::model::{RunId, Whose};
-use super::open::Ledger;
 use super::runs::options;
 use crate::domain::job::{JobDetail, JobId};
 

@@ -24,7 +24,7 @@ pub(super) const KEYS: &str = "run_keys";
 pub(super) const LOCAL: [&str; 1] = ["reveals"];
 
 /// What one engine says in its own way.
-pub(super) struct Text {
+pub(super) struct LedgerSql {
     /// How the n-th value is written; `None` where values have no number and stand in the order of their use.
     place: Option<char>,
     /// How many rows are written at once.
@@ -33,9 +33,9 @@ pub(super) struct Text {
     words: &'static [(&'static str, &'static str)],
 }
 
-impl Text {
+impl LedgerSql {
     /// The text of an engine.
-    pub(super) fn of(dialect: Dialect) -> &'static Text {
+    pub(super) fn of(dialect: Dialect) -> &'static LedgerSql {
         match dialect {
             Dialect::Postgres => &postgres::TEXT,
             Dialect::Mysql => &mysql::TEXT,
@@ -110,17 +110,17 @@ mod tests {
 
     #[test]
     fn values_keep_their_numbers_where_the_engine_has_numbers() {
-        let said = Text::of(Dialect::Postgres).statement("dlq_tui.", SQL, binds());
+        let said = LedgerSql::of(Dialect::Postgres).statement("dlq_tui.", SQL, binds());
         assert!(said.sql.starts_with("SELECT $2 FROM dlq_tui.runs WHERE id = $1 AND seq IN"), "{}", said.sql);
         assert!(said.sql.ends_with("id = $1 FOR UPDATE"), "{}", said.sql);
         assert_eq!(said.binds, binds());
-        let said = Text::of(Dialect::Sqlite).statement("", SQL, binds());
+        let said = LedgerSql::of(Dialect::Sqlite).statement("", SQL, binds());
         assert!(said.sql.contains("FROM json_each(?3) AS asked") && said.sql.ends_with("id = ?1"), "{}", said.sql);
     }
 
     #[test]
     fn values_come_as_often_as_they_stand_where_the_engine_has_no_numbers() {
-        let said = Text::of(Dialect::Mysql).statement("dlq_tui_", SQL, binds());
+        let said = LedgerSql::of(Dialect::Mysql).statement("dlq_tui_", SQL, binds());
         let [a, one, list]: [Bind; 3] = binds().try_into().unwrap();
         assert_eq!(said.binds, vec![one, a.clone(), list, a]);
         assert!(said.sql.starts_with("SELECT ? FROM dlq_tui_runs WHERE id = ? AND"), "{}", said.sql);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_engine_has_a_word_for_every_hole() {
-        let names = |d| Text::of(d).words.iter().map(|(name, _)| *name).collect::<std::collections::BTreeSet<_>>();
+        let names = |d| LedgerSql::of(d).words.iter().map(|(name, _)| *name).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(names(Dialect::Postgres), names(Dialect::Sqlite));
         assert_eq!(names(Dialect::Mysql), names(Dialect::Sqlite));
     }

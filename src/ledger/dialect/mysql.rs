@@ -1,9 +1,9 @@
 //! MySQL's and MariaDB's words. There are no partial indexes: what has no outcome stands together in one over all jobs.
 //! An `UPDATE` that looks for its rows with `IN (SELECT …)` would read every row, so it joins.
 
-use super::{Rows, Text};
+use super::{LedgerSql, Rows};
 
-pub(super) const TEXT: Text = Text {
+pub(super) const TEXT: LedgerSql = LedgerSql {
     place: None,
     rows: Rows::Places,
     words: &[

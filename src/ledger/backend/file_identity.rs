@@ -9,7 +9,7 @@ use crate::store::sql::engine::lite::Inode;
 
 /// Where a file was when it was opened.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct FileIdentity {
     path: PathBuf,
     inode: Option<Inode>,
     /// Whether it had a log beside it: while a connection has one open, it stays there.
@@ -18,7 +18,7 @@ pub(super) struct Place {
     lost: AtomicBool,
 }
 
-impl Place {
+impl FileIdentity {
     /// A file that has just been opened at `path`, where `inode` was.
     pub(super) fn of(path: &Path, inode: Option<Inode>) -> Arc<Self> {
         Arc::new(Self { path: path.to_owned(), inode, logged: log_of(path).exists(), lost: AtomicBool::new(false) })

@@ -1,8 +1,8 @@
 //! PostgreSQL's words.
 
-use super::{Rows, Text};
+use super::{LedgerSql, Rows};
 
-pub(super) const TEXT: Text = Text {
+pub(super) const TEXT: LedgerSql = LedgerSql {
     place: Some('$'),
     rows: Rows::Arrays,
     words: &[

@@ -1,8 +1,8 @@
 //! SQLite's words. Statements name their index: left to itself the planner walks a run from its first job at every batch.
 
-use super::{Rows, Text};
+use super::{LedgerSql, Rows};
 
-pub(super) const TEXT: Text = Text {
+pub(super) const TEXT: LedgerSql = LedgerSql {
     place: Some('?'),
     rows: Rows::Places,
     words: &[

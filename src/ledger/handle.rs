@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::backend::{Backend, text};
 use super::error::{LedgerError, Result};
-use super::home::{Home, text};
 use super::model::RunId;
 use crate::store::sql::engine::Engine;
 
@@ -12,9 +12,9 @@ use crate::store::sql::engine::Engine;
 #[derive(Clone, Debug)]
 pub struct Ledger {
     /// Where new runs go.
-    pub(super) home: Home,
+    pub(super) home: Backend,
     /// Where others are found too.
-    pub(super) beside: Option<Home>,
+    pub(super) beside: Option<Backend>,
     remark: Option<Arc<str>>,
 }
 
@@ -24,19 +24,19 @@ impl Ledger {
     /// # Errors
     /// [`super::LedgerError::Unusable`] when the file cannot be made, read, written, or is no ledger.
     pub async fn open(path: &Path) -> Result<Self> {
-        Ok(Self::alone(Home::file(path).await?))
+        Ok(Self::alone(Backend::file(path).await?))
     }
 
     /// The record in the source that `engine` is connected to, which is known to hold one, and no other.
     pub fn shared(engine: Arc<Engine>) -> Self {
-        Self::alone(Home::source(engine))
+        Self::alone(Backend::source(engine))
     }
 
-    pub(super) fn alone(home: Home) -> Self {
+    pub(super) fn alone(home: Backend) -> Self {
         Self { home, beside: None, remark: None }
     }
 
-    pub(super) fn both(home: Home, beside: Home) -> Self {
+    pub(super) fn both(home: Backend, beside: Backend) -> Self {
         Self { home, beside: Some(beside), remark: None }
     }
 
@@ -81,7 +81,7 @@ impl Ledger {
 
     /// Whether the files are still where they were opened.
     pub(super) fn is_there(&self) -> bool {
-        self.home.is_there() && self.beside.as_ref().is_none_or(Home::is_there)
+        self.home.is_there() && self.beside.as_ref().is_none_or(Backend::is_there)
     }
 
     /// Closes the record once running calls have ended.
