@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::domain::display_rules::Notation;
 use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
-use crate::domain::notation::Notation;
 use crate::domain::time::parse_span;
 
 pub use verb::{Along, Command, IntoTable, Keep, Live, Message, Refusal, Rows, Step, Undo, Verb, Verbs, Way};

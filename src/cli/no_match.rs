@@ -8,7 +8,7 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::{Clause, Filter, Key, Pattern, Test};
 use crate::domain::histogram::grouped;
 use crate::domain::job::JobId;
-use crate::domain::json::{Document, Kind, REDACTED, Step, decode_double};
+use crate::domain::json::{Document, NodeKind, REDACTED, Step, decode_double};
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{Cursor, HistogramQuery, PageQuery, Sort};
 
@@ -132,7 +132,7 @@ impl Seen {
         let Ok(document) = Document::parse(decode_double(arguments).into_owned()) else { return };
         let mut here: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
         let leaves = (0..document.len()).filter(|node| !document.kind(*node).is_container());
-        for node in leaves.take(MOST_VALUES).filter(|node| document.kind(*node) != Kind::Null) {
+        for node in leaves.take(MOST_VALUES).filter(|node| document.kind(*node) != NodeKind::Null) {
             let steps = document.steps(node);
             if steps.iter().any(|step| matches!(step, Step::Key(key, _) if key.contains(REDACTED))) {
                 continue;

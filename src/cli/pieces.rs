@@ -1,7 +1,7 @@
 //! The heavy parts of a job as people read them: arguments over several lines, a backtrace by its lines.
 
-use crate::domain::json::{Document, Line, Marks, View, decode_double};
-use crate::domain::notation::Notation;
+use crate::domain::display_rules::Notation;
+use crate::domain::json::{Document, JsonLine, Marks, View, decode_double};
 use crate::domain::text::{Clean, Untrusted};
 
 /// Arguments over several lines, numbers untouched; as they stand where they are no JSON.
@@ -12,7 +12,7 @@ pub fn pretty(text: &Untrusted, notation: &Notation) -> String {
     notation.mark(&document, &mut marks);
     let mut view = View::new(document, marks);
     view.set_cap(usize::MAX);
-    let indented = |line: Line<'_>| format!("{}{}", "  ".repeat(line.indent.min(40) as usize), line.clean());
+    let indented = |line: JsonLine<'_>| format!("{}{}", "  ".repeat(line.indent.min(40) as usize), line.clean());
     view.lines(0..view.total_lines()).map(indented).collect::<Vec<_>>().join("\n")
 }
 

@@ -8,7 +8,7 @@ use super::exit::{Code, Fault};
 use super::open::{Opened, filter};
 use crate::domain::action::Action;
 use crate::domain::filter::{Clause, Filter, Key, Test};
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::time::exact_span;
 use crate::triage::plan::Scope;
 

@@ -10,8 +10,8 @@ use super::open::Opened;
 use super::pieces::{backtrace, pretty};
 use super::record::{DetailRecord, Shown};
 use super::{ids, out};
+use crate::domain::display_rules::Notation;
 use crate::domain::job::{JobDetail, JobId};
-use crate::domain::notation::Notation;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 

@@ -9,8 +9,8 @@ use super::{
     Address, Config, ConfigError, Keys, Redaction, ReplayTo, Source, Theme, Thresholds, Timeouts, Ui, Watch,
     mask_secrets,
 };
+use crate::domain::load_share::Share;
 use crate::domain::secret::{ExposeSecret, SecretString};
-use crate::domain::share::Share;
 use crate::domain::time::{YEAR, parse_span_up_to};
 use crate::domain::validator::Validator;
 use crate::domain::zone::Zone;

@@ -22,7 +22,7 @@ pub use source::{Address, ReplayTo, Source};
 pub use toml_words::plain;
 
 use self::keys::Raw;
-use crate::domain::share::Share;
+use crate::domain::load_share::Share;
 use crate::domain::zone::Zone;
 
 /// Jobs above which an action asks for the number to be typed, unless the config says otherwise.

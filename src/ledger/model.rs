@@ -6,7 +6,7 @@ use crate::domain::action::Action;
 use crate::domain::destination::Destination;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Identity;

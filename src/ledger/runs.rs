@@ -11,7 +11,7 @@ use super::model::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Ta
 use super::run_lock::renew;
 use super::tally;
 use crate::domain::action::Action;
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::store::sql::engine::Bind;
 

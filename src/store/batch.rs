@@ -8,7 +8,7 @@ use super::sql::engine::Statement;
 use super::{Cursor, Entry, Result, Scanned, StoreError};
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 

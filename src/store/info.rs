@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::SortKey;
 use crate::domain::action::Action;
 use crate::domain::destination::Destination;
+use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;
 use crate::domain::job::State;
-use crate::domain::notation::Notation;
-use crate::domain::options::{Attempts, Options};
+use crate::domain::run_options::{Attempts, Options};
 
 /// What the floors above may know of a store without asking its database.
 #[derive(Clone, Debug)]

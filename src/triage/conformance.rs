@@ -12,7 +12,7 @@ use crate::domain::filter::Filter;
 use crate::domain::histogram::{Exactness, dead_jobs, grouped};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::json::Document;
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{
     Archive, Availability, Batch, Budget, Cursor, Entry, HistogramQuery, PageQuery, Result, Sort, Standing, Store,

@@ -16,7 +16,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, JobRow};
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Part, RunId, RunIntent, Whose};
 use crate::store::{Availability, Budget, Identity, Outdated, StoreError};

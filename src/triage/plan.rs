@@ -3,7 +3,7 @@
 use crate::domain::action::Action;
 use crate::domain::filter::Filter;
 use crate::domain::job::{JobId, JobRow};
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Part, RunId};

@@ -6,7 +6,7 @@ use super::plan::{Confirm, Share};
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
-use crate::domain::options::{KEPT_UNASKED, Options};
+use crate::domain::run_options::{KEPT_UNASKED, Options};
 use crate::domain::text::Untrusted;
 use crate::ledger::Split;
 

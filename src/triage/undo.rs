@@ -8,7 +8,7 @@ use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::destination::Destination;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobId, State};
-use crate::domain::options::{KEPT_UNASKED, Options};
+use crate::domain::run_options::{KEPT_UNASKED, Options};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState};
 use crate::store::{Batch, Budget, Frozen, Standing, StoreInfo, Undoing};

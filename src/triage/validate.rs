@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use super::deliver::{Answered, CommandDestination};
 use crate::domain::job::JobDetail;
-use crate::domain::record::DetailRecord;
+use crate::domain::job_record::DetailRecord;
 use crate::domain::text::Clean;
 use crate::domain::validator::Validator;
 use crate::store::Message;

@@ -13,7 +13,7 @@ use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::fingerprint::Fingerprint;
 use dlq_tui::domain::histogram::{Count, Exactness};
 use dlq_tui::domain::job::{JobId, State};
-use dlq_tui::domain::share::Share;
+use dlq_tui::domain::load_share::Share;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
 use dlq_tui::triage::StoreContext;

@@ -1,6 +1,6 @@
 //! What can be asked of a replay: another queue, and what becomes of used attempts.
 
-use dlq_tui::domain::options::Attempts;
+use dlq_tui::domain::run_options::Attempts;
 use dlq_tui::store::Store;
 
 use crate::cli::User;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use dlq_tui::adapter::built_in;
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator, Part, RunId, RunState, Tally};
 use dlq_tui::store::sql::engine::{Engine, EngineOptions};

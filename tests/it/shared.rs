@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::job::{JobId, State};
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{

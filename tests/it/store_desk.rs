@@ -10,7 +10,7 @@ use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Histogram;
 use dlq_tui::domain::job::{JobId, JobRow};
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::run_options::Options;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};

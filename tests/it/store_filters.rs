@@ -154,7 +154,7 @@ impl Subject for Job {
     fn argument_values(&self, path: &[String]) -> Vec<Cow<'_, str>> {
         let text = self.detail.arguments.as_ref().map_or("", |a| a.exact());
         let scalars = json::lookup(text, path).into_iter();
-        scalars.filter(|s| s.kind != json::Kind::Null).map(|s| Cow::Owned(s.text)).collect()
+        scalars.filter(|s| s.kind != json::NodeKind::Null).map(|s| Cow::Owned(s.text)).collect()
     }
 }
 

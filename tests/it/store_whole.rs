@@ -2,7 +2,7 @@
 
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId};
 use dlq_tui::store::{Availability, Cursor, Sort, Store};

@@ -3,7 +3,7 @@
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::options::{Attempts, Options};
+use dlq_tui::domain::run_options::{Attempts, Options};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
@@ -365,7 +365,7 @@ async fn every_job_is_told_an_instant_of_its_own_also_where_one_of_them_is_refus
             let before = content(&db, "jobs_dlq").await;
             let bench = Bench::new(&db, Layout::JobsDlq).await;
             let filter = dlq_tui::domain::filter::Filter::parse("state:dead").expect("a filter");
-            let pacing = dlq_tui::domain::pacing::Pacing { spread, ..Default::default() };
+            let pacing = dlq_tui::domain::rate::Pacing { spread, ..Default::default() };
             let ask =
                 Ask { options: pacing.into(), ..Ask::new(Scope::Filter(filter), Action::Replay, Timestamp::now()) };
             let run = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan").run;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, LedgerLocator, Operator, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;

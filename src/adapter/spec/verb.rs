@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::Field;
 use crate::domain::action::Action;
-use crate::domain::options::Attempts;
+use crate::domain::run_options::Attempts;
 
 /// How each action is done; an action that is left out is not offered.
 #[derive(Clone, Debug, Default, Deserialize)]

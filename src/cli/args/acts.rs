@@ -8,8 +8,8 @@ use super::commands::{age, interval};
 use super::words::Words;
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
-use crate::domain::options::Attempts;
-use crate::domain::pacing::parse_rate;
+use crate::domain::rate::parse_rate;
+use crate::domain::run_options::Attempts;
 use crate::domain::validator::Validator;
 
 /// `ignore`, `reopen`, `archive`, and what every verb takes.

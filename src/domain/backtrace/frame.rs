@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::domain::pattern::{Match, Pattern};
+use crate::domain::bounded_regex::{Match, Pattern};
 
 /// Bytes of the longest line that can be a frame.
 const MAX_LINE: usize = 2_000;

@@ -3,13 +3,13 @@
 //! Nothing is lost: every line of the text is in one entry, and what is not a frame (messages, `Caused by`, notes
 //! between frames) stays in its place.
 
+mod app_frames;
 mod frame;
-mod origin;
 
-use super::json::{Document, Kind, decode_double};
+use super::json::{Document, NodeKind, decode_double};
 use super::text::Untrusted;
+pub use app_frames::Origins;
 use frame::Parsed;
-pub use origin::Origins;
 
 /// Where a frame was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn lines(text: &str) -> Vec<String> {
     let decoded = decode_double(text);
     let split = |text: &str| text.trim_end().lines().map(str::to_owned).collect::<Vec<_>>();
     match Document::parse(&*decoded) {
-        Ok(doc) if doc.kind(0) == Kind::Array => doc
+        Ok(doc) if doc.kind(0) == NodeKind::Array => doc
             .children(0)
             .flat_map(|item| match doc.scalar(item) {
                 Some(line) => split(&line),
@@ -128,7 +128,7 @@ fn lines(text: &str) -> Vec<String> {
             })
             .collect(),
         // A lone JSON string is a backtrace that was encoded once too often.
-        Ok(doc) if doc.kind(0) == Kind::String => split(&doc.scalar(0).unwrap_or_default()),
+        Ok(doc) if doc.kind(0) == NodeKind::String => split(&doc.scalar(0).unwrap_or_default()),
         _ => split(&decoded),
     }
 }

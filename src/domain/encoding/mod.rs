@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::json::{Document, Kind, NodeId, quote, unquote};
+use super::json::{Document, NodeId, NodeKind, quote, unquote};
 
 /// How a stored text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -82,7 +82,7 @@ fn within(text: &str, path: &str, encoding: Encoding) -> Option<String> {
     let doc = Document::parse(text).ok()?;
     let mut found: Vec<(NodeId, String)> = Vec::new();
     for node in doc.at(path) {
-        if doc.kind(node) == Kind::String {
+        if doc.kind(node) == NodeKind::String {
             found.extend(read(&unquote(doc.raw(node)), encoding).map(|json| (node, json)));
         }
     }
@@ -133,7 +133,7 @@ impl Writer {
     /// A number as it was written, where JSON writes it so; else as text.
     fn number(&mut self, text: &str) {
         match Document::parse(text) {
-            Ok(doc) if doc.kind(0) == Kind::Number && doc.text().trim() == doc.text() => self.bare(text),
+            Ok(doc) if doc.kind(0) == NodeKind::Number && doc.text().trim() == doc.text() => self.bare(text),
             _ => self.text(text),
         }
     }

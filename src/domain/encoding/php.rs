@@ -9,19 +9,19 @@ use super::{CLASS, DEPTH, REFERENCE, VALUE, Writer};
 
 /// The value as JSON; `None` where the text is something else.
 pub(super) fn read(text: &str) -> Option<String> {
-    let mut reader = Reader { text, at: 0, to: Writer::new() };
+    let mut reader = PhpReader { text, at: 0, to: Writer::new() };
     reader.value(0)?;
     (reader.at == text.len()).then_some(reader.to.out)
 }
 
-struct Reader<'a> {
+struct PhpReader<'a> {
     text: &'a str,
     /// A place between two characters.
     at: usize,
     to: Writer,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PhpReader<'a> {
     fn value(&mut self, depth: usize) -> Option<()> {
         if depth > DEPTH {
             return None;

@@ -2,7 +2,7 @@
 
 use super::error::ParseError;
 use super::key::{KeyInfo, ValueKind};
-use super::{Filter, Key, Term, Test, TimeBound, moment, parse, quote};
+use super::{Filter, Key, Term, Test, TimeBound, datetime, parse, quote};
 use crate::domain::facet::Facet;
 use crate::domain::time::Timestamp;
 
@@ -119,7 +119,7 @@ fn term_text(info: &KeyInfo, key: &Key, value: Option<&str>) -> String {
 fn times(kind: ValueKind, test: &Test) -> String {
     let Test::Time { from, to } = test else { return String::new() };
     let text = |bound: &Option<TimeBound>| match bound {
-        Some(TimeBound::At(at)) => moment::text(*at),
+        Some(TimeBound::At(at)) => datetime::text(*at),
         _ => String::new(),
     };
     match kind {

@@ -68,14 +68,14 @@ impl std::error::Error for ParseError {}
 
 /// A parse error that still counts in bytes and does not yet own the text.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
+pub(super) struct FilterError {
     pub span: Range<usize>,
     pub problem: String,
     pub expected: String,
     pub suggestion: Option<String>,
 }
 
-impl Fault {
+impl FilterError {
     pub fn new(span: Range<usize>, problem: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { span, problem: problem.into(), expected: expected.into(), suggestion: None }
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_pointer_stands_under_the_place_and_counts_wide_characters() {
-        let error = Fault::new(7..11, "unknown key `eror`", "a key").meant(Some("error")).within("日本 eror:x");
+        let error = FilterError::new(7..11, "unknown key `eror`", "a key").meant(Some("error")).within("日本 eror:x");
         assert_eq!((error.column(), error.width()), (3, 4));
         assert_eq!(error.pointer(), "日本 eror:x\n     ^^^^");
         assert_eq!(error.to_string(), "unknown key `eror` at column 4: did you mean `error`? Expected a key.");
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_pointer_has_one_caret_at_the_end_of_the_text() {
-        let error = Fault::new(6..6, "nothing follows `error:`", "a value").within("error:");
+        let error = FilterError::new(6..6, "nothing follows `error:`", "a value").within("error:");
         assert_eq!((error.column(), error.width()), (6, 0));
         assert_eq!(error.pointer(), "error:\n      ^");
     }

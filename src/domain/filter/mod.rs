@@ -39,19 +39,19 @@
 
 mod build;
 mod complete;
+mod datetime;
 mod decimal;
 mod error;
 mod eval;
 mod key;
 mod lex;
-mod moment;
 mod parse;
 mod pattern;
 mod quote;
 #[cfg(test)]
 mod tests;
+mod time_range;
 mod value;
-mod when;
 
 use std::fmt;
 use std::time::Duration;

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::decimal::Decimal;
-use super::error::{Fault, nearest, shown};
+use super::error::{FilterError, nearest, shown};
 use super::key::{KEYS, KeyInfo, ValueKind};
 use super::lex::{self, Form, Raw};
-use super::value::{self, NUMBER, Value};
-use super::{Clause, Filter, Key, Pattern, Term, Test, quote, when};
+use super::value::{self, FilterValue, NUMBER};
+use super::{Clause, Filter, Key, Pattern, Term, Test, quote, time_range};
 
-pub(super) fn filter(text: &str) -> Result<Filter, Fault> {
+pub(super) fn filter(text: &str) -> Result<Filter, FilterError> {
     let mut terms = Vec::new();
     let mut spans = Vec::new();
     for raw in lex::terms(text) {
@@ -18,7 +18,7 @@ pub(super) fn filter(text: &str) -> Result<Filter, Fault> {
     }
     let groups = groups(&terms);
     if let Some((first, second)) = groups.iter().find_map(|group| covering(&terms, group)) {
-        return Err(Fault::new(
+        return Err(FilterError::new(
             spans[second].clone(),
             format!("{} and {} together let every number pass", shown(&terms[first].text), shown(&terms[second].text)),
             "one range such as 5..10, because a repeated key means or",
@@ -32,7 +32,7 @@ pub(super) fn rejoin(terms: Vec<Term>) -> Filter {
     Filter { clauses: clauses(&terms, &groups(&terms)), terms }
 }
 
-fn term(text: &str, raw: &Raw) -> Result<Term, Fault> {
+fn term(text: &str, raw: &Raw) -> Result<Term, FilterError> {
     let (info, key) = match &raw.key {
         Some(span) => {
             let word = &text[span.clone()];
@@ -44,7 +44,7 @@ fn term(text: &str, raw: &Raw) -> Result<Term, Fault> {
             if raw.body.span.is_empty() {
                 let end = raw.body.span.end;
                 let problem = format!("nothing follows `{word}:`");
-                return Err(Fault::new(end..end, problem, format!("a value, as in `{}`", info.example)));
+                return Err(FilterError::new(end..end, problem, format!("a value, as in `{}`", info.example)));
             }
             (info, key)
         }
@@ -53,20 +53,20 @@ fn term(text: &str, raw: &Raw) -> Result<Term, Fault> {
     if key == Key::Word {
         check_word(text, raw)?;
     }
-    let value = Value::read(text, &raw.body)?;
+    let value = FilterValue::read(text, &raw.body)?;
     let test = test(info.kind, &key, &value)?;
     if key == Key::Word && value.is_none() {
-        return Err(Fault::new(raw.body.span.clone(), "the quotes are empty", "text between them"));
+        return Err(FilterError::new(raw.body.span.clone(), "the quotes are empty", "text between them"));
     }
     Ok(Term { info, key, negated: raw.negated, test, text: text[raw.span.clone()].to_owned() })
 }
 
-fn test(kind: ValueKind, key: &Key, value: &Value<'_>) -> Result<Test, Fault> {
+fn test(kind: ValueKind, key: &Key, value: &FilterValue<'_>) -> Result<Test, FilterError> {
     if value.is_none() && kind != ValueKind::State {
         return Ok(Test::Text(Pattern::Equals(String::new())));
     }
     match (kind, value) {
-        (ValueKind::Argument, Value::Bare(slice)) if *key != Key::Arg(Vec::new()) => {
+        (ValueKind::Argument, FilterValue::Bare(slice)) if *key != Key::Arg(Vec::new()) => {
             value::decimal(slice)?.map_or_else(|| value.pattern(false).map(Test::Text), Ok)
         }
         (ValueKind::Text | ValueKind::Search | ValueKind::Argument, _) => {
@@ -76,15 +76,15 @@ fn test(kind: ValueKind, key: &Key, value: &Value<'_>) -> Result<Test, Fault> {
         (ValueKind::State, _) => value::state(&value.plain("dead, retrying, resolved or ignored")?),
         (ValueKind::Hex, _) => value::fingerprint(&value.plain("hexadecimal digits")?),
         (ValueKind::Number, _) => value::number(&value.plain(NUMBER)?),
-        (ValueKind::Since, _) => when::since(&value.plain("a span or a moment")?),
-        (ValueKind::Until, _) => when::until(&value.plain("a span or a moment")?),
-        (ValueKind::Time, _) => when::time(&value.plain("a moment, a comparison or a range")?),
-        (ValueKind::Hour, _) => when::hour(&value.plain("an hour such as 2026-11-20T03")?),
-        (ValueKind::Idle, _) => when::idle(&value.plain("a span such as 15m")?),
+        (ValueKind::Since, _) => time_range::since(&value.plain("a span or a moment")?),
+        (ValueKind::Until, _) => time_range::until(&value.plain("a span or a moment")?),
+        (ValueKind::Time, _) => time_range::time(&value.plain("a moment, a comparison or a range")?),
+        (ValueKind::Hour, _) => time_range::hour(&value.plain("an hour such as 2026-11-20T03")?),
+        (ValueKind::Idle, _) => time_range::idle(&value.plain("a span such as 15m")?),
     }
 }
 
-fn unknown_key(text: &str, raw: &Raw) -> Fault {
+fn unknown_key(text: &str, raw: &Raw) -> FilterError {
     let span = raw.key.clone().unwrap_or(raw.span.clone());
     let word = &text[span.clone()];
     let (first, path) = word.split_once('.').map_or((word, None), |(first, path)| (first, Some(path)));
@@ -95,21 +95,25 @@ fn unknown_key(text: &str, raw: &Raw) -> Fault {
     });
     let words: Vec<&str> = KEYS.iter().map(|info| info.word).collect();
     let expected = format!("one of {}, or quotes around text that is searched for", words.join(", "));
-    Fault::new(span, format!("unknown key {}", shown(word)), expected).meant(meant)
+    FilterError::new(span, format!("unknown key {}", shown(word)), expected).meant(meant)
 }
 
 /// Objects to free words that were meant as something else.
-fn check_word(text: &str, raw: &Raw) -> Result<(), Fault> {
+fn check_word(text: &str, raw: &Raw) -> Result<(), FilterError> {
     let word = &text[raw.body.span.clone()];
     if raw.body.form != Form::Bare {
         return Ok(());
     }
     if raw.negated && (word.is_empty() || word.starts_with('-')) {
-        return Err(Fault::new(raw.span.clone(), "a lone dash", "a term right after `-`, or quotes around the text"));
+        return Err(FilterError::new(
+            raw.span.clone(),
+            "a lone dash",
+            "a term right after `-`, or quotes around the text",
+        ));
     }
     if ["AND", "OR", "NOT"].contains(&word) {
         let remedy = "terms side by side (all must hold; a repeated key means or; `-` negates), or the word in quotes";
-        return Err(Fault::new(raw.body.span.clone(), format!("`{word}` is no operator here"), remedy));
+        return Err(FilterError::new(raw.body.span.clone(), format!("`{word}` is no operator here"), remedy));
     }
     let Some(at) = word.find(['=', '<', '>', '!']) else { return Ok(()) };
     let (key, rest) = word.split_at(at);
@@ -119,7 +123,7 @@ fn check_word(text: &str, raw: &Raw) -> Result<(), Fault> {
     let value = rest.trim_start_matches(['=', '!']);
     let sign = if rest.starts_with('!') { "-" } else { "" };
     let end = raw.body.span.start + at;
-    Err(Fault::new(
+    Err(FilterError::new(
         end..end,
         format!("no colon follows `{key}`"),
         "`key:value`, or quotes around text that is searched for",
@@ -128,7 +132,7 @@ fn check_word(text: &str, raw: &Raw) -> Result<(), Fault> {
 }
 
 /// The path in a key that starts with `args`; `base` is where the key stands in the text.
-pub(super) fn path(word: &str, base: usize) -> Result<Vec<String>, Fault> {
+pub(super) fn path(word: &str, base: usize) -> Result<Vec<String>, FilterError> {
     let mut path = Vec::new();
     let Some(dot) = word.find('.') else { return Ok(path) };
     let mut at = dot + 1;
@@ -143,12 +147,16 @@ pub(super) fn path(word: &str, base: usize) -> Result<Vec<String>, Fault> {
                     closes
                 });
                 let close = close.ok_or_else(|| {
-                    Fault::new(base + at..base + word.len(), "the quote is not closed", "a `\"` at the end of the name")
+                    FilterError::new(
+                        base + at..base + word.len(),
+                        "the quote is not closed",
+                        "a `\"` at the end of the name",
+                    )
                 })?;
                 // Stars have no meaning in a path.
                 let span = at + 1..at + 1 + close;
                 let parts = quote::unquote(word, span)
-                    .map_err(|fault| Fault { span: base + fault.span.start..base + fault.span.end, ..fault })?;
+                    .map_err(|fault| FilterError { span: base + fault.span.start..base + fault.span.end, ..fault })?;
                 path.push(parts.join("*"));
                 close + 2
             }
@@ -156,7 +164,11 @@ pub(super) fn path(word: &str, base: usize) -> Result<Vec<String>, Fault> {
                 let taken = rest.find('.').unwrap_or(rest.len());
                 if taken == 0 || rest[..taken].contains('"') {
                     let expected = "a name, in quotes if it is empty or holds a dot, a colon, a quote or a space";
-                    return Err(Fault::new(base + at..base + at + taken, "a name of the path is missing", expected));
+                    return Err(FilterError::new(
+                        base + at..base + at + taken,
+                        "a name of the path is missing",
+                        expected,
+                    ));
                 }
                 path.push(rest[..taken].to_owned());
                 taken
@@ -168,7 +180,7 @@ pub(super) fn path(word: &str, base: usize) -> Result<Vec<String>, Fault> {
             Some('.') => at += 1,
             Some(_) => {
                 let place = base + at..base + word.len();
-                return Err(Fault::new(place, "text clings to the closing quote", "a dot or a colon after it"));
+                return Err(FilterError::new(place, "text clings to the closing quote", "a dot or a colon after it"));
             }
         }
     }

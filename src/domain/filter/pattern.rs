@@ -14,10 +14,10 @@ pub(super) fn regex(source: &str) -> Result<Regex, regex::Error> {
 
 /// A pattern made ready for many values.
 #[derive(Clone, Debug)]
-pub struct Matcher(Kind);
+pub struct Matcher(PatternKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum PatternKind {
     Equals(String),
     Glob(Vec<String>),
     Regex(Regex),
@@ -30,11 +30,11 @@ impl Matcher {
     /// Whether a value matches. A missing value is the caller's to judge.
     pub fn is_match(&self, value: &str) -> bool {
         match &self.0 {
-            Kind::Equals(text) => value == text,
-            Kind::Glob(parts) => glob(parts, value),
-            Kind::Regex(regex) => regex.is_match(value),
-            Kind::Contains(folded) => fold(value).contains(folded.as_str()),
-            Kind::Never => false,
+            PatternKind::Equals(text) => value == text,
+            PatternKind::Glob(parts) => glob(parts, value),
+            PatternKind::Regex(regex) => regex.is_match(value),
+            PatternKind::Contains(folded) => fold(value).contains(folded.as_str()),
+            PatternKind::Never => false,
         }
     }
 }
@@ -43,10 +43,10 @@ impl Pattern {
     /// Makes the pattern ready for many values. A regular expression that the parser would refuse matches nothing.
     pub fn matcher(&self) -> Matcher {
         Matcher(match self {
-            Pattern::Equals(text) => Kind::Equals(text.clone()),
-            Pattern::Glob(parts) => Kind::Glob(parts.clone()),
-            Pattern::Regex(source) => regex(source).map_or(Kind::Never, Kind::Regex),
-            Pattern::Contains(text) => Kind::Contains(fold(text)),
+            Pattern::Equals(text) => PatternKind::Equals(text.clone()),
+            Pattern::Glob(parts) => PatternKind::Glob(parts.clone()),
+            Pattern::Regex(source) => regex(source).map_or(PatternKind::Never, PatternKind::Regex),
+            Pattern::Contains(text) => PatternKind::Contains(fold(text)),
         })
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use super::error::Fault;
+use super::error::FilterError;
 use super::key::ValueKind;
 
 /// A value as a term writes it when exactly this text is meant: bare where that reads well, quoted otherwise.
@@ -64,7 +64,7 @@ fn invisible(c: char) -> bool {
 }
 
 /// The text between double quotes, cut at the stars that are not escaped.
-pub(super) fn unquote(text: &str, inner: Range<usize>) -> Result<Vec<String>, Fault> {
+pub(super) fn unquote(text: &str, inner: Range<usize>) -> Result<Vec<String>, FilterError> {
     let mut parts = Vec::new();
     let mut piece = String::new();
     let mut chars = text[inner.clone()].char_indices();
@@ -106,9 +106,13 @@ fn escape(text: &str) -> Option<(char, usize)> {
     Some((c, 2))
 }
 
-fn bad_escape(text: &str, start: usize, end: usize) -> Fault {
+fn bad_escape(text: &str, start: usize, end: usize) -> FilterError {
     let next = text[start + 1..end].chars().next().map_or(0, char::len_utf8);
-    Fault::new(start..start + 1 + next, "unknown escape", r#"\\ for a backslash, or one of \" \* \n \r \t \u{1b}"#)
+    FilterError::new(
+        start..start + 1 + next,
+        "unknown escape",
+        r#"\\ for a backslash, or one of \" \* \n \r \t \u{1b}"#,
+    )
 }
 
 #[cfg(test)]

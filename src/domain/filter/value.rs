@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::decimal::Decimal;
-use super::error::{Fault, nearest, shown};
+use super::error::{FilterError, nearest, shown};
 use super::lex::{Body, Form};
 use super::{Pattern, Test, pattern, quote};
 use crate::domain::job::State;
 
 /// The three ways in which a value is written.
-pub(super) enum Value<'a> {
+pub(super) enum FilterValue<'a> {
     Bare(Slice<'a>),
     /// Unescaped, cut at the stars.
     Quoted(Vec<String>, Range<usize>),
@@ -64,64 +64,68 @@ impl<'a> Slice<'a> {
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> FilterValue<'a> {
     /// Reads the body of a term.
-    pub fn read(text: &'a str, body: &Body) -> Result<Value<'a>, Fault> {
+    pub fn read(text: &'a str, body: &Body) -> Result<FilterValue<'a>, FilterError> {
         let slice = |span: Range<usize>| Slice { text: Cow::Borrowed(&text[span.clone()]), span, exact: true };
         match body.form {
             Form::Bare => match text[body.inner.clone()].find('"') {
                 Some(at) => {
                     let at = body.inner.start + at;
                     let remedy = r#"the whole value in quotes, with \" for a quote inside"#;
-                    Err(Fault::new(at..at + 1, "a quote in the middle of a value", remedy))
+                    Err(FilterError::new(at..at + 1, "a quote in the middle of a value", remedy))
                 }
-                None => Ok(Value::Bare(slice(body.inner.clone()))),
+                None => Ok(FilterValue::Bare(slice(body.inner.clone()))),
             },
             Form::Quoted { closed: false } => {
-                Err(Fault::new(body.span.clone(), "the quote is not closed", "a `\"` at the end of the text"))
+                Err(FilterError::new(body.span.clone(), "the quote is not closed", "a `\"` at the end of the text"))
             }
-            Form::Regex { closed: false } => Err(Fault::new(
+            Form::Regex { closed: false } => Err(FilterError::new(
                 body.span.clone(),
                 "the regular expression is not closed",
                 "a `/` at its end, or quotes around text that starts with a slash",
             )),
             Form::Quoted { .. } if !body.rest.is_empty() => {
-                Err(Fault::new(body.rest.clone(), "text clings to the closing quote", "a space after it"))
+                Err(FilterError::new(body.rest.clone(), "text clings to the closing quote", "a space after it"))
             }
-            Form::Regex { .. } if !body.rest.is_empty() => Err(Fault::new(
+            Form::Regex { .. } if !body.rest.is_empty() => Err(FilterError::new(
                 body.rest.clone(),
                 "text clings to the closing slash",
                 r"a space after it; inside a regular expression a slash is written \/, and text that starts with one is quoted",
             )),
-            Form::Quoted { .. } => Ok(Value::Quoted(quote::unquote(text, body.inner.clone())?, body.span.clone())),
-            Form::Regex { .. } => Ok(Value::Regex(slice(body.inner.clone()))),
+            Form::Quoted { .. } => {
+                Ok(FilterValue::Quoted(quote::unquote(text, body.inner.clone())?, body.span.clone()))
+            }
+            Form::Regex { .. } => Ok(FilterValue::Regex(slice(body.inner.clone()))),
         }
     }
 
     /// Whether this is `""`, which stands for jobs that have no value.
     pub fn is_none(&self) -> bool {
-        matches!(self, Value::Quoted(parts, _) if parts.len() == 1 && parts[0].is_empty())
+        matches!(self, FilterValue::Quoted(parts, _) if parts.len() == 1 && parts[0].is_empty())
     }
 
     /// The value where neither stars nor slashes have a meaning.
-    pub fn plain(&self, expected: &str) -> Result<Slice<'_>, Fault> {
+    pub fn plain(&self, expected: &str) -> Result<Slice<'_>, FilterError> {
         match self {
-            Value::Bare(slice) => Ok(slice.clone()),
-            Value::Quoted(parts, span) => {
+            FilterValue::Bare(slice) => Ok(slice.clone()),
+            FilterValue::Quoted(parts, span) => {
                 Ok(Slice { text: Cow::Owned(parts.join("*")), span: span.clone(), exact: false })
             }
-            Value::Regex(slice) => {
-                Err(Fault::new(slice.span.start - 1..slice.span.end + 1, "no regular expression fits here", expected))
-            }
+            FilterValue::Regex(slice) => Err(FilterError::new(
+                slice.span.start - 1..slice.span.end + 1,
+                "no regular expression fits here",
+                expected,
+            )),
         }
     }
 
     /// A test of text: of the whole, or searched for in it.
-    pub fn pattern(&self, searched: bool) -> Result<Pattern, Fault> {
+    pub fn pattern(&self, searched: bool) -> Result<Pattern, FilterError> {
         let mut parts = match self {
-            Value::Bare(slice) => slice.text.split('*').map(str::to_owned).collect(),
-            Value::Quoted(parts, _) => parts.clone(),
-            Value::Regex(slice) => return regex(slice),
+            FilterValue::Bare(slice) => slice.text.split('*').map(str::to_owned).collect(),
+            FilterValue::Quoted(parts, _) => parts.clone(),
+            FilterValue::Regex(slice) => return regex(slice),
         };
         if let [only] = parts.as_mut_slice() {
             let only = std::mem::take(only);
@@ -139,8 +143,8 @@ impl<'a> Value<'a> {
     }
 }
 
-fn regex(slice: &Slice<'_>) -> Result<Pattern, Fault> {
-    let fault = |span, problem: String| Fault::new(span, problem, "a regular expression between the slashes");
+fn regex(slice: &Slice<'_>) -> Result<Pattern, FilterError> {
+    let fault = |span, problem: String| FilterError::new(span, problem, "a regular expression between the slashes");
     if slice.text.is_empty() {
         return Err(fault(slice.span.start - 1..slice.span.end + 1, "the regular expression is empty".into()));
     }
@@ -171,10 +175,10 @@ fn regex_place(message: &str, slice: &Slice<'_>) -> Option<Range<usize>> {
     Some(slice.span.start + byte(first)..slice.span.start + byte(last + 1))
 }
 
-pub(super) fn state(slice: &Slice<'_>) -> Result<Test, Fault> {
+pub(super) fn state(slice: &Slice<'_>) -> Result<Test, FilterError> {
     State::from_word(&slice.text).map(Test::State).ok_or_else(|| {
         let words = State::ALL.into_iter().map(State::word);
-        Fault::new(
+        FilterError::new(
             slice.span.clone(),
             format!("{} is no state", shown(&slice.text)),
             "dead, retrying, resolved or ignored (`native:` takes the framework's own words)",
@@ -183,24 +187,23 @@ pub(super) fn state(slice: &Slice<'_>) -> Result<Test, Fault> {
     })
 }
 
-pub(super) fn fingerprint(slice: &Slice<'_>) -> Result<Test, Fault> {
+pub(super) fn fingerprint(slice: &Slice<'_>) -> Result<Test, FilterError> {
     if !slice.text.is_empty() && slice.text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Ok(Test::Text(Pattern::Glob(vec![slice.text.to_ascii_lowercase(), String::new()])));
     }
     let problem = format!("{} is no fingerprint", shown(&slice.text));
-    Err(Fault::new(slice.span.clone(), problem, "the first hexadecimal digits of one, such as 1f3a"))
+    Err(FilterError::new(slice.span.clone(), problem, "the first hexadecimal digits of one, such as 1f3a"))
 }
 
 pub(super) const NUMBER: &str = "a whole number, a comparison such as >=5, or a range such as 5..10";
 
-pub(super) fn number(whole: &Slice<'_>) -> Result<Test, Fault> {
-    let read =
-        |slice: &Slice<'_>| {
-            slice.text.parse::<i64>().ok().filter(|_| !slice.text.starts_with('+')).ok_or_else(|| {
-                Fault::new(slice.span.clone(), format!("{} is no whole number", shown(&slice.text)), NUMBER)
-            })
-        };
-    let beyond = || Fault::new(whole.span.clone(), "no number lies beyond this", NUMBER);
+pub(super) fn number(whole: &Slice<'_>) -> Result<Test, FilterError> {
+    let read = |slice: &Slice<'_>| {
+        slice.text.parse::<i64>().ok().filter(|_| !slice.text.starts_with('+')).ok_or_else(|| {
+            FilterError::new(slice.span.clone(), format!("{} is no whole number", shown(&slice.text)), NUMBER)
+        })
+    };
+    let beyond = || FilterError::new(whole.span.clone(), "no number lies beyond this", NUMBER);
     let ends = |slice: Option<Slice<'_>>| slice.map(|slice| read(&slice)).transpose();
     let (min, max) = match whole.shape() {
         Shape::One(one) => read(&one).map(|n| (Some(n), Some(n)))?,
@@ -211,17 +214,17 @@ pub(super) fn number(whole: &Slice<'_>) -> Result<Test, Fault> {
         Shape::Between(a, b) => (ends(a)?, ends(b)?),
     };
     if min.zip(max).is_some_and(|(min, max)| min > max) {
-        return Err(Fault::new(whole.span.clone(), "the range holds no number", "its lower end first"));
+        return Err(FilterError::new(whole.span.clone(), "the range holds no number", "its lower end first"));
     }
     Ok(Test::Number { min, max })
 }
 
 /// A comparison of decimals, or a range where both ends are decimals; otherwise the bare value is text.
-pub(super) fn decimal(whole: &Slice<'_>) -> Result<Option<Test>, Fault> {
+pub(super) fn decimal(whole: &Slice<'_>) -> Result<Option<Test>, FilterError> {
     let read = |slice: &Slice<'_>| {
         Decimal::parse(&slice.text).map(|_| slice.text.clone().into_owned()).ok_or_else(|| {
             let remedy = "a number such as 5, -0.5 or 1e9, or quotes around text";
-            Fault::new(slice.span.clone(), format!("{} is no number", shown(&slice.text)), remedy)
+            FilterError::new(slice.span.clone(), format!("{} is no number", shown(&slice.text)), remedy)
         })
     };
     Ok(match whole.shape() {
@@ -233,7 +236,7 @@ pub(super) fn decimal(whole: &Slice<'_>) -> Result<Option<Test>, Fault> {
             let (Ok(min), Ok(max)) = (ends(a), ends(b)) else { return Ok(None) };
             let reversed = min.as_deref().and_then(Decimal::parse) > max.as_deref().and_then(Decimal::parse);
             if reversed && max.is_some() {
-                return Err(Fault::new(whole.span.clone(), "the range holds no number", "its lower end first"));
+                return Err(FilterError::new(whole.span.clone(), "the range holds no number", "its lower end first"));
             }
             Some(Test::Decimal { min: min.map(|min| (min, true)), max: max.map(|max| (max, true)) })
         }

@@ -11,7 +11,7 @@ pub type NodeId = u32;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum NodeKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -26,10 +26,10 @@ pub enum Kind {
     Null,
 }
 
-impl Kind {
+impl NodeKind {
     /// Whether values of this kind hold others.
     pub fn is_container(self) -> bool {
-        matches!(self, Kind::Object | Kind::Array)
+        matches!(self, NodeKind::Object | NodeKind::Array)
     }
 }
 
@@ -94,14 +94,14 @@ impl Document {
     }
 
     /// What `node` is.
-    pub fn kind(&self, node: NodeId) -> Kind {
+    pub fn kind(&self, node: NodeId) -> NodeKind {
         match self.text.as_bytes().get(self.node(node).start as usize) {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Number,
+            Some(b'{') => NodeKind::Object,
+            Some(b'[') => NodeKind::Array,
+            Some(b'"') => NodeKind::String,
+            Some(b't' | b'f') => NodeKind::Bool,
+            Some(b'n') => NodeKind::Null,
+            _ => NodeKind::Number,
         }
     }
 
@@ -140,7 +140,7 @@ impl Document {
         path.split('.').fold(vec![0], |nodes, word| {
             let below = |node: NodeId| -> Vec<NodeId> {
                 match (self.kind(node), word.parse::<usize>()) {
-                    (Kind::Array, Ok(nth)) => self.children(node).nth(nth).into_iter().collect(),
+                    (NodeKind::Array, Ok(nth)) => self.children(node).nth(nth).into_iter().collect(),
                     _ => self.members(node, word).collect(),
                 }
             };
@@ -170,9 +170,9 @@ impl Document {
     /// A scalar as text: strings unescaped, the others as written; `None` for containers.
     pub fn scalar(&self, node: NodeId) -> Option<Cow<'_, str>> {
         match self.kind(node) {
-            Kind::Object | Kind::Array => None,
-            Kind::String => Some(unquote(self.raw(node))),
-            Kind::Number | Kind::Bool | Kind::Null => Some(Cow::Borrowed(self.raw(node))),
+            NodeKind::Object | NodeKind::Array => None,
+            NodeKind::String => Some(unquote(self.raw(node))),
+            NodeKind::Number | NodeKind::Bool | NodeKind::Null => Some(Cow::Borrowed(self.raw(node))),
         }
     }
 
@@ -256,7 +256,7 @@ impl Document {
     pub fn find(&self, steps: &[Step]) -> Option<NodeId> {
         steps.iter().try_fold(0, |node, step| match step {
             Step::Key(key, nth) => self.members(node, key).nth(*nth as usize),
-            Step::Index(nth) if self.kind(node) == Kind::Array => self.children(node).nth(*nth as usize),
+            Step::Index(nth) if self.kind(node) == NodeKind::Array => self.children(node).nth(*nth as usize),
             Step::Index(_) => None,
         })
     }

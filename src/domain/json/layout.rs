@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::document::{Document, NodeId, Step};
-use super::marks::{Cut, Marks};
+use super::highlights::{Cut, Marks};
 
 /// Values between two whose line is remembered.
 const STRIDE: usize = 16;
@@ -44,7 +44,7 @@ impl Folds {
 
 /// A line of the full layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NodeEdge {
     /// Where a value begins.
     Open(NodeId),
     /// Where a container that is not empty ends.
@@ -126,7 +126,7 @@ impl Layout {
     }
 
     /// What stands on the visible line `line`; `None` behind the last.
-    pub(super) fn place(&self, doc: &Document, line: usize) -> Option<Place> {
+    pub(super) fn place(&self, doc: &Document, line: usize) -> Option<NodeEdge> {
         if line >= self.total() {
             return None;
         }
@@ -135,7 +135,7 @@ impl Layout {
         Some(self.full_place(doc, line + gone))
     }
 
-    fn full_place(&self, doc: &Document, line: usize) -> Place {
+    fn full_place(&self, doc: &Document, line: usize) -> NodeEdge {
         let stride = self.strides.partition_point(|&first| first <= line).saturating_sub(1);
         let mut node = u32::try_from(stride * STRIDE).unwrap_or(u32::MAX);
         let mut at = self.strides.get(stride).copied().unwrap_or(0);
@@ -149,8 +149,8 @@ impl Layout {
         }
         // Behind the value, the containers that end with it close from the inside outwards.
         match line - at {
-            0 => Place::Open(node),
-            nth => Place::Close((0..nth).fold(node, |inner, _| doc.parent(inner).unwrap_or(0))),
+            0 => NodeEdge::Open(node),
+            nth => NodeEdge::Close((0..nth).fold(node, |inner, _| doc.parent(inner).unwrap_or(0))),
         }
     }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::document::{Document, Kind, NodeId};
-use super::layout::{Folds, Place};
-use super::marks::{Cut, Marks};
+use super::document::{Document, NodeId, NodeKind};
+use super::highlights::{Cut, Marks};
+use super::layout::{Folds, NodeEdge};
 use super::string::readable;
 use crate::domain::text::{Clean, head};
 
@@ -54,7 +54,7 @@ impl Token<'_> {
 
 /// One line of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct JsonLine<'a> {
     /// The value that begins or ends here.
     pub node: NodeId,
     /// Whether it is where a container ends.
@@ -67,7 +67,7 @@ pub struct Line<'a> {
     pub tokens: Vec<Token<'a>>,
 }
 
-impl Line<'_> {
+impl JsonLine<'_> {
     /// The whole line without indentation, for a screen.
     pub fn clean(&self) -> Clean<'static> {
         let text: String = self.tokens.iter().map(Token::exact).collect();
@@ -88,26 +88,26 @@ pub(super) struct Lines<'a> {
     pub folds: &'a Folds,
     /// Characters of a value that are shown.
     pub cap: usize,
-    pub next: Option<Place>,
+    pub next: Option<NodeEdge>,
     pub indent: u32,
 }
 
 impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
+    type Item = JsonLine<'a>;
 
-    fn next(&mut self) -> Option<Line<'a>> {
+    fn next(&mut self) -> Option<JsonLine<'a>> {
         loop {
             match self.next? {
-                Place::Open(node) if self.marks.is_hidden(node) => self.advance_behind(node),
-                Place::Open(node) => return Some(self.opening(node)),
-                Place::Close(node) => return Some(self.closing(node)),
+                NodeEdge::Open(node) if self.marks.is_hidden(node) => self.advance_behind(node),
+                NodeEdge::Open(node) => return Some(self.opening(node)),
+                NodeEdge::Close(node) => return Some(self.closing(node)),
             }
         }
     }
 }
 
 impl<'a> Lines<'a> {
-    fn opening(&mut self, node: NodeId) -> Line<'a> {
+    fn opening(&mut self, node: NodeId) -> JsonLine<'a> {
         let indent = self.indent;
         let mut tokens = self.key(node);
         let mut fold = None;
@@ -124,21 +124,21 @@ impl<'a> Lines<'a> {
         }
         if open && fold == Some(false) {
             self.indent += 1;
-            self.next = Some(Place::Open(node + 1));
+            self.next = Some(NodeEdge::Open(node + 1));
         } else {
             self.comma(node, &mut tokens);
             self.advance_behind(node);
         }
-        Line { node, closing: false, indent, fold, tokens }
+        JsonLine { node, closing: false, indent, fold, tokens }
     }
 
-    fn closing(&mut self, node: NodeId) -> Line<'a> {
+    fn closing(&mut self, node: NodeId) -> JsonLine<'a> {
         self.indent = self.indent.saturating_sub(1);
         let indent = self.indent;
         let mut tokens = vec![punct(brackets(self.doc.kind(node)).1)];
         self.comma(node, &mut tokens);
         self.advance_behind(node);
-        Line { node, closing: true, indent, fold: Some(false), tokens }
+        JsonLine { node, closing: true, indent, fold: Some(false), tokens }
     }
 
     fn advance_behind(&mut self, node: NodeId) {
@@ -146,7 +146,7 @@ impl<'a> Lines<'a> {
         self.next = self
             .doc
             .parent(node)
-            .map(|above| if self.doc.end(above) == end { Place::Close(above) } else { Place::Open(end) });
+            .map(|above| if self.doc.end(above) == end { NodeEdge::Close(above) } else { NodeEdge::Open(end) });
     }
 
     fn key(&self, node: NodeId) -> Vec<Token<'a>> {
@@ -166,7 +166,7 @@ impl<'a> Lines<'a> {
         tokens.push(punct(open));
         if folded {
             let n = self.doc.children(node).filter(|&n| !self.marks.is_hidden(n)).take(COUNTED + 1).count();
-            let noun = if kind == Kind::Object { "key" } else { "item" };
+            let noun = if kind == NodeKind::Object { "key" } else { "item" };
             let (n, more) = (n.min(COUNTED), if n > COUNTED { "+" } else { "" });
             let plural = if n == 1 { "" } else { "s" };
             let text = Cow::Owned(format!(" … {n}{more} {noun}{plural} "));
@@ -177,12 +177,12 @@ impl<'a> Lines<'a> {
 
     fn value(&self, node: NodeId, tokens: &mut Vec<Token<'a>>) {
         let kind = match self.doc.kind(node) {
-            Kind::Object => return tokens.push(punct("{}")),
-            Kind::Array => return tokens.push(punct("[]")),
-            Kind::String => TokenKind::String,
-            Kind::Number => TokenKind::Number,
-            Kind::Bool => TokenKind::Bool,
-            Kind::Null => TokenKind::Null,
+            NodeKind::Object => return tokens.push(punct("{}")),
+            NodeKind::Array => return tokens.push(punct("[]")),
+            NodeKind::String => TokenKind::String,
+            NodeKind::Number => TokenKind::Number,
+            NodeKind::Bool => TokenKind::Bool,
+            NodeKind::Null => TokenKind::Null,
         };
         let raw = self.doc.raw(node);
         let (text, whole) = capped(raw, self.cap);
@@ -237,8 +237,8 @@ fn head_of_tail(text: &str) -> &str {
     &text[at..]
 }
 
-fn brackets(kind: Kind) -> (&'static str, &'static str) {
-    if kind == Kind::Object { ("{", "}") } else { ("[", "]") }
+fn brackets(kind: NodeKind) -> (&'static str, &'static str) {
+    if kind == NodeKind::Object { ("{", "}") } else { ("[", "]") }
 }
 
 fn punct(text: &'static str) -> Token<'static> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::document::{Document, Kind, NodeId};
+use super::document::{Document, NodeId, NodeKind};
 use super::parse::is_valid;
 use super::string::unquote;
 
@@ -12,7 +12,7 @@ pub struct Scalar {
     /// Strings unescaped, the others exactly as written.
     pub text: String,
     /// What it is; never a container.
-    pub kind: Kind,
+    pub kind: NodeKind,
 }
 
 /// How often a text may have been encoded again and is still decoded.
@@ -55,7 +55,7 @@ fn follow(doc: &Document, nodes: Vec<NodeId>, step: &str) -> Vec<NodeId> {
     let index: Option<usize> = step.parse().ok();
     let mut out = Vec::new();
     for node in nodes {
-        if let (Some(nth), Kind::Array) = (index, doc.kind(node)) {
+        if let (Some(nth), NodeKind::Array) = (index, doc.kind(node)) {
             out.extend(doc.children(node).nth(nth));
             continue;
         }
@@ -72,7 +72,7 @@ fn elements(doc: &Document, nodes: Vec<NodeId>) -> Vec<NodeId> {
     for node in nodes {
         let (mut next, end) = (node, doc.end(node));
         while next < end {
-            if doc.kind(next) == Kind::Array {
+            if doc.kind(next) == NodeKind::Array {
                 next += 1;
             } else {
                 out.push(next);
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn kinds_tell_a_number_from_a_string_of_digits() {
-        let kinds: Vec<Kind> = lookup(r#"{"a":["1",1,true,null]}"#, &["a".into()]).iter().map(|s| s.kind).collect();
-        assert_eq!(kinds, [Kind::String, Kind::Number, Kind::Bool, Kind::Null]);
+        let kinds: Vec<NodeKind> = lookup(r#"{"a":["1",1,true,null]}"#, &["a".into()]).iter().map(|s| s.kind).collect();
+        assert_eq!(kinds, [NodeKind::String, NodeKind::Number, NodeKind::Bool, NodeKind::Null]);
     }
 
     #[test]

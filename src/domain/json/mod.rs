@@ -4,21 +4,21 @@
 //! one. A [`Document`] is an index over the text; [`Layout`] and [`View`] turn it into the lines that a screen shows.
 
 mod document;
+mod highlights;
 mod layout;
 mod line;
 mod lookup;
-mod marks;
 mod parse;
 mod search;
 mod string;
 mod template;
 mod view;
 
-pub use document::{Document, Kind, NodeId, Step};
+pub use document::{Document, NodeId, NodeKind, Step};
+pub use highlights::{Cut, Marks};
 pub use layout::{Folds, Layout};
-pub use line::{Line, REDACTED, Token, TokenKind};
+pub use line::{JsonLine, REDACTED, Token, TokenKind};
 pub use lookup::{Scalar, decode_double, lookup};
-pub use marks::{Cut, Marks};
 pub use parse::JsonError;
 pub use search::Match;
 pub use string::{quote, unquote};

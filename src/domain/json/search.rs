@@ -3,7 +3,7 @@
 use regex::RegexBuilder;
 
 use super::document::NodeId;
-use super::marks::Cut;
+use super::highlights::Cut;
 use super::string::readable;
 use super::view::View;
 

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::document::{Document, Kind, NodeId, Step};
-use super::layout::{Folds, Layout, Place};
-use super::line::{Line, Lines, REDACTED};
-use super::marks::{Cut, Marks};
+use super::document::{Document, NodeId, NodeKind, Step};
+use super::highlights::{Cut, Marks};
+use super::layout::{Folds, Layout, NodeEdge};
+use super::line::{JsonLine, Lines, REDACTED};
 
 /// A document, what a reading changes about it, and what is folded.
 ///
@@ -57,11 +57,11 @@ impl View {
     }
 
     /// The lines in `range`, fewer where the document ends before.
-    pub fn lines(&self, range: Range<usize>) -> impl Iterator<Item = Line<'_>> {
+    pub fn lines(&self, range: Range<usize>) -> impl Iterator<Item = JsonLine<'_>> {
         let next = self.layout.place(&self.doc, range.start);
         let indent = match next {
-            Some(Place::Open(node)) => self.doc.depth(node),
-            Some(Place::Close(node)) => self.doc.depth(node) + 1,
+            Some(NodeEdge::Open(node)) => self.doc.depth(node),
+            Some(NodeEdge::Close(node)) => self.doc.depth(node) + 1,
             None => 0,
         };
         let lines = Lines { doc: &self.doc, marks: &self.marks, folds: &self.folds, cap: self.cap, next, indent };
@@ -71,7 +71,7 @@ impl View {
     /// The value that begins or ends on `line`.
     pub fn node_at(&self, line: usize) -> Option<NodeId> {
         self.layout.place(&self.doc, line).map(|place| match place {
-            Place::Open(node) | Place::Close(node) => node,
+            NodeEdge::Open(node) | NodeEdge::Close(node) => node,
         })
     }
 
@@ -171,7 +171,7 @@ impl View {
 
     /// Whether the root holds other values, so that there is something to fold.
     pub fn is_structured(&self) -> bool {
-        matches!(self.doc.kind(0), Kind::Object | Kind::Array) && !self.doc.is_leaf(0)
+        matches!(self.doc.kind(0), NodeKind::Object | NodeKind::Array) && !self.doc.is_leaf(0)
     }
 
     fn arrange(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::domain::pattern::Span;
+use crate::domain::bounded_regex::MatchRange;
 
 /// How the escapes of a text are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Escapes {
     }
 
     /// From where `spans` lie in the text without escapes to where they lie in `text`.
-    pub(super) fn put_back(self, text: &str, spans: &mut [Span]) {
+    pub(super) fn put_back(self, text: &str, spans: &mut [MatchRange]) {
         let mut places: Vec<usize> = spans.iter().flat_map(|&(start, end)| [start, end]).collect();
         places.sort_unstable();
         places.dedup();

@@ -1,10 +1,10 @@
 //! Redaction: secrets in payloads and messages are replaced before anything shows, exports or copies them.
 
+mod credential_patterns;
 mod escapes;
-mod looks;
+mod free_text;
 mod names;
-mod prose;
-mod rows;
+mod row_masker;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,10 +14,10 @@ use serde::Deserialize;
 pub use super::json::REDACTED;
 pub(crate) use names::glob;
 use names::{Rule, WELL_KNOWN, ends_in_secret_word, folded, last_part};
-pub use rows::Masker;
+pub use row_masker::Masker;
 
 use super::job::JobDetail;
-use super::json::{Cut, Document, Kind, Marks, NodeId, decode_double, quote, unquote};
+use super::json::{Cut, Document, Marks, NodeId, NodeKind, decode_double, quote, unquote};
 use super::text::Untrusted;
 use escapes::Escapes;
 
@@ -85,8 +85,8 @@ impl Redactor {
     pub fn mark(&self, doc: &Document, marks: &mut Marks) {
         for (node, found) in self.find(doc) {
             let cut = match found {
-                Found::Whole => Cut::Redacted,
-                Found::Within(json) => Cut::Masked(json),
+                SecretMatch::Whole => Cut::Redacted,
+                SecretMatch::Within(json) => Cut::Masked(json),
             };
             marks.cut(node, cut);
         }
@@ -101,7 +101,7 @@ impl Redactor {
         let decoded = decode_double(text);
         let twice = matches!(decoded, Cow::Owned(_));
         let doc = match Document::parse(&*decoded) {
-            Ok(doc) if doc.kind(0).is_container() || doc.kind(0) == Kind::String => doc,
+            Ok(doc) if doc.kind(0).is_container() || doc.kind(0) == NodeKind::String => doc,
             _ => return self.prose(text),
         };
         let found = self.replacements(&doc);
@@ -128,8 +128,8 @@ impl Redactor {
     /// What is to stand in place of the secrets of `doc`, as JSON.
     fn replacements(&self, doc: &Document) -> Vec<(NodeId, String)> {
         let json = |found| match found {
-            Found::Whole => quote(REDACTED),
-            Found::Within(json) => json,
+            SecretMatch::Whole => quote(REDACTED),
+            SecretMatch::Within(json) => json,
         };
         self.find(doc).into_iter().map(|(node, found)| (node, json(found))).collect()
     }
@@ -142,7 +142,7 @@ impl Redactor {
     /// Prose with the secrets in it replaced: `key=value`, `key: value`, `"key" => "value"`, `--key value`, `Bearer …`,
     /// passwords in addresses, and what looks like a credential, such as a private key. Escaped or not.
     pub fn prose<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.reveal { Cow::Borrowed(text) } else { prose::redact(text, |key| self.is_secret_name(key)) }
+        if self.reveal { Cow::Borrowed(text) } else { free_text::redact(text, |key| self.is_secret_name(key)) }
     }
 
     /// Whether a value with this key is a secret wherever it stands: for columns and options.
@@ -155,7 +155,7 @@ impl Redactor {
     }
 
     /// The secrets of `doc`, outermost only, in ascending order.
-    fn find(&self, doc: &Document) -> Vec<(NodeId, Found)> {
+    fn find(&self, doc: &Document) -> Vec<(NodeId, SecretMatch)> {
         let mut found = Vec::new();
         if self.reveal {
             return found;
@@ -171,15 +171,15 @@ impl Redactor {
             });
             let secret =
                 (suspect && self.is_secret(doc, node)) || option_value == Some(node) || self.is_named(doc, node);
-            if secret && doc.kind(node) != Kind::Null {
-                found.push((node, Found::Whole));
+            if secret && doc.kind(node) != NodeKind::Null {
+                found.push((node, SecretMatch::Whole));
                 node = doc.end(node);
                 continue;
             }
-            if doc.kind(node) == Kind::String {
+            if doc.kind(node) == NodeKind::String {
                 let raw = doc.raw(node);
                 if let Some(masked) = self.string(raw) {
-                    found.push((node, Found::Within(masked)));
+                    found.push((node, SecretMatch::Within(masked)));
                 }
                 option_value = self.option(raw).then(|| doc.end(node)).filter(|next| is_word_beside(doc, node, *next));
             }
@@ -221,7 +221,7 @@ impl Redactor {
     }
 
     fn text_of_string(&self, inside: &str) -> Option<String> {
-        prose::redact_string(inside, |key| self.is_secret_name(key)).map(|masked| format!("\"{masked}\""))
+        free_text::redact_string(inside, |key| self.is_secret_name(key)).map(|masked| format!("\"{masked}\""))
     }
 
     /// Whether rules could concern a value with this key.
@@ -239,7 +239,7 @@ impl Redactor {
         let is_name = |member: &NodeId| {
             let key = doc.raw_key(*member).unwrap_or_default();
             ["\"name\"", "\"key\""].iter().any(|name| key.eq_ignore_ascii_case(name))
-                && doc.kind(*member) == Kind::String
+                && doc.kind(*member) == NodeKind::String
         };
         // A pair has few members; an object with thousands is none.
         let names = doc.children(pair).take(16).filter(is_name).filter_map(|member| doc.scalar(member));
@@ -249,7 +249,8 @@ impl Redactor {
 
     /// Whether the JSON string is an option whose value is a secret: `"--token"`.
     fn option(&self, raw: &str) -> bool {
-        let name = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map_or("", looks::option_name);
+        let name =
+            raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map_or("", credential_patterns::option_name);
         !name.is_empty() && raw.len() == name.len() + 4 && self.is_secret_name(name)
     }
 
@@ -267,18 +268,16 @@ impl Redactor {
 
 /// Whether `next` is a string in the same array as `node`, and no option itself.
 fn is_word_beside(doc: &Document, node: NodeId, next: NodeId) -> bool {
-    let array = doc.parent(node).filter(|above| doc.kind(*above) == Kind::Array && next < doc.end(*above));
-    array.is_some() && doc.kind(next) == Kind::String && !doc.raw(next).starts_with("\"-")
+    let array = doc.parent(node).filter(|above| doc.kind(*above) == NodeKind::Array && next < doc.end(*above));
+    array.is_some() && doc.kind(next) == NodeKind::String && !doc.raw(next).starts_with("\"-")
 }
 
-enum Found {
+enum SecretMatch {
     /// The value is a secret.
     Whole,
     /// The string holds secrets; this is its JSON with them replaced.
     Within(String),
 }
 
-#[cfg(test)]
-mod hostile;
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,5 @@
+mod hostile;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -25,7 +25,7 @@ use super::writer::Writer;
 use crate::adapter::{Rows, Step};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::domain::options::Attempts;
+use crate::domain::run_options::Attempts;
 use crate::domain::text::Untrusted;
 use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
 

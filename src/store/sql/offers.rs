@@ -8,7 +8,7 @@ use super::steps::own_instants;
 use crate::adapter::{Piece, Step, Verb, pieces};
 use crate::domain::action::Action;
 use crate::domain::job::State;
-use crate::domain::options::Attempts;
+use crate::domain::run_options::Attempts;
 use crate::store::{Budget, Offers, Result};
 
 /// Rows up to which a database may find reading a whole table cheaper than finding the rows of a batch by an index, twice over,

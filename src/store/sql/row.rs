@@ -231,7 +231,7 @@ impl Subject for Read {
         let text = self.arguments.as_deref().unwrap_or_default();
         json::lookup(text, path)
             .into_iter()
-            .filter(|s| s.kind != json::Kind::Null)
+            .filter(|s| s.kind != json::NodeKind::Null)
             .map(|s| Cow::Owned(s.text))
             .collect()
     }

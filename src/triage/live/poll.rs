@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::share::Share;
+use crate::domain::load_share::Share;
 use crate::domain::time::Timestamp;
 
 /// The longest interval of looks that are answered: one that comes more often must not cost more than its share.

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::session::{Going, Session};
 use super::world::Fact;
 use crate::domain::action::Action;
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Run, RunId, RunState, Tally};

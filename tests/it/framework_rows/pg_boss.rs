@@ -3,7 +3,7 @@
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::domain::options::{Attempts, Options};
+use dlq_tui::domain::run_options::{Attempts, Options};
 use dlq_tui::store::{Cursor, Sort};
 
 use super::bench::act;

@@ -1,7 +1,7 @@
 //! Jobs of pg-boss that wait for others, and the channel on which its workers listen.
 
 use dlq_tui::domain::action::{Action, JobResult};
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::run_options::Options;
 
 use super::shop::Shop;
 

@@ -7,7 +7,7 @@ use dlq_tui::adapter::built_in;
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::{JobDetail, JobId};
-use dlq_tui::domain::options::Options;
+use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::{Detection, OpenOptions, check, detect, missing_indexes, open};

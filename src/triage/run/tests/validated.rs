@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::domain::options::Options;
+use crate::domain::run_options::Options;
 use crate::domain::validator::Validator;
 use crate::triage::deliver::Answered;
 use crate::triage::validate::Validate;

@@ -6,7 +6,7 @@ use super::highlight::{self, Grammar};
 use super::ink::Ink;
 use super::search::{Direction, Needle};
 use super::styled::Styled;
-use crate::domain::json::{Line, NodeId, TokenKind, View};
+use crate::domain::json::{JsonLine, NodeId, TokenKind, View};
 
 /// Deeper levels are not indented any further: they would stand beyond every right edge.
 const DEEPEST_INDENT: u32 = 40;
@@ -129,7 +129,7 @@ impl JsonText {
         }
     }
 
-    fn shown(&self, line: usize) -> Option<Line<'_>> {
+    fn shown(&self, line: usize) -> Option<JsonLine<'_>> {
         self.0.lines(line..line.saturating_add(1)).next()
     }
 
@@ -147,7 +147,7 @@ impl JsonText {
         (self.0.line_of(node), behind.saturating_sub(1 + closing))
     }
 
-    fn fold(&self, opening: &Line<'_>, line: usize, styled: &mut Styled) {
+    fn fold(&self, opening: &JsonLine<'_>, line: usize, styled: &mut Styled) {
         const COUNTED: usize = 1_000;
         let Some((_, last)) = self.part(line) else { return };
         let doc = self.0.doc();
@@ -161,11 +161,11 @@ impl JsonText {
     }
 }
 
-fn indent(line: &Line<'_>) -> Styled {
+fn indent(line: &JsonLine<'_>) -> Styled {
     Styled::new(Ink::Plain, "  ".repeat(line.indent.min(DEEPEST_INDENT) as usize))
 }
 
-fn tokens(line: &Line<'_>, styled: &mut Styled) {
+fn tokens(line: &JsonLine<'_>, styled: &mut Styled) {
     for token in &line.tokens {
         styled.push(ink(token.kind), &token.clean());
     }

@@ -29,8 +29,8 @@ use build::Reading;
 use highlight::Grammar;
 
 use crate::domain::backtrace::{Backtrace, Origins};
+use crate::domain::display_rules::Notation;
 use crate::domain::job::JobDetail;
-use crate::domain::notation::Notation;
 use crate::domain::redact::{Masker, Redactor};
 use crate::domain::text::Untrusted;
 use crate::ledger::HistoryEntry;

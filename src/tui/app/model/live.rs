@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::histogram::{Count, Exactness};
 use crate::domain::job::State;
-use crate::domain::share::Share;
+use crate::domain::load_share::Share;
 use crate::domain::time::Timestamp;
 use crate::store::{StoreError, Watermark};
 use crate::triage::live::{Poll, Purse};

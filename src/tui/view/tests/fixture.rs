@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::action::Action;
+use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::{JobDetail, JobId, JobRow, State};
-use crate::domain::notation::Notation;
 use crate::domain::redact::Redactor;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;

@@ -1,6 +1,6 @@
 //! Members of JSON in PostgreSQL's text.
 
-use crate::domain::json::{Document, Kind, quote};
+use crate::domain::json::{Document, NodeKind, quote};
 
 /// The longest number that is asked for as one: there is an end to those that the database knows.
 const LONGEST: usize = 1_000;
@@ -19,10 +19,10 @@ pub fn path(name: &str, value: &str) -> Option<String> {
         return None;
     }
     let is_bare = match Document::parse(value.to_owned()).map(|document| document.kind(0)) {
-        Ok(Kind::Number) if value.len() > LONGEST => return None,
+        Ok(NodeKind::Number) if value.len() > LONGEST => return None,
         // They are printed without an exponent.
-        Ok(Kind::Number) => !value.contains(['e', 'E']),
-        Ok(Kind::Bool) => true,
+        Ok(NodeKind::Number) => !value.contains(['e', 'E']),
+        Ok(NodeKind::Bool) => true,
         _ => false,
     };
     let or_other = if is_bare { format!(" || @ == {value}") } else { String::new() };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::action::Action;
-use super::pacing::Pacing;
+use super::rate::Pacing;
 use super::text::Clean;
 use super::time::{Timestamp, exact_span};
 use super::validator::Validator;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::REDACTED;
+use super::credential_patterns;
 use super::escapes::Escapes;
-use super::looks;
-use crate::domain::pattern::{Pattern, Span};
+use crate::domain::bounded_regex::{MatchRange, Pattern};
 
 // A bounded repetition of a class is compiled once for each time that it may be repeated: where the class cannot run past what
 // follows it, there is no bound.
@@ -85,7 +85,7 @@ pub(super) fn redact_string(inside: &str, is_secret: impl Fn(&str) -> bool) -> O
     replaced(inside, found)
 }
 
-fn replaced(text: &str, mut spans: Vec<Span>) -> Option<String> {
+fn replaced(text: &str, mut spans: Vec<MatchRange>) -> Option<String> {
     // What was replaced before is left as it is.
     spans.retain(|(start, end)| ![REDACTED, STARS].contains(&&text[*start..*end]));
     if spans.is_empty() {
@@ -109,10 +109,10 @@ fn replaced(text: &str, mut spans: Vec<Span>) -> Option<String> {
 }
 
 /// Where secrets lie in `text`, in no order: as it stands, and behind its escapes.
-fn spans(text: &str, is_secret: &dyn Fn(&str) -> bool, json: usize, percent: usize) -> Vec<Span> {
+fn spans(text: &str, is_secret: &dyn Fn(&str) -> bool, json: usize, percent: usize) -> Vec<MatchRange> {
     let mut found = bare_spans(text, is_secret);
     // What ends where its quotes do ends there: behind its escapes, quotes within it look like those around it.
-    let told: Vec<Span> =
+    let told: Vec<MatchRange> =
         found.iter().copied().filter(|(_, end)| is_quote(text[*end..].trim_start_matches('\\'))).collect();
     let mut behind = |escapes: Escapes, json: usize, percent: usize| {
         if let Some(plain) = escapes.taken_off(text) {
@@ -135,8 +135,8 @@ fn is_quote(text: &str) -> bool {
     text.starts_with(['"', '\''])
 }
 
-fn bare_spans(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Span> {
-    let mut hits: Vec<Span> = Vec::new();
+fn bare_spans(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<MatchRange> {
+    let mut hits: Vec<MatchRange> = Vec::new();
     if text.contains([':', '=']) {
         pairs(text, &is_secret, &mut hits);
     }
@@ -160,9 +160,9 @@ fn bare_spans(text: &str, is_secret: impl Fn(&str) -> bool) -> Vec<Span> {
         bare(&SCHEME, text, &mut hits);
     }
     if text.contains("--") {
-        looks::options(text, &is_secret, &mut hits);
+        credential_patterns::options(text, &is_secret, &mut hits);
     }
-    looks::credentials(text, &mut hits);
+    credential_patterns::credentials(text, &mut hits);
     hits
 }
 
@@ -174,7 +174,7 @@ fn mentions_scheme(text: &str) -> bool {
     b.map(|(at, _)| at).any(|at| begins(at, b"bearer") || begins(at, b"basic"))
 }
 
-fn bare(pattern: &Option<Pattern>, text: &str, hits: &mut Vec<Span>) {
+fn bare(pattern: &Option<Pattern>, text: &str, hits: &mut Vec<MatchRange>) {
     let Some(pattern) = pattern else {
         return;
     };
@@ -182,7 +182,7 @@ fn bare(pattern: &Option<Pattern>, text: &str, hits: &mut Vec<Span>) {
 }
 
 /// Values whose columns, or the index over them, are named beside them; an index is named after its columns.
-fn named(pattern: &Option<Pattern>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
+fn named(pattern: &Option<Pattern>, text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<MatchRange>) {
     let secret_name = |name: &str| {
         let words: Vec<&str> = name.split('_').collect();
         let from = |start: usize| (start + 1..=words.len()).map(move |end| (start, end));
@@ -198,7 +198,7 @@ fn named(pattern: &Option<Pattern>, text: &str, is_secret: impl Fn(&str) -> bool
 }
 
 /// The value of a harmless key is not skipped: it may hold a pair itself.
-fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
+fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<MatchRange>) {
     let Some(key) = &*KEY else {
         return;
     };
@@ -224,7 +224,7 @@ fn pairs(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
 
 /// Where the value lies that `text` begins with: quoted, a scheme with its credential, a group in brackets, or up to the
 /// next separator. Quotes are no part of it, so that what was JSON is JSON still.
-fn value(text: &str) -> Option<Span> {
+fn value(text: &str) -> Option<MatchRange> {
     if let Some((start, end)) = quoted(text) {
         return Some((start, end));
     }
@@ -237,7 +237,7 @@ fn value(text: &str) -> Option<Span> {
 
 /// The inside of the quotes that `text` begins with, themselves escaped or not; where they do not end, all of it that is
 /// within the quotes around them. `None` without quotes, and where nothing stands behind the first.
-pub(super) fn quoted(text: &str) -> Option<Span> {
+pub(super) fn quoted(text: &str) -> Option<MatchRange> {
     let depth = text.len() - text.trim_start_matches('\\').len();
     let quote = text[depth..].chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let start = depth + 1;
@@ -293,7 +293,7 @@ fn plain(text: &str) -> usize {
 }
 
 /// What stands in elements with a secret name: `<password>…</password>`.
-fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
+fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<MatchRange>) {
     for found in ELEMENT.iter().flat_map(|element| element.all(text)) {
         let ((opens, begins), Some(name)) = (found.span(), found.get("name")) else { continue };
         if !is_secret(name.rsplit([':', '.']).next().unwrap_or(name)) {
@@ -313,7 +313,7 @@ fn elements(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) 
 }
 
 /// The passwords of addresses.
-fn addresses(text: &str, hits: &mut Vec<Span>) {
+fn addresses(text: &str, hits: &mut Vec<MatchRange>) {
     let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let mut from = 0;
     while let Some(found) = ADDRESS.as_ref().and_then(|address| address.first_from(text, from)) {
@@ -337,7 +337,7 @@ fn addresses(text: &str, hits: &mut Vec<Span>) {
 }
 
 /// The value of a row that is there already, cut off before it says under which key.
-fn cut_duplicate(text: &str) -> Option<Span> {
+fn cut_duplicate(text: &str) -> Option<MatchRange> {
     let start = text.rfind(DUPLICATE_BEGINS)? + DUPLICATE_BEGINS.len();
     let told = DUPLICATE.as_ref().is_some_and(|told| told.is_in(&text[start - DUPLICATE_BEGINS.len()..]));
     (!told && start < text.len()).then_some((start, text.len()))

@@ -10,7 +10,7 @@ use regex::bytes::{Captures, Regex};
 const SPACE: &str = r"(?:\s|\xC2[\x85\xA0]|\xE1\x9A\x80|\xE2\x80[\x80-\x8A\xA8\xA9\xAF]|\xE2\x81\x9F|\xE3\x80\x80)";
 
 /// The first byte of a part of a text, and the one behind it.
-pub type Span = (usize, usize);
+pub type MatchRange = (usize, usize);
 
 /// A compiled pattern.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Pattern {
     }
 
     /// Where it is found from a place on.
-    pub fn find_at(&self, text: &str, from: usize) -> Option<Span> {
+    pub fn find_at(&self, text: &str, from: usize) -> Option<MatchRange> {
         self.0.find_at(text.as_bytes(), from).map(|found| (found.start(), found.end()))
     }
 
@@ -59,12 +59,12 @@ pub struct Match<'t> {
 
 impl<'t> Match<'t> {
     /// Where all of it lies.
-    pub fn span(&self) -> Span {
+    pub fn span(&self) -> MatchRange {
         self.groups.get(0).map_or((0, 0), |whole| (whole.start(), whole.end()))
     }
 
     /// Where a group lies that took part.
-    pub fn span_of(&self, group: &str) -> Option<Span> {
+    pub fn span_of(&self, group: &str) -> Option<MatchRange> {
         self.groups.name(group).map(|found| (found.start(), found.end()))
     }
 

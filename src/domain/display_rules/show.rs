@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Notation, Rule};
-use crate::domain::json::{Cut, Document, Kind, Marks, NodeId, unquote};
+use crate::domain::json::{Cut, Document, Marks, NodeId, NodeKind, unquote};
 use crate::domain::redact::{REDACTED, glob};
 use crate::domain::text::head;
 
@@ -47,21 +47,21 @@ impl TryFrom<String> for Show {
     }
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct ValuePrinter<'a> {
     pub notation: &'a Notation,
     pub doc: &'a Document,
     pub marks: &'a Marks,
     pub depth: u32,
 }
 
-impl Reader<'_> {
+impl ValuePrinter<'_> {
     /// The text for `object`; `None` where a path of the rule leads nowhere.
     pub(super) fn write(&self, rule: &Rule, object: NodeId) -> Option<String> {
         let Some(each) = &rule.each else {
             return self.fill(&rule.show, object);
         };
         let path: Vec<String> = each.split('.').map(str::to_owned).collect();
-        let array = self.follow(object, &path).filter(|&node| self.doc.kind(node) == Kind::Array)?;
+        let array = self.follow(object, &path).filter(|&node| self.doc.kind(node) == NodeKind::Array)?;
         let texts: Option<Vec<String>> =
             self.doc.children(array).take(MAX_ITEMS).map(|item| self.fill(&rule.show, item)).collect();
         texts.filter(|texts| !texts.is_empty()).map(|texts| texts.join(&rule.join))
@@ -84,8 +84,8 @@ impl Reader<'_> {
                 return Some(node);
             }
             match self.doc.kind(node) {
-                Kind::Object => self.doc.members(node, step).next(),
-                Kind::Array => self.doc.children(node).nth(step.parse().ok()?),
+                NodeKind::Object => self.doc.members(node, step).next(),
+                NodeKind::Array => self.doc.children(node).nth(step.parse().ok()?),
                 _ => None,
             }
         })
@@ -100,19 +100,19 @@ impl Reader<'_> {
         }
         let kind = self.doc.kind(node);
         match kind {
-            Kind::Object | Kind::Array => self.container(node, kind),
-            Kind::String if quoted => head(self.doc.raw(node), MAX_CHARS).to_owned(),
+            NodeKind::Object | NodeKind::Array => self.container(node, kind),
+            NodeKind::String if quoted => head(self.doc.raw(node), MAX_CHARS).to_owned(),
             _ => self.doc.scalar(node).map_or_else(String::new, |text| head(&text, MAX_CHARS).to_owned()),
         }
     }
 
-    fn container(&self, node: NodeId, kind: Kind) -> String {
-        let (open, close) = if kind == Kind::Object { ('{', '}') } else { ('[', ']') };
+    fn container(&self, node: NodeId, kind: NodeKind) -> String {
+        let (open, close) = if kind == NodeKind::Object { ('{', '}') } else { ('[', ']') };
         if self.depth >= MAX_DEPTH {
             return format!("{open}…{close}");
         }
-        let below = Reader { depth: self.depth + 1, ..*self };
-        if kind == Kind::Object
+        let below = ValuePrinter { depth: self.depth + 1, ..*self };
+        if kind == NodeKind::Object
             && let Some((text, _)) = self.notation.write(self.doc, self.marks, node, below.depth)
         {
             return text;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::error::{Fault, shown};
-use super::moment::{HOUR, Stretch, moment};
+use super::datetime::{HOUR, Stretch, moment};
+use super::error::{FilterError, shown};
 use super::value::{Shape, Slice};
 use super::{Test, TimeBound};
 use crate::domain::time::{Timestamp, parse_span};
@@ -30,26 +30,30 @@ impl End {
     }
 }
 
-pub(super) fn since(slice: &Slice<'_>) -> Result<Test, Fault> {
+pub(super) fn since(slice: &Slice<'_>) -> Result<Test, FilterError> {
     Ok(Test::Time { from: Some(end(slice)?.bound()), to: None })
 }
 
-pub(super) fn until(slice: &Slice<'_>) -> Result<Test, Fault> {
+pub(super) fn until(slice: &Slice<'_>) -> Result<Test, FilterError> {
     Ok(Test::Time { from: None, to: Some(end(slice)?.bound()) })
 }
 
-pub(super) fn hour(slice: &Slice<'_>) -> Result<Test, Fault> {
+pub(super) fn hour(slice: &Slice<'_>) -> Result<Test, FilterError> {
     let stretch = moment(&slice.text).ok_or_else(|| {
-        Fault::new(slice.span.clone(), format!("{} is no hour", shown(&slice.text)), "an hour such as 2026-11-20T03")
+        FilterError::new(
+            slice.span.clone(),
+            format!("{} is no hour", shown(&slice.text)),
+            "an hour such as 2026-11-20T03",
+        )
     })?;
     let start = Timestamp(stretch.start.0.div_euclid(HOUR).saturating_mul(HOUR));
     Ok(closed(start..Timestamp(start.0.saturating_add(HOUR))))
 }
 
-pub(super) fn time(slice: &Slice<'_>) -> Result<Test, Fault> {
+pub(super) fn time(slice: &Slice<'_>) -> Result<Test, FilterError> {
     let moment = |slice: &Slice<'_>| match end(slice)? {
         End::Moment(stretch) => Ok(stretch),
-        End::Span(_) => Err(Fault::new(
+        End::Span(_) => Err(FilterError::new(
             slice.span.clone(),
             format!("{} alone is no time", shown(&slice.text)),
             format!("{MOMENT}, or `since:` and `until:` for spans"),
@@ -71,7 +75,7 @@ pub(super) fn time(slice: &Slice<'_>) -> Result<Test, Fault> {
 }
 
 /// A span is an age that the last touch has at least; a moment, what `at:` would make of it, but alone a latest end.
-pub(super) fn idle(slice: &Slice<'_>) -> Result<Test, Fault> {
+pub(super) fn idle(slice: &Slice<'_>) -> Result<Test, FilterError> {
     let age = |slice: &Slice<'_>| span(slice).map(TimeBound::Ago);
     Ok(match slice.shape() {
         Shape::One(one) => Test::Time { from: None, to: Some(end(&one)?.bound()) },
@@ -94,11 +98,11 @@ fn closed(stretch: Stretch) -> Test {
 type Bounds = (Option<TimeBound>, Option<TimeBound>);
 
 /// Both ends of a range; of one sort, so that whether it is empty does not hang on when the filter is resolved.
-fn ends(whole: &Slice<'_>, a: Option<Slice<'_>>, b: Option<Slice<'_>>) -> Result<Bounds, Fault> {
-    let read = |slice: Option<Slice<'_>>| slice.map(|slice| Ok::<_, Fault>(end(&slice)?.bound())).transpose();
+fn ends(whole: &Slice<'_>, a: Option<Slice<'_>>, b: Option<Slice<'_>>) -> Result<Bounds, FilterError> {
+    let read = |slice: Option<Slice<'_>>| slice.map(|slice| Ok::<_, FilterError>(end(&slice)?.bound())).transpose();
     match (read(a)?, read(b)?) {
         (Some(TimeBound::Ago(_)), Some(TimeBound::At(_))) | (Some(TimeBound::At(_)), Some(TimeBound::Ago(_))) => {
-            Err(Fault::new(
+            Err(FilterError::new(
                 whole.span.clone(),
                 "a range mixes a span and a moment",
                 "two spans or two moments, or `since:` and `until:` beside each other",
@@ -108,31 +112,33 @@ fn ends(whole: &Slice<'_>, a: Option<Slice<'_>>, b: Option<Slice<'_>>) -> Result
     }
 }
 
-fn between(whole: &Slice<'_>, from: Option<TimeBound>, to: Option<TimeBound>) -> Result<Test, Fault> {
+fn between(whole: &Slice<'_>, from: Option<TimeBound>, to: Option<TimeBound>) -> Result<Test, FilterError> {
     let empty = match (from, to) {
         (Some(TimeBound::At(from)), Some(TimeBound::At(to))) => from >= to,
         (Some(TimeBound::Ago(from)), Some(TimeBound::Ago(to))) => from <= to,
         _ => false,
     };
     if empty {
-        return Err(Fault::new(whole.span.clone(), "the range holds no time", "its lower end first"));
+        return Err(FilterError::new(whole.span.clone(), "the range holds no time", "its lower end first"));
     }
     Ok(Test::Time { from, to })
 }
 
-fn end(slice: &Slice<'_>) -> Result<End, Fault> {
+fn end(slice: &Slice<'_>) -> Result<End, FilterError> {
     match moment(&slice.text) {
         Some(stretch) => Ok(End::Moment(stretch)),
         // A text with a dash or a colon was meant as a date.
         None if slice.text.contains(['-', ':', 'µ', 'μ']) => {
-            Err(Fault::new(slice.span.clone(), format!("{} is no time", shown(&slice.text)), MOMENT))
+            Err(FilterError::new(slice.span.clone(), format!("{} is no time", shown(&slice.text)), MOMENT))
         }
-        None => span(slice).map(End::Span).map_err(|fault| Fault { expected: format!("{SPAN}, or {MOMENT}"), ..fault }),
+        None => span(slice)
+            .map(End::Span)
+            .map_err(|fault| FilterError { expected: format!("{SPAN}, or {MOMENT}"), ..fault }),
     }
 }
 
-fn span(slice: &Slice<'_>) -> Result<Duration, Fault> {
-    let fault = |problem: String| Fault::new(slice.span.clone(), problem, SPAN);
+fn span(slice: &Slice<'_>) -> Result<Duration, FilterError> {
+    let fault = |problem: String| FilterError::new(slice.span.clone(), problem, SPAN);
     match parse_span(&slice.text) {
         Ok(span) if span.as_secs() <= LONGEST_SPAN => Ok(span),
         Ok(_) => Err(fault(format!("{} is longer than 1000 years", shown(&slice.text)))),

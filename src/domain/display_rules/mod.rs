@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
-use super::json::{Cut, Document, Kind, Marks, NodeId, TokenKind};
+use super::json::{Cut, Document, Marks, NodeId, NodeKind, TokenKind};
 use super::redact::glob;
 pub use show::Show;
 
@@ -153,7 +153,7 @@ impl Notation {
                 node = doc.end(node);
                 continue;
             }
-            if doc.kind(node) == Kind::Object {
+            if doc.kind(node) == NodeKind::Object {
                 let worth = doc.children(node).any(|child| doc.key(child).is_some_and(|key| triggers.contains(&*key)));
                 let written = if worth { self.written(doc, marks, node) } else { None };
                 if let Some((text, kind)) = written {
@@ -198,7 +198,7 @@ impl Notation {
 
     fn write(&self, doc: &Document, marks: &Marks, object: NodeId, depth: u32) -> Option<(String, TokenKind)> {
         self.rules.iter().filter(|rule| rule.when.fits(doc, object)).find_map(|rule| {
-            let reader = show::Reader { notation: self, doc, marks, depth };
+            let reader = show::ValuePrinter { notation: self, doc, marks, depth };
             Some((reader.write(rule, object)?, rule.kind))
         })
     }

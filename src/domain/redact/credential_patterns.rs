@@ -3,7 +3,7 @@
 //! Every text is looked through for them, so there is no pattern to compile and one look at each byte: what begins one
 //! is rare.
 
-use crate::domain::pattern::Span;
+use crate::domain::bounded_regex::MatchRange;
 
 /// Beginnings that a kind of credential has by its maker, and how few characters may follow.
 const PREFIXES: [(&str, usize); 18] = [
@@ -30,7 +30,7 @@ const PREFIXES: [(&str, usize); 18] = [
 const KEY_BEGINS: &str = "-----BEGIN ";
 
 /// Adds the credentials in `text` to `hits`.
-pub(super) fn credentials(text: &str, hits: &mut Vec<Span>) {
+pub(super) fn credentials(text: &str, hits: &mut Vec<MatchRange>) {
     let bytes = text.as_bytes();
     let mut next = 0;
     for (at, byte) in bytes.iter().enumerate() {
@@ -107,7 +107,7 @@ fn password_hash(text: &str) -> Option<usize> {
 }
 
 /// What stands between the two lines around a private key; where the second is cut off, all of it that is within quotes.
-fn private_key(text: &str) -> Option<Span> {
+fn private_key(text: &str) -> Option<MatchRange> {
     let kind = text.strip_prefix(KEY_BEGINS)?;
     let label = &kind[..run(kind, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ')];
     let start = KEY_BEGINS.len() + label.len();
@@ -126,7 +126,7 @@ fn private_key(text: &str) -> Option<Span> {
 /// The value of `--token X` in a command line, or in a list of its words, `"--token", "X"`.
 ///
 /// `--token=X` is a pair like any other.
-pub(super) fn options(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<Span>) {
+pub(super) fn options(text: &str, is_secret: impl Fn(&str) -> bool, hits: &mut Vec<MatchRange>) {
     for (at, _) in text.match_indices("--") {
         let before = text[..at].chars().next_back();
         if before.is_some_and(|c| c.is_alphanumeric() || c == '-') {
@@ -158,8 +158,8 @@ pub(super) fn option_name(text: &str) -> &str {
 }
 
 /// A word of a command line: quoted, or up to a blank.
-fn word(text: &str) -> Option<Span> {
-    if let Some(quoted) = super::prose::quoted(text) {
+fn word(text: &str) -> Option<MatchRange> {
+    if let Some(quoted) = super::free_text::quoted(text) {
         return Some(quoted);
     }
     let end = text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\')).unwrap_or(text.len());
