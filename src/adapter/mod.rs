@@ -6,31 +6,31 @@
 //! as well, for databases where what it detects is there, too. This floor reads and validates
 //! such files and decides whether a table fits one; it knows no database.
 
+mod draft;
+mod draft_check;
 mod error;
-mod fit;
-mod guess;
 mod library;
 mod parse;
 mod rights;
 mod spec;
-mod text;
+mod table_match;
+mod template;
 mod times;
-mod unwritten;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+pub use draft::Sample;
 pub use error::AdapterError;
-pub use fit::{Column, Family, Lacks, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
-pub use guess::Sample;
 pub use library::{Library, built_in};
 pub use rights::{Needs, Object, Right, Rights};
 pub use spec::{
-    Along, Command, Detect, Field, Fields, Index, IntoTable, Keep, Kind, Live, Message, Order, Refusal, Retention,
-    Rows, Spec, StateWords, Step, Undo, Verb, Verbs, Way,
+    Along, Command, Detect, Field, FieldKind, Fields, Index, IntoTable, Keep, Live, Message, Order, Refusal, Retention,
+    Route, Rows, Spec, StateWords, Step, Undo, Verb, Verbs,
 };
-pub use text::{PLACEHOLDERS, Piece, pieces};
+pub use table_match::{Column, Family, Lacks, Misfit, RowSecurity, Table, destination_misfits, fit, function, veiled};
+pub use template::{PLACEHOLDERS, Piece, pieces};
 pub use times::{Times, epoch_by, why_not};
 
 /// The words of the databases that an adapter file can speak for.

@@ -8,18 +8,18 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
+use super::draft_check::unwritten;
 use super::error::{line_of, with_suggestion};
 use super::library::NOTATIONS;
-use super::spec::{Field, Keep, Kind, Message, Spec, Step, Undo, Verb};
-use super::text::{PLACEHOLDERS, unknown_hole};
-use super::unwritten::unwritten;
+use super::spec::{Field, FieldKind, Keep, Message, Spec, Step, Undo, Verb};
+use super::template::{PLACEHOLDERS, unknown_hole};
 use super::{Adapter, AdapterError, DIALECTS, Misfit, Needs};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::domain::json::Document;
 
 /// A fault with the byte offset where it stands.
-type Fault = (Option<usize>, String);
+type LocatedError = (Option<usize>, String);
 
 pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, AdapterError> {
     read(text, &origin).map_err(|(offset, message)| AdapterError {
@@ -29,7 +29,7 @@ pub(super) fn adapter(text: &str, origin: Option<PathBuf>) -> Result<Adapter, Ad
     })
 }
 
-fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, Fault> {
+fn read(text: &str, origin: &Option<PathBuf>) -> Result<Adapter, LocatedError> {
     let (name, file) = File::read(text)?;
     let mut specs: [OnceLock<Vec<Spec>>; DIALECTS.len()] = Default::default();
     for (dialect, slot) in DIALECTS.into_iter().zip(&mut specs) {
@@ -64,7 +64,7 @@ struct File<'i> {
 
 impl<'i> File<'i> {
     /// With its name.
-    fn read(text: &'i str) -> Result<(String, Self), Fault> {
+    fn read(text: &'i str) -> Result<(String, Self), LocatedError> {
         let mut root = DeTable::parse(text).map_err(fault)?.into_inner();
         if let Some((at, message)) = unwritten(text, &root) {
             return Err((Some(at), message));
@@ -81,7 +81,7 @@ impl<'i> File<'i> {
     }
 
     /// What it says for a database, its variants first; nothing where it does not speak for it.
-    fn specs(&self, dialect: &str) -> Result<Vec<Spec>, Fault> {
+    fn specs(&self, dialect: &str) -> Result<Vec<Spec>, LocatedError> {
         if !self.spoken.contains(&dialect) {
             return Ok(Vec::new());
         }
@@ -142,12 +142,12 @@ fn key_at(table: &DeTable<'_>, path: &[&str]) -> Option<usize> {
     }
 }
 
-fn fault(error: Error) -> Fault {
+fn fault(error: Error) -> LocatedError {
     (error.span().map(|s| s.start), with_suggestion(error.message().trim()))
 }
 
 /// A fault without a place (a missing key) says for which database it is missing.
-fn in_dialect((offset, message): Fault, dialect: &str, spoken: usize) -> Fault {
+fn in_dialect((offset, message): LocatedError, dialect: &str, spoken: usize) -> LocatedError {
     match offset {
         Some(o) if o > 0 => (offset, message),
         _ if spoken > 1 => (None, format!("{message} (for {dialect})")),
@@ -155,7 +155,7 @@ fn in_dialect((offset, message): Fault, dialect: &str, spoken: usize) -> Fault {
     }
 }
 
-fn take_name(root: &mut DeTable<'_>) -> Result<String, Fault> {
+fn take_name(root: &mut DeTable<'_>) -> Result<String, LocatedError> {
     let Some(value) = root.remove("name") else {
         return Err((None, "missing `name`".to_owned()));
     };
@@ -168,7 +168,7 @@ fn take_name(root: &mut DeTable<'_>) -> Result<String, Fault> {
     Ok(name)
 }
 
-fn take_dialects(root: &mut DeTable<'_>) -> Result<Vec<&'static str>, Fault> {
+fn take_dialects(root: &mut DeTable<'_>) -> Result<Vec<&'static str>, LocatedError> {
     let Some(value) = root.remove("databases") else {
         return Ok(DIALECTS.to_vec());
     };
@@ -181,7 +181,7 @@ fn take_dialects(root: &mut DeTable<'_>) -> Result<Vec<&'static str>, Fault> {
 }
 
 /// The variants, each with the databases that it is for.
-fn take_variants<'i>(root: &mut DeTable<'i>) -> Result<Vec<(Vec<&'static str>, DeTable<'i>)>, Fault> {
+fn take_variants<'i>(root: &mut DeTable<'i>) -> Result<Vec<(Vec<&'static str>, DeTable<'i>)>, LocatedError> {
     let Some(value) = root.remove("variants") else { return Ok(Vec::new()) };
     let wrong = (Some(value.span().start), "`variants` are sections `[[variants]]`".to_owned());
     let DeValue::Array(items) = value.into_inner() else { return Err(wrong) };
@@ -193,7 +193,7 @@ fn take_variants<'i>(root: &mut DeTable<'i>) -> Result<Vec<(Vec<&'static str>, D
 }
 
 /// Puts the rules of a notation that comes with the console where a file only names it.
-fn named_notation(root: &mut DeTable<'_>) -> Result<(), Fault> {
+fn named_notation(root: &mut DeTable<'_>) -> Result<(), LocatedError> {
     let Some(value) = root.get_mut("notation") else { return Ok(()) };
     let Some(name) = value.get_ref().as_str() else { return Ok(()) };
     // Its places are those of another text: whatever is wrong there is said of the name.
@@ -212,7 +212,7 @@ fn named_notation(root: &mut DeTable<'_>) -> Result<(), Fault> {
     Err((at, message))
 }
 
-fn take_table<'i>(root: &mut DeTable<'i>, key: &str) -> Result<Option<DeTable<'i>>, Fault> {
+fn take_table<'i>(root: &mut DeTable<'i>, key: &str) -> Result<Option<DeTable<'i>>, LocatedError> {
     match root.remove(key).map(|v| (v.span().start, v.into_inner())) {
         None => Ok(None),
         Some((_, DeValue::Table(table))) => Ok(Some(table)),
@@ -245,9 +245,9 @@ fn overlay_onto<'i>(base: &mut DeTable<'i>, over: DeTable<'i>) {
 }
 
 /// What serde cannot see: fields with both or neither source, placeholders nobody fills, verbs without a way.
-fn validate(spec: &Spec) -> Result<(), Fault> {
+fn validate(spec: &Spec) -> Result<(), LocatedError> {
     field(&spec.key, "key")?;
-    if !matches!(spec.key.kind, Kind::Int | Kind::Uuid | Kind::Text) || spec.key.column.is_none() {
+    if !matches!(spec.key.kind, FieldKind::Int | FieldKind::Uuid | FieldKind::Text) || spec.key.column.is_none() {
         return Err((source_at(&spec.key), "`key` is a column of kind int, uuid or text".to_owned()));
     }
     spec.join.as_ref().map_or(Ok(()), holes)?;
@@ -256,14 +256,14 @@ fn validate(spec: &Spec) -> Result<(), Fault> {
     }
     if let Some(scope) = &spec.scope {
         field(scope, "scope")?;
-        if scope.kind != Kind::Text || scope.column.is_none() || spec.key.kind == Kind::Text {
+        if scope.kind != FieldKind::Text || scope.column.is_none() || spec.key.kind == FieldKind::Text {
             let message = "`scope` is a column of kind text, beside a key of kind int or uuid".to_owned();
             return Err((source_at(scope), message));
         }
     }
     field(&spec.order.time, "order.time")?;
     for (order, name) in [(Some(&spec.order.time), "order.time"), (spec.order.otherwise.as_ref(), "order.otherwise")] {
-        let Some(order) = order.filter(|order| !order.kind.is_time() && order.kind != Kind::Int) else { continue };
+        let Some(order) = order.filter(|order| !order.kind.is_time() && order.kind != FieldKind::Int) else { continue };
         let message = format!(
             "`{name}` is a time, or a whole number that grows with time as a counting key does: of kind int, utc, instant, \
              epoch_s, epoch_ms or epoch_us"
@@ -325,7 +325,7 @@ fn source_at(field: &Field) -> Option<usize> {
     field.column.as_ref().or(field.sql.as_ref()).map(|s| s.span().start)
 }
 
-fn field(field: &Field, name: &str) -> Result<(), Fault> {
+fn field(field: &Field, name: &str) -> Result<(), LocatedError> {
     if !field.decode.is_empty() && name != "fields.arguments" {
         let message =
             format!("`{name}` has `decode`, which is for `fields.arguments` alone: databases know nothing of it");
@@ -341,13 +341,13 @@ fn field(field: &Field, name: &str) -> Result<(), Fault> {
     }
 }
 
-fn holes(sql: &Spanned<String>) -> Result<(), Fault> {
+fn holes(sql: &Spanned<String>) -> Result<(), LocatedError> {
     let Some(word) = unknown_hole(sql.get_ref()) else { return Ok(()) };
     let known: Vec<String> = PLACEHOLDERS.iter().map(|(known, _)| format!("{{{known}}}")).collect();
     Err((Some(sql.span().start), format!("unknown placeholder `{{{word}}}`; known are {}", known.join(", "))))
 }
 
-fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
+fn verb(verb: &Verb, action: Action) -> Result<(), LocatedError> {
     if verb.disabled.is_some() {
         return Ok(());
     }
@@ -394,7 +394,7 @@ fn verb(verb: &Verb, action: Action) -> Result<(), Fault> {
 }
 
 /// An undo looks at the dead row, or at what was kept of one that is gone.
-fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), Fault> {
+fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), LocatedError> {
     let at = Some(undo.taken.span().start);
     if action != Action::Replay {
         return Err((at, format!("`verbs.{action}` is undone without an `undo`")));
@@ -416,7 +416,7 @@ fn undo(undo: &Undo, verb: &Verb, action: Action) -> Result<(), Fault> {
     undo.steps.iter().try_for_each(|s| holes(&s.sql))
 }
 
-fn message(message: &Message) -> Result<(), Fault> {
+fn message(message: &Message) -> Result<(), LocatedError> {
     match (&message.template, &message.edit) {
         (Some(_), None) => {}
         (None, Some(edit)) => field(edit, "message.edit")?,

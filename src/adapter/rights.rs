@@ -8,9 +8,9 @@ mod statement;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spec::{Field, Rows, Spec, Step, Undo, Verb, Way};
+use super::spec::{Field, Route, Rows, Spec, Step, Undo, Verb};
 use crate::domain::action::Action;
-use statement::Reader;
+use statement::SqlLexer;
 
 /// Something that can be done with a table or a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,14 +90,14 @@ impl Rights {
 /// Rights as a layout's statements take them.
 pub struct Needs<'a> {
     spec: &'a Spec,
-    reader: Reader<'a>,
+    reader: SqlLexer<'a>,
 }
 
 impl<'a> Needs<'a> {
     /// Of a layout, as it is in the database of that word.
     pub fn of(spec: &'a Spec, dialect: &str) -> Self {
         // Only MySQL reads a backslash in every text.
-        Self { spec, reader: Reader { own: &spec.table, backslash: dialect == "mysql" } }
+        Self { spec, reader: SqlLexer { own: &spec.table, backslash: dialect == "mysql" } }
     }
 
     /// What a list takes: without it, there is nothing to be seen at all.
@@ -143,7 +143,7 @@ impl<'a> Needs<'a> {
 
     /// What an action takes where replayed jobs go that way, beside what it takes to look; `None` where the layout has no such
     /// action. What an archive takes of its own table is not among it.
-    pub fn act(&self, action: Action, way: Way) -> Option<Rights> {
+    pub fn act(&self, action: Action, way: Route) -> Option<Rights> {
         let mut rights = Rights::default();
         rights.add(Object::Own, Right::Select, []);
         match action {
@@ -168,7 +168,7 @@ impl<'a> Needs<'a> {
 
     /// What an action may take besides: where jobs go to another queue, and by what functions and triggers of the database do
     /// in turn, for which it is theirs to know whose rights they take.
-    pub fn perhaps(&self, action: Action, way: Way) -> Rights {
+    pub fn perhaps(&self, action: Action, way: Route) -> Rights {
         let mut rights = Rights::default();
         let verb = match action {
             Action::Recall => self.spec.verbs.replay.as_ref(),
@@ -185,7 +185,7 @@ impl<'a> Needs<'a> {
     /// The other tables of the schema that any of its statements name.
     pub fn tables(&self) -> BTreeSet<String> {
         let mut all = self.look();
-        let ways = [Way::Own, Way::Table, Way::Command];
+        let ways = [Route::Own, Route::Table, Route::Command];
         for (action, way) in Action::ALL.into_iter().flat_map(|action| ways.map(|way| (action, way))) {
             all.extend(self.act(action, way).unwrap_or_default());
             all.extend(self.perhaps(action, way));
@@ -193,7 +193,7 @@ impl<'a> Needs<'a> {
         all.beside().map(str::to_owned).collect()
     }
 
-    fn verb(&self, rights: &mut Rights, verb: &Verb, way: Way) {
+    fn verb(&self, rights: &mut Rights, verb: &Verb, way: Route) {
         let texts = verb.when.iter().chain(verb.refuse.iter().map(|refusal| &refusal.when)).chain(&verb.lock);
         self.read(rights, texts.map(|sql| sql.get_ref().as_str()));
         if let Some(message) = &verb.message {
@@ -252,10 +252,10 @@ impl<'a> Needs<'a> {
 }
 
 /// The statements of a verb where replayed jobs go that way.
-fn steps_of(verb: &Verb, way: Way) -> impl Iterator<Item = &Step> {
+fn steps_of(verb: &Verb, way: Route) -> impl Iterator<Item = &Step> {
     let steps: [&[Step]; 3] = match (way, &verb.into_table, &verb.command) {
-        (Way::Table, Some(table), _) => [&table.steps, &[], &[]],
-        (Way::Command, _, Some(command)) => [&command.claim, &command.accepted, &command.refused],
+        (Route::Table, Some(table), _) => [&table.steps, &[], &[]],
+        (Route::Command, _, Some(command)) => [&command.claim, &command.accepted, &command.refused],
         _ => [&verb.steps, &[], &[]],
     };
     steps.into_iter().flatten()

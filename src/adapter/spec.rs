@@ -14,7 +14,7 @@ use crate::domain::facet::Facet;
 use crate::domain::job::State;
 use crate::domain::time::parse_span;
 
-pub use verb::{Along, Command, IntoTable, Keep, Live, Message, Refusal, Rows, Step, Undo, Verb, Verbs, Way};
+pub use verb::{Along, Command, IntoTable, Keep, Live, Message, Refusal, Route, Rows, Step, Undo, Verb, Verbs};
 
 /// A layout as one database has it.
 #[derive(Clone, Debug, Deserialize)]
@@ -133,7 +133,7 @@ pub struct Field {
     #[serde(default)]
     pub sql: Option<Spanned<String>>,
     /// How the value is read.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// By dotted path, where what the database holds is not JSON, and how it is written.
     #[serde(default)]
     pub decode: BTreeMap<String, Encoding>,
@@ -142,7 +142,7 @@ pub struct Field {
 /// How the values of a column are read and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum FieldKind {
     /// Text.
     Text,
     /// A whole number.
@@ -168,15 +168,15 @@ pub enum Kind {
     Lines,
 }
 
-impl Kind {
+impl FieldKind {
     /// Whether values are instants.
     pub fn is_time(self) -> bool {
-        matches!(self, Kind::Utc | Kind::Instant) || self.is_epoch()
+        matches!(self, FieldKind::Utc | FieldKind::Instant) || self.is_epoch()
     }
 
     /// Whether values are whole numbers that count time since 1970.
     pub fn is_epoch(self) -> bool {
-        matches!(self, Kind::EpochS | Kind::EpochMs | Kind::EpochUs)
+        matches!(self, FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs)
     }
 }
 

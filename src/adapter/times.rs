@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::fit::{Column, Family, Misfit, Table};
-use super::{Kind, Spec};
+use super::table_match::{Column, Family, Misfit, Table};
+use super::{FieldKind, Spec};
 
 /// What `[detect]` calls a column that is a time, or counts seconds, milliseconds or microseconds since 1970.
 pub(super) const TIME_OR_EPOCH: &str = "time_or_epoch";
@@ -15,8 +15,11 @@ pub(super) const TIME: &str = "time";
 const SECONDS: std::ops::Range<i64> = 315_532_800..7_258_118_400;
 
 /// The units, with how many there are in a second.
-const UNITS: [(&str, i64, Kind); 3] =
-    [("seconds", 1, Kind::EpochS), ("milliseconds", 1_000, Kind::EpochMs), ("microseconds", 1_000_000, Kind::EpochUs)];
+const UNITS: [(&str, i64, FieldKind); 3] = [
+    ("seconds", 1, FieldKind::EpochS),
+    ("milliseconds", 1_000, FieldKind::EpochMs),
+    ("microseconds", 1_000_000, FieldKind::EpochUs),
+];
 
 /// A number that counts no time since 1970.
 const ODD: &str = "odd number";
@@ -29,7 +32,7 @@ pub enum Times {
     /// Dates with times.
     Calendar,
     /// Whole numbers of this unit since 1970.
-    Epoch(Kind),
+    Epoch(FieldKind),
     /// Neither, and what they are.
     Neither(String),
 }
@@ -114,7 +117,7 @@ impl Spec {
     }
 
     /// How a column of a table that was seen counts times since 1970, where it does.
-    pub fn epoch_of(&self, table: &str, column: &Column) -> Option<Kind> {
+    pub fn epoch_of(&self, table: &str, column: &Column) -> Option<FieldKind> {
         epoch_by(self.words_of(table)?.get(&column.name)?, column)
     }
 
@@ -158,7 +161,7 @@ impl Spec {
 }
 
 /// The kind that a word of a detection gives a column.
-pub fn epoch_by(word: &str, column: &Column) -> Option<Kind> {
+pub fn epoch_by(word: &str, column: &Column) -> Option<FieldKind> {
     match (word, &column.times) {
         (TIME_OR_EPOCH, Some(Times::Epoch(kind))) => Some(*kind),
         // There is no value that could be read otherwise; none is written until one tells.
@@ -169,11 +172,11 @@ pub fn epoch_by(word: &str, column: &Column) -> Option<Kind> {
 }
 
 /// The kind of a word for columns that count times.
-pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
+pub(super) fn kind_of_word(word: &str) -> Option<FieldKind> {
     match word {
-        "epoch_s" => Some(Kind::EpochS),
-        "epoch_ms" => Some(Kind::EpochMs),
-        "epoch_us" => Some(Kind::EpochUs),
+        "epoch_s" => Some(FieldKind::EpochS),
+        "epoch_ms" => Some(FieldKind::EpochMs),
+        "epoch_us" => Some(FieldKind::EpochUs),
         _ => None,
     }
 }
@@ -212,9 +215,9 @@ mod tests {
     #[test]
     fn a_unit_is_known_by_where_its_values_lie() {
         for (values, times) in [
-            (&["1795046400", "1795046401"][..], Times::Epoch(Kind::EpochS)),
-            (&["1795046400123", "0"], Times::Epoch(Kind::EpochMs)),
-            (&["1795046400123456", "253402300799000000"], Times::Epoch(Kind::EpochUs)),
+            (&["1795046400", "1795046401"][..], Times::Epoch(FieldKind::EpochS)),
+            (&["1795046400123", "0"], Times::Epoch(FieldKind::EpochMs)),
+            (&["1795046400123456", "253402300799000000"], Times::Epoch(FieldKind::EpochUs)),
             (&["2026-11-20 10:00:00", "2026-11-20T10:00:00Z"], Times::Calendar),
             (&["2026-11-20 10:00:00", "soon", ""], Times::Calendar),
             (&[], Times::Untold),

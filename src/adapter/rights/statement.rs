@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Object, Right, Rights};
 
 /// Reads statements of a layout.
-pub(super) struct Reader<'a> {
+pub(super) struct SqlLexer<'a> {
     /// The dead-letter table's name.
     pub(super) own: &'a str,
     /// Whether a backslash in a text takes the mark behind it for a letter.
@@ -59,11 +59,11 @@ const NO_NAMES: [&str; 18] = [
 /// Words that end the assignments of an UPDATE.
 const AFTER_SET: [&str; 6] = ["where", "from", "returning", "order", "limit", "on"];
 
-impl Reader<'_> {
+impl SqlLexer<'_> {
     /// What a statement, or a part of one, takes.
     pub(super) fn rights(&self, sql: &str) -> Rights {
         let tokens = self.tokens(sql);
-        let mut found = Found { names: names(&tokens), ..Found::default() };
+        let mut found = StatementTables { names: names(&tokens), ..StatementTables::default() };
         for at in 0..tokens.len() {
             found.look_at(&tokens, at);
         }
@@ -180,7 +180,7 @@ fn names(tokens: &[Token]) -> Vec<(usize, String, Object)> {
 
 /// What was found of a statement so far.
 #[derive(Default)]
-struct Found {
+struct StatementTables {
     rights: Rights,
     /// Tables by their other names.
     names: Vec<(usize, String, Object)>,
@@ -188,7 +188,7 @@ struct Found {
     written: Option<Object>,
 }
 
-impl Found {
+impl StatementTables {
     fn look_at(&mut self, tokens: &[Token], at: usize) {
         let before = |n: usize, word: &str| at >= n && tokens[at - n].is(word);
         match &tokens[at] {

@@ -2,7 +2,7 @@ use super::*;
 use crate::adapter::built_in;
 
 fn read(sql: &str) -> Vec<String> {
-    let reader = Reader { own: "dead", backslash: false };
+    let reader = SqlLexer { own: "dead", backslash: false };
     shown(&reader.rights(sql))
 }
 
@@ -58,7 +58,7 @@ fn functions_are_told_from_tables_and_texts_from_words() {
         ["Execute done()"]
     );
     assert_eq!(read("SELECT '{schema}.a', E'it\\'s {schema}.b', 'it''s' FROM {schema}.c"), ["Select c"]);
-    let mysql = Reader { own: "dead", backslash: true };
+    let mysql = SqlLexer { own: "dead", backslash: true };
     assert_eq!(shown(&mysql.rights(r#"SELECT '[\'"]' FROM {schema}.c"#)), ["Select c"]);
     assert_eq!(read("SELECT 'unended {table}"), Vec::<String>::new());
 }
@@ -70,7 +70,7 @@ fn the_rights_of_a_layout_are_those_of_its_statements() {
         |name: &str| adapters.iter().find(|a| a.name == name).and_then(|a| a.spec("postgres")).expect("a layout");
     let jobs = Needs::of(spec("jobs_dlq"), "postgres");
     assert_eq!(shown(&jobs.look()), ["Select own"]);
-    let replay = jobs.act(Action::Replay, Way::Own).expect("a replay");
+    let replay = jobs.act(Action::Replay, Route::Own).expect("a replay");
     assert_eq!(
         shown(&replay),
         [
@@ -81,19 +81,23 @@ fn the_rights_of_a_layout_are_those_of_its_statements() {
             "Number jobs (attempts, payload, run_after)"
         ]
     );
-    let recall = jobs.act(Action::Recall, Way::Own).expect("an undo");
+    let recall = jobs.act(Action::Recall, Route::Own).expect("an undo");
     assert_eq!(shown(&recall), ["Select own", "Insert own", "Select jobs", "Lock jobs", "Delete jobs"]);
-    assert_eq!(shown(&jobs.act(Action::Restore, Way::Own).expect("an undo")), ["Select own", "Insert own"]);
+    assert_eq!(shown(&jobs.act(Action::Restore, Route::Own).expect("an undo")), ["Select own", "Insert own"]);
     let good = Needs::of(spec("good_job"), "postgres");
     assert!(shown(&good.look()).contains(&"Select good_job_executions".to_owned()));
     let worker = Needs::of(spec("graphile-worker"), "postgres");
-    assert!(worker.act(Action::Ignore, Way::Own).is_none(), "it has none");
+    assert!(worker.act(Action::Ignore, Route::Own).is_none(), "it has none");
     assert!(
-        shown(&worker.act(Action::Discard, Way::Own).expect("a discard")).contains(&"Execute complete_jobs()".into())
+        shown(&worker.act(Action::Discard, Route::Own).expect("a discard")).contains(&"Execute complete_jobs()".into())
     );
-    assert_eq!(shown(&worker.perhaps(Action::Discard, Way::Own)), ["Select own", "Delete own"], "its function does it");
-    let replay = shown(&worker.act(Action::Replay, Way::Own).expect("a replay"));
+    assert_eq!(
+        shown(&worker.perhaps(Action::Discard, Route::Own)),
+        ["Select own", "Delete own"],
+        "its function does it"
+    );
+    let replay = shown(&worker.act(Action::Replay, Route::Own).expect("a replay"));
     assert!(!replay.iter().any(|right| right.starts_with("Insert")), "only for another queue: {replay:?}");
-    let elsewhere = shown(&worker.perhaps(Action::Replay, Way::Own));
+    let elsewhere = shown(&worker.perhaps(Action::Replay, Route::Own));
     assert!(elsewhere.contains(&"Insert _private_job_queues (queue_name)".to_owned()), "{elsewhere:?}");
 }

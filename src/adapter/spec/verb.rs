@@ -123,7 +123,7 @@ pub struct Refusal {
 
 /// Where replayed jobs go, as the config has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Route {
     /// As the layout itself has it.
     Own,
     /// Into a live table that the config names.
@@ -134,10 +134,10 @@ pub enum Way {
 
 impl Verb {
     /// How it is undone where it goes that way, if it can be.
-    pub fn undo_by(&self, way: Way) -> Option<&Undo> {
+    pub fn undo_by(&self, way: Route) -> Option<&Undo> {
         match (way, &self.into_table, &self.command) {
-            (Way::Table, Some(table), _) => table.undo.as_ref(),
-            (Way::Command, _, Some(_)) => None,
+            (Route::Table, Some(table), _) => table.undo.as_ref(),
+            (Route::Command, _, Some(_)) => None,
             _ if !self.steps.is_empty() => self.undo.as_ref(),
             _ => None,
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::adapter::{Spec, Way, built_in};
+use crate::adapter::{Route, Spec, built_in};
 use crate::domain::action::Action;
 use crate::store::sql::engine::Dialect;
 use crate::store::sql::{Grant, Site, numbered, required};
@@ -26,7 +26,7 @@ pub fn reference() -> String {
 
 fn grants(dialect: Dialect, spec: &Spec, schema: &str, role: &str) -> String {
     let to_table = spec.verbs.replay.as_ref().is_some_and(|verb| verb.steps.is_empty() && verb.into_table.is_some());
-    let way = if to_table { Way::Table } else { Way::Own };
+    let way = if to_table { Route::Table } else { Route::Own };
     let site = Site { spec, schema, way, has_archive: false };
     let live = format!("{schema}.jobs");
     let lines = |grants: &[Grant]| {

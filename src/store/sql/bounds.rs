@@ -11,7 +11,7 @@ use super::engine::{Bind, Statement};
 use super::layout::Layout;
 use super::pace::LEAST_BLOCKS;
 use super::row::Cells;
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::job::JobId;
 use crate::store::{Result, StoreError};
 
@@ -64,11 +64,11 @@ enum Scale {
 
 impl Scale {
     /// Of keys that look like this one; `None` where they cannot be reckoned with.
-    fn of(kind: Kind, data_type: &str, key: &str) -> Option<Self> {
+    fn of(kind: FieldKind, data_type: &str, key: &str) -> Option<Self> {
         match kind {
-            Kind::Natural => Some(Self::Number(0)),
-            Kind::Int if data_type.contains("unsigned") => Some(Self::Number(0)),
-            Kind::Int => Some(Self::Number(i128::from(i64::MIN))),
+            FieldKind::Natural => Some(Self::Number(0)),
+            FieldKind::Int if data_type.contains("unsigned") => Some(Self::Number(0)),
+            FieldKind::Int => Some(Self::Number(i128::from(i64::MIN))),
             // A column of UUIDs has an order of its own, by their last digits first.
             _ => (data_type.contains("char") && hex_digits(key)? >= LEAST_DIGITS).then(|| Self::Hex(key.to_owned())),
         }
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_place_is_written_as_keys_are_and_read_again() {
-        let uuid = Scale::of(Kind::Text, "char(36)", "7d444840-9dc0-11d1-b245-5ffdce74fad2").expect("digits");
+        let uuid = Scale::of(FieldKind::Text, "char(36)", "7d444840-9dc0-11d1-b245-5ffdce74fad2").expect("digits");
         let place = uuid.read("7d444840-9dc0-11d1-b245-5ffdce74fad2").expect("a place");
         assert_eq!(uuid.write(place), "7d444840-9dc0-11d1-b245-5ffd00000000", "what is not reckoned with is nought");
         assert_eq!(uuid.write(0x2a), "00000000-0000-0000-0000-002a00000000");
@@ -288,12 +288,12 @@ mod tests {
                 .iter()
                 .all(|other| uuid.read(other).is_none())
         );
-        let upper = Scale::of(Kind::Text, "varchar(255)", "00FFAA0011223344").expect("digits");
+        let upper = Scale::of(FieldKind::Text, "varchar(255)", "00FFAA0011223344").expect("digits");
         assert_eq!(upper.write(0xab), "00000000000000AB");
-        let number = Scale::of(Kind::Natural, "bigint(20) unsigned", "18446744073709551615").expect("a number");
+        let number = Scale::of(FieldKind::Natural, "bigint(20) unsigned", "18446744073709551615").expect("a number");
         assert_eq!(number.read("18446744073709551615"), Some(i128::from(u64::MAX)));
         assert_eq!([number.write(-5), number.write(7)], ["0", "7"], "the server would take -5 for a large number");
-        let signed = Scale::of(Kind::Int, "int(11)", "1").expect("a number");
+        let signed = Scale::of(FieldKind::Int, "int(11)", "1").expect("a number");
         assert_eq!(signed.write(-5), "-5");
         assert_eq!(signed.write(i128::MIN), i64::MIN.to_string());
     }
@@ -307,7 +307,7 @@ mod tests {
             ("varchar(255)", "1234"),
             ("varchar(255)", ""),
         ] {
-            assert_eq!(Scale::of(Kind::Text, data_type, key), None, "{key}");
+            assert_eq!(Scale::of(FieldKind::Text, data_type, key), None, "{key}");
         }
     }
 }

@@ -13,7 +13,7 @@ use super::message::push_expr;
 use super::open::{Destination, ReplayDestination, check_destination, due};
 use super::steps::{Fill, expand, push};
 use super::unique::{Doubt, doubt};
-use crate::adapter::{Adapter, Along, Field, Kind, Spec, Undo, Verb, Way};
+use crate::adapter::{Adapter, Along, Field, FieldKind, Route, Spec, Undo, Verb};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::store::{Budget, Result, StoreError};
@@ -55,7 +55,7 @@ pub async fn check(
     let wanted = target.map_or(ReplayDestination::None, |table| ReplayDestination::Table(table.to_owned()));
     let destination = check_destination(engine, &layout, &wanted, &found.seen, budget).await?;
     // Of whole numbers whose unit nobody knows nothing is replayed, and one is as good as another to explain a statement.
-    let stand_in = found.untold_times.as_ref().map(|_| Kind::EpochS);
+    let stand_in = found.untold_times.as_ref().map(|_| FieldKind::EpochS);
     layout.due = due(spec, found, &destination).or(stand_in);
     let (target, unusable) = match &destination {
         Destination::Unusable(reason) => (None, Some(reason.clone())),
@@ -248,7 +248,7 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
             ("command.refused", &c.refused),
         ]);
     }
-    let way = target.map_or(Way::Own, |_| Way::Table);
+    let way = target.map_or(Route::Own, |_| Route::Table);
     if let Some(undo) = verb.undo_by(way) {
         pieces.extend(undo_pieces(layout, undo, action, target));
         lists.push(("undo.steps", &undo.steps));
@@ -313,7 +313,7 @@ fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str
 /// A statement over one job that is not there.
 fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
     let id = match layout.key.kind {
-        Kind::Int | Kind::Natural => "0",
+        FieldKind::Int | FieldKind::Natural => "0",
         _ => "00000000-0000-0000-0000-000000000000",
     };
     let id = layout.scope.as_ref().map_or(id.to_owned(), |_| format!("none/{id}"));
@@ -327,7 +327,7 @@ fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
         id: id_text,
         ..BatchRow::default()
     };
-    let live = Some(Kind::Int);
+    let live = Some(FieldKind::Int);
     let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), live, ..Fill::of(layout, target) };
     expand(text, &fill)
 }

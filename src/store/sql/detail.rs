@@ -6,7 +6,7 @@ use super::engine::{Row, Statement};
 use super::judge::Extras;
 use super::layout::{Layout, Part};
 use super::row::{Cells, WIDTH, contract, read, select, whole};
-use crate::adapter::{Column, Kind};
+use crate::adapter::{Column, FieldKind};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::json::{Document, decode_double};
 use crate::domain::lineage;
@@ -56,7 +56,7 @@ impl SqlStore {
 
 /// Whether arguments that should be JSON by now are none.
 fn is_undecodable(layout: &Layout, text: &str) -> bool {
-    let is_json = layout.part(Part::Arguments).is_some_and(|expr| expr.kind == Kind::Json);
+    let is_json = layout.part(Part::Arguments).is_some_and(|expr| expr.kind == FieldKind::Json);
     (is_json || layout.decode().is_some()) && !text.trim().is_empty() && Document::parse(decode_double(text)).is_err()
 }
 

@@ -7,7 +7,7 @@ use super::detect::Catalogue;
 use super::dialect::{Speech, speech};
 use super::engine::{Engine, Statement};
 use super::row::Cells;
-use crate::adapter::{Adapter, Column, Family, Kind, Right, Spec, Table, Times};
+use crate::adapter::{Adapter, Column, Family, FieldKind, Right, Spec, Table, Times};
 use crate::store::{Budget, Result, StoreError};
 
 /// Values that are looked at.
@@ -90,7 +90,7 @@ fn mark_texts(speech: &dyn Speech, table: &mut Table, times: &BTreeSet<&str>) {
 /// Some values as text.
 fn values(speech: &'static dyn Speech, table: &str, column: &Column) -> Statement {
     let quoted = speech.quote(&column.name);
-    let value = speech.contract("x.v", Kind::Text);
+    let value = speech.contract("x.v", FieldKind::Text);
     let is_number = Family::of(&column.data_type) == Family::Number;
     // Numbers say nothing by their type: one has to be found. All else is looked at in passing.
     let from = match is_number {

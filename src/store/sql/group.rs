@@ -6,7 +6,7 @@ use super::engine::{Row, Statement};
 use super::judge::Judge;
 use super::layout::{Expr, Layout, Part, part_of_facet};
 use super::row::{Cells, contract, message_head};
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::facet::Facet;
 use crate::domain::fingerprint::Fingerprint;
 use crate::domain::job::State;
@@ -72,7 +72,7 @@ impl Grouping<'_> {
                 speech.group(&Text::spoken(speech.concat(&[&class, &format!("'{BETWEEN}'"), &message])))
             }
             (facet, _) => match part_of_facet(facet).and_then(|p| self.layout.part(p)) {
-                Some(expr) if expr.kind == Kind::Text => speech.group(&expr.text()),
+                Some(expr) if expr.kind == FieldKind::Text => speech.group(&expr.text()),
                 Some(expr) => speech.contract(&expr.raw, expr.kind),
                 None => "NULL".to_owned(),
             },
@@ -129,7 +129,7 @@ impl Grouping<'_> {
         let (min, max) = (speech.contract("min(a)", kind), speech.contract("max(a)", kind));
         sql.push(&format!(
             "SELECT {}, {slot_out}, count(*), {min}, {max} FROM (SELECT {} AS v, {time} AS a",
-            speech.contract("v", Kind::Text),
+            speech.contract("v", FieldKind::Text),
             self.value(),
         ));
         if let Some(slot) = slot {
@@ -148,8 +148,8 @@ impl Grouping<'_> {
     }
 
     /// The instant of death.
-    pub(super) fn at(&self) -> (String, Kind) {
-        self.layout.part(Part::At).map_or(("NULL".to_owned(), Kind::EpochMs), |e: &Expr| (e.raw.clone(), e.kind))
+    pub(super) fn at(&self) -> (String, FieldKind) {
+        self.layout.part(Part::At).map_or(("NULL".to_owned(), FieldKind::EpochMs), |e: &Expr| (e.raw.clone(), e.kind))
     }
 
     /// Rows of a window at the most: where values are told apart here, each row may bring one of its own.

@@ -12,7 +12,7 @@ use super::build::Sql;
 use super::death::{Death, Rows};
 use super::dialect::Text;
 use super::layout::{Expr, Layout, Part, part_of_key};
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::filter::{Clause, CompiledFilter, Filter, Key, Pattern, Test, TimeBound};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
@@ -285,7 +285,7 @@ impl<'a> Judge<'a> {
         let text = as_text(self.layout, expr);
         match pattern {
             p if p.is_none() => match expr.kind {
-                Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => {
+                FieldKind::Text | FieldKind::Uuid | FieldKind::Json | FieldKind::Lines => {
                     sql.push(&speech.missing(&text.raw));
                 }
                 // Numbers and times are missing or there: none of them is empty.
@@ -309,7 +309,7 @@ impl<'a> Judge<'a> {
                 let ids = std::slice::from_ref(id);
                 sql.push("(");
                 self.layout.keys_in(sql, ids);
-                if key.kind == Kind::Text {
+                if key.kind == FieldKind::Text {
                     // A collation takes other keys for this one, with which an index still finds it.
                     sql.push(" AND ");
                     self.layout.speech.one_of(sql, &self.layout.id_text(), ids);
@@ -321,7 +321,7 @@ impl<'a> Judge<'a> {
             }
             pattern => {
                 let Text { raw, is_spoken } = self.layout.id_text();
-                self.text(sql, &Expr { raw, kind: Kind::Text, is_spoken, ..key.clone() }, pattern);
+                self.text(sql, &Expr { raw, kind: FieldKind::Text, is_spoken, ..key.clone() }, pattern);
             }
         }
     }
@@ -428,10 +428,12 @@ fn test_holds_for_constant(layout: &Layout, test: &Test) -> bool {
 
 fn as_text(layout: &Layout, expr: &Expr) -> Text {
     match expr.kind {
-        Kind::Text => expr.text(),
+        FieldKind::Text => expr.text(),
         // Written as it stands, like any other text.
-        Kind::Json | Kind::Lines if expr.is_spoken => expr.text(),
-        kind @ (Kind::Uuid | Kind::Json | Kind::Lines) => Text::spoken(layout.speech.contract(&expr.raw, kind)),
+        FieldKind::Json | FieldKind::Lines if expr.is_spoken => expr.text(),
+        kind @ (FieldKind::Uuid | FieldKind::Json | FieldKind::Lines) => {
+            Text::spoken(layout.speech.contract(&expr.raw, kind))
+        }
         // A number, which beside a text would be compared as one.
         kind => Text::stored(layout.speech.contract(&expr.raw, kind)),
     }

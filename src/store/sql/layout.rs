@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::build::Sql;
 use super::dialect::{BatchRow, Speech, Text};
-use crate::adapter::{Adapter, Column, Field, Kind, Piece, Spec, Table, pieces};
+use crate::adapter::{Adapter, Column, Field, FieldKind, Piece, Spec, Table, pieces};
 use crate::domain::encoding::Encoding;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Key;
@@ -39,7 +39,7 @@ pub(super) enum Part {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
     pub(super) raw: String,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     /// The column, where it is one.
     pub(super) column: Option<String>,
     pub(super) nullable: bool,
@@ -87,7 +87,7 @@ pub(super) struct Layout {
     /// Conditions of the states that have one.
     conditions: BTreeMap<State, String>,
     /// How the column counts time that says when replayed jobs may run, where it does.
-    pub(super) due: Option<Kind>,
+    pub(super) due: Option<FieldKind>,
     /// Whether its rows change with transactions of the database that is asked, which is what change tokens tell of.
     pub(super) has_transactions: bool,
 }
@@ -123,9 +123,9 @@ impl Layout {
         ];
         let mut key = expr(&spec.key);
         let key_type = key.column.as_deref().and_then(|c| found.column(c)).map(|c| c.data_type.to_ascii_lowercase());
-        if key.kind == Kind::Uuid && !key_type.is_some_and(|t| t.contains("uuid")) {
+        if key.kind == FieldKind::Uuid && !key_type.is_some_and(|t| t.contains("uuid")) {
             // A column of text holds whatever the application calls a key, and is compared as text.
-            key.kind = Kind::Text;
+            key.kind = FieldKind::Text;
         }
         let (time, otherwise) = (expr(&spec.order.time), spec.order.otherwise.as_ref().map(expr));
         let collation = key.column.as_deref().and_then(|c| found.column(c)).and_then(|c| c.collation.clone());
@@ -133,11 +133,11 @@ impl Layout {
         let padded =
             key.column.as_deref().and_then(|c| found.column(c)).is_some_and(|c| speech.is_padded(&c.data_type));
         let bare = match padded {
-            true => speech.contract(&speech.contract(&key.raw, key.kind), Kind::Text),
-            false => speech.contract(&key.raw, Kind::Text),
+            true => speech.contract(&speech.contract(&key.raw, key.kind), FieldKind::Text),
+            false => speech.contract(&key.raw, FieldKind::Text),
         };
         let key_text = scope.as_ref().map_or(bare.clone(), |scope| {
-            speech.concat(&[&speech.contract(&scope.raw, Kind::Text), &format!("'{SCOPE_END}'"), &bare])
+            speech.concat(&[&speech.contract(&scope.raw, FieldKind::Text), &format!("'{SCOPE_END}'"), &bare])
         });
         let join = spec.join.as_ref().map_or(String::new(), |j| format!(" {}", names.fill(j.get_ref().trim())));
         let conditions = State::ALL.into_iter().filter_map(|state| {
@@ -204,7 +204,7 @@ impl Layout {
 
     /// A job's id as a text.
     pub(super) fn id_text(&self) -> Text {
-        let is_spoken = self.scope.is_some() || matches!(self.key.kind, Kind::Text | Kind::Uuid);
+        let is_spoken = self.scope.is_some() || matches!(self.key.kind, FieldKind::Text | FieldKind::Uuid);
         Text { raw: self.key_text.clone(), is_spoken }
     }
 
@@ -381,7 +381,7 @@ impl Names<'_> {
 }
 
 fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: &Names<'_>) -> Expr {
-    let readable = |raw: String, kind: Kind| if kind == Kind::Json { speech.json_text(&raw) } else { raw };
+    let readable = |raw: String, kind: FieldKind| if kind == FieldKind::Json { speech.json_text(&raw) } else { raw };
     let Some(name) = field.column.as_ref().map(|c| c.get_ref().clone()) else {
         let sql = field.sql.as_ref().map(|s| names.fill(s.get_ref().trim())).unwrap_or_default();
         let raw = readable(format!("({sql})"), field.kind);
@@ -389,14 +389,14 @@ fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: 
     };
     let column = table.column(&name);
     let quoted = format!("t.{}", speech.quote(&name));
-    let cast = field.kind == Kind::Text && column.is_some_and(|c| !speech.is_text(&c.data_type));
-    let raw = if cast { speech.contract(&quoted, Kind::Text) } else { readable(quoted, field.kind) };
+    let cast = field.kind == FieldKind::Text && column.is_some_and(|c| !speech.is_text(&c.data_type));
+    let raw = if cast { speech.contract(&quoted, FieldKind::Text) } else { readable(quoted, field.kind) };
     let nullable = column.is_none_or(|c| c.nullable);
-    let natural = field.kind == Kind::Int && column.is_some_and(|c| speech.is_natural(&c.data_type));
+    let natural = field.kind == FieldKind::Int && column.is_some_and(|c| speech.is_natural(&c.data_type));
     let epoch = column.and_then(|c| names.spec.epoch_of(&names.spec.table, c));
     let kind = match field.kind {
-        Kind::Utc | Kind::Instant => epoch.unwrap_or(field.kind),
-        _ if natural => Kind::Natural,
+        FieldKind::Utc | FieldKind::Instant => epoch.unwrap_or(field.kind),
+        _ if natural => FieldKind::Natural,
         kind => kind,
     };
     let is_spoken = cast || column.is_some_and(|c| speech.is_spoken(c));
@@ -404,11 +404,11 @@ fn expression(speech: &'static dyn Speech, field: &Field, table: &Table, names: 
 }
 
 /// Whether text is a primary key as the database prints it.
-fn is_key(text: &str, kind: Kind) -> bool {
+fn is_key(text: &str, kind: FieldKind) -> bool {
     match kind {
-        Kind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
-        Kind::Natural => text.parse::<u64>().is_ok_and(|n| n.to_string() == text),
-        Kind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
+        FieldKind::Int => text.parse::<i64>().is_ok_and(|n| n.to_string() == text),
+        FieldKind::Natural => text.parse::<u64>().is_ok_and(|n| n.to_string() == text),
+        FieldKind::Uuid => uuid::Uuid::try_parse(text).is_ok() && text.len() == 36,
         _ => true,
     }
 }

@@ -4,7 +4,7 @@ use super::build::Sql;
 use super::layout::{Expr, Layout};
 use super::row::Cells;
 use super::steps::{Fill, push};
-use crate::adapter::{Kind, Message};
+use crate::adapter::{FieldKind, Message};
 use crate::domain::json::{Checked, Document, NodeId, Template};
 use crate::store::{Result, StoreError};
 
@@ -116,11 +116,14 @@ pub(super) struct Given<'a> {
 }
 
 /// A stored value as JSON text; JSON that was encoded twice is decoded, numbers stay as they were written.
-fn as_json(kind: Kind, text: Option<String>) -> Checked {
+fn as_json(kind: FieldKind, text: Option<String>) -> Checked {
     match (kind, text) {
         (_, None) => Checked::null(),
-        (Kind::Json, Some(text)) => Checked::json(text),
-        (Kind::Int | Kind::Natural | Kind::EpochS | Kind::EpochMs | Kind::EpochUs, Some(text)) => Checked::whole(text),
+        (FieldKind::Json, Some(text)) => Checked::json(text),
+        (
+            FieldKind::Int | FieldKind::Natural | FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs,
+            Some(text),
+        ) => Checked::whole(text),
         (_, Some(text)) => Checked::text(&text),
     }
 }
@@ -141,7 +144,7 @@ mod tests {
     #[test]
     fn a_stored_value_that_is_no_text_makes_no_message() {
         let template = Template::parse(r#"{"arguments":{arguments}}"#).expect("a template");
-        let expr = Expr { raw: String::new(), kind: Kind::Json, column: None, nullable: true, is_spoken: false };
+        let expr = Expr { raw: String::new(), kind: FieldKind::Json, column: None, nullable: true, is_spoken: false };
         let whole = Recipe { make: Make::Template(template), names: vec!["arguments".to_owned()], values: vec![expr] };
         let edited = Recipe { make: Make::Edit(Vec::new()), names: Vec::new(), values: Vec::new() };
         let given = Given { id: "1", new_id: "2", run: "r", now: "" };

@@ -20,7 +20,7 @@ use super::undoable::undoable;
 use super::unique::{Doubt, doubt};
 use super::watch::{Axis, Look};
 use super::whole::partial;
-use crate::adapter::{Adapter, Kind, Spec, Table, Verb, Way, destination_misfits, epoch_by};
+use crate::adapter::{Adapter, FieldKind, Route, Spec, Table, Verb, destination_misfits, epoch_by};
 use crate::domain::action::Action;
 use crate::domain::destination;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
@@ -74,11 +74,11 @@ pub(super) enum Destination {
 
 impl Destination {
     /// What kind it is.
-    pub(super) fn kind(&self) -> Way {
+    pub(super) fn kind(&self) -> Route {
         match self {
-            Destination::None | Destination::Unusable(_) => Way::Own,
-            Destination::Table(..) => Way::Table,
-            Destination::Command(_) => Way::Command,
+            Destination::None | Destination::Unusable(_) => Route::Own,
+            Destination::Table(..) => Route::Table,
+            Destination::Command(_) => Route::Command,
         }
     }
 
@@ -228,7 +228,7 @@ fn newest_by(layout: &Layout) -> Option<String> {
 }
 
 /// How the column counts time since 1970 that says when replayed jobs may run, where it does.
-pub(super) fn due(spec: &Spec, found: &Found, destination: &Destination) -> Option<Kind> {
+pub(super) fn due(spec: &Spec, found: &Found, destination: &Destination) -> Option<FieldKind> {
     let replay = spec.verbs.replay.as_ref()?;
     if let (Destination::Table(_, table), Some(into)) = (destination, &replay.into_table) {
         let due = into.due.as_ref()?;

@@ -16,7 +16,7 @@ use super::restore::row_of;
 use super::row::{Cells, Read, on_axis, read, select};
 use super::scan::{Scan, Segment, Step};
 use super::steps::{Fill, expand};
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::action::ReplayStatus;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
@@ -226,7 +226,7 @@ impl SqlStore {
     /// Whether a row that was found by its key is one that was named. A collation takes keys for each other that are not
     /// written alike; what is no text is written in one way, or means the same in all.
     pub(super) fn named<'a>(&self, ids: &'a [JobId]) -> impl Fn(&JobId) -> bool + use<'a> {
-        let named: Option<HashSet<&JobId>> = (self.layout.key.kind == Kind::Text).then(|| ids.iter().collect());
+        let named: Option<HashSet<&JobId>> = (self.layout.key.kind == FieldKind::Text).then(|| ids.iter().collect());
         move |id| named.as_ref().is_none_or(|named| named.contains(id))
     }
 
@@ -285,10 +285,10 @@ impl SqlStore {
 /// A place as a number on the axis.
 pub(super) fn axis_value(order: &Expr, place: &Position) -> Option<i64> {
     let key = place.key.as_deref()?;
-    if !matches!(order.kind, Kind::Utc | Kind::Instant) {
+    if !matches!(order.kind, FieldKind::Utc | FieldKind::Instant) {
         let unit = match order.kind {
-            Kind::EpochS => 1_000_000,
-            Kind::EpochMs => 1_000,
+            FieldKind::EpochS => 1_000_000,
+            FieldKind::EpochMs => 1_000,
             _ => 1,
         };
         let whole = key.split_once('.').map_or(key, |(whole, _)| whole);

@@ -18,7 +18,7 @@ use super::restore::{kept_of, row_of};
 use super::row::Cells;
 use super::steps::{Fill, expand, push};
 use super::work::Work;
-use crate::adapter::{Keep, Kind, Live, Undo};
+use crate::adapter::{FieldKind, Keep, Live, Undo};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::{Broke, Budget, Result};
@@ -279,7 +279,7 @@ impl SqlStore {
             sql.push(") IS NOT TRUE");
         };
         let mut sql = Sql::new(speech);
-        sql.push(&format!("SELECT {}", speech.contract(&key, Kind::Text)));
+        sql.push(&format!("SELECT {}", speech.contract(&key, FieldKind::Text)));
         if !lock {
             sql.push(", CASE WHEN ");
             free(&mut sql);

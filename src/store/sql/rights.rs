@@ -10,7 +10,7 @@ use super::dialect::speech;
 use super::engine::{Dialect, Engine};
 use super::open::Destination;
 use super::twin::twin_name;
-use crate::adapter::{Needs, Object, Right, Rights, Spec, Way, function};
+use crate::adapter::{Needs, Object, Right, Rights, Route, Spec, function};
 use crate::domain::action::Action;
 
 /// Rights on one thing, and what gives them.
@@ -28,7 +28,7 @@ pub(super) struct Role<'a> {
     name: &'a str,
     schema: &'a str,
     spec: &'a Spec,
-    way: Way,
+    way: Route,
 }
 
 /// Things with the rights on them.
@@ -42,7 +42,7 @@ pub struct Site<'a> {
     /// Where its tables are.
     pub schema: &'a str,
     /// Where replayed jobs go.
-    pub way: Way,
+    pub way: Route,
     /// Whether there is an archive beside its table already.
     pub has_archive: bool,
 }

@@ -6,7 +6,7 @@ use super::build::Sql;
 use super::engine::{Row, Value};
 use super::judge::Extras;
 use super::layout::{Expr, Layout, Part};
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Subject};
 use crate::domain::fingerprint::Fingerprint;
@@ -65,7 +65,7 @@ pub(super) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extra
 /// As much of the message as a light row carries.
 pub(super) fn message_head(layout: &Layout) -> Option<String> {
     let message = layout.part(Part::MessageHead).or_else(|| layout.part(Part::Message))?;
-    Some(layout.speech.contract(&layout.speech.head(&message.raw, MESSAGE_HEAD), Kind::Text))
+    Some(layout.speech.contract(&layout.speech.head(&message.raw, MESSAGE_HEAD), FieldKind::Text))
 }
 
 /// A part as a contract column; NULL where the layout has none.

@@ -5,7 +5,7 @@ use super::detect::read_catalogue;
 use super::dialect::speech;
 use super::engine::Engine;
 use super::row::Cells;
-use crate::adapter::{Kind, Sample};
+use crate::adapter::{FieldKind, Sample};
 use crate::store::{Budget, Result, StoreError};
 
 /// Rows that are read: enough for the words of a state, few enough for payloads of any size.
@@ -29,8 +29,11 @@ pub async fn sample(engine: &Engine, name: &str, budget: &Budget) -> Result<Samp
     };
     let speech = speech(engine.dialect());
     let mut sql = Sql::new(speech);
-    let texts: Vec<String> =
-        columns.columns.iter().map(|c| speech.contract(&format!("t.{}", speech.quote(&c.name)), Kind::Text)).collect();
+    let texts: Vec<String> = columns
+        .columns
+        .iter()
+        .map(|c| speech.contract(&format!("t.{}", speech.quote(&c.name)), FieldKind::Text))
+        .collect();
     sql.push(&format!(
         "SELECT {} FROM {}.{} AS t LIMIT {ROWS}",
         texts.join(", "),

@@ -20,7 +20,7 @@ use super::reads::axis_value;
 use super::row::{Cells, Read, WIDTH, read, select};
 use super::scan::{Scan, Segment, Step, directly};
 use super::walk::MANY;
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::time::Timestamp;
 use crate::store::{Result, SortKey, StoreError};
 
@@ -108,7 +108,7 @@ impl Scan<'_> {
         if !is_by_time || layout.speech.together().is_none() || !layout.join.is_empty() {
             return Ok(None);
         }
-        let is_timed = matches!(self.order()?.kind, Kind::Utc | Kind::Instant);
+        let is_timed = matches!(self.order()?.kind, FieldKind::Utc | FieldKind::Instant);
         let asks = judge.lies_apart(self.sort.key) && judge.rest.is_none() && !judge.reads_payload();
         let question = || {
             let mut sql = Sql::new(layout.speech);
@@ -296,7 +296,7 @@ impl Scan<'_> {
 
     /// Writes a further condition: on which side of an instant a row lies.
     fn limit(&self, sql: &mut Sql, order: &Expr, op: &str, at: Timestamp) {
-        let instant = self.layout.speech.instant_or_now(sql, Some(at), order.kind == Kind::Instant);
+        let instant = self.layout.speech.instant_or_now(sql, Some(at), order.kind == FieldKind::Instant);
         sql.push(&format!(" AND {} {op} {instant}", order.raw));
     }
 }

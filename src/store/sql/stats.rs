@@ -11,7 +11,7 @@ use super::group::{Grouping, untrusted};
 use super::judge::Judge;
 use super::layout::{Part, part_of_facet};
 use super::row::Cells;
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
@@ -176,7 +176,7 @@ impl SqlStore {
             let n = first_count(self.engine.read(&[sql.done()], budget).await?.pop())?;
             return Ok(vec![(State::Dead, Count::exact(n))]);
         };
-        let word = self.layout.speech.contract("v", Kind::Text);
+        let word = self.layout.speech.contract("v", FieldKind::Text);
         let (group, by) = (self.layout.speech.group(&expr.text()), self.layout.speech.told_apart("v"));
         let from = &self.layout.from;
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));

@@ -5,7 +5,7 @@ use super::dialect::{BatchColumns, BatchRow};
 use super::engine::{Bind, Statement};
 use super::layout::{Layout, Part};
 use super::row::contract;
-use crate::adapter::{Kind, Piece, pieces};
+use crate::adapter::{FieldKind, Piece, pieces};
 use crate::domain::time::Timestamp;
 
 /// What a statement's placeholders stand for.
@@ -22,7 +22,7 @@ pub(super) struct Fill<'a> {
     pub(super) once: bool,
     /// In an undo: the run that is undone, and the kind of the live table's key.
     pub(super) undone: &'a str,
-    pub(super) live: Option<Kind>,
+    pub(super) live: Option<FieldKind>,
 }
 
 impl<'a> Fill<'a> {
@@ -60,7 +60,7 @@ fn touched(layout: &Layout) -> String {
     let speech = layout.speech;
     match layout.part(Part::Touched).map(|expr| expr.kind) {
         Some(kind) if kind.is_epoch() => speech.now_epoch(kind),
-        Some(Kind::Utc) => speech.now_utc().to_owned(),
+        Some(FieldKind::Utc) => speech.now_utc().to_owned(),
         _ => speech.now().to_owned(),
     }
 }
@@ -95,11 +95,11 @@ pub(super) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
             Piece::Hole("now_utc") => drop(sql.push(speech.now_utc())),
             Piece::Hole(hole @ ("run" | "undone")) => {
                 let place = sql.text(if hole == "run" { fill.run } else { fill.undone });
-                sql.push(&speech.cast(&place, Kind::Text));
+                sql.push(&speech.cast(&place, FieldKind::Text));
             }
             Piece::Hole("to_queue") => {
                 let place = sql.bind(Bind::Text(fill.to_queue.map(str::to_owned)));
-                sql.push(&speech.cast(&place, Kind::Text));
+                sql.push(&speech.cast(&place, FieldKind::Text));
             }
             Piece::Hole("once") => drop(sql.push(if fill.once { "1 = 1" } else { "1 = 0" })),
             Piece::Hole(hole) => {

@@ -12,7 +12,7 @@ use super::dialect::{BatchRow, NameLimit, Speech};
 use super::engine::{Row, Statement, Tx};
 use super::row::Cells;
 use super::steps::{Fill, push};
-use crate::adapter::{Kind, Rows};
+use crate::adapter::{FieldKind, Rows};
 use crate::domain::action::Action;
 use crate::domain::fingerprint::short_hash;
 use crate::domain::job::JobId;
@@ -95,7 +95,7 @@ impl SqlStore {
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         sql.push(&format!(" AND t.{} = ", speech.quote(RUN)));
         let place = sql.text(run);
-        sql.push(&speech.cast(&place, Kind::Text));
+        sql.push(&speech.cast(&place, FieldKind::Text));
         let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let ids = rows.into_iter().map(|row| Cells::new(row).text());
         Ok(ids.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(JobId::new).collect())

@@ -4,7 +4,7 @@ use super::detect::Found;
 use super::layout::Layout;
 use super::open::Destination;
 use super::steps::{Fill, expand};
-use crate::adapter::{Column, Kind, Table, Verb, Way, destination_misfits};
+use crate::adapter::{Column, FieldKind, Route, Table, Verb, destination_misfits};
 use crate::domain::action::Action;
 use crate::store::Availability;
 
@@ -47,8 +47,8 @@ fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Avai
     let way = destination.kind();
     let Some(undo) = layout.spec.verbs.replay.as_ref().and_then(|verb| verb.undo_by(way)) else {
         return no(match way {
-            Way::Command => "replayed jobs are handed to a command: nobody can take them back from there",
-            Way::Own | Way::Table => "the adapter does not say how a replay is undone",
+            Route::Command => "replayed jobs are handed to a command: nobody can take them back from there",
+            Route::Own | Route::Table => "the adapter does not say how a replay is undone",
         });
     };
     if let Some(reason) =
@@ -83,7 +83,7 @@ fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Avai
 /// Why the jobs of a replay cannot be told from others: by the instant that only this replay gave each, in a column that
 /// does not keep all of it.
 fn rounded(layout: &Layout, text: &str, name: &str, table: &Table) -> Option<String> {
-    if let (Some(Kind::EpochS | Kind::EpochMs), Some(column)) = (layout.due, told_in(text).next()) {
+    if let (Some(FieldKind::EpochS | FieldKind::EpochMs), Some(column)) = (layout.due, told_in(text).next()) {
         return Some(format!(
             "a replayed job is known by the microsecond that it was told to run at, and {name}.{column} counts whole \
              seconds or milliseconds"

@@ -9,7 +9,7 @@ use super::dialect::{Form, ties::ties};
 use super::engine::{Row, Statement, Tx};
 use super::layout::Layout;
 use super::row::Cells;
-use crate::adapter::{Column, Keep, Needs, Object, Right, Table, Verb, Way};
+use crate::adapter::{Column, Keep, Needs, Object, Right, Route, Table, Verb};
 use crate::domain::action::Action;
 use crate::store::{Budget, Outdated, Result, StoreError};
 
@@ -94,7 +94,7 @@ fn changed<'a>(keep: &Keep, then: &'a [Column], now: &'a [(String, String)]) -> 
 }
 
 /// Why a verb cannot be used: what it would delete and keep is less than what is there.
-pub(super) fn partial(word: &str, layout: &Layout, found: &Found, way: Way, action: Action) -> Option<String> {
+pub(super) fn partial(word: &str, layout: &Layout, found: &Found, way: Route, action: Action) -> Option<String> {
     let verb = layout.spec.verbs.get(action)?;
     let beside = |name: &str| found.neighbours().and_then(|tables| tables.get(name));
     let put_back = verb.along.iter().filter(|along| !along.stays).map(|along| along.table.get_ref().as_str());

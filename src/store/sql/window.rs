@@ -6,7 +6,7 @@ use super::engine::{Row, Statement};
 use super::group::{Grouping, Tally};
 use super::row::Cells;
 use super::scan::Scan;
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::store::{Position, Result};
@@ -33,7 +33,7 @@ pub(super) fn window_statement(
     let mut sql = Sql::new(speech);
     sql.push(&format!(
         "SELECT {}, CAST(sum(hit) AS {}), {}, {}, max(rn), {}, {} FROM (SELECT {} AS v, {at} AS a, {} AS k, {} AS i, rn",
-        speech.contract("v", Kind::Text),
+        speech.contract("v", FieldKind::Text),
         speech.whole_type(),
         bound("min"),
         bound("max"),

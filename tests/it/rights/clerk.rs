@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use dlq_tui::adapter::{Way, built_in};
+use dlq_tui::adapter::{Route, built_in};
 use dlq_tui::domain::action::Action;
 use dlq_tui::store::sql::engine::{Engine, EngineOptions};
 use dlq_tui::store::sql::target::Target;
@@ -81,7 +81,7 @@ impl<'a> Clerk<'a> {
         let found = detection.found.iter().find(|found| found.adapter == case.adapter).expect(case.name);
         let adapter = adapters.iter().find(|adapter| adapter.name == case.adapter).expect("an adapter");
         let spec = found.spec(adapter, engine.dialect().word()).expect("a spec");
-        let way = if case.to_table { Way::Table } else { Way::Own };
+        let way = if case.to_table { Route::Table } else { Route::Own };
         let mut grants: Vec<String> = Vec::new();
         for action in actions {
             let archive = format!("{}_archive", spec.table);

@@ -2,7 +2,7 @@
 
 use super::epoch::epoch;
 use super::literal;
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::time::Timestamp;
 
 /// One job of a batch as statements see it.
@@ -29,10 +29,10 @@ pub(in crate::store::sql) struct BatchColumns {
     pub(in crate::store::sql) scope: bool,
     pub(in crate::store::sql) run_after: bool,
     /// How the column that takes `run_after` counts time, where it does.
-    pub(in crate::store::sql) due: Option<Kind>,
+    pub(in crate::store::sql) due: Option<FieldKind>,
     pub(in crate::store::sql) kept: bool,
     /// With the kind of the live table's key.
-    pub(in crate::store::sql) live: Option<Kind>,
+    pub(in crate::store::sql) live: Option<FieldKind>,
 }
 
 /// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live, scope]`.

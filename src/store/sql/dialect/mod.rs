@@ -24,7 +24,7 @@ mod written;
 
 use super::build::Sql;
 use super::engine::{Bind, Dialect, Statement};
-use crate::adapter::{Column, Index, Kind};
+use crate::adapter::{Column, FieldKind, Index};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
 pub(super) use form::{Form, INEXACT, Sort};
@@ -64,15 +64,15 @@ pub(super) trait Speech: Signs {
     }
 
     /// An expression as a contract column: text, or a whole number; instants as microseconds since 1970.
-    fn contract(&self, raw: &str, kind: Kind) -> String;
+    fn contract(&self, raw: &str, kind: FieldKind) -> String;
 
     /// Whether a value has a number as a contract column: a time may be none that the calendar has, or infinite.
-    fn is_countable(&self, raw: &str, kind: Kind) -> String {
+    fn is_countable(&self, raw: &str, kind: FieldKind) -> String {
         format!("{} IS NOT NULL", self.contract(raw, kind))
     }
 
     /// As [`Speech::contract`], where a text whose bytes are no text arrives as it is stored.
-    fn whole_text(&self, raw: &str, kind: Kind) -> String {
+    fn whole_text(&self, raw: &str, kind: FieldKind) -> String {
         self.contract(raw, kind)
     }
 
@@ -112,16 +112,16 @@ pub(super) trait Speech: Signs {
     }
 
     /// An expression as the text by which a later statement finds its place again.
-    fn position(&self, raw: &str, kind: Kind) -> String;
+    fn position(&self, raw: &str, kind: FieldKind) -> String;
 
     /// What `position` printed of a row, as a value that others are compared with.
-    fn placed(&self, sql: &mut Sql, position: &str, kind: Kind) -> String {
+    fn placed(&self, sql: &mut Sql, position: &str, kind: FieldKind) -> String {
         let place = sql.text(position);
         self.cast(&place, kind)
     }
 
     /// A text placeholder cast to what `kind` is compared with.
-    fn cast(&self, place: &str, kind: Kind) -> String;
+    fn cast(&self, place: &str, kind: FieldKind) -> String;
 
     /// A text expression as values are told apart by in a GROUP BY: exactly.
     fn group(&self, text: &Text) -> String {
@@ -129,7 +129,7 @@ pub(super) trait Speech: Signs {
     }
 
     /// Whether what a kind of column holds sorts by the instants that it stands for.
-    fn sorts_in_time(&self, _kind: Kind) -> bool {
+    fn sorts_in_time(&self, _kind: FieldKind) -> bool {
         true
     }
 
@@ -144,13 +144,13 @@ pub(super) trait Speech: Signs {
     }
 
     /// `raw >= instant`.
-    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp);
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp);
 
     /// `raw < instant`.
-    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp);
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp);
 
     /// Whether `raw >= instant` does not hold: it is earlier, or there is none.
-    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         sql.push("(");
         self.at_or_after(sql, raw, kind, at);
         sql.push(") IS NOT TRUE");
@@ -158,7 +158,7 @@ pub(super) trait Speech: Signs {
 
     /// Writes conditions that cost little, each before an AND: they hold for every time that [`Speech::at_or_after`] and
     /// [`Speech::earlier`] let through, and for some beyond. None where telling exactly costs as little.
-    fn roughly(&self, _sql: &mut Sql, _raw: &str, _kind: Kind, _from: Option<Timestamp>, _to: Option<Timestamp>) {}
+    fn roughly(&self, _sql: &mut Sql, _raw: &str, _kind: FieldKind, _from: Option<Timestamp>, _to: Option<Timestamp>) {}
 
     /// Whether a text expression is one of these words, exactly, as an index can serve it.
     fn one_of(&self, sql: &mut Sql, text: &Text, words: &[String]);
@@ -185,10 +185,10 @@ pub(super) trait Speech: Signs {
     }
 
     /// Whether the primary key is one of these.
-    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]);
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: FieldKind, ids: &[String]);
 
     /// Whether two columns, the latter the key, are one of these pairs.
-    fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, Kind), pairs: &[(String, String)]) {
+    fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, FieldKind), pairs: &[(String, String)]) {
         sql.push("(").join(pairs, " OR ", |sql, (within, id)| {
             sql.push("(");
             self.one_of(sql, &Text::stored(scope), std::slice::from_ref(within));
@@ -243,13 +243,13 @@ pub(super) trait Speech: Signs {
     fn window(&self, sql: &mut Sql, shape: &WindowShape<'_>, within: &mut dyn FnMut(&mut Sql));
 
     /// The instant of a live-watch bucket, or a key's, as a whole number: `raw / width` rounded down.
-    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String;
+    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String;
 
     /// A facet's expression over the instant of death: the hour in UTC as `2026-11-20T03`.
-    fn hour(&self, raw: &str, kind: Kind) -> String;
+    fn hour(&self, raw: &str, kind: FieldKind) -> String;
 
     /// A row source `b(id, …)` with a row for each job; `key` is the column it is joined with.
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns);
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: FieldKind, collation: Option<&str>, columns: BatchColumns);
 
     /// The lock clause of a SELECT that picks rows of the table that it calls `alias`, and locks no row of another.
     fn lock_clause(&self, alias: &str) -> String;
@@ -261,12 +261,12 @@ pub(super) trait Speech: Signs {
     fn now_utc(&self) -> &'static str;
 
     /// The present instant as a count since 1970.
-    fn now_epoch(&self, kind: Kind) -> String {
-        format!("({}) / {}", self.contract(self.now(), Kind::Instant), epoch::unit(kind))
+    fn now_epoch(&self, kind: FieldKind) -> String {
+        format!("({}) / {}", self.contract(self.now(), FieldKind::Instant), epoch::unit(kind))
     }
 
     /// An instant that is given, or now, as a count since 1970.
-    fn epoch_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, kind: Kind) -> String {
+    fn epoch_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, kind: FieldKind) -> String {
         match at {
             Some(at) => self.whole(&sql.bind(Bind::Int(Some(epoch::epoch(kind, at, false))))),
             None => self.now_epoch(kind),
@@ -286,7 +286,7 @@ pub(super) trait Speech: Signs {
 
     /// A column of `t` as text to be shown.
     fn shown(&self, column: &Column) -> String {
-        self.whole_text(&format!("t.{}", self.quote(&column.name)), Kind::Text)
+        self.whole_text(&format!("t.{}", self.quote(&column.name)), FieldKind::Text)
     }
 
     /// Which of these columns of `t` are NULL, as a text of 0 and 1; `None` where a value that cannot be written out is an

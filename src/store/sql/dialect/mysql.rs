@@ -13,7 +13,7 @@ use super::{
     BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch, fraction,
     like, literal, order_by,
 };
-use crate::adapter::{Column, Index, Kind};
+use crate::adapter::{Column, FieldKind, Index};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::Statement;
@@ -44,9 +44,9 @@ fn locate(sql: &mut Sql, bytes: &str, pieces: &[String]) {
 }
 
 impl Mysql {
-    fn compare(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp, op: &str) {
+    fn compare(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp, op: &str) {
         match kind {
-            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
+            FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
                 let (first, last) = epoch::ends(kind);
                 sql.push(&format!("{raw} BETWEEN {first} AND {last} AND {raw} {op} "));
                 sql.push_int(epoch::epoch(kind, at, true))
@@ -74,22 +74,24 @@ impl Speech for Mysql {
         "SIGNED"
     }
 
-    fn contract(&self, raw: &str, kind: Kind) -> String {
+    fn contract(&self, raw: &str, kind: FieldKind) -> String {
         match kind {
-            Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CONVERT({raw} USING utf8mb4)"),
-            Kind::Int => format!("CAST({raw} AS SIGNED)"),
-            Kind::Natural => format!("CAST({raw} AS UNSIGNED)"),
-            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
+            FieldKind::Text | FieldKind::Uuid | FieldKind::Json | FieldKind::Lines => {
+                format!("CONVERT({raw} USING utf8mb4)")
+            }
+            FieldKind::Int => format!("CAST({raw} AS SIGNED)"),
+            FieldKind::Natural => format!("CAST({raw} AS UNSIGNED)"),
+            FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
                 epoch::countable(raw, kind, &format!("CAST({raw} AS SIGNED) * {}", epoch::unit(kind)))
             }
-            Kind::Utc | Kind::Instant => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {raw})"),
+            FieldKind::Utc | FieldKind::Instant => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {raw})"),
         }
     }
 
-    fn whole_text(&self, raw: &str, kind: Kind) -> String {
+    fn whole_text(&self, raw: &str, kind: FieldKind) -> String {
         match kind {
             // To convert bytes puts a question mark where they are no text.
-            Kind::Text | Kind::Json | Kind::Lines => {
+            FieldKind::Text | FieldKind::Json | FieldKind::Lines => {
                 format!(
                     "CASE WHEN CHARSET({raw}) = 'binary' THEN CAST({raw} AS BINARY) ELSE {} END",
                     self.contract(raw, kind)
@@ -107,15 +109,17 @@ impl Speech for Mysql {
         data_type.to_ascii_lowercase().contains("zerofill")
     }
 
-    fn position(&self, raw: &str, _kind: Kind) -> String {
+    fn position(&self, raw: &str, _kind: FieldKind) -> String {
         format!("CAST({raw} AS CHAR)")
     }
 
-    fn cast(&self, place: &str, kind: Kind) -> String {
+    fn cast(&self, place: &str, kind: FieldKind) -> String {
         match kind {
-            Kind::Natural => format!("CAST({place} AS UNSIGNED)"),
-            Kind::Int | Kind::EpochS | Kind::EpochMs | Kind::EpochUs => format!("CAST({place} AS SIGNED)"),
-            Kind::Utc | Kind::Instant => format!("CAST({place} AS DATETIME(6))"),
+            FieldKind::Natural => format!("CAST({place} AS UNSIGNED)"),
+            FieldKind::Int | FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
+                format!("CAST({place} AS SIGNED)")
+            }
+            FieldKind::Utc | FieldKind::Instant => format!("CAST({place} AS DATETIME(6))"),
             _ => place.to_owned(),
         }
     }
@@ -125,7 +129,7 @@ impl Speech for Mysql {
     }
 
     fn group(&self, text: &Text) -> String {
-        let converted = if text.is_spoken { text.raw.clone() } else { self.contract(&text.raw, Kind::Text) };
+        let converted = if text.is_spoken { text.raw.clone() } else { self.contract(&text.raw, FieldKind::Text) };
         // Not by its bytes: of those the server does not know how many there may be, and keeps the values in a file.
         format!("{converted} COLLATE utf8mb4_bin /*M! COLLATE utf8mb4_nopad_bin */")
     }
@@ -136,11 +140,11 @@ impl Speech for Mysql {
         format!("{name} /*!50700 , LENGTH({name}) */")
     }
 
-    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, ">=");
     }
 
-    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, "<");
     }
 
@@ -181,7 +185,7 @@ impl Speech for Mysql {
         format!("({raw} IS NULL OR LENGTH({raw}) = 0)")
     }
 
-    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: FieldKind, ids: &[String]) {
         // A list of values and not a derived table: an UPDATE with IN (SELECT …) reads the whole table. The last is
         // repeated up to a length that comes back, so that the statement is one that is prepared already.
         let padding = ids.last().into_iter().cycle().take(rung(ids.len()) - ids.len());
@@ -255,22 +259,22 @@ impl Speech for Mysql {
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS v) AS w STRAIGHT_JOIN {table} AS t ON t.{key} = w.wk"));
     }
 
-    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
-        if kind == Kind::Natural {
+    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
+        if kind == FieldKind::Natural {
             return format!("CAST(FLOOR(LEAST({raw}, {}) / {width}) AS SIGNED)", i64::MAX);
         }
         format!("CAST(FLOOR(({}) / {width}) AS SIGNED)", self.contract(raw, kind))
     }
 
-    fn hour(&self, raw: &str, kind: Kind) -> String {
+    fn hour(&self, raw: &str, kind: FieldKind) -> String {
         let utc = match kind {
-            Kind::Utc | Kind::Instant => raw.to_owned(),
+            FieldKind::Utc | FieldKind::Instant => raw.to_owned(),
             kind => format!("TIMESTAMPADD(MICROSECOND, {}, '1970-01-01 00:00:00')", self.contract(raw, kind)),
         };
         format!("DATE_FORMAT({utc}, '%Y-%m-%dT%H')")
     }
 
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, collation: Option<&str>, columns: BatchColumns) {
+    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: FieldKind, collation: Option<&str>, columns: BatchColumns) {
         batch::push(sql, rows, (kind, collation), columns);
     }
 
@@ -282,8 +286,8 @@ impl Speech for Mysql {
         "UTC_TIMESTAMP(6)"
     }
 
-    fn now_epoch(&self, kind: Kind) -> String {
-        format!("({}) DIV {}", self.contract(self.now(), Kind::Instant), epoch::unit(kind))
+    fn now_epoch(&self, kind: FieldKind) -> String {
+        format!("({}) DIV {}", self.contract(self.now(), FieldKind::Instant), epoch::unit(kind))
     }
 
     fn now_utc(&self) -> &'static str {
@@ -313,7 +317,7 @@ impl Speech for Mysql {
         // MySQL converts no vector to text, also where it is not asked to in the end.
         match base_type(&column.data_type).as_str() {
             "vector" => format!("HEX({value})"),
-            _ => self.whole_text(&value, Kind::Text),
+            _ => self.whole_text(&value, FieldKind::Text),
         }
     }
 
@@ -450,7 +454,7 @@ mod tests {
         let listed = |n: usize| {
             let ids: Vec<String> = (0..n).map(|id| id.to_string()).collect();
             let mut sql = Sql::new(&Mysql);
-            Mysql.keys_in(&mut sql, "t.id", Kind::Int, &ids);
+            Mysql.keys_in(&mut sql, "t.id", FieldKind::Int, &ids);
             sql.done()
         };
         assert_eq!(listed(33).sql, listed(40).sql);

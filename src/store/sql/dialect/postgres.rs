@@ -10,7 +10,7 @@ use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch,
     fraction, like, stored,
 };
-use crate::adapter::{Column, Index, Kind};
+use crate::adapter::{Column, FieldKind, Index};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, Statement};
@@ -18,13 +18,15 @@ use crate::store::sql::engine::{Bind, Statement};
 pub(super) struct Postgres;
 
 impl Postgres {
-    fn type_of(kind: Kind) -> &'static str {
+    fn type_of(kind: FieldKind) -> &'static str {
         match kind {
-            Kind::Int | Kind::Natural | Kind::EpochS | Kind::EpochMs | Kind::EpochUs => "bigint",
-            Kind::Uuid => "uuid",
-            Kind::Utc => "timestamp",
-            Kind::Instant => "timestamptz",
-            Kind::Text | Kind::Json | Kind::Lines => "text",
+            FieldKind::Int | FieldKind::Natural | FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
+                "bigint"
+            }
+            FieldKind::Uuid => "uuid",
+            FieldKind::Utc => "timestamp",
+            FieldKind::Instant => "timestamptz",
+            FieldKind::Text | FieldKind::Json | FieldKind::Lines => "text",
         }
     }
 }
@@ -58,15 +60,15 @@ impl Speech for Postgres {
         format!("{place}::bigint")
     }
 
-    fn contract(&self, raw: &str, kind: Kind) -> String {
+    fn contract(&self, raw: &str, kind: FieldKind) -> String {
         match kind {
-            Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("({raw})::text"),
-            Kind::Int | Kind::Natural => format!("({raw})::bigint"),
-            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
+            FieldKind::Text | FieldKind::Uuid | FieldKind::Json | FieldKind::Lines => format!("({raw})::text"),
+            FieldKind::Int | FieldKind::Natural => format!("({raw})::bigint"),
+            FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
                 epoch::countable(raw, kind, &format!("({raw})::bigint * {}", epoch::unit(kind)))
             }
             // An infinite time has no number.
-            Kind::Utc | Kind::Instant => {
+            FieldKind::Utc | FieldKind::Instant => {
                 format!(
                     "CASE WHEN {} THEN round(extract(epoch from {raw}) * 1000000)::bigint END",
                     instant::countable(raw)
@@ -75,10 +77,10 @@ impl Speech for Postgres {
         }
     }
 
-    fn is_countable(&self, raw: &str, kind: Kind) -> String {
+    fn is_countable(&self, raw: &str, kind: FieldKind) -> String {
         match kind {
             // Comparing alone: a count asks it of each row, and has no use for the number.
-            Kind::Utc | Kind::Instant => instant::countable(raw),
+            FieldKind::Utc | FieldKind::Instant => instant::countable(raw),
             _ => format!("{} IS NOT NULL", self.contract(raw, kind)),
         }
     }
@@ -91,37 +93,37 @@ impl Speech for Postgres {
         ["character varying", "text", "citext"].contains(&data_type)
     }
 
-    fn position(&self, raw: &str, _kind: Kind) -> String {
+    fn position(&self, raw: &str, _kind: FieldKind) -> String {
         format!("({raw})::text")
     }
 
-    fn cast(&self, place: &str, kind: Kind) -> String {
+    fn cast(&self, place: &str, kind: FieldKind) -> String {
         format!("{place}::text::{}", Self::type_of(kind))
     }
 
-    fn placed(&self, sql: &mut Sql, position: &str, kind: Kind) -> String {
-        let is_time = matches!(kind, Kind::Utc | Kind::Instant);
+    fn placed(&self, sql: &mut Sql, position: &str, kind: FieldKind) -> String {
+        let is_time = matches!(kind, FieldKind::Utc | FieldKind::Instant);
         match is_time.then(|| instant::read(position)).flatten() {
             Some(at) => instant::bound(sql, kind, at, false),
             None => self.cast(&sql.text(position), kind),
         }
     }
 
-    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         let instant = instant::bound(sql, kind, at, true);
         sql.push(&format!("{raw} >= {instant} AND {raw} {}", instant::ends(kind).1));
     }
 
-    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         let instant = instant::bound(sql, kind, at, true);
         sql.push(&format!("{raw} < {instant} AND {raw} {}", instant::ends(kind).0));
     }
 
-    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn not_at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         // The first comparison decides nearly always.
         let instant = instant::bound(sql, kind, at, true);
         let beyond = match kind {
-            Kind::Utc | Kind::Instant => format!("{raw} >= {}", instant::BEYOND),
+            FieldKind::Utc | FieldKind::Instant => format!("{raw} >= {}", instant::BEYOND),
             kind => format!("{raw} > {}", epoch::ends(kind).1),
         };
         sql.push(&format!("({raw} < {instant} OR {beyond} OR {raw} IS NULL)"));
@@ -141,15 +143,15 @@ impl Speech for Postgres {
         }
     }
 
-    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: FieldKind, ids: &[String]) {
         let place = sql.bind(Bind::Texts(ids.iter().cloned().map(Some).collect()));
         match kind {
-            Kind::Text => sql.push(&format!("{raw} = ANY({place}::text[])")),
+            FieldKind::Text => sql.push(&format!("{raw} = ANY({place}::text[])")),
             kind => sql.push(&format!("{raw} = ANY({place}::text[]::{}[])", Self::type_of(kind))),
         };
     }
 
-    fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, Kind), pairs: &[(String, String)]) {
+    fn pairs_in(&self, sql: &mut Sql, scope: &str, (key, kind): (&str, FieldKind), pairs: &[(String, String)]) {
         let mut list = |value: &dyn Fn(&(String, String)) -> &String| {
             sql.bind(Bind::Texts(pairs.iter().map(|pair| Some(value(pair).clone())).collect()))
         };
@@ -193,9 +195,9 @@ impl Speech for Postgres {
         Locks::Found
     }
 
-    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
+    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
         match kind {
-            Kind::Utc | Kind::Instant => format!(
+            FieldKind::Utc | FieldKind::Instant => format!(
                 "CASE WHEN {} THEN floor(extract(epoch from {raw}) * 1000000 / {width})::bigint END",
                 instant::countable(raw)
             ),
@@ -203,10 +205,10 @@ impl Speech for Postgres {
         }
     }
 
-    fn hour(&self, raw: &str, kind: Kind) -> String {
+    fn hour(&self, raw: &str, kind: FieldKind) -> String {
         let utc = match kind {
-            Kind::Utc => raw.to_owned(),
-            Kind::Instant => format!("({raw} AT TIME ZONE 'UTC')"),
+            FieldKind::Utc => raw.to_owned(),
+            FieldKind::Instant => format!("({raw} AT TIME ZONE 'UTC')"),
             kind => format!("(to_timestamp(({})/1000000.0) AT TIME ZONE 'UTC')", self.contract(raw, kind)),
         };
         let hour = |era: &str| format!("to_char(date_trunc('hour', {utc}), 'YYYY-MM-DD\"T\"HH24{era}')");
@@ -214,7 +216,14 @@ impl Speech for Postgres {
         format!("CASE WHEN {utc} >= '0001-01-01' THEN {} ELSE {} END", hour(""), hour(" BC"))
     }
 
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>, columns: BatchColumns) {
+    fn batch(
+        &self,
+        sql: &mut Sql,
+        rows: &[BatchRow],
+        kind: FieldKind,
+        _collation: Option<&str>,
+        columns: BatchColumns,
+    ) {
         let of = Self::type_of(kind);
         let mut list = |of: &str, value: &dyn Fn(&BatchRow) -> Option<String>| {
             format!("{}::text[]{of}", sql.bind(Bind::Texts(rows.iter().map(value).collect())))
@@ -265,8 +274,8 @@ impl Speech for Postgres {
 
     fn instant_or_now(&self, sql: &mut Sql, at: Option<Timestamp>, zoned: bool) -> String {
         match (at, zoned) {
-            (Some(at), true) => instant::bound(sql, Kind::Instant, at, false),
-            (Some(at), false) => instant::bound(sql, Kind::Utc, at, false),
+            (Some(at), true) => instant::bound(sql, FieldKind::Instant, at, false),
+            (Some(at), false) => instant::bound(sql, FieldKind::Utc, at, false),
             (None, true) => self.now().to_owned(),
             (None, false) => self.now_utc().to_owned(),
         }
@@ -285,7 +294,7 @@ impl Speech for Postgres {
         // What the server reads back from no text: it refuses whatever it is given for them.
         let unread = ["pg_node_tree", "pg_ndistinct", "pg_dependencies", "pg_mcv_list", "gtsvector"];
         let is_unread = unread.contains(&column.data_type.as_str()) || column.data_type.starts_with("pg_brin_");
-        (self.contract(&value, Kind::Text), if is_unread { Form::Lossy } else { Form::Text })
+        (self.contract(&value, FieldKind::Text), if is_unread { Form::Lossy } else { Form::Text })
     }
 
     fn unkept(&self, sql: &mut Sql, sort: Sort, text: &str, data_type: &str) {

@@ -8,7 +8,7 @@ use super::{
     BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Signs, Sort, Speech, Text, WindowShape, epoch, literal,
     numbered,
 };
-use crate::adapter::{Column, Index, Kind};
+use crate::adapter::{Column, FieldKind, Index};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::engine::{Bind, CHANGES, Statement};
@@ -85,10 +85,10 @@ fn escape_glob(text: &str) -> String {
 
 impl Sqlite {
     /// A comparison of instants: exact on the microseconds, with a bound on the text that an index serves.
-    fn compare(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp, later: bool) {
+    fn compare(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp, later: bool) {
         let op = if later { ">=" } else { "<" };
         match kind {
-            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
+            FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
                 // Text is greater than every number.
                 let (first, last) = epoch::ends(kind);
                 sql.push(&format!("{raw} BETWEEN {first} AND {last} AND {raw} {op} "));
@@ -125,14 +125,14 @@ impl Speech for Sqlite {
         "INTEGER"
     }
 
-    fn contract(&self, raw: &str, kind: Kind) -> String {
+    fn contract(&self, raw: &str, kind: FieldKind) -> String {
         match kind {
-            Kind::Text | Kind::Uuid | Kind::Json | Kind::Lines => format!("CAST({raw} AS TEXT)"),
-            Kind::Int | Kind::Natural => format!("CAST({raw} AS INTEGER)"),
-            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
+            FieldKind::Text | FieldKind::Uuid | FieldKind::Json | FieldKind::Lines => format!("CAST({raw} AS TEXT)"),
+            FieldKind::Int | FieldKind::Natural => format!("CAST({raw} AS INTEGER)"),
+            FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
                 epoch::countable(raw, kind, &format!("CAST({raw} AS INTEGER) * {}", epoch::unit(kind)))
             }
-            Kind::Utc | Kind::Instant => micros(raw),
+            FieldKind::Utc | FieldKind::Instant => micros(raw),
         }
     }
 
@@ -141,27 +141,27 @@ impl Speech for Sqlite {
         format!("CASE WHEN typeof({raw}) = 'blob' AND json_valid({raw}, 8) THEN json({raw}) ELSE {raw} END")
     }
 
-    fn is_countable(&self, raw: &str, kind: Kind) -> String {
+    fn is_countable(&self, raw: &str, kind: FieldKind) -> String {
         match kind {
-            Kind::Utc | Kind::Instant => is_date(raw),
+            FieldKind::Utc | FieldKind::Instant => is_date(raw),
             _ => format!("{} IS NOT NULL", self.contract(raw, kind)),
         }
     }
 
-    fn position(&self, raw: &str, kind: Kind) -> String {
+    fn position(&self, raw: &str, kind: FieldKind) -> String {
         match kind {
             // Columns of any type take fractions, and as text these lose digits: rows would be passed over.
-            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
+            FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
                 format!("CASE typeof({raw}) WHEN 'real' THEN printf('%!.17g', {raw}) ELSE CAST({raw} AS TEXT) END")
             }
             _ => format!("CAST({raw} AS TEXT)"),
         }
     }
 
-    fn cast(&self, place: &str, kind: Kind) -> String {
+    fn cast(&self, place: &str, kind: FieldKind) -> String {
         match kind {
-            Kind::Int | Kind::Natural => format!("CAST({place} AS INTEGER)"),
-            Kind::EpochS | Kind::EpochMs | Kind::EpochUs => format!("CAST({place} AS NUMERIC)"),
+            FieldKind::Int | FieldKind::Natural => format!("CAST({place} AS INTEGER)"),
+            FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => format!("CAST({place} AS NUMERIC)"),
             _ => place.to_owned(),
         }
     }
@@ -170,15 +170,15 @@ impl Speech for Sqlite {
         format!("substr({raw}, 1, {n})")
     }
 
-    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, true);
     }
 
-    fn earlier(&self, sql: &mut Sql, raw: &str, kind: Kind, at: Timestamp) {
+    fn earlier(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, false);
     }
 
-    fn roughly(&self, sql: &mut Sql, raw: &str, kind: Kind, from: Option<Timestamp>, to: Option<Timestamp>) {
+    fn roughly(&self, sql: &mut Sql, raw: &str, kind: FieldKind, from: Option<Timestamp>, to: Option<Timestamp>) {
         const SECOND: Duration = Duration::from_secs(1);
         if kind.is_epoch() {
             return;
@@ -206,7 +206,7 @@ impl Speech for Sqlite {
         sql.push(", 0.95)");
     }
 
-    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: Kind, ids: &[String]) {
+    fn keys_in(&self, sql: &mut Sql, raw: &str, kind: FieldKind, ids: &[String]) {
         let place = sql.bind(Bind::Texts(ids.iter().cloned().map(Some).collect()));
         let value = self.cast("value", kind);
         sql.push(&format!("{raw} IN (SELECT {value} FROM json_each({place}))"));
@@ -238,16 +238,23 @@ impl Speech for Sqlite {
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS w CROSS JOIN {table} AS t ON t.{key} = w.wk"));
     }
 
-    fn bucket(&self, raw: &str, kind: Kind, width: i64) -> String {
+    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
         // Integer division rounds towards zero; instants before 1970 and negative keys only share a bucket.
         format!("({}) / {width}", self.contract(raw, kind))
     }
 
-    fn hour(&self, raw: &str, kind: Kind) -> String {
+    fn hour(&self, raw: &str, kind: FieldKind) -> String {
         format!("strftime('%Y-%m-%dT%H', ({}) / 1000000, 'unixepoch')", self.contract(raw, kind))
     }
 
-    fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: Kind, _collation: Option<&str>, columns: BatchColumns) {
+    fn batch(
+        &self,
+        sql: &mut Sql,
+        rows: &[BatchRow],
+        kind: FieldKind,
+        _collation: Option<&str>,
+        columns: BatchColumns,
+    ) {
         let place = sql.text(&batch_json(rows, columns));
         let id = self.cast("value->>'$[0]'", kind);
         let mut shown = format!("{id} AS id");
@@ -318,9 +325,9 @@ impl Speech for Sqlite {
         false
     }
 
-    fn sorts_in_time(&self, kind: Kind) -> bool {
+    fn sorts_in_time(&self, kind: FieldKind) -> bool {
         // Of one day what is written with a `T` sorts behind what is not, and zones count for nothing.
-        !matches!(kind, Kind::Utc | Kind::Instant)
+        !matches!(kind, FieldKind::Utc | FieldKind::Instant)
     }
 
     fn columns(&self, place: Place<'_>) -> Statement {

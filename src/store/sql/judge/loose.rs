@@ -1,7 +1,7 @@
 //! What the last word in memory is spared: a condition that lets every match through, by the pieces that each holds.
 
 use super::{Judge, as_text};
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Pattern, Test};
 use crate::store::sql::build::Sql;
@@ -96,7 +96,7 @@ impl Judge<'_> {
 
     /// A condition that the arguments meet with such a value in such a member, where the database can be asked so.
     fn has_member(&self, sql: &mut Sql, member: (&str, &str)) -> Option<String> {
-        let expr = self.layout.part(Part::Arguments).filter(|expr| expr.kind == Kind::Json)?;
+        let expr = self.layout.part(Part::Arguments).filter(|expr| expr.kind == FieldKind::Json)?;
         let found = self.layout.columns.iter().find(|found| Some(&found.name) == expr.column.as_ref())?;
         self.layout.speech.has_member(sql, (&expr.raw, &found.data_type), member)
     }
@@ -145,7 +145,7 @@ mod tests {
             assert_eq!(asks(spec, data_type, text), member, "{data_type} {text}");
         }
         for other in [
-            |field: &mut Field| field.kind = Kind::Text,
+            |field: &mut Field| field.kind = FieldKind::Text,
             |field: &mut Field| drop(field.column.take()),
             |field: &mut Field| _ = field.decode.insert(String::new(), Encoding::Php),
         ] {

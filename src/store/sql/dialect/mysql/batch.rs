@@ -1,22 +1,27 @@
 //! A batch of jobs as a row source, from one value of JSON.
 
 use super::super::batch::{BatchColumns, BatchRow, batch_json};
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::store::sql::build::Sql;
 
 /// Characters that a key has nearly always, at the most: so long it may be in any index.
 const SHORT: usize = 255;
 
 /// How a key is compared that is said to be a number: one that has no place among those with a sign has none.
-pub(super) fn unsigned_if_large(kind: Kind, key: &str) -> Kind {
+pub(super) fn unsigned_if_large(kind: FieldKind, key: &str) -> FieldKind {
     match kind {
-        Kind::Int if key.parse::<i64>().is_err() && key.parse::<u64>().is_ok() => Kind::Natural,
+        FieldKind::Int if key.parse::<i64>().is_err() && key.parse::<u64>().is_ok() => FieldKind::Natural,
         kind => kind,
     }
 }
 
 /// Writes it: `b(id, …)`, the ids such as the key is, in its collation where it has one.
-pub(super) fn push(sql: &mut Sql, rows: &[BatchRow], (kind, collation): (Kind, Option<&str>), columns: BatchColumns) {
+pub(super) fn push(
+    sql: &mut Sql,
+    rows: &[BatchRow],
+    (kind, collation): (FieldKind, Option<&str>),
+    columns: BatchColumns,
+) {
     let place = sql.text(&batch_json(rows, columns));
     // What is longer than its column here is cut without a word, and would be another row's key.
     let words = |of: fn(&BatchRow) -> &str| {
@@ -25,8 +30,8 @@ pub(super) fn push(sql: &mut Sql, rows: &[BatchRow], (kind, collation): (Kind, O
     };
     let keys = words(|row| &row.id);
     let (of, id) = match (kind, collation) {
-        (Kind::Int, _) => ("BIGINT".to_owned(), "j.id".to_owned()),
-        (Kind::Natural, _) => ("BIGINT UNSIGNED".to_owned(), "j.id".to_owned()),
+        (FieldKind::Int, _) => ("BIGINT".to_owned(), "j.id".to_owned()),
+        (FieldKind::Natural, _) => ("BIGINT UNSIGNED".to_owned(), "j.id".to_owned()),
         // The join compares in the column's own collation, so that its index serves.
         (_, Some(collation)) => {
             let charset = collation.split('_').next().unwrap_or("utf8mb4");
@@ -64,8 +69,8 @@ pub(super) fn push(sql: &mut Sql, rows: &[BatchRow], (kind, collation): (Kind, O
         shown += ", j.live";
         let live = |row: &BatchRow| unsigned_if_large(kind, row.live.as_deref().unwrap_or_default());
         let of = match kind {
-            Kind::Int if rows.iter().any(|row| live(row) == Kind::Natural) => "BIGINT UNSIGNED".to_owned(),
-            Kind::Int => "BIGINT".to_owned(),
+            FieldKind::Int if rows.iter().any(|row| live(row) == FieldKind::Natural) => "BIGINT UNSIGNED".to_owned(),
+            FieldKind::Int => "BIGINT".to_owned(),
             _ => words(|row| row.live.as_deref().unwrap_or_default()),
         };
         read += &format!(", live {of} PATH '$[5]'");

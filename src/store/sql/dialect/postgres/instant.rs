@@ -1,6 +1,6 @@
 //! Instants in PostgreSQL's text, and how far its calendar is trusted.
 
-use crate::adapter::Kind;
+use crate::adapter::FieldKind;
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::dialect::{epoch, literal};
@@ -28,13 +28,13 @@ pub fn read(text: &str) -> Option<Timestamp> {
 }
 
 /// An instant in what `kind` is compared with.
-pub fn bound(sql: &mut Sql, kind: Kind, at: Timestamp, round_up: bool) -> String {
+pub fn bound(sql: &mut Sql, kind: FieldKind, at: Timestamp, round_up: bool) -> String {
     match kind {
-        Kind::EpochS | Kind::EpochMs | Kind::EpochUs => {
+        FieldKind::EpochS | FieldKind::EpochMs | FieldKind::EpochUs => {
             let place = sql.bind(Bind::Int(Some(epoch::epoch(kind, at, round_up))));
             format!("{place}::bigint")
         }
-        Kind::Instant => format!("({} AT TIME ZONE 'UTC')", utc(sql, at)),
+        FieldKind::Instant => format!("({} AT TIME ZONE 'UTC')", utc(sql, at)),
         _ => utc(sql, at),
     }
 }
@@ -60,9 +60,9 @@ pub fn countable(raw: &str) -> String {
 }
 
 /// The ends of what an instant can be.
-pub fn ends(kind: Kind) -> (String, String) {
+pub fn ends(kind: FieldKind) -> (String, String) {
     match kind {
-        Kind::Utc | Kind::Instant => ("> '-infinity'".to_owned(), format!("< {BEYOND}")),
+        FieldKind::Utc | FieldKind::Instant => ("> '-infinity'".to_owned(), format!("< {BEYOND}")),
         kind => {
             let (first, last) = epoch::ends(kind);
             (format!(">= {first}"), format!("<= {last}"))

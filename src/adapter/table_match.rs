@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::rights::Right;
 use super::times::{TIME, TIME_OR_EPOCH, Times, kind_of_word, why_not};
-use super::{Kind, Spec};
+use super::{FieldKind, Spec};
 
 /// A column as the database's catalogue has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -290,11 +290,11 @@ fn broken_orders<'a>(spec: &'a Spec, table: &'a Table) -> impl Iterator<Item = M
         let is_asked = spec.detect.columns.get(&column.name).is_some_and(|word| word == TIME || word == TIME_OR_EPOCH);
         let is_compared = match (field.kind, Family::of(&column.data_type)) {
             (_, Family::Any) => true,
-            (Kind::Int, family) => family == Family::Number,
-            (Kind::Utc | Kind::Instant, family) => is_asked || matches!(family, Family::Time | Family::Text),
+            (FieldKind::Int, family) => family == Family::Number,
+            (FieldKind::Utc | FieldKind::Instant, family) => is_asked || matches!(family, Family::Time | Family::Text),
             (kind, family) => !kind.is_epoch() || matches!(family, Family::Number | Family::Time),
         };
-        let of = if field.kind == Kind::Int { "a whole number" } else { "a time" };
+        let of = if field.kind == FieldKind::Int { "a whole number" } else { "a time" };
         let sentence = format!(
             "{}.{} is {}, which does not compare as {of}: {what} needs one",
             spec.table, column.name, column.data_type

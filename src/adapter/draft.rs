@@ -1,16 +1,16 @@
 //! A first draft of an adapter file for a table that nobody has described: each field is guessed by the name, the type and
 //! some values of its columns, and the file says why. What cannot be guessed is left to be written.
 
-mod draft;
 mod error;
 mod key;
-mod kinds;
 mod names;
 mod state;
+mod toml;
+mod types;
 
 use std::collections::BTreeSet;
 
-use super::fit::{Column, Table};
+use super::table_match::{Column, Table};
 use names::*;
 
 /// What a draft is made from.
@@ -80,7 +80,7 @@ impl Sample {
             ("touched", self.find(TOUCHED, &mut used, |c| self.time(c))),
         ];
         let error = self.error(class, message);
-        Ok(self.write(&draft::Parts { key, at, state, error, fields: &fields, used: &used }))
+        Ok(self.write(&toml::Parts { key, at, state, error, fields: &fields, used: &used }))
     }
 
     fn find<'a>(

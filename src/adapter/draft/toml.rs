@@ -7,7 +7,7 @@ use super::key::Key;
 use super::names::{IGNORED, RESOLVED, has};
 use super::state::StateGuess;
 use super::{Guess, Sample};
-use crate::adapter::fit::{Column, Family};
+use crate::adapter::table_match::{Column, Family};
 
 /// What was guessed.
 pub(super) struct Parts<'a> {

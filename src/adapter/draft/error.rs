@@ -2,7 +2,7 @@
 
 use super::names::{CLASS_MEMBERS, MESSAGE_MEMBERS};
 use super::{Guess, Sample};
-use crate::adapter::fit::Column;
+use crate::adapter::table_match::Column;
 use crate::domain::json::Document;
 
 /// What tells of the error.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Sample;
-use crate::adapter::fit::Column;
-use crate::adapter::{Kind, Times};
+use crate::adapter::table_match::Column;
+use crate::adapter::{FieldKind, Times};
 use crate::domain::json::Document;
 
 /// Words that a column may hold to be taken for one of a few.
@@ -21,9 +21,9 @@ impl Sample {
         let first = self.values(column).next();
         if let Times::Epoch(kind) = Times::of(column, self.values(column)) {
             return match kind {
-                Kind::EpochS => Some("epoch_s"),
-                Kind::EpochMs => Some("epoch_ms"),
-                Kind::EpochUs => Some("epoch_us"),
+                FieldKind::EpochS => Some("epoch_s"),
+                FieldKind::EpochMs => Some("epoch_ms"),
+                FieldKind::EpochUs => Some("epoch_us"),
                 _ => None,
             };
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::names::{DEAD, DIED, FLAGS, IGNORED, LIVES, QUEUE, RESOLVED, STATE, STATE_ENDS, STATE_WORDS, has};
 use super::{Guess, Sample};
-use crate::adapter::fit::Column;
+use crate::adapter::table_match::Column;
 
 /// The state.
 pub(super) struct StateGuess<'a> {

@@ -1,7 +1,7 @@
 //! What tells rows apart: only what a unique index says. Values that happen to differ in some rows say nothing.
 
 use super::{Guess, Sample};
-use crate::adapter::fit::Column;
+use crate::adapter::table_match::Column;
 
 /// The key, where one was found.
 pub(super) struct Key<'a> {
