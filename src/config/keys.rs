@@ -48,12 +48,12 @@ enum Chords {
 struct RawSource {
     url: Option<SecretString>,
     url_env: Option<String>,
-    url_command: Option<Words>,
+    url_command: Option<CommandWords>,
     store: Option<String>,
     production: Option<bool>,
     read_only: Option<bool>,
-    refresh: Option<Span>,
-    statement_timeout: Option<Span>,
+    refresh: Option<DurationText>,
+    statement_timeout: Option<DurationText>,
     connections: Option<Connections>,
     replay: Option<RawReplay>,
     validate: Option<RawValidate>,
@@ -63,15 +63,15 @@ struct RawSource {
 #[serde(deny_unknown_fields)]
 struct RawReplay {
     table: Option<String>,
-    command: Option<Words>,
-    timeout: Option<Span>,
+    command: Option<CommandWords>,
+    timeout: Option<DurationText>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawValidate {
-    command: Words,
-    timeout: Option<Span>,
+    command: CommandWords,
+    timeout: Option<DurationText>,
 }
 
 impl From<RawValidate> for Validator {
@@ -86,7 +86,7 @@ struct RawUi {
     theme: Option<Theme>,
     ascii: Option<bool>,
     mouse: Option<bool>,
-    refresh: Option<Span>,
+    refresh: Option<DurationText>,
     timezone: Option<Zone>,
 }
 
@@ -151,42 +151,42 @@ impl<'de> Deserialize<'de> for Connections {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RawTimeouts {
-    connect: Option<Span>,
-    statement: Option<Span>,
+    connect: Option<DurationText>,
+    statement: Option<DurationText>,
 }
 
 /// A span of time, written as `2s`.
 #[derive(Debug, Clone, Copy)]
-struct Span(Duration);
+struct DurationText(Duration);
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for DurationText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse_span_up_to(&text, YEAR).map(Span).map_err(serde::de::Error::custom)
+        parse_span_up_to(&text, YEAR).map(DurationText).map_err(serde::de::Error::custom)
     }
 }
 
 /// A command: a list of words, or one text that is split as a shell would, without running one.
 #[derive(Debug, Clone)]
-struct Words(Vec<String>);
+struct CommandWords(Vec<String>);
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for CommandWords {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Words;
+            type Value = CommandWords;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a command as a list of words, or as one text")
             }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Words, E> {
-                shell_words::split(text).map(Words).map_err(|_| E::custom("the command has an open quote"))
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<CommandWords, E> {
+                shell_words::split(text).map(CommandWords).map_err(|_| E::custom("the command has an open quote"))
             }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<CommandWords, A::Error> {
                 let mut words = Vec::new();
                 while let Some(word) = list.next_element()? {
                     words.push(word);
                 }
-                Ok(Words(words))
+                Ok(CommandWords(words))
             }
         }
         let words = deserializer.deserialize_any(Visitor)?;
