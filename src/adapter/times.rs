@@ -165,7 +165,9 @@ pub fn epoch_by(word: &str, column: &Column) -> Option<FieldKind> {
     match (word, &column.times) {
         (TIME_OR_EPOCH, Some(Times::Epoch(kind))) => Some(*kind),
         // There is no value that could be read otherwise; none is written until one tells.
-        (TIME_OR_EPOCH, Some(Times::Untold)) if Family::of(&column.data_type) == Family::Number => Some(Kind::EpochS),
+        (TIME_OR_EPOCH, Some(Times::Untold)) if Family::of(&column.data_type) == Family::Number => {
+            Some(FieldKind::EpochS)
+        }
         (TIME_OR_EPOCH, _) => None,
         (word, _) => kind_of_word(word),
     }

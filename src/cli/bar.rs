@@ -11,7 +11,7 @@ use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
 use crate::domain::time::short_span;
 use crate::triage::progress::RunProgress;
-use crate::tui::look::{Glyphs, Look};
+use crate::tui::theme::{Glyphs, Theme};
 
 /// How often the line on a terminal is drawn anew at the most.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -26,7 +26,7 @@ const CLEAR: &str = "\r\u{1b}[K";
 /// Ends with the run, and leaves nothing on the line.
 pub async fn report(mut told: watch::Receiver<RunProgress>) {
     let terminal = is_terminal();
-    let glyphs = Look::of("none", false, |name| std::env::var(name).ok()).glyphs;
+    let glyphs = Theme::of("none", false, |name| std::env::var(name).ok()).glyphs;
     let mut said = None;
     let mut last = Instant::now();
     while told.changed().await.is_ok() {
@@ -126,7 +126,7 @@ mod tests {
     use crate::ledger::{RunId, RunState, Tally};
 
     fn glyphs(ascii: bool) -> Glyphs {
-        Look::of("none", ascii, |_| None).glyphs
+        Theme::of("none", ascii, |_| None).glyphs
     }
 
     fn progress(eta: Option<Duration>) -> RunProgress {

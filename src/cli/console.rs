@@ -20,7 +20,7 @@ use crate::ledger::LedgerLocator;
 use crate::store::sql::Rejected;
 use crate::store::{Budget, StoreError};
 use crate::tui::app::Settings;
-use crate::tui::runtime::{Ahead, ConsoleError};
+use crate::tui::runtime::{ConsoleError, Prefetch};
 use crate::tui::{self, Launch, OpenStore, Opener, StoreChoice};
 
 /// How long a source may take to answer before the console comes up without it, and waits there. At 150 ms a round trip one
@@ -167,7 +167,7 @@ impl Way {
         let desk = surveyed.open(found, &Budget::new(self.statement)).await.map_err(store_error)?;
         let record = Some(surveyed.homes.clone());
         let (deliver, validate) = (open::deliver(&self.origin), self.origin.validate());
-        Ok(OpenStore { desk, deliver, validate, record, ahead: None })
+        Ok(OpenStore { desk, deliver, validate, record, prefetch: None })
     }
 
     /// Opens the only store there is and asks for what its first screen shows, while the terminal is made ready.
@@ -176,7 +176,7 @@ impl Way {
         let (way, surveyed, name) = (Arc::clone(self), Arc::clone(surveyed), only.label());
         let begun = tokio::spawn(async move {
             let mut open = way.open_in(&surveyed, &name).await?;
-            open.ahead = Some(Arc::new(Ahead::ask(Arc::clone(&open.desk.store), Budget::new(way.statement))));
+            open.prefetch = Some(Arc::new(Prefetch::ask(Arc::clone(&open.desk.store), Budget::new(way.statement))));
             Ok((name, open))
         });
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
@@ -234,7 +234,7 @@ impl Opener for Way {
             }
             // Unless this comes to its end, what is known of the source is in doubt.
             let opened = match self.in_vain.swap(true, Ordering::Relaxed) {
-                true => self.open_anew(name).await,
+                true => self.reopen(name).await,
                 false => {
                     let surveyed = self.survey().await.map_err(store_error)?;
                     self.open_in(&surveyed, &name).await
@@ -247,7 +247,7 @@ impl Opener for Way {
         .boxed()
     }
 
-    fn open_anew(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
+    fn reopen(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
         async move {
             let before = self.survey().await.map_err(store_error)?;
             let surveyed = before.anew(&self.session, &Budget::new(self.statement)).await?;

@@ -2,9 +2,9 @@
 
 pub mod app;
 pub mod keys;
-pub mod look;
 mod program;
 pub mod runtime;
+pub mod theme;
 pub mod view;
 
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub trait Opener: Send + Sync {
     ///
     /// # Errors
     /// As [`Opener::open`].
-    fn open_anew(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>> {
+    fn reopen(&self, name: String) -> BoxFuture<'_, Result<OpenStore, StoreError>> {
         self.open(name)
     }
 }
@@ -68,7 +68,7 @@ pub struct OpenStore {
     /// The record of the store's source; looked up when it is first needed. Without, the one of the launch.
     pub record: Option<LedgerLocator>,
     /// What the first screen shows, where it was asked for beforehand.
-    pub ahead: Option<Arc<runtime::Ahead>>,
+    pub prefetch: Option<Arc<runtime::Prefetch>>,
 }
 
 /// What the console is started with.
@@ -102,12 +102,12 @@ pub async fn run(launch: Launch) -> Result<(), runtime::ConsoleError> {
         banner: launch.banner.clone(),
         wanted: launch.store.clone(),
         opened: None,
-        anew: None,
+        reopening: None,
     };
     let mut state = app::model::FilterState::default();
     state.set(filter, crate::domain::time::Timestamp::now());
     let model = app::model::Model::new(source, state, launch.settings.clone(), (80, 24));
-    runtime::run(&launch, program::Console::new(model)).await
+    runtime::run(&launch, program::ConsoleProgram::new(model)).await
 }
 
 pub use app::warm_up;

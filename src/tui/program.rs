@@ -3,31 +3,31 @@
 use ratatui::Frame;
 
 use super::app::{self, Effect, Msg, Settings, Slot};
-use super::look::Look;
 use super::runtime::Program;
+use super::theme::Theme;
 use super::view;
 use crate::domain::time::Timestamp;
 
-/// The model with the look that its settings ask for.
-pub struct Console {
+/// The model with the theme that its settings ask for.
+pub struct ConsoleProgram {
     model: app::model::Model,
-    look: Look,
+    theme: Theme,
     drawn_with: Settings,
 }
 
-impl Console {
+impl ConsoleProgram {
     /// A console that is about to connect.
     pub fn new(model: app::model::Model) -> Self {
         let settings = model.settings.clone();
-        Self { model, look: look(&settings), drawn_with: settings }
+        Self { model, theme: theme_of(&settings), drawn_with: settings }
     }
 }
 
-fn look(settings: &Settings) -> Look {
-    Look { zone: settings.zone, ..Look::of(&settings.theme, settings.ascii, |name| std::env::var(name).ok()) }
+fn theme_of(settings: &Settings) -> Theme {
+    Theme { zone: settings.zone, ..Theme::of(&settings.theme, settings.ascii, |name| std::env::var(name).ok()) }
 }
 
-impl Program for Console {
+impl Program for ConsoleProgram {
     fn start(&mut self, _now: Timestamp) -> Vec<Effect> {
         app::start(&mut self.model)
     }
@@ -37,15 +37,15 @@ impl Program for Console {
     }
 
     fn is_opening(&self) -> bool {
-        [Slot::Open, Slot::Page, Slot::Detail].into_iter().any(|slot| self.model.asks.is_open(slot))
+        [Slot::Open, Slot::Page, Slot::Detail].into_iter().any(|slot| self.model.requests.is_open(slot))
     }
 
     fn draw(&mut self, frame: &mut Frame<'_>, now: Timestamp) {
         if self.model.settings != self.drawn_with {
             self.drawn_with = self.model.settings.clone();
-            self.look = look(&self.drawn_with);
+            self.theme = theme_of(&self.drawn_with);
         }
-        if let Some(deepest) = view::draw(&self.model, &self.look, frame, now) {
+        if let Some(deepest) = view::draw(&self.model, &self.theme, frame, now) {
             self.model.overlay.hold(deepest);
             self.model.overlay.drawn();
         }

@@ -290,8 +290,8 @@ impl Console {
                 Reply::Rows(ids, rows)
             }
             Request::Detail(_) => Reply::Detail(Ok(None)),
-            Request::Look { since, facet, filter } => {
-                Reply::Look(Box::new(store.changes(since.as_ref(), facet, &filter, &budget).await))
+            Request::Poll { since, facet, filter } => {
+                Reply::Poll(Box::new(store.changes(since.as_ref(), facet, &filter, &budget).await))
             }
             other => panic!("nobody asked for {other:?}"),
         }
@@ -299,7 +299,7 @@ impl Console {
 
     /// The next poll, and all that follows from it.
     async fn poll(&mut self, random: &mut Random, incident: Option<&mut Incident<'_>>, after: Duration) {
-        let next = self.model.live.next_look.unwrap_or(self.now);
+        let next = self.model.live.next_poll.unwrap_or(self.now);
         self.now = self.now.after(after).max(next);
         self.tell(Msg::Tick);
         self.settle(random, incident).await;

@@ -13,7 +13,7 @@ use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::domain::time::exact_span;
 use crate::store::StoreError;
-use crate::tui::look::{Depth, Look};
+use crate::tui::theme::{Depth, Theme};
 
 /// How it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -168,7 +168,7 @@ impl Layout {
     /// As standard output wants it.
     fn here() -> Self {
         let set = |name: &str| std::env::var(name).ok();
-        let shows = Look::of("auto", false, set).depth != Depth::None;
+        let shows = Theme::of("auto", false, set).depth != Depth::None;
         Self { width: terminal_width(), coloured: std::io::stdout().is_terminal() && shows }
     }
 

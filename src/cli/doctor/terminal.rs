@@ -6,8 +6,8 @@ use super::query::{self, Answer};
 use super::record::{Finding, Level};
 use crate::domain::text::Clean;
 use crate::tui::app::layout::SMALLEST;
-use crate::tui::look::{Depth, Look, locale, speaks_utf8};
 use crate::tui::runtime::fitness;
+use crate::tui::theme::{Depth, Theme, locale, speaks_utf8};
 
 const SECTION: &str = "terminal";
 
@@ -35,8 +35,8 @@ pub fn here(theme: &str, ascii: bool) -> Vec<Finding> {
 }
 
 fn findings(met: Met, theme: &str, ascii: bool, var: Var<'_>) -> Vec<Finding> {
-    let look = Look::of(theme, ascii, var);
-    let mut all = vec![kind(var), colours(&look, theme, var), letters(ascii, var)];
+    let resolved = Theme::of(theme, ascii, var);
+    let mut all = vec![kind(var), colours(&resolved, theme, var), letters(ascii, var)];
     all.push(size(met.size));
     all.push(frames(met.synchronised));
     all.push(clipboard(var));
@@ -63,14 +63,14 @@ fn kind(var: Var<'_>) -> Finding {
     }
 }
 
-fn colours(look: &Look, theme: &str, var: Var<'_>) -> Finding {
-    let fact = match look.depth {
+fn colours(resolved: &Theme, theme: &str, var: Var<'_>) -> Finding {
+    let fact = match resolved.depth {
         Depth::None => "none: bold, dim and reverse only",
         Depth::Sixteen => "the sixteen of its own theme",
         Depth::Extended => "256",
         Depth::True => "24 bits",
     };
-    let why = match (look.depth, var("NO_COLOR"), theme) {
+    let why = match (resolved.depth, var("NO_COLOR"), theme) {
         (Depth::None, Some(_), _) => " (NO_COLOR is set)",
         (Depth::None | Depth::Sixteen, None, "none" | "16") => " (as the theme says)",
         (Depth::True, ..) if var("COLORTERM").is_some() => " (COLORTERM says so)",

@@ -37,8 +37,8 @@ pub enum Slot {
     Rows,
     /// The open job.
     Detail,
-    /// Looks for changes.
-    Look,
+    /// Polls for changes.
+    Poll,
     /// Values for completion.
     Values,
     /// Freezing, running, dismissing.
@@ -75,9 +75,9 @@ pub enum Request {
     Rows(Vec<JobId>),
     /// Everything of one job, with its history, ready to be drawn.
     Detail(JobId),
-    /// What changed since the last look.
-    Look {
-        /// The last look; `None` starts afresh.
+    /// What changed since the last poll.
+    Poll {
+        /// The last poll; `None` starts afresh.
         since: Option<Watermark>,
         /// The facet whose counts are kept.
         facet: Facet,
@@ -140,7 +140,7 @@ pub enum Effect {
     Mouse(bool),
     /// Stop the process until the shell continues it.
     Suspend,
-    /// Draw everything anew, as after another program wrote to the terminal.
+    /// Draw everything again, as after another program wrote to the terminal.
     Repaint,
     /// Leave.
     Quit,
@@ -155,7 +155,7 @@ pub struct Settings {
     pub ascii: bool,
     /// Whether the mouse is taken at the start.
     pub mouse: bool,
-    /// Base interval between looks.
+    /// Base interval between polls.
     pub refresh: Duration,
     /// What the watch may take of the database's time.
     pub budget: Share,

@@ -119,8 +119,8 @@ pub enum Reply {
     Rows(Vec<JobId>, Result<Vec<Entry>, StoreError>),
     /// To `Detail`; `None` when the job is gone.
     Detail(Result<Option<Arc<JobDocument>>, StoreError>),
-    /// To `Look`.
-    Look(Box<Result<Changes, StoreError>>),
+    /// To `Poll`.
+    Poll(Box<Result<Changes, StoreError>>),
     /// To `Values`.
     Values(Result<Histogram, StoreError>),
     /// To `Plan`; the error is a sentence.

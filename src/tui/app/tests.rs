@@ -1,16 +1,16 @@
 //! The console driven by strings of keys and by answers, without terminal, clock or database.
 
-mod ahead;
-mod anew;
 mod cursor;
 mod first;
-mod leisure;
 mod others;
+mod prefetch;
 mod preview;
+mod query_budget;
+mod reopen;
 mod resume;
-mod same;
 mod search;
 mod secrets;
+mod shell_command;
 mod stores;
 
 use std::sync::Arc;
@@ -288,7 +288,7 @@ fn document(id: &str) -> Arc<JobDocument> {
     Arc::new(JobDocument::build(detail, Vec::new(), &Notation::default(), &Redactor::default()))
 }
 
-/// A look that found these cells.
+/// A poll that found these cells.
 fn changes(cells: Vec<Cell>) -> Changes {
     let watermark = Watermark(Arc::default());
     let server_time = Timestamp(2_000_000);
@@ -676,7 +676,7 @@ fn a_count_that_stood_before_a_lock_is_soon_tried_again_and_another_later() {
 fn nothing_is_looked_at_while_the_watch_is_paused() {
     let mut console = Console::with_jobs(5);
     console.keys("p").wait(Duration::from_secs(60));
-    assert!(console.request(Slot::Look).is_none());
+    assert!(console.request(Slot::Poll).is_none());
 }
 
 fn shell_line(console: &mut Console) -> String {
@@ -735,7 +735,7 @@ fn the_help_begins_with_the_pane_and_is_searched() {
     let mut console = Console::with_jobs(1);
     console.keys("? /").text("undo");
     let Overlay::Help(page) = &console.model.overlay else { panic!("no help") };
-    assert!(page.typing && page.place == crate::tui::keys::Place::List);
+    assert!(page.typing && page.place == crate::tui::keys::KeyContext::List);
     assert!(page.has("U Undo the run") && !page.has("R replay"));
     console.keys("Enter q");
     assert!(matches!(console.model.overlay, Overlay::None), "q closes once the words are typed");
@@ -882,14 +882,14 @@ fn what_is_copied_or_edited_is_never_the_job_before() {
 }
 
 #[test]
-fn a_look_that_does_not_come_back_is_drawn_as_late_without_any_key() {
+fn a_poll_that_does_not_come_back_is_drawn_as_late_without_any_key() {
     let mut console = Console::with_jobs(3);
     console.counting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 3)])))));
-    console.model.live.next_look = Some(console.now);
+    console.model.live.next_poll = Some(console.now);
     let effects = update(&mut console.model, Msg::Tick, console.now);
     let woken = effects.iter().find_map(|e| if let Effect::WakeAt(at) = e { Some(*at) } else { None });
-    assert!(console.model.asks.is_open(Slot::Look));
+    assert!(console.model.requests.is_open(Slot::Poll));
     assert!(woken.is_some_and(|at| Some(at) <= console.model.live.late_at()), "{woken:?}");
 }
 
@@ -909,13 +909,13 @@ fn the_number_of_dead_jobs_is_that_of_the_bars_where_no_filter_narrows_them() {
     assert_eq!(dead(&console), Some(Count::exact(9)), "the count is later");
     let cell = |n| Cell { bucket: 7, value: Some("A".into()), n, first_seen: None, last_seen: None, example: None };
     console.wait(Duration::from_secs(2));
-    console.answer(Slot::Look, Reply::Look(Box::new(Ok(changes(vec![cell(2)])))));
-    assert_eq!(dead(&console), Some(Count { n: 11, exactness: Exactness::Estimate }), "looks add to it");
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(changes(vec![cell(2)])))));
+    assert_eq!(dead(&console), Some(Count { n: 11, exactness: Exactness::Estimate }), "polls add to it");
     console.keys("/").text("error:A").keys("Enter");
     console.answer(Slot::Histogram, Reply::Estimate(Ok(None)));
     console.answer(Slot::Histogram, dear(&[("A", 3)]));
     console.answer(Slot::Totals, totals(Count::exact(12)));
-    assert_eq!(dead(&console), Some(Count { n: 12, exactness: Exactness::Estimate }), "asked for before the look");
+    assert_eq!(dead(&console), Some(Count { n: 12, exactness: Exactness::Estimate }), "asked for before the poll");
     console.wait(Duration::from_secs(600)).answer(Slot::Totals, totals(Count::exact(12)));
     assert_eq!(dead(&console), Some(Count::exact(12)), "three of them match");
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{BINDINGS, Binding, Chord, Command, Place};
+use super::{BINDINGS, Binding, Chord, Command, KeyContext};
 use crate::config::nearest;
 
 /// A line of the table with the keys that it has here.
@@ -88,27 +88,27 @@ impl Keymap {
     }
 
     /// The command that a key asks for at `place`, if any.
-    pub fn dispatch(&self, place: Place, chord: Chord) -> Option<Command> {
-        let bound = |at: Place| {
+    pub fn dispatch(&self, place: KeyContext, chord: Chord) -> Option<Command> {
+        let bound = |at: KeyContext| {
             let row = self.0.iter().find(|row| row.binding().places.contains(&at) && row.chords.contains(&chord));
             row.map(|row| row.binding().command)
         };
-        bound(place).or_else(|| if place.inherits() { bound(Place::Anywhere) } else { None })
+        bound(place).or_else(|| if place.inherits() { bound(KeyContext::Anywhere) } else { None })
     }
 
     /// The lines that hold at `place` itself.
-    pub fn own(&self, place: Place) -> impl Iterator<Item = &Bound> {
+    pub fn own(&self, place: KeyContext) -> impl Iterator<Item = &Bound> {
         self.0.iter().filter(move |row| row.binding().places.contains(&place))
     }
 
     /// The lines that hold at `place`, its own first.
-    pub fn at(&self, place: Place) -> Vec<&Bound> {
-        let shared = self.own(Place::Anywhere).filter(move |_| place.inherits());
+    pub fn at(&self, place: KeyContext) -> Vec<&Bound> {
+        let shared = self.own(KeyContext::Anywhere).filter(move |_| place.inherits());
         self.own(place).chain(shared).collect()
     }
 
     /// The lines for the footer at `place`, those to be kept longest first.
-    pub fn footer(&self, place: Place) -> Vec<&Bound> {
+    pub fn footer(&self, place: KeyContext) -> Vec<&Bound> {
         let mut hints: Vec<_> = self.at(place).into_iter().filter(|row| !row.binding().hint.is_empty()).collect();
         hints.retain(|row| !row.keys.is_empty());
         hints.sort_by_key(|row| row.binding().rank);
@@ -123,7 +123,7 @@ impl Keymap {
 
     /// Two commands that one key would mean in one place. What already is so in the table is meant.
     fn clash(&self, chosen: impl Fn(Command) -> bool) -> Option<(Command, Command, String)> {
-        for place in Place::ALL {
+        for place in KeyContext::ALL {
             let rows = self.at(place);
             for (n, a) in rows.iter().enumerate() {
                 for (chord, key) in a.chords.iter().zip(&a.keys) {
@@ -190,27 +190,27 @@ mod tests {
         Keymap::configured(wishes.iter().map(|(name, keys)| (*name, keys.as_slice())))
     }
 
-    fn at(map: &Keymap, place: Place, key: &str) -> Option<Command> {
+    fn at(map: &Keymap, place: KeyContext, key: &str) -> Option<Command> {
         map.dispatch(place, Chord::parse(key).expect("a key"))
     }
 
     #[test]
     fn a_command_has_the_keys_of_the_config_and_those_alone() {
         let map = configured(&[("replay", &["X"]), ("page-down", &["PgDn", "Ctrl-n"])]).expect("keys");
-        assert_eq!(at(&map, Place::List, "X"), Some(Command::Replay));
-        assert_eq!(at(&map, Place::List, "R"), None);
-        assert_eq!(at(&map, Place::Detail, "Ctrl-n"), Some(Command::PageDown));
-        assert!(map.footer(Place::List).iter().any(|row| row.keys == ["X"]));
+        assert_eq!(at(&map, KeyContext::List, "X"), Some(Command::Replay));
+        assert_eq!(at(&map, KeyContext::List, "R"), None);
+        assert_eq!(at(&map, KeyContext::Detail, "Ctrl-n"), Some(Command::PageDown));
+        assert!(map.footer(KeyContext::List).iter().any(|row| row.keys == ["X"]));
         assert_eq!((map.key(Command::Replay), map.key(Command::Ignore)), ("X", "I"));
     }
 
     #[test]
     fn keys_can_be_exchanged_and_the_whole_table_can_be_written_down() {
         let map = configured(&[("replay", &["I"]), ("ignore", &["R"])]).expect("keys");
-        assert_eq!(at(&map, Place::List, "R"), Some(Command::Ignore));
+        assert_eq!(at(&map, KeyContext::List, "R"), Some(Command::Ignore));
         let all = Keymap::default().named();
         let again = Keymap::configured(all.iter().map(|(name, keys)| (name.as_str(), keys.as_slice()))).expect("keys");
-        for place in Place::ALL {
+        for place in KeyContext::ALL {
             for row in Keymap::default().own(place) {
                 for key in &row.keys {
                     assert_eq!(at(&again, place, key), at(&Keymap::default(), place, key), "{key} at {place:?}");

@@ -143,7 +143,7 @@ impl Command {
 
 /// Where a binding holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum KeyContext {
     /// Everywhere but where text is typed.
     Anywhere,
     /// The histogram.
@@ -168,42 +168,42 @@ pub enum Place {
     Leave,
 }
 
-impl Place {
+impl KeyContext {
     /// Every place, in the order of the reference.
-    pub const ALL: [Place; 11] = [
-        Place::Anywhere,
-        Place::List,
-        Place::Histogram,
-        Place::Detail,
-        Place::Plan,
-        Place::Run,
-        Place::Picker,
-        Place::Page,
-        Place::Runs,
-        Place::Resume,
-        Place::Leave,
+    pub const ALL: [KeyContext; 11] = [
+        KeyContext::Anywhere,
+        KeyContext::List,
+        KeyContext::Histogram,
+        KeyContext::Detail,
+        KeyContext::Plan,
+        KeyContext::Run,
+        KeyContext::Picker,
+        KeyContext::Page,
+        KeyContext::Runs,
+        KeyContext::Resume,
+        KeyContext::Leave,
     ];
 
     /// The title over its keys.
     pub fn title(self) -> &'static str {
         match self {
-            Place::Anywhere => "Anywhere",
-            Place::Histogram => "Histogram",
-            Place::List => "Job list",
-            Place::Detail => "Open job",
-            Place::Picker => "Choosing a store",
-            Place::Plan => "Confirming a plan",
-            Place::Run => "While a run is going",
-            Place::Page => "Help, receipts",
-            Place::Runs => "Runs of the ledger",
-            Place::Resume => "Going on with a run",
-            Place::Leave => "Leaving",
+            KeyContext::Anywhere => "Anywhere",
+            KeyContext::Histogram => "Histogram",
+            KeyContext::List => "Job list",
+            KeyContext::Detail => "Open job",
+            KeyContext::Picker => "Choosing a store",
+            KeyContext::Plan => "Confirming a plan",
+            KeyContext::Run => "While a run is going",
+            KeyContext::Page => "Help, receipts",
+            KeyContext::Runs => "Runs of the ledger",
+            KeyContext::Resume => "Going on with a run",
+            KeyContext::Leave => "Leaving",
         }
     }
 
     /// Whether the keys that hold anywhere hold here: dialogs answer to their own keys only.
     pub fn inherits(self) -> bool {
-        matches!(self, Place::Histogram | Place::List | Place::Detail)
+        matches!(self, KeyContext::Histogram | KeyContext::List | KeyContext::Detail)
     }
 }
 
@@ -213,7 +213,7 @@ pub struct Binding {
     /// Keys as text: `j`, `Down`, `Ctrl-d`; parsed by [`Chord`].
     pub keys: &'static [&'static str],
     /// Where it holds.
-    pub places: &'static [Place],
+    pub places: &'static [KeyContext],
     /// What it asks for.
     pub command: Command,
     /// One word or two for the footer; empty where the footer never shows it.
@@ -231,7 +231,7 @@ pub fn reference() -> String {
              bound to other keys, in the config: `[keys]` with `sort = \"o\"`, or `page-down = [\"PgDn\", \"Ctrl-n\"]`. Keys are \
              written as below; help and footer follow.\n",
     );
-    for place in Place::ALL {
+    for place in KeyContext::ALL {
         let _ = write!(out, "\n## {}\n\n| keys | | name |\n|---|---|---|\n", place.title());
         for binding in BINDINGS.iter().filter(|b| b.places.contains(&place)) {
             let keys: Vec<String> = binding.keys.iter().map(|k| format!("`{}`", k.replace('|', "\\|"))).collect();
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_in_one_place() {
-        for place in Place::ALL {
+        for place in KeyContext::ALL {
             let mut seen = HashSet::new();
             for binding in BINDINGS.iter().filter(|b| b.places.contains(&place)) {
                 for key in binding.keys {
@@ -281,12 +281,12 @@ mod tests {
 
     #[test]
     fn enter_never_confirms_a_plan() {
-        assert_ne!(Keymap::default().dispatch(Place::Plan, Chord::parse("Enter").unwrap()), Some(Command::Yes));
+        assert_ne!(Keymap::default().dispatch(KeyContext::Plan, Chord::parse("Enter").unwrap()), Some(Command::Yes));
     }
 
     #[test]
     fn a_dialog_does_not_answer_to_the_keys_below_it() {
-        assert_eq!(Keymap::default().dispatch(Place::Plan, Chord::parse("R").unwrap()), None);
-        assert_eq!(Keymap::default().dispatch(Place::List, Chord::parse("R").unwrap()), Some(Command::Replay));
+        assert_eq!(Keymap::default().dispatch(KeyContext::Plan, Chord::parse("R").unwrap()), None);
+        assert_eq!(Keymap::default().dispatch(KeyContext::List, Chord::parse("R").unwrap()), Some(Command::Replay));
     }
 }

@@ -1,11 +1,11 @@
 //! The bindings themselves.
 
-use super::Place::{Anywhere, Detail, Histogram, Leave, List, Page, Picker, Plan, Resume, Run, Runs};
-use super::{Binding, Command, Place};
+use super::KeyContext::{Anywhere, Detail, Histogram, Leave, List, Page, Picker, Plan, Resume, Run, Runs};
+use super::{Binding, Command, KeyContext};
 
 const fn bind(
     keys: &'static [&'static str],
-    places: &'static [Place],
+    places: &'static [KeyContext],
     command: Command,
     hint: &'static str,
     rank: u8,

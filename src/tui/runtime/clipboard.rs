@@ -10,14 +10,14 @@ use crossterm::clipboard::CopyToClipboard;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use super::places;
+use super::state_files;
 
 /// More than this is refused by common terminals.
 pub const LIMIT: usize = 74_000;
 
 /// Which way leads to the clipboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum ClipboardMethod {
     /// tmux drops the sequence by default, and its own command goes through in every setting.
     Tmux,
     /// screen passes on what is wrapped for it.
@@ -26,12 +26,12 @@ enum Way {
     Terminal,
 }
 
-impl Way {
+impl ClipboardMethod {
     fn of(tmux: bool, screen: bool) -> Self {
         match (tmux, screen) {
-            (true, _) => Way::Tmux,
-            (false, true) => Way::Screen,
-            (false, false) => Way::Terminal,
+            (true, _) => ClipboardMethod::Tmux,
+            (false, true) => ClipboardMethod::Screen,
+            (false, false) => ClipboardMethod::Terminal,
         }
     }
 
@@ -56,19 +56,21 @@ pub async fn copy(text: String) -> Copied {
         return Copied { bytes: None, said: keep(&text) };
     }
     let said = |what: &str| Ok(format!("{} sent to {what}", amount(&text)));
-    match Way::here() {
-        Way::Tmux => match load_tmux_buffer(&text).await {
+    match ClipboardMethod::here() {
+        ClipboardMethod::Tmux => match load_tmux_buffer(&text).await {
             Ok(()) => Copied { bytes: None, said: said("tmux and its terminal's clipboard") },
             // An old tmux, or one that is not ours: the terminal may still listen.
             Err(_) => Copied { bytes: Some(sequence(&text)), said: said("the terminal's clipboard") },
         },
-        Way::Screen => Copied { bytes: Some(wrapped(&sequence(&text))), said: said("the terminal's clipboard") },
-        Way::Terminal => Copied { bytes: Some(sequence(&text)), said: said("the terminal's clipboard") },
+        ClipboardMethod::Screen => {
+            Copied { bytes: Some(wrapped(&sequence(&text))), said: said("the terminal's clipboard") }
+        }
+        ClipboardMethod::Terminal => Copied { bytes: Some(sequence(&text)), said: said("the terminal's clipboard") },
     }
 }
 
 fn keep(text: &str) -> Result<String, String> {
-    let written = places::keep("copied.txt", text.as_bytes());
+    let written = state_files::keep("copied.txt", text.as_bytes());
     match written {
         Ok(path) => Ok(format!("{}: too large for a clipboard, written to {}", amount(text), path.display())),
         Err(e) => Err(format!("{}: too large for a clipboard, and no file could be written: {e}", amount(text))),
@@ -116,9 +118,9 @@ mod tests {
 
     #[test]
     fn tmux_goes_before_screen_and_screen_before_the_terminal() {
-        assert_eq!(Way::of(true, true), Way::Tmux);
-        assert_eq!(Way::of(false, true), Way::Screen);
-        assert_eq!(Way::of(false, false), Way::Terminal);
+        assert_eq!(ClipboardMethod::of(true, true), ClipboardMethod::Tmux);
+        assert_eq!(ClipboardMethod::of(false, true), ClipboardMethod::Screen);
+        assert_eq!(ClipboardMethod::of(false, false), ClipboardMethod::Terminal);
     }
 
     #[test]

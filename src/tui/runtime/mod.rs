@@ -1,22 +1,22 @@
 //! The only place of the console that spawns, sleeps, owns a channel or touches the terminal.
 
-mod act;
-mod ahead;
 mod backend;
 mod clipboard;
-mod console;
-mod crash;
-mod errand;
 mod event_loop;
-mod guard;
+mod external_program;
 mod input;
 mod outside;
-mod places;
+mod panic_hook;
+mod prefetch;
+mod request_slots;
+mod runs;
 mod session;
 mod signals;
-mod slots;
 mod stage;
+mod state_files;
 mod stderr;
+mod terminal_guard;
+mod terminal_screen;
 mod world;
 mod writer;
 
@@ -29,13 +29,13 @@ use ratatui::Frame;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use console::Console;
-use crash::{Collector, Report};
 use event_loop::{Ended, EventLoop, Wires};
 use input::Keyboard;
 use outside::{Farewell, Outside};
+use panic_hook::{Collector, Report};
 use session::Session;
 use signals::Listener;
+use terminal_screen::TerminalScreen;
 use world::Fact;
 
 use crate::domain::time::Timestamp;
@@ -43,8 +43,8 @@ use crate::ledger::RunId;
 use crate::tui::Launch;
 use crate::tui::app::{Effect, Msg};
 
-pub use ahead::Ahead;
-pub use guard::{fitness, fitness_here};
+pub use prefetch::Prefetch;
+pub use terminal_guard::{fitness, fitness_here};
 
 /// Model and view, as the loop sees them.
 pub trait Program {
@@ -99,7 +99,7 @@ pub async fn run<P: Program>(launch: &Launch, program: P) -> Result<(), ConsoleE
     let collector = Collector::install(notices);
     tokio::spawn(tell_reports(reports, facts_in.clone()));
     let (_listener, signals) = Listener::start()?;
-    let console = Console::enter(launch.settings.mouse)?;
+    let console = TerminalScreen::enter(launch.settings.mouse)?;
     let outside = Outside::new(Arc::new(Session::new(launch)), facts_in);
     let wires = Wires { signals, facts };
     let mut looping = EventLoop::new(program, console, Keyboard::default(), outside, wires, Timestamp::now);

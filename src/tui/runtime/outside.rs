@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::request_slots::{RequestSlots, Start};
 use super::session::{Going, Session, failure};
-use super::slots::{Slots, Start};
 use super::world::{Errand, Fact, World};
-use super::{clipboard, errand};
+use super::{clipboard, external_program};
 use crate::ledger::{RunId, RunState};
 use crate::store::{Budget, StoreError};
 use crate::triage::run::RunControl;
@@ -28,7 +28,7 @@ const FAREWELL: Duration = Duration::from_secs(15);
 /// Carries out effects on a session.
 pub struct Outside {
     session: Arc<Session>,
-    slots: Slots,
+    slots: RequestSlots,
     facts: UnboundedSender<Fact>,
     /// The switch on the latest run.
     control: RunControl,
@@ -50,7 +50,7 @@ pub enum Farewell {
 impl Outside {
     /// A world that tells `facts` what happens.
     pub fn new(session: Arc<Session>, facts: UnboundedSender<Fact>) -> Self {
-        Self { session, slots: Slots::default(), facts, control: RunControl::new(), act: None }
+        Self { session, slots: RequestSlots::default(), facts, control: RunControl::new(), act: None }
     }
 
     /// Lets a run that is under way record its batch, and says what is left of the last one.
@@ -156,8 +156,8 @@ impl World for Outside {
 
     async fn run_errand(&mut self, errand: Errand) -> Msg {
         match errand {
-            Errand::Suspend => errand::suspend().await,
-            Errand::Edit { name, text } => errand::edit(&name, &text).await,
+            Errand::Suspend => external_program::suspend().await,
+            Errand::Edit { name, text } => external_program::edit(&name, &text).await,
         }
     }
 

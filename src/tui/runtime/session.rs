@@ -119,7 +119,7 @@ impl Session {
                 Ok(open) => open.desk.store.totals(asked, budget).await,
                 Err(e) => Err(e),
             }),
-            Request::Look { since, facet, filter } => Reply::Look(Box::new(match self.store() {
+            Request::Poll { since, facet, filter } => Reply::Poll(Box::new(match self.store() {
                 Ok(open) => open.desk.store.changes(since.as_ref(), facet, &filter, budget).await,
                 Err(e) => Err(e),
             })),
@@ -135,8 +135,8 @@ impl Session {
         }
     }
 
-    async fn open(&self, name: String, anew: bool) -> Result<Opened, StoreError> {
-        let opening = if anew { self.opener.open_anew(name.clone()) } else { self.opener.open(name.clone()) };
+    async fn open(&self, name: String, reopen: bool) -> Result<Opened, StoreError> {
+        let opening = if reopen { self.opener.reopen(name.clone()) } else { self.opener.open(name.clone()) };
         let open = within(CONNECT, opening).await?;
         let opened = Opened { info: open.desk.store.info().clone(), production: open.desk.production, name };
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(open);
@@ -168,10 +168,10 @@ impl Session {
     }
 
     async fn glance(&self, query: GlanceQuery, going: &Going) -> Result<FirstScreen, StoreError> {
-        let OpenStore { desk, ahead, .. } = self.store()?;
-        let answered = match ahead {
-            Some(ahead) => tokio::select! {
-                answered = ahead.answer(&query) => answered,
+        let OpenStore { desk, prefetch, .. } = self.store()?;
+        let answered = match prefetch {
+            Some(prefetch) => tokio::select! {
+                answered = prefetch.answer(&query) => answered,
                 () = going.budget.cancel.cancelled() => return Err(StoreError::Cancelled),
             },
             None => None,
@@ -286,7 +286,7 @@ pub fn failure(request: Request, error: StoreError) -> Reply {
         Request::Page { .. } => Reply::Page(Err(error)),
         Request::Rows(ids) => Reply::Rows(ids, Err(error)),
         Request::Detail(_) => Reply::Detail(Err(error)),
-        Request::Look { .. } => Reply::Look(Box::new(Err(error))),
+        Request::Poll { .. } => Reply::Poll(Box::new(Err(error))),
         Request::Values(_) => Reply::Values(Err(error)),
         Request::Plan { .. } => Reply::Planned(Box::new(Err(error.to_string()))),
         Request::Execute(_) | Request::Resume(_) => Reply::Executed(Box::new(Err(error.to_string()))),

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::places;
+use super::state_files;
 
 /// Standard error goes to the log for as long as this lives.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Diverted {
     /// # Errors
     /// When the log cannot be opened; standard error is as before then.
     pub fn to_log() -> io::Result<Self> {
-        let log = places::log()?;
+        let log = state_files::log()?;
         let original = rustix::io::fcntl_dupfd_cloexec(io::stderr(), 3)?;
         rustix::stdio::dup2_stderr(&log)?;
         Ok(Self { original })

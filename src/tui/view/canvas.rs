@@ -7,15 +7,15 @@ use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::phrase::Phrase;
+use super::styled_text::Phrase;
 use crate::domain::text::Clean;
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 
-/// The cells of a frame and the look they are drawn in.
+/// The cells of a frame and the theme they are drawn in.
 pub struct Canvas<'a> {
     buffer: &'a mut Buffer,
     /// Styles and glyphs.
-    pub look: &'a Look,
+    pub theme: &'a Theme,
     /// Where the terminal's own cursor is to stand, while text is typed.
     pub caret: Option<Position>,
     /// The deepest line that can stand first in what was scrolled last.
@@ -24,8 +24,8 @@ pub struct Canvas<'a> {
 
 impl<'a> Canvas<'a> {
     /// A canvas on the cells of a frame.
-    pub fn new(buffer: &'a mut Buffer, look: &'a Look) -> Self {
-        Self { buffer, look, caret: None, deepest: None }
+    pub fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
+        Self { buffer, theme, caret: None, deepest: None }
     }
 
     /// The whole frame.
@@ -43,7 +43,7 @@ impl<'a> Canvas<'a> {
 
     /// Lays a role over cells that are already drawn, such as the row of the cursor.
     pub fn tint(&mut self, area: Rect, role: Role) {
-        self.buffer.set_style(area, self.look.style(role));
+        self.buffer.set_style(area, self.theme.style(role));
     }
 
     /// Empties an area that lies over others. A wide character that its left edge halves goes too, or it would
@@ -66,14 +66,14 @@ impl<'a> Canvas<'a> {
 
     /// Fills a row with a rule.
     pub fn rule(&mut self, area: Rect) {
-        let rule = self.look.glyphs.rule.repeat(usize::from(area.width));
+        let rule = self.theme.glyphs.rule.repeat(usize::from(area.width));
         self.row(area, 0).put(Role::Rule, &rule);
     }
 
     /// Fills a column with a wall.
     pub fn wall(&mut self, area: Rect) {
         for n in 0..usize::from(area.height) {
-            let wall = self.look.glyphs.wall;
+            let wall = self.theme.glyphs.wall;
             self.row(area, n).put(Role::Rule, wall);
         }
     }
@@ -113,7 +113,7 @@ impl Pen<'_, '_> {
 
     /// What stands for text that was cut off.
     pub fn ellipsis(&self) -> &'static str {
-        self.canvas.look.glyphs.ellipsis
+        self.canvas.theme.glyphs.ellipsis
     }
 
     /// Leaves columns as they are.
@@ -139,7 +139,7 @@ impl Pen<'_, '_> {
     /// Writes a text into exactly `width` columns, against their right edge.
     pub fn right(&mut self, role: Role, text: &str, width: usize) -> &mut Self {
         let width = width.min(self.left());
-        let columns = columns(text, self.canvas.look).min(width);
+        let columns = columns(text, self.canvas.theme).min(width);
         self.skip(width - columns);
         self.write(role, text, columns);
         self
@@ -147,7 +147,7 @@ impl Pen<'_, '_> {
 
     /// Writes a phrase; what does not fit is cut off with an ellipsis.
     pub fn phrase(&mut self, phrase: &Phrase<'_>) -> &mut Self {
-        let total: usize = phrase.width(self.canvas.look);
+        let total: usize = phrase.width(self.canvas.theme);
         let room = self.left();
         if total <= room {
             for (role, text) in phrase.parts() {
@@ -156,14 +156,14 @@ impl Pen<'_, '_> {
             return self;
         }
         // The ellipsis stands after what fits, even where the cut falls between two parts.
-        let ellipsis = self.canvas.look.glyphs.ellipsis;
+        let ellipsis = self.canvas.theme.glyphs.ellipsis;
         for (role, text) in phrase.parts() {
             let here = self.left();
-            if columns(text, self.canvas.look) < here {
+            if columns(text, self.canvas.theme) < here {
                 self.put(*role, text);
             } else {
                 let mark = format!("{text}{ellipsis}");
-                self.put(*role, if columns(text, self.canvas.look) == here { &mark } else { text });
+                self.put(*role, if columns(text, self.canvas.theme) == here { &mark } else { text });
                 break;
             }
         }
@@ -180,11 +180,11 @@ impl Pen<'_, '_> {
         if width == 0 || text.is_empty() {
             return 0;
         }
-        let look = self.canvas.look;
-        let style = look.style(role);
-        let shown = presentable(text, look);
+        let theme = self.canvas.theme;
+        let style = theme.style(role);
+        let shown = presentable(text, theme);
         let cut = Clean::line(&shown);
-        let cut = cut.truncate(width, look.glyphs.ellipsis);
+        let cut = cut.truncate(width, theme.glyphs.ellipsis);
         let (x, _) = self.canvas.buffer.set_stringn(self.x, self.y, &*cut, width, style);
         let used = usize::from(x.saturating_sub(self.x));
         self.x = x;
@@ -193,20 +193,20 @@ impl Pen<'_, '_> {
 }
 
 /// Columns that a text takes as it will be drawn.
-pub fn columns(text: &str, look: &Look) -> usize {
+pub fn columns(text: &str, theme: &Theme) -> usize {
     if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return text.len();
     }
-    Clean::line(&presentable(text, look)).width()
+    Clean::line(&presentable(text, theme)).width()
 }
 
 /// The text as this terminal may be sent it: sanitised, and plain where only plain characters are drawn.
-pub fn presentable<'t>(text: &'t str, look: &Look) -> Cow<'t, str> {
+pub fn presentable<'t>(text: &'t str, theme: &Theme) -> Cow<'t, str> {
     if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return Cow::Borrowed(text);
     }
     let clean = Clean::line(text).to_string();
-    if !look.glyphs.is_plain() || clean.is_ascii() {
+    if !theme.glyphs.is_plain() || clean.is_ascii() {
         return Cow::Owned(clean);
     }
     let mut plain = String::with_capacity(clean.len());

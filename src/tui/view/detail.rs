@@ -12,15 +12,15 @@ use ratatui::layout::Rect;
 
 use super::canvas::Canvas;
 use super::empty::{self, Empty};
-use super::phrase::{Phrase, Ranked, draw_line};
-use super::words;
+use super::format;
+use super::styled_text::{Phrase, Ranked, draw_line};
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::time::Timestamp;
 use crate::tui::app::JobDocument;
-use crate::tui::app::document::{Ink, Row, Tab};
+use crate::tui::app::document::{Row, Tab, TextRole};
 use crate::tui::app::model::{Focus, Model, Stale};
 use crate::tui::keys::Command;
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 
 /// Draws the pane.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now: Timestamp) {
@@ -38,7 +38,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         draw_line(canvas, area, 0, failure(model, &document.detail.row), 1);
         line = 1;
     }
-    draw_line(canvas, area, line, identity(model, document, line == 0, canvas.look, now), 2);
+    draw_line(canvas, area, line, identity(model, document, line == 0, canvas.theme, now), 2);
     tabs(canvas, area, line + 1, model, document);
     if let Some(remark) = remark {
         canvas.row(area, line + 2).skip(1).put(Role::Warning, remark);
@@ -61,7 +61,7 @@ fn absent(model: &Model) -> Empty {
 
 /// What the error says, where there is a line for it.
 fn failure<'m>(model: &Model, row: &'m JobRow) -> Vec<Ranked<'m>> {
-    let class = words::field(row.error_class.as_ref());
+    let class = format::field(row.error_class.as_ref());
     let message = row.message_beyond_class().filter(|message| row.error_class.as_ref() != Some(message));
     let message = message.map_or_else(String::new, |m| format!(": {}", &*m.line()));
     let mut phrase = Phrase::of(Role::Error, class).and(Role::Text, message);
@@ -75,16 +75,16 @@ fn identity<'m>(
     model: &Model,
     document: &'m JobDocument,
     with_error: bool,
-    look: &Look,
+    theme: &Theme,
     now: Timestamp,
 ) -> Vec<Ranked<'m>> {
     let row = &document.detail.row;
     let now = model.live.server_now(now);
     let mut items = Vec::new();
     if with_error {
-        items.push(Ranked::left(0, Phrase::of(Role::Error, words::field(row.error_class.as_ref()))));
+        items.push(Ranked::left(0, Phrase::of(Role::Error, format::field(row.error_class.as_ref()))));
     }
-    items.push(Ranked::left(1, Phrase::of(Role::Class, words::field(row.job_class.as_ref()))));
+    items.push(Ranked::left(1, Phrase::of(Role::Class, format::field(row.job_class.as_ref()))));
     let native = row.native_state.line_head(40);
     let state =
         if *native == *row.state.word() { row.state.to_string() } else { format!("{} ({})", row.state, &*native) };
@@ -92,14 +92,14 @@ fn identity<'m>(
         Some(now) => Ranked::left(0, Phrase::of(Role::Warning, now)),
         None => Ranked::left(2, Phrase::of(Role::Strong, state)),
     });
-    let in_full = |at| format!("{}, {}", words::instant(at, look.zone), words::ago(at, now));
+    let in_full = |at| format!("{}, {}", format::instant(at, theme.zone), format::ago(at, now));
     let when = row.at.map_or_else(|| "time unknown".into(), in_full);
     items.push(Ranked::left(3, Phrase::of(Role::Time, when)));
     if let Some(queue) = &row.queue {
         items.push(Ranked::left(5, Phrase::of(Role::Queue, queue.line_head(60).to_string())));
     }
     if row.attempts.is_some() {
-        items.push(Ranked::left(6, Phrase::of(Role::Text, format!("{} attempts", words::attempts(row)))));
+        items.push(Ranked::left(6, Phrase::of(Role::Text, format!("{} attempts", format::attempts(row)))));
     }
     match document.replayed {
         0 => {}
@@ -132,10 +132,10 @@ fn id_text(id: &JobId) -> String {
 }
 
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, document: &JobDocument) {
-    let look = canvas.look;
+    let theme = canvas.theme;
     let detail = model.detail.drawn();
     let place = place(model, document);
-    let room = usize::from(area.width).saturating_sub(4 + place.width(look));
+    let room = usize::from(area.width).saturating_sub(4 + place.width(theme));
     let mut phrase = Phrase::empty();
     let hears = model.screen.focus == Focus::Detail;
     // With sizes, without them, and at last the open tab alone.
@@ -163,7 +163,7 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, documen
                 phrase.and(Role::Key, format!("{gap}{}", n + 1))
             };
         }
-        if phrase.width(look) <= room {
+        if phrase.width(theme) <= room {
             break;
         }
     }
@@ -202,7 +202,7 @@ fn text(canvas: &mut Canvas<'_>, body: Rect, model: &Model) {
 }
 
 fn line(canvas: &mut Canvas<'_>, area: Rect, row: &Row, here: bool, model: &Model) {
-    let glyphs = canvas.look.glyphs;
+    let glyphs = canvas.theme.glyphs;
     let focused = model.screen.focus == Focus::Detail;
     let mut pen = canvas.row(area, 0);
     pen.cell(Role::Key, if here && row.row == 0 && focused { glyphs.cursor } else { "" }, 1);
@@ -225,23 +225,23 @@ fn line(canvas: &mut Canvas<'_>, area: Rect, row: &Row, here: bool, model: &Mode
     }
 }
 
-fn role_of(ink: Ink) -> Role {
+fn role_of(ink: TextRole) -> Role {
     match ink {
-        Ink::Plain => Role::Text,
-        Ink::Key => Role::Member,
-        Ink::String => Role::Quoted,
-        Ink::Number => Role::Number,
-        Ink::Literal | Ink::Escape => Role::Literal,
-        Ink::Punctuation => Role::Punctuation,
-        Ink::Marker => Role::Marker,
-        Ink::Masked => Role::Warning,
-        Ink::AppFrame => Role::AppFrame,
-        Ink::LibraryFrame => Role::LibraryFrame,
-        Ink::Path | Ink::Link => Role::Path,
-        Ink::LineNumber => Role::Number,
-        Ink::Function => Role::Function,
-        Ink::ErrorClass => Role::Error,
-        Ink::Heading => Role::Strong,
-        Ink::Note => Role::Dim,
+        TextRole::Plain => Role::Text,
+        TextRole::Key => Role::Member,
+        TextRole::String => Role::Quoted,
+        TextRole::Number => Role::Number,
+        TextRole::Literal | TextRole::Escape => Role::Literal,
+        TextRole::Punctuation => Role::Punctuation,
+        TextRole::Marker => Role::Marker,
+        TextRole::Masked => Role::Warning,
+        TextRole::AppFrame => Role::AppFrame,
+        TextRole::LibraryFrame => Role::LibraryFrame,
+        TextRole::Path | TextRole::Link => Role::Path,
+        TextRole::LineNumber => Role::Number,
+        TextRole::Function => Role::Function,
+        TextRole::ErrorClass => Role::Error,
+        TextRole::Heading => Role::Strong,
+        TextRole::Note => Role::Dim,
     }
 }

@@ -9,12 +9,12 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
-use super::panel::wrap;
+use super::dialog::wrap;
 use crate::domain::histogram::grouped;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Link, Model};
 use crate::tui::keys::Command;
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 
 /// A reason and a next step; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,17 +36,17 @@ fn empty(reason: impl Into<String>, step: impl Into<String>) -> Empty {
 
 /// Draws it in the middle of an area.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, empty: &Empty) {
-    let look = canvas.look;
+    let theme = canvas.theme;
     let width = usize::from(area.width.saturating_sub(2));
     let wrapped = [(Role::Text, &empty.reason), (Role::Dim, &empty.step)]
         .into_iter()
-        .flat_map(|(role, text)| wrap(text, width, look).into_iter().map(move |row| (role, row)));
+        .flat_map(|(role, text)| wrap(text, width, theme).into_iter().map(move |row| (role, row)));
     let rows: Vec<(Role, String)> = wrapped.collect();
     let middle = usize::from(area.height).saturating_sub(rows.len()) / 2;
     for (n, (role, text)) in rows.iter().enumerate() {
         let mut pen = canvas.row(area, middle + n);
         pen.skip(1).reserve(1);
-        let indent = pen.left().saturating_sub(columns(text, look)) / 2;
+        let indent = pen.left().saturating_sub(columns(text, theme)) / 2;
         pen.skip(indent).put(*role, text);
     }
 }
@@ -66,8 +66,8 @@ pub fn of_histogram(model: &Model) -> Empty {
 
 /// Whether there will be bars: they are counted, or come with the first page or behind it.
 fn is_coming(model: &Model) -> bool {
-    let with_page = !model.list.loaded && model.asks.is_open(Slot::Page);
-    with_page || model.live.count_waits || model.asks.is_open(Slot::Histogram)
+    let with_page = !model.list.loaded && model.requests.is_open(Slot::Page);
+    with_page || model.live.count_waits || model.requests.is_open(Slot::Histogram)
 }
 
 /// Why there are no rows.

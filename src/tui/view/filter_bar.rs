@@ -8,12 +8,12 @@
 use ratatui::layout::Rect;
 
 use super::canvas::Canvas;
-use super::phrase::{Phrase, Ranked, draw_line};
-use super::{header, words};
+use super::styled_text::{Phrase, Ranked, draw_line};
+use super::{format, header};
 use crate::domain::time::Timestamp;
 use crate::tui::app::model::Model;
 use crate::tui::keys::Command;
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 
 fn is_narrow(area: Rect) -> bool {
     area.width < 60
@@ -21,7 +21,7 @@ fn is_narrow(area: Rect) -> bool {
 
 /// Draws the filter line.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
-    let look = canvas.look;
+    let theme = canvas.theme;
     let written = model.filter.written.to_string();
     let slash = Phrase::of(Role::Key, "/ ");
     if written.is_empty() {
@@ -29,16 +29,16 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) 
         let mut items = vec![Ranked::left(0, hint)];
         // On a narrow screen the header has no line for it.
         let total = model.histogram.shown.as_ref().filter(|_| is_narrow(area));
-        items.extend(total.map(|h| Ranked::right(1, Phrase::of(Role::Number, words::count(h.total, look)))));
+        items.extend(total.map(|h| Ranked::right(1, Phrase::of(Role::Number, format::count(h.total, theme)))));
         draw_line(canvas, area, 0, items, 2);
         return;
     }
     let mut items = vec![Ranked::left(0, slash.and(Role::Strong, model.shown(&written).into_owned()))];
     let counted = model.histogram.shown.as_ref();
     if let Some(histogram) = counted {
-        let n = Phrase::of(Role::Number, words::count(histogram.total, look)).and(Role::Dim, " match");
+        let n = Phrase::of(Role::Number, format::count(histogram.total, theme)).and(Role::Dim, " match");
         items.push(Ranked::right(1, n));
-        items.extend(header::growth(model, look, now).map(|growth| Ranked::right(3, growth)));
+        items.extend(header::growth(model, theme, now).map(|growth| Ranked::right(3, growth)));
     }
     items.push(Ranked::right(2, Phrase::of(Role::Key, "Esc").and(Role::Dim, " widens")));
     draw_line(canvas, area, 0, items, 2);

@@ -8,11 +8,11 @@
 use ratatui::layout::Rect;
 
 use super::canvas::Canvas;
-use super::phrase::{Phrase, Ranked, draw_line};
+use super::styled_text::{Phrase, Ranked, draw_line};
 use crate::tui::app;
 use crate::tui::app::model::{Model, Notice, Overlay, Purpose};
-use crate::tui::keys::{Bound, Place};
-use crate::tui::look::Role;
+use crate::tui::keys::{Bound, KeyContext};
+use crate::tui::theme::Role;
 
 /// Rows that a long sentence may take, upwards.
 const MOST_ROWS: usize = 4;
@@ -41,7 +41,7 @@ fn sentence(canvas: &mut Canvas<'_>, area: Rect, notice: &Notice) {
     let (role, lead) = if notice.is_fault { (Role::Danger, "! ") } else { (Role::Text, "") };
     let text = format!("{lead}{}", notice.sentence);
     let width = usize::from(area.width).saturating_sub(2);
-    let rows = super::panel::wrap(&text, width, canvas.look);
+    let rows = super::dialog::wrap(&text, width, canvas.theme);
     let count = rows.len().min(MOST_ROWS);
     let height = u16::try_from(count).unwrap_or(1);
     let area = Rect { y: area.bottom().saturating_sub(height), height, ..area };
@@ -66,7 +66,7 @@ fn hints(canvas: &mut Canvas<'_>, area: Rect, hints: Vec<Phrase<'_>>) {
 }
 
 /// The hints of a place, those to be kept longest first. What cannot be used now is dim and in brackets.
-fn of_place(model: &Model, place: Place) -> Vec<Phrase<'_>> {
+fn of_place(model: &Model, place: KeyContext) -> Vec<Phrase<'_>> {
     let refused = |bound: &Bound| app::refusal(model, place, bound.binding().command).is_some();
     model.settings.keys.footer(place).into_iter().map(|bound| hint(bound, refused(bound))).collect()
 }

@@ -10,15 +10,15 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::canvas::Canvas;
-use super::phrase::{Phrase, Ranked, draw_line};
-use super::words;
+use super::format;
+use super::styled_text::{Phrase, Ranked, draw_line};
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
 use crate::domain::time::{Timestamp, short_span};
 use crate::triage::live::Growth;
 use crate::tui::app::model::{Link, Loss, Model, Overlay};
 use crate::tui::keys::Command;
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 
 /// Columns between items.
 const GAP: usize = 2;
@@ -27,14 +27,14 @@ const CHEAP: Duration = Duration::from_millis(10);
 
 /// Draws the header.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, now: Timestamp) {
-    let look = canvas.look;
+    let theme = canvas.theme;
     let mut first = origin(model);
     first.extend(badges(model));
-    first.push(Ranked::right(0, link(model, look, now)));
+    first.push(Ranked::right(0, link(model, theme, now)));
     draw_line(canvas, area, 0, first, GAP);
     if area.height > 1 {
-        let mut second = totals(model, look, now);
-        second.extend(pace(model, look, now));
+        let mut second = totals(model, theme, now);
+        second.extend(pace(model, theme, now));
         second.extend(activity(model));
         draw_line(canvas, area, 1, second, GAP);
     }
@@ -78,7 +78,7 @@ fn badges(model: &Model) -> Vec<Ranked<'_>> {
 }
 
 /// How we stand with the source. The words say it; colour and glyph only repeat it.
-fn link<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Phrase<'m> {
+fn link<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Phrase<'m> {
     let live = &model.live;
     match &live.link {
         Link::Connecting => Phrase::of(Role::Warning, "connecting"),
@@ -93,31 +93,31 @@ fn link<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Phrase<'m> {
             };
             Phrase::of(Role::Badge, badge).and(Role::Warning, format!(" {rest}"))
         }
-        Link::Up if live.paused => Phrase::of(Role::Warning, format!("{} PAUSED", look.glyphs.paused)),
+        Link::Up if live.paused => Phrase::of(Role::Warning, format!("{} PAUSED", theme.glyphs.paused)),
         Link::Up => match (live.late_at().filter(|_| !live.is_behind), live.heard_at) {
             (None, Some(heard)) if live.is_behind => {
-                Phrase::of(Role::Warning, format!("{} slow, {}", look.glyphs.live, words::ago(heard, now)))
+                Phrase::of(Role::Warning, format!("{} slow, {}", theme.glyphs.live, format::ago(heard, now)))
             }
             (Some(late), Some(heard)) if late <= now => {
-                Phrase::of(Role::Warning, format!("{} heard {}", look.glyphs.live, words::ago(heard, now)))
+                Phrase::of(Role::Warning, format!("{} heard {}", theme.glyphs.live, format::ago(heard, now)))
             }
-            _ => Phrase::of(Role::Good, format!("{} live", look.glyphs.live)),
+            _ => Phrase::of(Role::Good, format!("{} live", theme.glyphs.live)),
         },
     }
 }
 
-fn totals<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> {
+fn totals<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> {
     let mut items = Vec::new();
     if let Some((counted_at, _)) = &model.live.totals {
         for state in State::ALL {
             let Some(count) = model.total(state) else { continue };
             let number = if state == State::Dead { Role::Danger } else { Role::Text };
-            let phrase = Phrase::of(Role::Dim, format!("{state} ")).and(number, words::count(count, look));
+            let phrase = Phrase::of(Role::Dim, format!("{state} ")).and(number, format::count(count, theme));
             let rank = if state == State::Dead { 0 } else { 6 };
             items.push(Ranked::left(rank, phrase));
         }
         if model.live.is_stale() {
-            let age = format!("as of {}", words::ago(*counted_at, now));
+            let age = format!("as of {}", format::ago(*counted_at, now));
             items.push(Ranked::left(2, Phrase::of(Role::Warning, age)));
         }
     }
@@ -125,17 +125,17 @@ fn totals<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> 
 }
 
 /// How fast the dead grow, what polls cost, and how far the count has got that takes its time.
-fn pace<'m>(model: &'m Model, look: &Look, now: Timestamp) -> Vec<Ranked<'m>> {
+fn pace<'m>(model: &'m Model, theme: &Theme, now: Timestamp) -> Vec<Ranked<'m>> {
     let mut items = Vec::new();
     // That of a filter's jobs stands beside their number.
     if model.filter.written.is_all() {
-        items.extend(growth(model, look, now).map(|growth| Ranked::left(1, growth)));
+        items.extend(growth(model, theme, now).map(|growth| Ranked::left(1, growth)));
     }
     if !model.live.cost.is_zero() {
         items.push(Ranked::left(8, polls(model)));
     }
     // Why numbers are estimates, and that it will pass.
-    let recount = model.histogram.recount_share().map(|share| format!("recount {}", words::progress(share)));
+    let recount = model.histogram.recount_share().map(|share| format!("recount {}", format::progress(share)));
     items.extend(recount.map(|recount| Ranked::left(7, Phrase::of(Role::Dim, recount))));
     items
 }
@@ -156,7 +156,7 @@ fn polls(model: &Model) -> Phrase<'static> {
             Phrase::of(Role::Warning, format!("poll took over {}, next in {next}", millis(cost)))
         }
         (false, slowed) => {
-            let every = format!("polled every {}", words::interval(slowed.unwrap_or(model.settings.refresh)));
+            let every = format!("polled every {}", format::interval(slowed.unwrap_or(model.settings.refresh)));
             let cost = if cost < CHEAP { String::new() } else { format!(", {} each", millis(cost)) };
             Phrase::of(Role::Dim, every + &cost)
         }
@@ -173,22 +173,22 @@ fn millis(cost: Duration) -> String {
 }
 
 /// How many of the jobs that are counted died of late.
-pub fn growth(model: &Model, look: &Look, now: Timestamp) -> Option<Phrase<'static>> {
+pub fn growth(model: &Model, theme: &Theme, now: Timestamp) -> Option<Phrase<'static>> {
     let now = model.live.server_now(now);
     let growth = model.histogram.growth(now).filter(|_| !model.live.is_stale())?;
-    Some(growth_phrase(growth, look, now))
+    Some(growth_phrase(growth, theme, now))
 }
 
 /// A span that still grows is told by its beginning: a number that moves without any news draws the eye, and a frame, for
 /// nothing.
-fn growth_phrase(growth: Growth, look: &Look, now: Timestamp) -> Phrase<'static> {
+fn growth_phrase(growth: Growth, theme: &Theme, now: Timestamp) -> Phrase<'static> {
     let span = match growth.since {
         None => "in the last 5 min".to_owned(),
-        Some(since) => format!("since {}", words::clock(since, now, look.zone)),
+        Some(since) => format!("since {}", format::clock(since, now, theme.zone)),
     };
     match growth.n {
         0 => Phrase::of(Role::Good, format!("none {span}")),
-        n => Phrase::of(Role::Danger, format!("{} {} {span}", look.glyphs.grown, grouped(n))),
+        n => Phrase::of(Role::Danger, format!("{} {} {span}", theme.glyphs.grown, grouped(n))),
     }
 }
 
@@ -206,7 +206,7 @@ fn activity(model: &Model) -> Vec<Ranked<'_>> {
             (_, true) => "paused",
             _ => "running",
         };
-        let share = words::percent(reached, going.tally.planned);
+        let share = format::percent(reached, going.tally.planned);
         let chip = Phrase::of(Role::Warning, format!("{word} {} {share} ", going.run))
             .and(Role::Key, model.key(Command::Runs));
         items.push(Ranked::right(1, chip));
@@ -221,9 +221,9 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
 
     fn text(n: u64, since: Option<u64>, ascii: bool) -> String {
-        let look = Look::of("none", ascii, |_| None);
+        let theme = Theme::of("none", ascii, |_| None);
         let since = since.map(|seconds| NOW.before(Duration::from_secs(seconds)));
-        growth_phrase(Growth { n, since }, &look, NOW).parts()[0].1.to_string()
+        growth_phrase(Growth { n, since }, &theme, NOW).parts()[0].1.to_string()
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_not_told_anew_because_time_goes_by() {
+    fn growth_is_not_told_again_because_time_goes_by() {
         assert_eq!(text(0, Some(40), false), "none since 11:06");
         assert_eq!(text(3, Some(200), false), "▲ 3 since 11:03");
         assert_eq!(text(0, Some(90_000), false), "none since Nov 17 10:06");

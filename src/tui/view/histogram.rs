@@ -11,15 +11,15 @@ use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
 use super::names::Names;
-use super::phrase::{Phrase, Ranked, draw_line};
-use super::{empty, words};
+use super::styled_text::{Phrase, Ranked, draw_line};
+use super::{empty, format};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
 use crate::domain::text::{Untrusted, head};
 use crate::domain::time::Timestamp;
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Focus, Model};
 use crate::tui::keys::Command;
-use crate::tui::look::{Glyphs, Look, Role};
+use crate::tui::theme::{Glyphs, Role, Theme};
 
 /// Columns of the longest bar.
 const BAR_MOST: usize = 48;
@@ -44,14 +44,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         empty::draw(canvas, body, &empty::of_histogram(model));
         return;
     };
-    let plan = Columns::fit(usize::from(area.width), shown, histogram, model, canvas.look);
+    let plan = Columns::fit(usize::from(area.width), shown, histogram, model, canvas.theme);
     if head > 1 {
         headings(canvas, area, &plan, histogram);
     }
     let now = model.live.server_now(now);
     let room = |bar: &Bar| plan.value - if model.histogram.is_new(bar) { NEW.len().min(plan.value) } else { 0 };
     let narrowest = shown.iter().map(room).min().unwrap_or(plan.value);
-    let names = Names::of(shown.iter().map(|bar| name(bar, model)), narrowest, canvas.look);
+    let names = Names::of(shown.iter().map(|bar| name(bar, model)), narrowest, canvas.theme);
     let most = histogram.bars.iter().map(|b| b.count.n).max().unwrap_or(1).max(1);
     for (n, bar) in shown.iter().enumerate() {
         let here = pane.index() == Some(pane.top + n);
@@ -60,19 +60,19 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
             body,
             n,
             &plan,
-            &Line { bar, name: names.get(&name(bar, model)), histogram, most, now, here, model },
+            &BarLine { bar, name: names.get(&name(bar, model)), histogram, most, now, here, model },
         );
     }
 }
 
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
-    let look = canvas.look;
+    let theme = canvas.theme;
     let focused = model.screen.focus == Focus::Histogram;
     // Digits go to one strip at a time: they stand where they are heard.
     let hears = model.screen.focus != Focus::Detail;
     let progress = progress(model, area.width < 60);
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
-    let room = usize::from(area.width).saturating_sub(2 + progress.as_ref().map_or(0, |p| p.width(look) + 2));
+    let room = usize::from(area.width).saturating_sub(2 + progress.as_ref().map_or(0, |p| p.width(theme) + 2));
     let mut phrases = Phrase::empty();
     // Titles, then words, and at last the open facet alone with the numbers of the others.
     for form in 0..3 {
@@ -92,7 +92,7 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
                 phrases.and(Role::Key, format!("{gap}{}", n + 1))
             };
         }
-        if phrases.width(look) <= room {
+        if phrases.width(theme) <= room {
             break;
         }
     }
@@ -104,8 +104,8 @@ fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 /// How far an unfinished count has got.
 fn progress(model: &Model, short: bool) -> Option<Phrase<'static>> {
     let share = model.histogram.shown.as_ref()?.progress?;
-    let share = words::progress(share);
-    Some(if model.asks.is_open(Slot::Histogram) {
+    let share = format::progress(share);
+    Some(if model.requests.is_open(Slot::Histogram) {
         Phrase::of(Role::Warning, format!("counting {share}"))
     } else if short {
         Phrase::of(Role::Warning, format!("{share}: ")).and(Role::Key, model.key(Command::Refresh))
@@ -132,8 +132,8 @@ struct Columns {
 
 impl Columns {
     /// Shares out the width. What says how fast and since when comes before what the count says already.
-    fn fit(width: usize, shown: &[Bar], histogram: &Histogram, model: &Model, look: &Look) -> Columns {
-        let count = shown.iter().map(|b| columns(&words::count(b.count, look), look)).max().unwrap_or(0).max(5);
+    fn fit(width: usize, shown: &[Bar], histogram: &Histogram, model: &Model, theme: &Theme) -> Columns {
+        let count = shown.iter().map(|b| columns(&format::count(b.count, theme), theme)).max().unwrap_or(0).max(5);
         let slots = shown.iter().map(|b| b.trend.len()).max().unwrap_or(0);
         let knows = |seen: fn(&Bar) -> bool| histogram.bars.iter().any(seen);
         let mut left = width.saturating_sub(LEAD + count + 1);
@@ -156,10 +156,10 @@ impl Columns {
         };
         let longest = shown
             .iter()
-            .map(|b| name_width(b, model, look))
+            .map(|b| name_width(b, model, theme))
             .max()
             .unwrap_or(0)
-            .max(columns(&title(histogram), look).max(14));
+            .max(columns(&title(histogram), theme).max(14));
         plan.value = left.min(longest);
         let mut spare = left - plan.value;
         if plan.trend > 0 {
@@ -180,16 +180,16 @@ impl Columns {
 /// take it, and by an example.
 fn name(bar: &Bar, model: &Model) -> String {
     let shown = |text: &Untrusted| Untrusted::new(model.shown(text.exact()));
-    let name = words::value(bar.value.as_ref().map(shown).as_ref());
+    let name = format::value(bar.value.as_ref().map(shown).as_ref());
     match &bar.example {
         Some(example) => format!("{} {}", head(&name, FINGERPRINT), shown(example).line()),
         None => name,
     }
 }
 
-fn name_width(bar: &Bar, model: &Model, look: &Look) -> usize {
+fn name_width(bar: &Bar, model: &Model, theme: &Theme) -> usize {
     let new = if model.histogram.is_new(bar) { 4 } else { 0 };
-    columns(&name(bar, model), look) + new
+    columns(&name(bar, model), theme) + new
 }
 
 /// What the values are, and how many of them there are.
@@ -221,11 +221,11 @@ fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, histogram: &His
 /// `trend 1h`: how far back it reaches, where that fits.
 fn trend_title(plan: &Columns) -> String {
     let span = TREND_SLOT.saturating_mul(u32::try_from(plan.slots).unwrap_or(u32::MAX));
-    let title = format!("trend {}", words::age(Timestamp(0), Timestamp(0).after(span)));
+    let title = format!("trend {}", format::age(Timestamp(0), Timestamp(0).after(span)));
     if title.len() <= plan.trend { title } else { "trend".into() }
 }
 
-struct Line<'m> {
+struct BarLine<'m> {
     bar: &'m Bar,
     name: &'m str,
     histogram: &'m Histogram,
@@ -236,17 +236,17 @@ struct Line<'m> {
     model: &'m Model,
 }
 
-fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &Line<'_>) {
-    let look = canvas.look;
-    let glyphs = look.glyphs;
-    let Line { bar, model, now, .. } = line;
+fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &BarLine<'_>) {
+    let theme = canvas.theme;
+    let glyphs = theme.glyphs;
+    let BarLine { bar, model, now, .. } = line;
     let mut pen = canvas.row(body, n);
     pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
     pen.cell(Role::Mark, if model.histogram.marks.contains(&bar.value) { glyphs.mark } else { "" }, 1);
     let new = model.histogram.is_new(bar);
     let role = if bar.value.is_some() { Role::Error } else { Role::Dim };
     if new {
-        let used = columns(line.name, look).min(plan.value.saturating_sub(NEW.len()));
+        let used = columns(line.name, theme).min(plan.value.saturating_sub(NEW.len()));
         pen.cell(role, line.name, used).cell(Role::New, NEW, plan.value - used);
     } else {
         pen.cell(role, line.name, plan.value);
@@ -254,14 +254,14 @@ fn row(canvas: &mut Canvas<'_>, body: Rect, n: usize, plan: &Columns, line: &Lin
     if plan.bar > 0 {
         pen.skip(1).cell(Role::Bar, &gauge(bar.count.n, line.most, plan.bar, &glyphs), plan.bar);
     }
-    pen.skip(1).right(Role::Number, &words::count(bar.count, look), plan.count);
+    pen.skip(1).right(Role::Number, &format::count(bar.count, theme), plan.count);
     if plan.share > 0 {
-        pen.skip(1).right(Role::Text, &words::percent(bar.count.n, line.histogram.total.n), plan.share);
+        pen.skip(1).right(Role::Text, &format::percent(bar.count.n, line.histogram.total.n), plan.share);
     }
     if plan.trend > 0 {
         pen.skip(1).cell(Role::Trend, &spark(&bar.trend, plan.trend, &glyphs), plan.trend);
     }
-    let seen = |at: Option<Timestamp>| at.map_or_else(|| "-".into(), |at| words::age(at, *now));
+    let seen = |at: Option<Timestamp>| at.map_or_else(|| "-".into(), |at| format::age(at, *now));
     if plan.last > 0 {
         pen.skip(1).right(Role::Time, &seen(bar.last_seen), plan.last);
     }
@@ -300,10 +300,10 @@ fn spark(trend: &[u32], width: usize, glyphs: &Glyphs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::look::Glyphs;
+    use crate::tui::theme::Glyphs;
 
     fn glyphs() -> Glyphs {
-        Look::of("auto", false, |_| None).glyphs
+        Theme::of("auto", false, |_| None).glyphs
     }
 
     #[test]

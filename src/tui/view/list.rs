@@ -11,8 +11,8 @@ use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
 use super::names::Names;
-use super::phrase::{Phrase, Ranked, draw_line};
-use super::{empty, words};
+use super::styled_text::{Phrase, Ranked, draw_line};
+use super::{empty, format};
 use crate::domain::facet::Facet;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobRow, State};
@@ -21,7 +21,7 @@ use crate::store::{Entry, SortKey};
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Column, Focus, Marks, Model, Stale};
 use crate::tui::keys::Command;
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
@@ -32,7 +32,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
     title(canvas, area, model);
     let shown: Vec<&Entry> = model.list.visible(rows).collect();
     let columns = Columns::fit(usize::from(area.width), &offered(model));
-    let plan = Plan::new(columns, &shown, canvas.look);
+    let plan = Plan::new(columns, &shown, canvas.theme);
     headings(canvas, area, &plan.columns, &shown, now);
     let head = u16::try_from(usize::from(area.height).saturating_sub(rows)).unwrap_or(0);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
@@ -54,10 +54,10 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(columns: Columns, shown: &[&Entry], look: &Look) -> Self {
-        let errors = shown.iter().map(|entry| words::field(entry.row.error_class.as_ref()));
-        let classes = shown.iter().map(|entry| words::field(entry.row.job_class.as_ref()));
-        let (errors, classes) = (Names::of(errors, columns.error, look), Names::of(classes, columns.class, look));
+    fn new(columns: Columns, shown: &[&Entry], theme: &Theme) -> Self {
+        let errors = shown.iter().map(|entry| format::field(entry.row.error_class.as_ref()));
+        let classes = shown.iter().map(|entry| format::field(entry.row.job_class.as_ref()));
+        let (errors, classes) = (Names::of(errors, columns.error, theme), Names::of(classes, columns.class, theme));
         Self { columns, errors, classes }
     }
 }
@@ -68,7 +68,7 @@ fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let mut items = vec![Ranked::left(0, Phrase::of(role, word))];
     match &model.preview.shown {
         Some(shown) => {
-            let bar = model.shown(&words::value(shown.value.as_ref())).into_owned();
+            let bar = model.shown(&format::value(shown.value.as_ref())).into_owned();
             items.push(Ranked::left(1, Phrase::of(Role::Dim, "of ").and(Role::Error, bar)));
             let narrows = Phrase::of(Role::Key, "Enter").and(Role::Dim, " narrows to them");
             items.push(Ranked::left(2, narrows));
@@ -87,7 +87,7 @@ fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     }
     items.extend(scan(model).map(|p| Ranked::right(2, p)));
     if model.list.arrived > 0 {
-        let new = Phrase::of(Role::New, format!("{} new: ", words::short_count(model.list.arrived)));
+        let new = Phrase::of(Role::New, format!("{} new: ", format::short_count(model.list.arrived)));
         items.push(Ranked::right(1, new.and(Role::Key, model.key(Command::First))));
     }
     draw_line(canvas, area, 0, items, 2);
@@ -114,10 +114,10 @@ fn common(model: &Model) -> Option<String> {
         (Column::Error, row.error_class.as_ref().map(|class| class.line_head(60).to_string())),
         (Column::Class, row.job_class.as_ref().map(|class| class.line_head(60).to_string())),
         (Column::Queue, row.queue.as_ref().map(|queue| format!("queue {}", &*queue.line_head(60)))),
-        (Column::Attempts, row.attempts.map(|_| format!("{} attempts", words::attempts(row)))),
+        (Column::Attempts, row.attempts.map(|_| format!("{} attempts", format::attempts(row)))),
     ];
     let same = values.into_iter().filter(|(column, _)| model.list.is_same(*column));
-    let bar = model.preview.shown.as_ref().map(|shown| words::value(shown.value.as_ref()));
+    let bar = model.preview.shown.as_ref().map(|shown| format::value(shown.value.as_ref()));
     let same: Vec<String> = same.filter_map(|(_, value)| value).filter(|value| bar.as_ref() != Some(value)).collect();
     (!same.is_empty()).then(|| format!("all: {}", same.join(", ")))
 }
@@ -126,12 +126,12 @@ fn common(model: &Model) -> Option<String> {
 /// gone to.
 fn scan(model: &Model) -> Option<Phrase<'static>> {
     let scan = model.list.scan.filter(|_| !model.list.knows_end())?;
-    let so_far = match (scan.rows, words::progress(scan.share)) {
+    let so_far = match (scan.rows, format::progress(scan.share)) {
         (0, share) => format!("scanned {share}"),
-        (rows, share) => format!("scanned {}, {share}", words::short_count(rows)),
+        (rows, share) => format!("scanned {}, {share}", format::short_count(rows)),
     };
     let phrase = Phrase::of(Role::Warning, so_far);
-    match (model.list.halted, model.asks.is_open(Slot::Page)) {
+    match (model.list.halted, model.requests.is_open(Slot::Page)) {
         (true, _) => {
             Some(phrase.and(Role::Warning, ": ").and(Role::Key, model.key(Command::Refresh)).and(Role::Dim, " goes on"))
         }
@@ -174,7 +174,7 @@ struct Columns {
 
 impl Columns {
     fn fit(width: usize, offered: &Offered) -> Columns {
-        let time = if width >= 70 { words::DATED } else { words::MOMENT };
+        let time = if width >= 70 { format::DATED } else { format::MOMENT };
         let mut rest = width.saturating_sub(LEAD + time + 1);
         let mut take = |wanted: bool, columns: usize| {
             let columns = if wanted { columns.min(rest.saturating_sub(1)) } else { 0 };
@@ -210,7 +210,7 @@ impl Columns {
 }
 
 fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, shown: &[&Entry], now: Timestamp) {
-    let time = words::moment_title("time", plan.time, shown.iter().filter_map(|e| e.row.at), now, canvas.look.zone);
+    let time = format::moment_title("time", plan.time, shown.iter().filter_map(|e| e.row.at), now, canvas.theme.zone);
     let mut pen = canvas.row(area, 1);
     pen.skip(LEAD).cell(Role::Dim, &time, plan.time);
     for (width, title) in plan.each() {
@@ -221,8 +221,8 @@ fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, shown: &[&Entry
 }
 
 fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &Model, now: Timestamp, here: bool) {
-    let look = canvas.look;
-    let glyphs = look.glyphs;
+    let theme = canvas.theme;
+    let glyphs = theme.glyphs;
     let (plan, errors, classes) = (&plan.columns, &plan.errors, &plan.classes);
     let row = &entry.row;
     let stale = model.list.stale.get(&row.id);
@@ -231,7 +231,7 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &
         Stale::Changed(_) => format!("now {}", row.state),
         Stale::DiedAgain => "died again".to_owned(),
     });
-    let reserved = remark.as_ref().map_or(0, |text| columns(text, look) + 1);
+    let reserved = remark.as_ref().map_or(0, |text| columns(text, theme) + 1);
     // What is out of date is dim as a whole, and a word at its end says why.
     let role = |role: Role| if stale.is_some() { Role::Dim } else { role };
     let in_range = model.list.range.as_ref() == Some(&row.id);
@@ -245,14 +245,14 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &
     let mut pen = canvas.row(line, 0);
     pen.cell(Role::Key, if here { glyphs.cursor } else { "" }, 1);
     pen.cell(Role::Mark, mark, 1);
-    pen.cell(role(Role::Time), &words::moment(row.at, now, plan.time, look.zone), plan.time);
+    pen.cell(role(Role::Time), &format::moment(row.at, now, plan.time, theme.zone), plan.time);
     pen.reserve(reserved);
     let values = [
-        (Role::Error, errors.get(&words::field(row.error_class.as_ref())).to_owned()),
-        (Role::Class, classes.get(&words::field(row.job_class.as_ref())).to_owned()),
-        (Role::Queue, words::field(row.queue.as_ref())),
-        (Role::Number, words::attempts(row)),
-        (Role::Text, if stale.is_some() { words::field(row.message_beyond_class().as_ref()) } else { message(row) }),
+        (Role::Error, errors.get(&format::field(row.error_class.as_ref())).to_owned()),
+        (Role::Class, classes.get(&format::field(row.job_class.as_ref())).to_owned()),
+        (Role::Queue, format::field(row.queue.as_ref())),
+        (Role::Number, format::attempts(row)),
+        (Role::Text, if stale.is_some() { format::field(row.message_beyond_class().as_ref()) } else { message(row) }),
     ];
     for ((width, _), (text_role, text)) in plan.each().into_iter().zip(values) {
         if width > 0 {
@@ -271,7 +271,7 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &
 
 /// The start of the message; before it the state, where the job is not dead.
 fn message(row: &JobRow) -> String {
-    let text = words::field(row.message_beyond_class().as_ref());
+    let text = format::field(row.message_beyond_class().as_ref());
     if row.state == State::Dead { text } else { format!("[{}] {text}", row.state) }
 }
 

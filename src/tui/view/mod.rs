@@ -4,20 +4,20 @@
 //! character on the screen, cut a wide character in half, or drop the end of a text without an ellipsis.
 
 mod canvas;
-mod cells;
 mod detail;
+mod dialog;
 mod empty;
 mod filter_bar;
 mod footer;
+mod format;
+mod grapheme_width;
 mod header;
 mod histogram;
 mod list;
 mod names;
 mod overlay;
-mod panel;
-mod phrase;
-mod small;
-mod words;
+mod styled_text;
+mod too_small;
 
 #[cfg(test)]
 mod tests;
@@ -29,22 +29,22 @@ use self::canvas::Canvas;
 use crate::domain::time::Timestamp;
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::Model;
-use crate::tui::look::Look;
+use crate::tui::theme::Theme;
 
 /// Draws the whole screen as it stands at `now`. Tells the deepest line of what lies over the panes that can stand first
 /// on it, where something there can be scrolled: only drawing shows how many lines a width makes.
-pub fn draw(model: &Model, look: &Look, frame: &mut Frame<'_>, now: Timestamp) -> Option<usize> {
-    let mut canvas = Canvas::new(frame.buffer_mut(), look);
+pub fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>, now: Timestamp) -> Option<usize> {
+    let mut canvas = Canvas::new(frame.buffer_mut(), theme);
     // The model hears of a new size a moment after the terminal has it: never draw beyond either.
     let Some(areas) = Areas::of(model).filter(|_| fits(model, canvas.area())) else {
-        small::draw(&mut canvas);
+        too_small::draw(&mut canvas);
         return None;
     };
     panes(&mut canvas, &areas, model, now);
     footer::draw(&mut canvas, areas.footer, model);
     overlay::draw(&mut canvas, &areas, model, now);
     let (caret, deepest) = (canvas.caret, canvas.deepest);
-    cells::apart(frame.buffer_mut());
+    grapheme_width::apart(frame.buffer_mut());
     caret.into_iter().for_each(|caret| frame.set_cursor_position(caret));
     deepest
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::domain::text::Clean;
-use crate::tui::look::Look;
+use crate::tui::theme::Theme;
 
 /// What separates the parts of a name.
 const SEPARATORS: [char; 5] = [':', '.', '\\', '/', ' '];
@@ -15,11 +15,11 @@ pub struct Names {
 
 impl Names {
     /// The names that are on screen at a time.
-    pub fn of(names: impl IntoIterator<Item = String>, width: usize, look: &Look) -> Self {
+    pub fn of(names: impl IntoIterator<Item = String>, width: usize, theme: &Theme) -> Self {
         let names: HashSet<String> = names.into_iter().collect();
         let mut alike: HashMap<String, Vec<String>> = HashMap::new();
         for name in names {
-            let cut = Clean::line(&name).truncate_name(width, look.glyphs.ellipsis).to_string();
+            let cut = Clean::line(&name).truncate_name(width, theme.glyphs.ellipsis).to_string();
             alike.entry(cut).or_default().push(name);
         }
         let mut shown = HashMap::new();
@@ -28,7 +28,7 @@ impl Names {
                 [only] => _ = shown.insert(only.clone(), cut),
                 several => {
                     let common = common(several);
-                    shown.extend(several.iter().map(|name| (name.clone(), differing(name, common, width, look))));
+                    shown.extend(several.iter().map(|name| (name.clone(), differing(name, common, width, theme))));
                 }
             }
         }
@@ -53,8 +53,8 @@ fn common(names: &[String]) -> usize {
 }
 
 /// A name from where it differs on.
-fn differing(name: &str, common: usize, width: usize, look: &Look) -> String {
-    let ellipsis = look.glyphs.ellipsis;
+fn differing(name: &str, common: usize, width: usize, theme: &Theme) -> String {
+    let ellipsis = theme.glyphs.ellipsis;
     if common == 0 {
         return Clean::line(name).truncate(width, ellipsis).to_string();
     }
@@ -67,8 +67,8 @@ mod tests {
     use super::*;
 
     fn shown(width: usize, names: &[&str]) -> Vec<String> {
-        let look = Look::of("none", false, |_| None);
-        let all = Names::of(names.iter().map(|name| (*name).to_owned()), width, &look);
+        let theme = Theme::of("none", false, |_| None);
+        let all = Names::of(names.iter().map(|name| (*name).to_owned()), width, &theme);
         names.iter().map(|name| all.get(name).to_owned()).collect()
     }
 

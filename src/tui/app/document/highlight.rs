@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use syntect::dumps::from_uncompressed_data;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::ink::Ink;
+use super::text_roles::TextRole;
 
 /// Longer lines stay plain: the work grows with the line and a screen shows little of it.
 const LONGEST: usize = 8_000;
@@ -35,25 +35,25 @@ impl Grammar {
 }
 
 /// What the scopes of our grammars mean; the first that fits from the innermost scope outwards is taken.
-const MEANINGS: [(&str, Ink); 13] = [
-    ("constant.character.escape", Ink::Escape),
-    ("punctuation.definition.key", Ink::Key),
-    ("punctuation.definition.string", Ink::String),
-    ("punctuation", Ink::Punctuation),
-    ("entity.name.key", Ink::Key),
-    ("string", Ink::String),
-    ("constant.numeric.line", Ink::LineNumber),
-    ("constant.numeric", Ink::Number),
-    ("constant.language", Ink::Literal),
-    ("markup.underline.link", Ink::Link),
-    ("entity.name.path", Ink::Path),
-    ("entity.name.function", Ink::Function),
-    ("entity.name.exception", Ink::ErrorClass),
+const MEANINGS: [(&str, TextRole); 13] = [
+    ("constant.character.escape", TextRole::Escape),
+    ("punctuation.definition.key", TextRole::Key),
+    ("punctuation.definition.string", TextRole::String),
+    ("punctuation", TextRole::Punctuation),
+    ("entity.name.key", TextRole::Key),
+    ("string", TextRole::String),
+    ("constant.numeric.line", TextRole::LineNumber),
+    ("constant.numeric", TextRole::Number),
+    ("constant.language", TextRole::Literal),
+    ("markup.underline.link", TextRole::Link),
+    ("entity.name.path", TextRole::Path),
+    ("entity.name.function", TextRole::Function),
+    ("entity.name.exception", TextRole::ErrorClass),
 ];
 
 struct Palette {
     set: SyntaxSet,
-    meanings: Vec<(Scope, Ink)>,
+    meanings: Vec<(Scope, TextRole)>,
 }
 
 /// `None` when the dump cannot be read, which a test rules out; lines stay plain then.
@@ -68,7 +68,7 @@ impl Palette {
         self.set.find_syntax_by_name(grammar.name())
     }
 
-    fn ink(&self, stack: &ScopeStack) -> Option<Ink> {
+    fn ink(&self, stack: &ScopeStack) -> Option<TextRole> {
         stack.scopes.iter().rev().find_map(|&scope| {
             self.meanings.iter().find(|(meaning, _)| meaning.is_prefix_of(scope)).map(|&(_, ink)| ink)
         })
@@ -78,14 +78,14 @@ impl Palette {
 /// The roles of one line: where each run ends, in bytes, and its role; `None` for what the grammar does not name.
 ///
 /// Every line stands for itself, so that any window can be coloured without what comes before it.
-pub(super) fn line(grammar: Grammar, text: &str) -> Vec<(usize, Option<Ink>)> {
+pub(super) fn line(grammar: Grammar, text: &str) -> Vec<(usize, Option<TextRole>)> {
     if text.len() > LONGEST {
         return vec![(text.len(), None)];
     }
     coloured(grammar, text).unwrap_or_else(|| vec![(text.len(), None)])
 }
 
-fn coloured(grammar: Grammar, text: &str) -> Option<Vec<(usize, Option<Ink>)>> {
+fn coloured(grammar: Grammar, text: &str) -> Option<Vec<(usize, Option<TextRole>)>> {
     let palette = PALETTE.as_ref()?;
     let mut state = ParseState::new(palette.syntax(grammar)?);
     let ops = state.parse_line(text, &palette.set).ok()?;
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn inks(grammar: Grammar, text: &str) -> Vec<(&str, Ink)> {
+    fn inks(grammar: Grammar, text: &str) -> Vec<(&str, TextRole)> {
         let mut start = 0;
         let mut pieces = Vec::new();
         for (end, ink) in line(grammar, text) {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// The pieces of one role, joined where they touch.
-    fn of(grammar: Grammar, text: &str, wanted: Ink) -> String {
+    fn of(grammar: Grammar, text: &str, wanted: TextRole) -> String {
         inks(grammar, text).into_iter().filter(|(_, ink)| *ink == wanted).map(|(piece, _)| piece).collect()
     }
 
@@ -163,13 +163,13 @@ mod tests {
     #[test]
     fn json_is_told_apart_in_any_line_of_it() {
         let text = r#"  "id": [12345678901234567890.10, "a\nb", true],"#;
-        assert_eq!(of(Grammar::Json, text, Ink::Key), "\"id\"");
-        assert_eq!(of(Grammar::Json, text, Ink::Number), "12345678901234567890.10");
-        assert_eq!(of(Grammar::Json, text, Ink::String), "\"ab\"");
-        assert_eq!(of(Grammar::Json, text, Ink::Escape), "\\n");
-        assert_eq!(of(Grammar::Json, text, Ink::Literal), "true");
+        assert_eq!(of(Grammar::Json, text, TextRole::Key), "\"id\"");
+        assert_eq!(of(Grammar::Json, text, TextRole::Number), "12345678901234567890.10");
+        assert_eq!(of(Grammar::Json, text, TextRole::String), "\"ab\"");
+        assert_eq!(of(Grammar::Json, text, TextRole::Escape), "\\n");
+        assert_eq!(of(Grammar::Json, text, TextRole::Literal), "true");
         let link = r#""url": "https://shop.test/o/1","#;
-        assert_eq!(of(Grammar::Json, link, Ink::Link), "https://shop.test/o/1");
+        assert_eq!(of(Grammar::Json, link, TextRole::Link), "https://shop.test/o/1");
     }
 
     #[test]
@@ -186,18 +186,18 @@ mod tests {
             ("#0 /srv/app/Job.php(12): App\\Job->handle()", "/srv/app/Job.php", "12", "App\\Job->handle()"),
         ] {
             let found = |ink| of(Grammar::Backtrace, frame, ink);
-            assert_eq!(found(Ink::Path), path, "{frame}");
-            assert_eq!(found(Ink::LineNumber), line, "{frame}");
-            assert_eq!(found(Ink::Function), function, "{frame}");
+            assert_eq!(found(TextRole::Path), path, "{frame}");
+            assert_eq!(found(TextRole::LineNumber), line, "{frame}");
+            assert_eq!(found(TextRole::Function), function, "{frame}");
         }
     }
 
     #[test]
     fn the_class_at_the_start_of_a_message_is_seen() {
         let text = "Stripe::CardError: card \"4242\" was declined after 3 tries";
-        assert_eq!(of(Grammar::Message, text, Ink::ErrorClass), "Stripe::CardError");
-        assert_eq!(of(Grammar::Message, text, Ink::String), "\"4242\"");
-        assert_eq!(of(Grammar::Message, text, Ink::Number), "3");
+        assert_eq!(of(Grammar::Message, text, TextRole::ErrorClass), "Stripe::CardError");
+        assert_eq!(of(Grammar::Message, text, TextRole::String), "\"4242\"");
+        assert_eq!(of(Grammar::Message, text, TextRole::Number), "3");
     }
 
     #[test]

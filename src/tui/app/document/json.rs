@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::highlight::{self, Grammar};
-use super::ink::Ink;
 use super::search::{Direction, Needle};
 use super::styled::Styled;
+use super::text_roles::TextRole;
 use crate::domain::json::{JsonLine, NodeId, TokenKind, View};
 
 /// Deeper levels are not indented any further: they would stand beyond every right edge.
@@ -154,7 +154,7 @@ impl JsonText {
         let visible = doc.children(opening.node).filter(|&child| !self.0.marks().is_hidden(child));
         let n = visible.take(COUNTED + 1).count();
         let count = if n > COUNTED { format!("{COUNTED}+") } else { n.to_string() };
-        styled.push(Ink::Note, &format!(" … {count} "));
+        styled.push(TextRole::Note, &format!(" … {count} "));
         if let Some(closing) = self.shown(last) {
             tokens(&closing, styled);
         }
@@ -162,7 +162,7 @@ impl JsonText {
 }
 
 fn indent(line: &JsonLine<'_>) -> Styled {
-    Styled::new(Ink::Plain, "  ".repeat(line.indent.min(DEEPEST_INDENT) as usize))
+    Styled::new(TextRole::Plain, "  ".repeat(line.indent.min(DEEPEST_INDENT) as usize))
 }
 
 fn tokens(line: &JsonLine<'_>, styled: &mut Styled) {
@@ -171,15 +171,15 @@ fn tokens(line: &JsonLine<'_>, styled: &mut Styled) {
     }
 }
 
-fn ink(kind: TokenKind) -> Ink {
+fn ink(kind: TokenKind) -> TextRole {
     match kind {
-        TokenKind::Key => Ink::Key,
-        TokenKind::String => Ink::String,
-        TokenKind::Number => Ink::Number,
-        TokenKind::Bool | TokenKind::Null => Ink::Literal,
-        TokenKind::Symbol => Ink::Marker,
-        TokenKind::Punct => Ink::Punctuation,
-        TokenKind::Marker => Ink::Note,
+        TokenKind::Key => TextRole::Key,
+        TokenKind::String => TextRole::String,
+        TokenKind::Number => TextRole::Number,
+        TokenKind::Bool | TokenKind::Null => TextRole::Literal,
+        TokenKind::Symbol => TextRole::Marker,
+        TokenKind::Punct => TextRole::Punctuation,
+        TokenKind::Marker => TextRole::Note,
     }
 }
 
@@ -194,7 +194,7 @@ fn coloured(line: &Styled) -> Styled {
         while at < end {
             let (until, ink) = seen.peek().copied().unwrap_or((text.len(), None));
             let piece = until.min(end);
-            let keeps = matches!(own, Ink::Marker | Ink::Note | Ink::Plain);
+            let keeps = matches!(own, TextRole::Marker | TextRole::Note | TextRole::Plain);
             fine.push(if keeps { own } else { ink.unwrap_or(own) }, text.get(at..piece).unwrap_or(""));
             if until <= end {
                 seen.next();

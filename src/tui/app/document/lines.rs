@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::highlight::{self, Grammar};
-use super::ink::Ink;
 use super::search::{Direction, Needle};
 use super::styled::Styled;
+use super::text_roles::TextRole;
 use crate::domain::text::Clean;
 
 /// Longer lines are shown in pieces of this many bytes, so that no row costs more than what is seen of it.
@@ -20,7 +20,7 @@ pub(super) enum Tone {
     /// As its grammar sees it, on the ground of the application's own frames.
     Application,
     /// In one role.
-    Flat(Ink),
+    Flat(TextRole),
 }
 
 /// Lines over one text.
@@ -51,7 +51,7 @@ impl LinesText {
 
     /// Adds an empty line.
     pub fn gap(&mut self) {
-        self.push(Tone::Flat(Ink::Plain), "\n");
+        self.push(Tone::Flat(TextRole::Plain), "\n");
     }
 
     pub fn len(&self) -> usize {
@@ -71,11 +71,11 @@ impl LinesText {
     /// One line with its roles.
     pub fn line(&self, line: usize) -> Styled {
         let clean = Clean::line(self.exact(line));
-        let tone = self.lines.get(line).map_or(Tone::Flat(Ink::Plain), |(_, tone)| *tone);
+        let tone = self.lines.get(line).map_or(Tone::Flat(TextRole::Plain), |(_, tone)| *tone);
         let (grammar, ground) = match tone {
             Tone::Flat(ink) => return Styled::new(ink, &*clean),
-            Tone::Seen(grammar) => (grammar, Ink::Plain),
-            Tone::Application => (Grammar::Backtrace, Ink::AppFrame),
+            Tone::Seen(grammar) => (grammar, TextRole::Plain),
+            Tone::Application => (Grammar::Backtrace, TextRole::AppFrame),
         };
         let mut styled = Styled::default();
         let mut start = 0;

@@ -5,28 +5,28 @@
 //!
 //! Lines are counted from 0 as if nothing were folded, so that folding and wrapping never move a cursor.
 
-mod body;
 mod build;
 mod folds;
 mod highlight;
-mod ink;
 mod json;
 mod lines;
-mod pane;
 mod search;
 mod styled;
+mod tab_text;
+mod text_roles;
+mod viewport;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use folds::Folds;
-pub use ink::{Ink, Piece, Row};
-pub use pane::{Pane, Spot};
 pub use search::{Direction, Needle};
+pub use text_roles::{Piece, Row, TextRole};
+pub use viewport::{Spot, Viewport};
 
-use body::{Body, Text};
 use build::Reading;
 use highlight::Grammar;
+use tab_text::{TabText, Text};
 
 use crate::domain::backtrace::{Backtrace, Origins};
 use crate::domain::display_rules::Notation;
@@ -114,7 +114,7 @@ pub struct JobDocument {
     pub history: Vec<HistoryEntry>,
     /// How often it was replayed before, along its lineage.
     pub replayed: u64,
-    bodies: [Body; Tab::ALL.len()],
+    bodies: [TabText; Tab::ALL.len()],
     redactor: Redactor,
 }
 
@@ -161,8 +161,8 @@ impl JobDocument {
     }
 
     /// A tab as it lies on a screen: what scrolling and drawing ask.
-    pub fn pane<'a>(&'a self, tab: Tab, folds: &'a Folds, width: usize, wrap: bool) -> Pane<'a> {
-        Pane::new(self.body(tab), folds, width, wrap)
+    pub fn pane<'a>(&'a self, tab: Tab, folds: &'a Folds, width: usize, wrap: bool) -> Viewport<'a> {
+        Viewport::new(self.body(tab), folds, width, wrap)
     }
 
     /// Folds or unfolds the part that begins at `line`, or else the smallest one around it, and returns its first
@@ -213,7 +213,7 @@ impl JobDocument {
         (format!("{}.{ending}", tab.word().to_lowercase()), text)
     }
 
-    fn body(&self, tab: Tab) -> &Body {
+    fn body(&self, tab: Tab) -> &TabText {
         &self.bodies[tab.index()]
     }
 }

@@ -5,26 +5,26 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::ink::{Ink, Piece};
+use super::text_roles::{Piece, TextRole};
 
 /// One line of sanitised text and the role of each part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Styled {
     text: String,
     /// Where each run of one role ends, in bytes.
-    runs: Vec<(usize, Ink)>,
+    runs: Vec<(usize, TextRole)>,
 }
 
 impl Styled {
     /// A line in one role.
-    pub fn new(ink: Ink, text: impl Into<String>) -> Self {
+    pub fn new(ink: TextRole, text: impl Into<String>) -> Self {
         let mut line = Self::default();
         line.push(ink, &text.into());
         line
     }
 
     /// Adds text at the end.
-    pub fn push(&mut self, ink: Ink, text: &str) -> &mut Self {
+    pub fn push(&mut self, ink: TextRole, text: &str) -> &mut Self {
         if text.is_empty() {
             return self;
         }
@@ -43,7 +43,7 @@ impl Styled {
     }
 
     /// Where each run of one role ends, in bytes, and its role.
-    pub fn runs(&self) -> impl Iterator<Item = (usize, Ink)> {
+    pub fn runs(&self) -> impl Iterator<Item = (usize, TextRole)> {
         self.runs.iter().copied()
     }
 
@@ -61,7 +61,7 @@ impl Styled {
         pieces
     }
 
-    fn split_at_hits(&self, run: Range<usize>, ink: Ink, hits: &[Range<usize>], pieces: &mut Vec<Piece>) {
+    fn split_at_hits(&self, run: Range<usize>, ink: TextRole, hits: &[Range<usize>], pieces: &mut Vec<Piece>) {
         let mut push = |range: Range<usize>, hit| {
             if let Some(text) = self.text.get(range).filter(|text| !text.is_empty()) {
                 pieces.push(Piece { ink, text: text.to_owned(), hit });
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn hits_split_the_pieces_they_run_across() {
         let mut line = Styled::default();
-        line.push(Ink::Key, "\"id\"").push(Ink::Punctuation, ": ").push(Ink::Number, "42");
+        line.push(TextRole::Key, "\"id\"").push(TextRole::Punctuation, ": ").push(TextRole::Number, "42");
         let pieces = line.pieces(0..8, std::slice::from_ref(&(3..7)));
         let marked: String = pieces.iter().filter(|span| span.hit).map(|span| span.text.as_str()).collect();
         assert_eq!(marked, "\": 4");

@@ -111,7 +111,7 @@ fn the_applications_frames_come_first_and_libraries_are_dimmed() {
     assert_eq!(lines[4..], trace.lines().collect::<Vec<_>>());
     let folds = Folds::default();
     let rows = document.pane(Tab::Backtrace, &folds, 200, false).window(Spot { line: 4, row: 0 }, 1, 0, None);
-    assert!(rows[0].pieces.iter().all(|piece| piece.ink == Ink::LibraryFrame));
+    assert!(rows[0].pieces.iter().all(|piece| piece.ink == TextRole::LibraryFrame));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::tui::app::document::{Direction, Folds, JobDocument, Needle, Pane, Spot, Tab};
+use crate::tui::app::document::{Direction, Folds, JobDocument, Needle, Spot, Tab, Viewport};
 
 /// How long a job stays on screen while the next one is fetched.
 const PATIENCE: Duration = Duration::from_millis(150);
@@ -78,7 +78,7 @@ impl DetailPane {
     }
 
     /// The shown tab at a width, once the job is here.
-    pub fn pane(&self, width: usize) -> Option<Pane<'_>> {
+    pub fn pane(&self, width: usize) -> Option<Viewport<'_>> {
         Some(self.document.as_ref()?.pane(self.tab, &self.view().folds, width, self.wrap))
     }
 

@@ -94,14 +94,14 @@ impl HistogramPane {
         matches!(self.counted_for, CountedFor::Watch | CountedFor::Poll | CountedFor::Leisure)
     }
 
-    /// The count begins anew, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
+    /// The count begins again, and at once, for the operator unless it is said otherwise: nothing of an earlier one is left.
     pub fn begin_count(&mut self, now: Timestamp) {
         self.counting_since = Some(now);
         self.abandon_count();
         self.counted_for = CountedFor::Operator;
     }
 
-    /// The count is given up, and what there was of it: the next one begins anew.
+    /// The count is given up, and what there was of it: the next one begins again.
     pub fn abandon_count(&mut self) {
         (self.unfinished, self.recounted) = (None, None);
         self.outlay.begin();
@@ -209,7 +209,7 @@ impl HistogramPane {
     /// Takes in a step of a count. A recount is shown only when it is complete, and a first count over the estimate that
     /// stands for what is not counted yet: numbers never shrink to grow again.
     ///
-    /// Returns whether looks go on from where they are, and not from the count.
+    /// Returns whether polls go on from where they are, and not from the count.
     pub fn take_count(&mut self, step: &HistogramStep, height: usize) -> bool {
         let is_complete = step.resume.is_none();
         self.unfinished = step.resume.clone();

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::loaded_range::LoadedRange;
 use super::marks::Marks;
 use super::varied::{Column, Varied};
-use super::window::Window;
 use crate::domain::job::{JobId, State};
 use crate::store::{Cursor, Entry, Page, Position, Scanned, Sort};
 
@@ -52,7 +52,7 @@ pub struct ListPane {
     pub stale: HashMap<JobId, Stale>,
     /// Jobs that died since the list was read from its start.
     pub arrived: u64,
-    /// Whether looks have seen rows since then that the list does not have, or has as they were, whatever they are.
+    /// Whether polls have seen rows since then that the list does not have, or has as they were, whatever they are.
     pub behind: bool,
     /// Whether rows were read at all for the filter in force.
     pub loaded: bool,
@@ -65,13 +65,13 @@ pub struct ListPane {
     varied: Varied,
     /// Rows that nothing is known to have happened to since they were read, or asked for again.
     fresh: HashSet<JobId>,
-    /// Whether a look has found that something changed since the page on its way was asked for.
+    /// Whether a poll has found that something changed since the page on its way was asked for.
     overtaken: bool,
     /// From where that page was asked for.
     from: Cursor,
-    rows: Window,
+    rows: LoadedRange,
     place: Option<JobId>,
-    /// Where the job under the cursor stood on screen, while a list that is read anew in pieces has not come to it again. Until
+    /// Where the job under the cursor stood on screen, while a list that is reloaded in pieces has not come to it again. Until
     /// then the cursor is nowhere, and not on another job.
     awaited: Option<Stood>,
     top: usize,
@@ -209,7 +209,7 @@ impl ListPane {
         }
     }
 
-    /// Where to read from so that the rows on screen are read anew.
+    /// Where to read from so that the rows on screen are read again.
     pub fn anchor(&self) -> Cursor {
         match self.top.checked_sub(1).and_then(|i| self.rows.entries.get(i)) {
             Some(before) => Cursor::After(before.position.clone()),
@@ -217,7 +217,7 @@ impl ListPane {
         }
     }
 
-    /// Notes that a look found that something has changed, which may be any row.
+    /// Notes that a poll found that something has changed, which may be any row.
     pub fn outdate(&mut self) {
         self.fresh.clear();
         self.overtaken = true;
@@ -253,7 +253,7 @@ impl ListPane {
             Side::Start | Side::Around => {
                 let stood = self.stood();
                 let since = Some(self.from.clone()).filter(|from| side == Side::Around && *from != Cursor::Start);
-                self.rows = Window { entries: page.entries.into(), above: None, below: page.next, since };
+                self.rows = LoadedRange { entries: page.entries.into(), above: None, below: page.next, since };
                 self.rows.lead();
                 self.loaded = true;
                 self.stale.clear();
@@ -264,7 +264,7 @@ impl ListPane {
                 self.settle(stood, height);
             }
             Side::End => {
-                self.rows = Window { entries: page.entries.into(), above: page.next, below: None, since: None };
+                self.rows = LoadedRange { entries: page.entries.into(), above: page.next, below: None, since: None };
                 (self.loaded, self.awaited) = (true, None);
                 self.place = self.rows.entries.back().map(|e| e.row.id.clone());
                 self.top = self.rows.entries.len().saturating_sub(height);

@@ -9,17 +9,17 @@ use crate::domain::time::Timestamp;
 use crate::store::{StoreError, Watermark};
 use crate::triage::live::{Poll, Purse};
 
-/// A look that is late by more is said to be.
+/// A poll that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(4);
 
 /// The part of a total by which what the planner's sample makes of it may be off: where one row in a hundred is meant, nearly a
 /// fifth.
 const GUESSED_WITHIN: u64 = 4;
 
-/// What looks may cost more or less than another without a word.
+/// What polls may cost more or less than another without a word.
 const COST_STEP: Duration = Duration::from_millis(10);
 
-/// How long a look may put off the next one that costs more than those before it, without a word.
+/// How long a poll may put off the next one that costs more than those before it, without a word.
 const HICCUP: Duration = Duration::from_secs(10);
 
 /// How we stand with the source.
@@ -71,9 +71,9 @@ pub struct Live {
     pub poll: Poll,
     /// What the watch has left to spend.
     pub purse: Purse,
-    /// Whether the last look took too long and was stopped.
+    /// Whether the last poll took too long and was stopped.
     pub is_behind: bool,
-    /// Where the next look goes on from.
+    /// Where the next poll goes on from.
     pub watermark: Option<Watermark>,
     /// How we stand with the source.
     pub link: Link,
@@ -85,14 +85,14 @@ pub struct Live {
     pub totals: Option<(Timestamp, Vec<(State, Count)>)>,
     /// The totals when they were last counted, and not guessed.
     totals_counted: Vec<(State, u64)>,
-    /// Database time that looks cost of late: near enough to know, and no nearer.
+    /// Database time that polls cost of late: near enough to know, and no nearer.
     pub cost: Duration,
-    /// Whether the last look cost something else, which may have been for once.
+    /// Whether the last poll cost something else, which may have been for once.
     cost_was_odd: bool,
-    /// Whether a look has seen jobs of this source die, whatever was shown then.
+    /// Whether a poll has seen jobs of this source die, whatever was shown then.
     pub has_grown: bool,
-    /// When the next look is due.
-    pub next_look: Option<Timestamp>,
+    /// When the next poll is due.
+    pub next_poll: Option<Timestamp>,
     /// When the totals are due, if anything has changed since they were read.
     pub next_totals: Option<Timestamp>,
     /// Whether anything may have.
@@ -107,12 +107,12 @@ pub struct Live {
     pub next_count: Option<Timestamp>,
     /// Whether counting waits for the first job to be on screen.
     pub count_waits: bool,
-    /// The database's clock less ours, in microseconds, at the last look.
+    /// The database's clock less ours, in microseconds, at the last poll.
     pub skew: i64,
 }
 
 impl Live {
-    /// A watch that looks every `refresh` while that is cheap, and takes no more than `share` of the database's time.
+    /// A watch that polls every `refresh` while that is cheap, and takes no more than `share` of the database's time.
     pub fn new(refresh: Duration, share: Share) -> Self {
         Self {
             poll: Poll::new(refresh, share),
@@ -127,7 +127,7 @@ impl Live {
             cost: Duration::ZERO,
             cost_was_odd: false,
             has_grown: false,
-            next_look: None,
+            next_poll: None,
             next_totals: None,
             totals_changed: false,
             totals_cost: None,
@@ -140,7 +140,7 @@ impl Live {
     }
 
     /// Nothing is owed to another source, known of it, or due.
-    pub fn begin_anew(&mut self) {
+    pub fn restart(&mut self) {
         self.poll.begin_anew();
         self.purse.empty();
         (self.is_behind, self.count_waits) = (false, false);
@@ -153,8 +153,8 @@ impl Live {
         matches!(self.link, Link::Down { .. })
     }
 
-    /// Takes in what a look cost. A number that moves with every look draws the eye, and keeps a terminal at the end of
-    /// a thin line busy, for nothing: it changes when two looks in a row cost twice as much, or half. One that keeps the
+    /// Takes in what a poll cost. A number that moves with every poll draws the eye, and keeps a terminal at the end of
+    /// a thin line busy, for nothing: it changes when two polls in a row cost twice as much, or half. One that keeps the
     /// watch away for long is told at once.
     pub fn heard_cost(&mut self, cost: Duration) {
         let known = self.cost;
@@ -200,15 +200,15 @@ impl Live {
         totals.for_each(|(_, count)| count.exactness = Exactness::Estimate.max(count.exactness));
     }
 
-    /// Puts the next look off until what was spent is paid for: until then it could not be followed by a count.
-    pub fn put_off_look(&mut self, now: Timestamp) {
+    /// Puts the next poll off until what was spent is paid for: until then it could not be followed by a count.
+    pub fn put_off_poll(&mut self, now: Timestamp) {
         let paid = self.purse.next_poll(now);
-        self.next_look = self.next_look.map(|due| due.max(paid));
+        self.next_poll = self.next_poll.map(|due| due.max(paid));
     }
 
-    /// When the look that is due will be late: not while the source answers something else, as it does while it counts.
+    /// When the poll that is due will be late: not while the source answers something else, as it does while it counts.
     pub fn late_at(&self) -> Option<Timestamp> {
-        self.next_look.map(|due| self.heard_at.map_or(due, |heard| due.max(heard)).after(LATE))
+        self.next_poll.map(|due| self.heard_at.map_or(due, |heard| due.max(heard)).after(LATE))
     }
 
     /// The database's clock at our `now`.
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cost_of_looks_is_told_anew_only_when_it_has_changed_for_good() {
+    fn the_cost_of_polls_is_told_again_only_when_it_has_changed_for_good() {
         let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
         let mut told = |ms: u64| {
             live.heard_cost(Duration::from_millis(ms));
@@ -232,8 +232,8 @@ mod tests {
         assert_eq!([80, 3, 80, 9, 40].map(&mut told), [8; 5], "a hiccup is no news, as often as it comes alone");
         assert_eq!([80, 80, 60, 41].map(&mut told), [80; 4], "two in a row are");
         assert_eq!([40, 81, 2, 80, 2, 2].map(&mut told), [80, 80, 80, 80, 80, 2]);
-        assert_eq!(told(111), 111, "the next look is eleven seconds away");
-        live.begin_anew();
+        assert_eq!(told(111), 111, "the next poll is eleven seconds away");
+        live.restart();
         live.heard_cost(Duration::from_millis(3));
         assert_eq!(live.cost, Duration::from_millis(3), "of another source nothing is known");
     }
@@ -259,10 +259,10 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_waits_is_not_late_while_the_source_answers_something_else() {
+    fn a_poll_that_waits_is_not_late_while_the_source_answers_something_else() {
         let mut live = Live::new(Duration::from_secs(1), Share::DEFAULT);
         let at = |seconds: i64| Some(Timestamp(seconds * 1_000_000));
-        live.next_look = at(10);
+        live.next_poll = at(10);
         assert_eq!(live.late_at(), at(14));
         live.heard_at = at(30);
         assert_eq!(live.late_at(), at(34));

@@ -1,18 +1,17 @@
 //! What the console knows and shows. Changed by [`super::update()`] only; drawn by the view.
 
-mod asks;
 mod detail;
 mod filter;
 mod histogram;
 mod list;
 mod live;
+mod loaded_range;
 mod marks;
 mod overlay;
 mod preview;
+mod requests;
 mod varied;
-mod window;
 
-pub use asks::Asks;
 pub use detail::{DetailPane, TabView};
 pub use filter::FilterState;
 pub use histogram::{BarValue, CountedFor, HistogramPane};
@@ -20,10 +19,11 @@ pub use list::{ListPane, PAGE, Side, Stale};
 pub use live::{Link, Live, Loss};
 pub use marks::Marks;
 pub use overlay::{
-    Candidate, Fault, Held, HelpPage, Line, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading, ResumeDialog,
-    Runner, RunsPage,
+    Candidate, Held, HelpPage, InputError, InputLine, Overlay, Picker, PlanDialog, Purpose, READ_FIRST, Reading,
+    ResumeDialog, Runner, RunsPage,
 };
 pub use preview::{Preview, REST, Shown};
+pub use requests::OpenRequests;
 pub use varied::Column;
 
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ use crate::domain::text::head;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Run, RunId};
 use crate::store::Outdated;
-use crate::tui::keys::{Command, Place};
+use crate::tui::keys::{Command, KeyContext};
 
 /// Characters of a text that are looked through to draw a line of it, far more than one shows.
 const SHOWN: usize = 4_000;
@@ -73,13 +73,13 @@ pub struct Source {
     pub wanted: Option<String>,
     /// The open store.
     pub opened: Option<Opened>,
-    /// Why it is being opened anew, and when that was asked for last.
-    pub anew: Option<(Anew, Timestamp)>,
+    /// Why it is being opened again, and when that was asked for last.
+    pub reopening: Option<(ReopenReason, Timestamp)>,
 }
 
-/// Why a store that is open is opened anew.
+/// Why a store that is open is opened again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Anew {
+pub enum ReopenReason {
     /// The columns of a table have changed, which has stopped the run that is named.
     Columns(Outdated, Option<RunId>),
     /// The database refuses a statement that fitted its tables when the store was opened.
@@ -173,7 +173,7 @@ pub struct Model {
     /// Settings.
     pub settings: Settings,
     /// Questions under way.
-    pub asks: Asks,
+    pub requests: OpenRequests,
 }
 
 impl Model {
@@ -192,7 +192,7 @@ impl Model {
             runner: Runner::default(),
             screen: Screen { size, mouse, ..Screen::default() },
             settings,
-            asks: Asks::default(),
+            requests: OpenRequests::default(),
         }
     }
 
@@ -209,20 +209,20 @@ impl Model {
     }
 
     /// Where the keys go: the overlay, or the focused pane.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> KeyContext {
         match &self.overlay {
             Overlay::None | Overlay::Line(_) => match self.screen.focus {
-                Focus::Histogram => Place::Histogram,
-                Focus::List => Place::List,
-                Focus::Detail => Place::Detail,
+                Focus::Histogram => KeyContext::Histogram,
+                Focus::List => KeyContext::List,
+                Focus::Detail => KeyContext::Detail,
             },
-            Overlay::Picker(_) => Place::Picker,
-            Overlay::Plan(_) => Place::Plan,
-            Overlay::Freezing(_) | Overlay::Run => Place::Run,
-            Overlay::Runs(RunsPage { receipt: None, .. }) => Place::Runs,
-            Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => Place::Page,
-            Overlay::Resume(_) => Place::Resume,
-            Overlay::Leave => Place::Leave,
+            Overlay::Picker(_) => KeyContext::Picker,
+            Overlay::Plan(_) => KeyContext::Plan,
+            Overlay::Freezing(_) | Overlay::Run => KeyContext::Run,
+            Overlay::Runs(RunsPage { receipt: None, .. }) => KeyContext::Runs,
+            Overlay::Help(_) | Overlay::Receipt(..) | Overlay::Runs(_) | Overlay::Text { .. } => KeyContext::Page,
+            Overlay::Resume(_) => KeyContext::Resume,
+            Overlay::Leave => KeyContext::Leave,
         }
     }
 

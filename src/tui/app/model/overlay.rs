@@ -12,7 +12,7 @@ use crate::ledger::{Run, RunId, RunState};
 use crate::triage::plan::Plan;
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::tui::StoreChoice;
-use crate::tui::keys::{Command, Place};
+use crate::tui::keys::{Command, KeyContext};
 
 /// The one thing over the panes.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub enum Overlay {
     /// The keys.
     Help(HelpPage),
     /// A line of text is being typed.
-    Line(Box<Line>),
+    Line(Box<InputLine>),
     /// A store is being chosen.
     Picker(Picker),
     /// A cohort is being frozen.
@@ -62,7 +62,7 @@ pub struct Reading {
 #[derive(Debug)]
 pub struct HelpPage {
     /// Where the keys went that asked for it.
-    pub place: Place,
+    pub place: KeyContext,
     /// How far it is scrolled.
     pub reading: Reading,
     /// Only lines with these words are shown.
@@ -73,7 +73,7 @@ pub struct HelpPage {
 
 impl HelpPage {
     /// The whole page.
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: KeyContext) -> Self {
         Self { place, reading: Reading::default(), search: Input::default(), typing: false }
     }
 
@@ -229,13 +229,13 @@ pub enum Purpose {
 
 /// A line that is being typed, with its completion.
 #[derive(Debug)]
-pub struct Line {
+pub struct InputLine {
     /// What for.
     pub purpose: Purpose,
     /// The text with its cursor.
     pub input: Input,
     /// What is wrong with it, and where.
-    pub fault: Option<Fault>,
+    pub fault: Option<InputError>,
     /// What it can be completed with.
     pub candidates: Vec<Candidate>,
     /// Index of the chosen candidate, once Tab was pressed.
@@ -252,7 +252,7 @@ pub struct Line {
 
 /// A fault of a typed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct InputError {
     /// Column in characters.
     pub column: usize,
     /// Columns that are wrong.

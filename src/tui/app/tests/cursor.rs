@@ -1,4 +1,4 @@
-//! Where the cursor stands when the list is read anew, or comes in pieces.
+//! Where the cursor stands when the list is read again, or comes in pieces.
 
 use super::*;
 use crate::store::Stored;
@@ -18,7 +18,7 @@ fn stored(place: usize) -> Option<Cursor> {
     Some(Cursor::Stored(Stored { beyond, until: None, blocks: 9, left: 9, floor: 0, key: None }))
 }
 
-/// A list of 100 jobs whose cursor is on the third, `job-998`, and that is being read anew.
+/// A list of 100 jobs whose cursor is on the third, `job-998`, and that is being read again.
 fn reread() -> Console {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
@@ -161,7 +161,7 @@ fn hits_beyond_those_that_are_kept_do_not_push_out_the_job_that_has_the_cursor()
     assert_eq!(console.current(), Some("job-998"));
 }
 
-/// A list of 100 jobs that is scrolled to its end and being read anew from there.
+/// A list of 100 jobs that is scrolled to its end and being read again from there.
 fn scrolled() -> (Console, Cursor) {
     let mut console = Console::connecting();
     console.answer(Slot::Open, Reply::Choices(Ok(vec![choice("events")])));
@@ -176,7 +176,7 @@ fn scrolled() -> (Console, Cursor) {
 }
 
 #[test]
-fn a_list_that_is_read_anew_while_the_cursor_waits_begins_where_it_began() {
+fn a_list_that_is_read_again_while_the_cursor_waits_begins_where_it_began() {
     let (mut console, from) = scrolled();
     receive(&mut console, rows(98..99, after(98)));
     assert_eq!(console.current(), None);

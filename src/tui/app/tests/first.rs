@@ -59,7 +59,7 @@ fn a_guess_of_how_many_are_dead_gives_way_to_what_was_counted() {
         console.model.total(State::Dead)
     };
     assert_eq!(header(Count { n: 900, exactness: Exactness::Estimate }), Some(Count::exact(3)));
-    assert_eq!(header(Count::exact(4)), Some(Count::exact(3)), "as the bars say: the next look tells of one more");
+    assert_eq!(header(Count::exact(4)), Some(Count::exact(3)), "as the bars say: the next poll tells of one more");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::tui::app::model::ListPane;
 
-/// A console that has counted `n` jobs of `A` and waits for its first look.
+/// A console that has counted `n` jobs of `A` and waits for its first poll.
 fn watching(n: usize) -> Console {
     let mut console = Console::with_jobs(n);
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", n as u64)])))));
@@ -15,8 +15,8 @@ fn cell(value: &str, n: u64, last_seen: i64) -> Cell {
     Cell { bucket: 0, value: Some(value.into()), n, first_seen: seen, last_seen: seen, example: None }
 }
 
-fn look(console: &mut Console, cells: Vec<Cell>) {
-    console.wait(Duration::from_secs(2)).answer(Slot::Look, Reply::Look(Box::new(Ok(changes(cells)))));
+fn poll(console: &mut Console, cells: Vec<Cell>) {
+    console.wait(Duration::from_secs(2)).answer(Slot::Poll, Reply::Poll(Box::new(Ok(changes(cells)))));
 }
 
 fn rows_asked(console: &Console) -> Vec<&str> {
@@ -43,13 +43,13 @@ fn stale(list: &ListPane, n: usize) -> Option<Stale> {
 fn a_row_that_was_changed_out_of_sight_says_so_as_soon_as_it_is_scrolled_to() {
     let mut console = watching(90);
     let seen = console.model.list_rows();
-    look(&mut console, vec![cell("A", 1, 1)]);
+    poll(&mut console, vec![cell("A", 1, 1)]);
     assert_eq!(rows_asked(&console).len(), seen, "those on screen");
     stand(&mut console, |_| true);
     assert!(rows_asked(&console).is_empty(), "once for each change");
     console
         .wait(Duration::from_secs(2))
-        .answer(Slot::Look, Reply::Look(Box::new(Ok(Changes { changed: false, ..changes(Vec::new()) }))));
+        .answer(Slot::Poll, Reply::Poll(Box::new(Ok(Changes { changed: false, ..changes(Vec::new()) }))));
     assert!(rows_asked(&console).is_empty());
     for _ in 0..80 {
         console.keys("j");
@@ -72,9 +72,9 @@ fn a_row_that_was_changed_out_of_sight_says_so_as_soon_as_it_is_scrolled_to() {
 #[test]
 fn a_change_that_is_seen_while_rows_are_on_their_way_has_them_asked_for_again() {
     let mut console = watching(5);
-    look(&mut console, vec![cell("A", 1, 1)]);
+    poll(&mut console, vec![cell("A", 1, 1)]);
     let Some(Request::Rows(ids)) = console.request(Slot::Rows).cloned() else { panic!("no row was asked for") };
-    look(&mut console, vec![cell("A", 1, 1)]);
+    poll(&mut console, vec![cell("A", 1, 1)]);
     console.answer(Slot::Rows, Reply::Rows(ids, Ok((0..5).map(entry).collect())));
     assert_eq!(rows_asked(&console).len(), 5);
     // One that fails is left for the next change.
@@ -83,7 +83,7 @@ fn a_change_that_is_seen_while_rows_are_on_their_way_has_them_asked_for_again() 
     assert!(rows_asked(&console).is_empty());
     // And a page that was asked for before the change says nothing of what came after.
     console.keys("r");
-    look(&mut console, vec![cell("A", 2, 1)]);
+    poll(&mut console, vec![cell("A", 2, 1)]);
     stand(&mut console, |_| true);
     console.answer(Slot::Page, Reply::Page(Ok(page(0..5, None))));
     assert_eq!(rows_asked(&console).len(), 5);
@@ -93,7 +93,7 @@ fn a_change_that_is_seen_while_rows_are_on_their_way_has_them_asked_for_again() 
 fn a_row_that_was_put_back_is_one_like_any_other_and_one_that_died_again_says_so() {
     let mut console = watching(3);
     let mut change = |state: State, at: i64, is_there: bool| {
-        look(&mut console, vec![cell("A", 1, 1)]);
+        poll(&mut console, vec![cell("A", 1, 1)]);
         stand(&mut console, |row| {
             if row.row.id == entry(1).row.id {
                 (row.row.state, row.row.at) = (state, Some(Timestamp(at)));
@@ -113,19 +113,19 @@ fn a_row_that_was_put_back_is_one_like_any_other_and_one_that_died_again_says_so
 }
 
 #[test]
-fn only_jobs_that_died_are_new_and_the_first_row_is_read_anew_for_the_others_too() {
+fn only_jobs_that_died_are_new_and_the_first_row_is_read_again_for_the_others_too() {
     let mut console = watching(4);
-    look(&mut console, vec![cell("A", 4, 1_000_000)]);
+    poll(&mut console, vec![cell("A", 4, 1_000_000)]);
     let before = console.model.list.arrived;
     console.model.live.has_grown = false;
     // Two of them have another class now, and nobody died.
-    look(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 2, 1_000_000)]);
+    poll(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 2, 1_000_000)]);
     assert_eq!(console.model.list.arrived, before);
     assert!(!console.model.live.has_grown);
     console.keys("g");
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { query: q, .. }) if q.cursor == Cursor::Start));
     console.answer(Slot::Page, Reply::Page(Ok(page(0..4, None))));
-    look(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 3, 1_500_000)]);
+    poll(&mut console, vec![cell("A", 2, 1_000_000), cell("B", 3, 1_500_000)]);
     assert_eq!(console.model.list.arrived, 1);
     assert!(console.model.live.has_grown);
 }
@@ -136,7 +136,7 @@ fn jobs_that_come_among_the_ignored_are_not_new() {
     console.keys("/").text("state:ignored").keys("Enter");
     console.answer(Slot::Page, Reply::Page(Ok(page(0..2, None))));
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 2)])))));
-    look(&mut console, vec![cell("A", 5, 1_000_000)]);
+    poll(&mut console, vec![cell("A", 5, 1_000_000)]);
     assert_eq!(console.model.list.arrived, 0);
     console.keys("g");
     assert!(matches!(console.request(Slot::Page), Some(Request::Page { query: q, .. }) if q.cursor == Cursor::Start));

@@ -20,7 +20,7 @@ fn console(jobs: usize, n: usize, size: (u16, u16)) -> Console {
     console.model.screen.focus = Focus::Histogram;
     console.tell(Msg::Resize { width: size.0, height: size.1 });
     console.wait(LONG_ENOUGH);
-    console.asked.retain(|(_, slot, _)| *slot == Slot::Look);
+    console.asked.retain(|(_, slot, _)| *slot == Slot::Poll);
     console
 }
 
@@ -183,12 +183,12 @@ fn the_bar_under_the_cursor_is_the_one_that_was_seen_there() {
 fn a_change_is_followed_while_that_is_cheap() {
     let mut console = previewed((140, 45));
     console.wait(Duration::from_secs(2));
-    console.answer(Slot::Look, Reply::Look(Box::new(Ok(changes(Vec::new())))));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(changes(Vec::new())))));
     assert_eq!(asked(&console).as_deref(), Some("error:E01"));
     console.now = console.now.after(Duration::from_secs(60));
     console.answer(Slot::Page, Reply::Page(Ok(page(10..30, None))));
     console.wait(Duration::from_secs(3_600));
-    console.answer(Slot::Look, Reply::Look(Box::new(Ok(changes(Vec::new())))));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(changes(Vec::new())))));
     assert_eq!(asked(&console), None, "a minute for a page that nobody has asked for");
 }
 

@@ -1,13 +1,13 @@
 //! What commands do, and why some cannot be used at the moment.
 
-use super::{act, filter, line, moves, preview, resume, same};
+use super::{filter, input_line, navigation, preview, resume, runs, shell_command};
 use crate::domain::action::Action;
 use crate::domain::time::Timestamp;
 use crate::store::{Availability, Sort};
 use crate::tui::app::document::Direction;
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{CountedFor, Focus, Held, HelpPage, Marks, Model, Overlay, Purpose, Reading};
-use crate::tui::keys::{Command, Place};
+use crate::tui::keys::{Command, KeyContext};
 
 /// The action that a command stands for.
 fn action_of(command: Command) -> Option<Action> {
@@ -43,7 +43,7 @@ pub fn refusal_to_write(model: &Model) -> Option<String> {
 }
 
 /// Why a command cannot be used here and now.
-pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> {
+pub fn refusal(model: &Model, place: KeyContext, command: Command) -> Option<String> {
     if let Some(action) = action_of(command) {
         return refusal_of(model, action);
     }
@@ -54,16 +54,16 @@ pub fn refusal(model: &Model, place: Place, command: Command) -> Option<String> 
         return resume::refusal(model);
     }
     match command {
-        Command::Sort if place == Place::List || place == Place::Histogram => {
+        Command::Sort if place == KeyContext::List || place == KeyContext::Histogram => {
             let sorts = model.source.opened.as_ref().map_or(0, |o| o.info.sorts.len());
             (sorts == 0).then(|| "this layout has no order to choose from".into())
         }
         Command::Wrap | Command::FoldAll | Command::Search | Command::NextMatch | Command::PreviousMatch
-            if place == Place::Detail && model.detail.document.is_none() =>
+            if place == KeyContext::Detail && model.detail.document.is_none() =>
         {
             Some("no job is open".into())
         }
-        Command::Search if place == Place::Page && !matches!(model.overlay, Overlay::Help(_)) => {
+        Command::Search if place == KeyContext::Page && !matches!(model.overlay, Overlay::Help(_)) => {
             Some("there is nothing to search in here".into())
         }
         Command::Pause if !matches!(model.live.link, crate::tui::app::model::Link::Up) => Some("not connected".into()),
@@ -82,20 +82,20 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         return Vec::new();
     }
     if let Some(action) = action_of(command) {
-        return act::begin(model, action, None, now);
+        return runs::begin(model, action, None, now);
     }
     if command == Command::Undo {
-        return act::undo(model, now);
+        return runs::undo(model, now);
     }
-    if let Some(effects) = moves::run(model, command, now) {
+    if let Some(effects) = navigation::run(model, command, now) {
         return effects;
     }
     match command {
         Command::Open => open(model, now),
         Command::Back => back(model, now),
-        Command::Filter => line::open(model, Purpose::Filter),
+        Command::Filter => input_line::open(model, Purpose::Filter),
         Command::Search => search(model),
-        Command::CommandLine => line::open(model, Purpose::Command),
+        Command::CommandLine => input_line::open(model, Purpose::Command),
         Command::Help => {
             let place = model.place();
             show(model, Overlay::Help(HelpPage::new(place)))
@@ -108,14 +108,14 @@ pub fn run(model: &mut Model, command: Command, now: Timestamp) -> Vec<Effect> {
         Command::Wrap => wrap(model),
         Command::Copy => copy(model, now),
         Command::Edit => edit(model, now),
-        Command::ShowCommand => same::show(model, now),
+        Command::ShowCommand => shell_command::show(model, now),
         Command::Runs => runs(model),
         Command::Resume => resume::ask(model),
         Command::Mouse => take_mouse(model, now),
-        Command::Yes => act::yes(model, now),
-        Command::No => act::no(model, now),
-        Command::StopRun => act::stop(model, now),
-        Command::PauseRun => act::pause(model),
+        Command::Yes => runs::yes(model, now),
+        Command::No => runs::no(model, now),
+        Command::StopRun => runs::stop(model, now),
+        Command::PauseRun => runs::pause(model),
         Command::Interrupt => interrupt(model, now),
         Command::Suspend => vec![Effect::Suspend],
         Command::Repaint => vec![Effect::Repaint],
@@ -160,7 +160,7 @@ fn search(model: &mut Model) -> Vec<Effect> {
         page.typing = true;
         return Vec::new();
     }
-    line::open(model, Purpose::Search)
+    input_line::open(model, Purpose::Search)
 }
 
 /// Enter: narrow, open, fold or choose.
@@ -169,7 +169,7 @@ fn open(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         Overlay::Picker(picker) => {
             let Some(choice) = picker.choices.get(picker.at).map(|c| c.name.clone()) else { return Vec::new() };
             model.overlay = Overlay::None;
-            return vec![model.asks.ask(Slot::Open, Request::Open(choice))];
+            return vec![model.requests.ask(Slot::Open, Request::Open(choice))];
         }
         Overlay::Runs(page) => {
             page.receipt = page.current().map(|_| Reading::default());
@@ -231,7 +231,7 @@ fn back(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 fn close(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match &mut model.overlay {
         // Hidden, its plan would come to nothing unseen.
-        Overlay::Freezing(_) => return act::stop(model, now),
+        Overlay::Freezing(_) => return runs::stop(model, now),
         Overlay::Runs(page) if page.receipt.is_some() => page.receipt = None,
         Overlay::Picker(_) => match &model.source.opened {
             Some(opened) => {
@@ -263,9 +263,9 @@ fn pause(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.paused = !model.live.paused;
     if model.live.paused {
         model.say(format!("live watch paused: {} continues", model.key(Command::Pause)), now);
-        return vec![model.asks.cancel(Slot::Look)];
+        return vec![model.requests.cancel(Slot::Poll)];
     }
-    model.live.next_look = Some(now);
+    model.live.next_poll = Some(now);
     Vec::new()
 }
 
@@ -341,7 +341,7 @@ fn runs(model: &mut Model) -> Vec<Effect> {
     if model.runner.going.is_some() {
         return show(model, Overlay::Run);
     }
-    vec![model.asks.ask(Slot::Runs, Request::Runs)]
+    vec![model.requests.ask(Slot::Runs, Request::Runs)]
 }
 
 /// Takes or releases the mouse.
@@ -357,20 +357,20 @@ pub fn take_mouse(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Ctrl-C: cancels what is being read for the operator; when nothing is, leaves.
 fn interrupt(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    let scanning = model.list.scan.is_some() && model.asks.is_open(Slot::Page);
+    let scanning = model.list.scan.is_some() && model.requests.is_open(Slot::Page);
     // A recount at leisure goes on: nobody waits for it, and nothing but the share of the database's time tells whether a
     // window of it is being read just now.
-    let counting = model.asks.is_open(Slot::Histogram) && model.histogram.counted_for != CountedFor::Leisure;
+    let counting = model.requests.is_open(Slot::Histogram) && model.histogram.counted_for != CountedFor::Leisure;
     if !scanning && !counting {
         return quit(model);
     }
     let mut effects = Vec::new();
     if scanning {
         model.list.halted = true;
-        effects.push(model.asks.cancel(Slot::Page));
+        effects.push(model.requests.cancel(Slot::Page));
     }
     if counting {
-        effects.push(model.asks.cancel(Slot::Histogram));
+        effects.push(model.requests.cancel(Slot::Histogram));
         model.histogram.abandon_count();
     }
     model.say(format!("cancelled: {} reads on", model.key(Command::Refresh)), now);

@@ -8,28 +8,28 @@ use crate::store::{Cursor, GlanceQuery, HistogramQuery, PageQuery, Resume, Sort,
 use crate::tui::app::effect::{Effect, Request, Slot};
 use crate::tui::app::model::{BarValue, CountedFor, Focus, HistogramPane, Link, Model, PAGE, Preview, Side};
 
-/// Puts a filter in force: the list starts anew, the bars are counted anew.
+/// Puts a filter in force: the list starts again, the bars are counted again.
 pub fn apply(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
     let server_now = model.live.server_now(now);
     model.filter.set(filter, server_now);
-    begin_anew(model, now)
+    restart(model, now)
 }
 
 /// Narrows the filter; Esc goes back.
 pub fn narrow(model: &mut Model, filter: Filter, now: Timestamp) -> Vec<Effect> {
     let server_now = model.live.server_now(now);
     model.filter.narrow(filter, server_now);
-    begin_anew(model, now)
+    restart(model, now)
 }
 
-fn begin_anew(model: &mut Model, now: Timestamp) -> Vec<Effect> {
+fn restart(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.preview = Preview::default();
     model.list.clear();
     let facet = model.histogram.facet;
     model.histogram = HistogramPane::new(facet);
     model.live.watermark = None;
     model.detail.close();
-    let mut effects = vec![model.asks.cancel(Slot::Page)];
+    let mut effects = vec![model.requests.cancel(Slot::Page)];
     effects.extend(recount(model, now));
     effects
 }
@@ -78,7 +78,7 @@ pub fn recount(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     expect_count(model, now);
     let estimate = model.filter.resolved.is_all() && model.histogram.shown.is_none();
     let request = if estimate { Request::Estimate(model.histogram.facet) } else { count_from(model, None) };
-    vec![model.asks.cancel(Slot::Look), model.asks.ask(Slot::Histogram, request)]
+    vec![model.requests.cancel(Slot::Poll), model.requests.ask(Slot::Histogram, request)]
 }
 
 /// As [`recount`], for whom it is said.
@@ -91,7 +91,7 @@ pub fn recount_for(model: &mut Model, counted_for: CountedFor, now: Timestamp) -
 fn expect_count(model: &mut Model, now: Timestamp) {
     model.live.next_count = None;
     model.live.count_waits = false;
-    model.live.next_look = Some(now);
+    model.live.next_poll = Some(now);
     model.histogram.begin_count(now);
 }
 
@@ -100,7 +100,7 @@ pub fn count(model: &mut Model, now: Timestamp) -> Effect {
     expect_count(model, now);
     model.histogram.counted_for = CountedFor::Opening;
     let request = count_from(model, None);
-    model.asks.ask(Slot::Histogram, request)
+    model.requests.ask(Slot::Histogram, request)
 }
 
 fn count_from(model: &Model, resume: Option<Resume>) -> Request {
@@ -130,14 +130,14 @@ pub fn begin(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.list.halted = false;
     model.live.next_totals = None;
     model.histogram.counting_since = Some(now);
-    model.asks.page = Some(Side::Start);
+    model.requests.page = Some(Side::Start);
     model.list.asked(Cursor::Start);
     let (facet, page) = (model.histogram.facet, page_query(model, Cursor::Start));
     let request = Request::Glance(GlanceQuery { facet, page, opens: model.shows_detail() });
-    vec![model.asks.ask(Slot::Page, request)]
+    vec![model.requests.ask(Slot::Page, request)]
 }
 
-/// Counts the facet from the beginning, or further, at leisure: looks go on meanwhile.
+/// Counts the facet from the beginning, or further, at leisure: polls go on meanwhile.
 pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.next_count = None;
     let resume = model.histogram.unfinished.clone();
@@ -145,29 +145,29 @@ pub fn reconcile(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         return count_again(model, CountedFor::Leisure, now);
     }
     let request = count_from(model, resume);
-    vec![model.asks.ask(Slot::Histogram, request)]
+    vec![model.requests.ask(Slot::Histogram, request)]
 }
 
-/// Counts the facet from the beginning while looks go on.
+/// Counts the facet from the beginning while polls go on.
 pub fn count_again(model: &mut Model, counted_for: CountedFor, now: Timestamp) -> Vec<Effect> {
     model.histogram.counting_since = Some(now);
     model.histogram.abandon_count();
     model.histogram.counted_for = counted_for;
     let request = count_from(model, None);
-    vec![model.asks.ask(Slot::Histogram, request)]
+    vec![model.requests.ask(Slot::Histogram, request)]
 }
 
-/// Reads the list anew in its order from the start.
+/// Reads the list again in its order from the start.
 pub fn reload_list(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let _ = now;
     model.list.clear();
-    vec![model.asks.cancel(Slot::Page)]
+    vec![model.requests.cancel(Slot::Page)]
 }
 
-/// Reads everything anew; the cursor stays on its job, relative times are resolved again.
+/// Reads everything again; the cursor stays on its job, relative times are resolved again.
 pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if model.source.opened.is_none() {
-        return vec![model.asks.ask(Slot::Open, Request::Choices)];
+        return vec![model.requests.ask(Slot::Open, Request::Choices)];
     }
     let server_now = model.live.server_now(now);
     let written = model.filter.written.clone();
@@ -184,8 +184,8 @@ pub fn refresh(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         effects.push(ask_page(model, Side::Around, cursor));
     }
     if let Some(job) = model.detail.job.clone().filter(|_| model.shows_detail()) {
-        model.asks.detail = Some(job.clone());
-        effects.push(model.asks.ask(Slot::Detail, Request::Detail(job)));
+        model.requests.detail = Some(job.clone());
+        effects.push(model.requests.ask(Slot::Detail, Request::Detail(job)));
     }
     effects
 }
@@ -200,10 +200,10 @@ pub fn refresh_unasked(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Asks for a page.
 pub fn ask_page(model: &mut Model, side: Side, cursor: Cursor) -> Effect {
-    model.asks.page = Some(side);
+    model.requests.page = Some(side);
     model.list.asked(cursor.clone());
     let (query, screen) = (page_query(model, cursor), model.list_rows());
-    model.asks.ask(Slot::Page, Request::Page { query, screen })
+    model.requests.ask(Slot::Page, Request::Page { query, screen })
 }
 
 fn page_query(model: &Model, cursor: Cursor) -> PageQuery {
@@ -217,7 +217,7 @@ pub fn fill(model: &mut Model) -> Vec<Effect> {
     }
     let mut effects = Vec::new();
     let rows = model.list_rows();
-    if !model.asks.is_open(Slot::Page)
+    if !model.requests.is_open(Slot::Page)
         && let Some((side, cursor)) = model.list.wanted(rows.max(10))
     {
         effects.push(ask_page(model, side, cursor));
@@ -227,13 +227,13 @@ pub fn fill(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Asks how the rows on screen stand that may have changed since they were read; those that are scrolled to, also when
-/// the look that told of it is long past.
+/// the poll that told of it is long past.
 fn freshen(model: &mut Model, rows: usize) -> Option<Effect> {
-    if model.live.paused || model.asks.is_open(Slot::Rows) {
+    if model.live.paused || model.requests.is_open(Slot::Rows) {
         return None;
     }
     let unsure = model.list.unsure(rows);
-    (!unsure.is_empty()).then(|| model.asks.ask(Slot::Rows, Request::Rows(unsure)))
+    (!unsure.is_empty()).then(|| model.requests.ask(Slot::Rows, Request::Rows(unsure)))
 }
 
 /// Asks for the job under the cursor when the open job is on screen and is another one.
@@ -246,6 +246,6 @@ pub fn open_current(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     model.detail.turn_to(job.clone());
-    model.asks.detail = Some(job.clone());
-    vec![model.asks.ask(Slot::Detail, Request::Detail(job))]
+    model.requests.detail = Some(job.clone());
+    vec![model.requests.ask(Slot::Detail, Request::Detail(job))]
 }

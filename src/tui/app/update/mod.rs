@@ -1,35 +1,35 @@
 //! The transitions: a message and the time go in, effects come out. No clock, no IO, no waiting, no panic.
 
-mod act;
-mod anew;
+mod colon_commands;
 mod command;
 mod filter;
-mod line;
+mod input_line;
 mod mouse;
-mod moves;
+mod navigation;
 mod page;
+mod polling;
 mod preview;
+mod reopen;
 mod reply;
 mod resume;
-mod same;
-mod watch;
-mod words;
+mod runs;
+mod shell_command;
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::effect::{Effect, Slot};
-use super::model::{Anew, Model, Overlay};
+use super::model::{Model, Overlay, ReopenReason};
 use super::msg::Msg;
 use crate::domain::time::Timestamp;
-use crate::tui::keys::{self, Chord, Place};
+use crate::tui::keys::{self, Chord, KeyContext};
 
+pub use colon_commands::{listed as commands, reference as command_reference};
 pub use filter::first_query;
-pub use words::{listed as commands, reference as command_reference};
 
 /// What the model asks for before anything has happened.
 #[must_use]
 pub fn start(model: &mut Model) -> Vec<Effect> {
-    let connect = model.asks.ask(Slot::Open, super::effect::Request::Choices);
+    let connect = model.requests.ask(Slot::Open, super::effect::Request::Choices);
     vec![connect]
 }
 
@@ -39,12 +39,12 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
     let before = sizes(model);
     let mut effects = match msg {
         Msg::Key(key) => on_key(model, &key, now),
-        Msg::Paste(text) => line::paste(model, &text, now),
+        Msg::Paste(text) => input_line::paste(model, &text, now),
         Msg::Mouse(event) => mouse::on_mouse(model, event, now),
         Msg::Resize { width, height } => on_resize(model, width, height),
-        Msg::Tick => watch::tick(model, now),
+        Msg::Tick => polling::tick(model, now),
         Msg::Reply { id, slot, reply } => {
-            if model.asks.accept(slot, id) {
+            if model.requests.accept(slot, id) {
                 reply::on_reply(model, reply, now)
             } else {
                 Vec::new()
@@ -63,7 +63,7 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             }
             Vec::new()
         }
-        Msg::Outdated(table, run) => anew::ask(model, Anew::Columns(table, run), now),
+        Msg::Outdated(table, run) => reopen::ask(model, ReopenReason::Columns(table, run), now),
         Msg::Said(Ok(sentence)) => {
             model.say(sentence, now);
             Vec::new()
@@ -73,14 +73,14 @@ pub fn update(model: &mut Model, msg: Msg, now: Timestamp) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Continued => vec![Effect::Repaint],
-        Msg::PauseRun(paused) => act::set_pause(model, paused),
+        Msg::PauseRun(paused) => runs::set_pause(model, paused),
         Msg::Terminate => terminate(model),
     };
     effects.extend(preview::settle(model, now));
     effects.extend(filter::fill(model));
     refit(model, before);
     let patience = model.detail.wait(now);
-    effects.extend(watch::wake(model, patience, now));
+    effects.extend(polling::wake(model, patience, now));
     effects
 }
 
@@ -91,19 +91,19 @@ fn on_key(model: &mut Model, key: &KeyEvent, now: Timestamp) -> Vec<Effect> {
     }
     model.hush(now);
     if matches!(model.overlay, Overlay::Line(_)) {
-        return line::on_key(model, key, now);
+        return input_line::on_key(model, key, now);
     }
     if let Overlay::Help(page) = &mut model.overlay
         && page.typing
     {
-        return line::search_help(page, key);
+        return input_line::search_help(page, key);
     }
     let Some(chord) = Chord::of(key) else { return Vec::new() };
     if let Overlay::Plan(_) = &model.overlay {
         if key.kind == KeyEventKind::Repeat {
             return Vec::new();
         }
-        if let Some(effects) = act::type_count(model, &Event::Key(*key), chord, now) {
+        if let Some(effects) = runs::type_count(model, &Event::Key(*key), chord, now) {
             return effects;
         }
     }
@@ -156,6 +156,6 @@ fn terminate(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Why a command cannot be used here and now; the footer dims it and pressing it says so.
-pub fn refusal(model: &Model, place: Place, command: keys::Command) -> Option<String> {
+pub fn refusal(model: &Model, place: KeyContext, command: keys::Command) -> Option<String> {
     command::refusal(model, place, command)
 }

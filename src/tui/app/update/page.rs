@@ -10,7 +10,7 @@ use crate::tui::app::model::Model;
 
 /// Takes in a page of the list.
 pub fn on_page(model: &mut Model, result: Result<Page, StoreError>, now: Timestamp) -> Vec<Effect> {
-    let side = model.asks.page.take();
+    let side = model.requests.page.take();
     match (result, side) {
         (Ok(page), Some(side)) => {
             let mut effects = heard(model, now);

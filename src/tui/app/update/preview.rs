@@ -41,7 +41,7 @@ pub fn settle(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// The list begins anew, in its order.
 fn begin_list(model: &mut Model) -> Vec<Effect> {
     model.list.clear();
-    vec![model.asks.cancel(Slot::Page), model.asks.cancel(Slot::Rows)]
+    vec![model.requests.cancel(Slot::Page), model.requests.cancel(Slot::Rows)]
 }
 
 /// Narrows to the bar that the cursor stood on: to the one whose jobs are shown, or to one that it had just come to.
@@ -96,7 +96,7 @@ pub fn end(model: &mut Model) -> Vec<Effect> {
 pub fn follow(model: &mut Model, now: Timestamp) -> Option<Effect> {
     let costs = [model.histogram.outlay.last(), model.preview.cost];
     let is_cheap = costs.into_iter().all(|cost| model.live.purse.is_cheap(cost));
-    if model.preview.shown.is_none() || !is_cheap || model.list.halted || model.asks.is_open(Slot::Page) {
+    if model.preview.shown.is_none() || !is_cheap || model.list.halted || model.requests.is_open(Slot::Page) {
         return None;
     }
     model.preview.asked = Some(now);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{act, anew, filter, page, watch};
+use super::{filter, page, polling, reopen, runs};
 use crate::domain::histogram::Histogram;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -13,7 +13,7 @@ use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Anew, CountedFor, Focus, Link, Model, Overlay, Picker, Preview, RunsPage};
+use crate::tui::app::model::{CountedFor, Focus, Link, Model, Overlay, Picker, Preview, ReopenReason, RunsPage};
 use crate::tui::app::msg::{FirstScreen, Opened, Reply};
 use crate::tui::keys::Command;
 
@@ -27,7 +27,7 @@ const FRAME_FIRST: Duration = Duration::from_millis(10);
 
 /// What only the store that was asked can answer.
 const OF_STORE: [Slot; 7] =
-    [Slot::Histogram, Slot::Totals, Slot::Page, Slot::Rows, Slot::Detail, Slot::Look, Slot::Values];
+    [Slot::Histogram, Slot::Totals, Slot::Page, Slot::Rows, Slot::Detail, Slot::Poll, Slot::Values];
 
 /// When a count is tried again that stood before a lock.
 const LOCKED_REST: Duration = Duration::from_secs(2);
@@ -36,12 +36,12 @@ const LOCKED_REST: Duration = Duration::from_secs(2);
 pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> {
     match reply {
         Reply::Choices(Ok(choices)) => on_choices(model, choices, now),
-        Reply::Choices(Err(e)) => watch::lost(model, &e, now),
+        Reply::Choices(Err(e)) => polling::lost(model, &e, now),
         Reply::Opened(opened) => match *opened {
             Ok(opened) => on_opened(model, opened, now),
-            Err(e) => watch::lost(model, &e, now),
+            Err(e) => polling::lost(model, &e, now),
         },
-        Reply::Reopened(opened) => anew::on_reopened(model, *opened, now),
+        Reply::Reopened(opened) => reopen::on_reopened(model, *opened, now),
         Reply::Estimate(result) => on_estimate(model, result.unwrap_or(None)),
         Reply::Glance(result) => on_glance(model, *result, now),
         Reply::Histogram(step) => match *step {
@@ -63,7 +63,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 let rested = now.after(if is_locked { LOCKED_REST } else { FAILED_REST });
                 let is_owed = is_paid_for && !is_locked;
                 model.live.next_count = Some(if is_owed { rested.max(model.live.purse.paid_at()) } else { rested });
-                // In doubt, where a look had asked for it.
+                // In doubt, where a poll had asked for it.
                 let rows = model.histogram_rows();
                 model.histogram.show_counts(rows);
                 let mut effects = fault(model, &e, "counting", now);
@@ -82,7 +82,7 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
                 Ok(totals) => {
                     model.live.take_totals(totals, now);
                     if model.live.totals_changed {
-                        watch::outdate_totals(model, now);
+                        polling::outdate_totals(model, now);
                     }
                     heard(model, now)
                 }
@@ -97,11 +97,11 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
         Reply::Rows(asked, Ok(found)) => page::on_rows(model, &asked, &found),
         Reply::Rows(_, Err(e)) => fault(model, &e, "looking at the rows on screen", now),
         Reply::Detail(result) => on_detail(model, result, now),
-        Reply::Look(result) => watch::on_look(model, *result, now),
+        Reply::Poll(result) => polling::on_poll(model, *result, now),
         Reply::Values(Ok(values)) => on_values(model, values),
         Reply::Values(Err(_)) => Vec::new(),
-        Reply::Planned(result) => act::on_planned(model, *result, now),
-        Reply::Executed(result) => act::on_executed(model, *result, now),
+        Reply::Planned(result) => runs::on_planned(model, *result, now),
+        Reply::Executed(result) => runs::on_executed(model, *result, now),
         Reply::Dismissed(Ok(())) => Vec::new(),
         Reply::Dismissed(Err(sentence)) => {
             model.complain(sentence, now);
@@ -140,10 +140,10 @@ pub fn on_reply(model: &mut Model, reply: Reply, now: Timestamp) -> Vec<Effect> 
 pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp) -> Vec<Effect> {
     match error {
         StoreError::Cancelled => Vec::new(),
-        StoreError::Unreachable(_) => watch::lost(model, error, now),
+        StoreError::Unreachable(_) => polling::lost(model, error, now),
         StoreError::Unfit { .. } => {
             model.complain(format!("{doing}: {error}"), now);
-            anew::ask(model, Anew::Unfit, now)
+            reopen::ask(model, ReopenReason::Unfit, now)
         }
         other => {
             model.complain(format!("{doing}: {other}"), now);
@@ -152,7 +152,7 @@ pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp)
     }
 }
 
-/// The source answered: when it had been lost, everything is read anew.
+/// The source answered: when it had been lost, everything is read again.
 pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.live.heard_at = Some(now);
     if model.live.is_stale() {
@@ -178,7 +178,7 @@ fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> V
         (None, _) => None,
     };
     match chosen {
-        Some(choice) => effects.push(model.asks.ask(Slot::Open, Request::Open(choice.name.clone()))),
+        Some(choice) => effects.push(model.requests.ask(Slot::Open, Request::Open(choice.name.clone()))),
         // Whatever was opened meanwhile is what the keys are meant for.
         None if !matches!(model.overlay, Overlay::None | Overlay::Picker(_)) && model.source.opened.is_some() => {
             model.source.wanted = model.source.opened.as_ref().map(|opened| opened.name.clone());
@@ -204,9 +204,9 @@ pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effec
     let mut effects = Vec::new();
     if !again && model.source.opened.is_some() {
         // What was asked of the other store is no answer of this one, whose jobs may have the same keys.
-        effects.extend(OF_STORE.map(|slot| model.asks.cancel(slot)));
+        effects.extend(OF_STORE.map(|slot| model.requests.cancel(slot)));
         model.detail.close();
-        model.live.begin_anew();
+        model.live.restart();
     }
     if !again {
         let facet = opened.info.facets.first().copied().unwrap_or(model.histogram.facet);
@@ -235,7 +235,7 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
         Err(e @ StoreError::Unreachable(_)) => return page::on_page(model, Err(e), now),
         Err(_) => {
             // Each is asked for by itself then, and says what is wrong with it; `fill` asks for the page.
-            model.asks.page = None;
+            model.requests.page = None;
             return filter::recount_for(model, CountedFor::Opening, now);
         }
     };
@@ -247,11 +247,11 @@ fn on_glance(model: &mut Model, result: Result<FirstScreen, StoreError>, now: Ti
         show_document(model, document);
     }
     let effects = page::on_page(model, Ok(page), now);
-    if model.asks.is_open(Slot::Histogram) {
+    if model.requests.is_open(Slot::Histogram) {
         // The operator was quicker, and had something else counted.
         return effects;
     }
-    let wait = match (model.asks.detail.is_some(), has_bars) {
+    let wait = match (model.requests.detail.is_some(), has_bars) {
         (true, _) => JOB_FIRST,
         (false, true) => FRAME_FIRST,
         // Without it the screen has no bars.
@@ -266,7 +266,7 @@ fn on_estimate(model: &mut Model, estimate: Option<Histogram>) -> Vec<Effect> {
     let facet = model.histogram.facet;
     show_estimate(model, estimate);
     let query = HistogramQuery { facet, filter: model.filter.resolved.clone(), resume: None };
-    vec![model.asks.ask(Slot::Histogram, Request::Histogram(query))]
+    vec![model.requests.ask(Slot::Histogram, Request::Histogram(query))]
 }
 
 fn show_estimate(model: &mut Model, estimate: Option<Histogram>) {
@@ -288,7 +288,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     let mut effects = heard(model, now);
     effects.extend(first_totals(model, now));
     let rows = model.histogram_rows();
-    let keeps_looks = take_count(model, &step, rows);
+    let keeps_polls = take_count(model, &step, rows);
     if model.histogram.counted_for == CountedFor::Poll && !model.live.purse.is_cheap(model.histogram.outlay.spent()) {
         // It was cheaper before. What it is to settle is in doubt until it is complete.
         model.histogram.counted_for = CountedFor::Leisure;
@@ -302,7 +302,7 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         }
         let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
         let query = HistogramQuery { facet, filter, resume: Some(resume) };
-        effects.push(model.asks.ask(Slot::Histogram, Request::Histogram(query)));
+        effects.push(model.requests.ask(Slot::Histogram, Request::Histogram(query)));
         return effects;
     }
     if model.screen.focus == Focus::Histogram {
@@ -310,24 +310,24 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
     }
     let was_asked = !model.histogram.is_paid_for();
     model.histogram.counted_for = CountedFor::Operator;
-    let looked = model.live.watermark.take();
-    let is_same_moment = looked.as_ref().zip(step.watermark.as_ref()).is_none_or(|(a, b)| a.is_same_moment(b));
-    if !keeps_looks && !is_same_moment {
-        // What lies between the two, no later look tells of.
-        watch::outdate_totals(model, now);
+    let polled = model.live.watermark.take();
+    let is_same_moment = polled.as_ref().zip(step.watermark.as_ref()).is_none_or(|(a, b)| a.is_same_moment(b));
+    if !keeps_polls && !is_same_moment {
+        // What lies between the two, no later poll tells of.
+        polling::outdate_totals(model, now);
     }
-    model.live.watermark = Watermark::after_count(looked.as_ref(), step.watermark, keeps_looks);
-    // A look that is under way goes on from an older watermark.
-    let is_looking = model.asks.is_open(Slot::Look);
-    effects.push(model.asks.cancel(Slot::Look));
-    if was_asked || is_looking {
-        model.live.next_look = Some(now);
+    model.live.watermark = Watermark::after_count(polled.as_ref(), step.watermark, keeps_polls);
+    // A poll that is under way goes on from an older watermark.
+    let is_polling = model.requests.is_open(Slot::Poll);
+    effects.push(model.requests.cancel(Slot::Poll));
+    if was_asked || is_polling {
+        model.live.next_poll = Some(now);
     }
-    model.live.put_off_look(now);
+    model.live.put_off_poll(now);
     effects
 }
 
-/// Takes in a step of a count; what a recount finds that no look has seen is news of it. Returns whether looks go on from where
+/// Takes in a step of a count; what a recount finds that no poll has seen is news of it. Returns whether polls go on from where
 /// they are.
 fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
     let known = |model: &Model| {
@@ -335,26 +335,27 @@ fn take_count(model: &mut Model, step: &HistogramStep, rows: usize) -> bool {
         model.histogram.counts.as_ref().map(|counts| (counts.unseen(), total))
     };
     let before = known(model);
-    let keeps_looks = model.histogram.take_count(step, rows);
+    let keeps_polls = model.histogram.take_count(step, rows);
     if let (Some((unseen, total)), Some((seen, now))) = (before, known(model)) {
-        watch::arrive(model, seen.saturating_sub(unseen));
+        polling::arrive(model, seen.saturating_sub(unseen));
         if total != now && model.histogram.is_paid_for() {
             model.list.behind = true;
             model.list.outdate();
         }
     }
-    keeps_looks
+    keeps_polls
 }
 
 /// Asks for the totals where a refresh has left them to be asked for behind the counts.
 fn first_totals(model: &mut Model, now: Timestamp) -> Option<Effect> {
-    let wanted = model.live.next_totals.is_none() && model.live.link == Link::Up && !model.asks.is_open(Slot::Totals);
-    wanted.then(|| watch::totals(model, now))
+    let wanted =
+        model.live.next_totals.is_none() && model.live.link == Link::Up && !model.requests.is_open(Slot::Totals);
+    wanted.then(|| polling::totals(model, now))
 }
 
 fn on_detail(model: &mut Model, result: Result<Option<Arc<JobDocument>>, StoreError>, now: Timestamp) -> Vec<Effect> {
     let mut effects: Vec<Effect> = model.live.count_waits.then(|| filter::count(model, now)).into_iter().collect();
-    if model.asks.detail.take() != model.detail.job {
+    if model.requests.detail.take() != model.detail.job {
         return effects;
     }
     match result {
@@ -395,8 +396,8 @@ pub fn on_past(model: &mut Model, job: &JobId, history: Vec<HistoryEntry>, repla
         Some(document) => document.remember(history, replayed),
         // It has not come yet, or somebody draws from it: it is asked for again, as a whole.
         None if model.detail.job.as_ref() == Some(job) => {
-            model.asks.detail = Some(job.clone());
-            return vec![model.asks.ask(Slot::Detail, Request::Detail(job.clone()))];
+            model.requests.detail = Some(job.clone());
+            return vec![model.requests.ask(Slot::Detail, Request::Detail(job.clone()))];
         }
         None => return Vec::new(),
     }
@@ -408,6 +409,6 @@ fn on_values(model: &mut Model, values: Histogram) -> Vec<Effect> {
     if let Overlay::Line(line) = &mut model.overlay {
         line.values = Some(values);
     }
-    super::line::complete(model);
+    super::input_line::complete(model);
     Vec::new()
 }

@@ -56,5 +56,5 @@ pub fn confirm(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     model.runner.action = Some(intent.action);
     (model.runner.stopping, model.runner.paused) = (false, false);
     model.overlay = Overlay::Run;
-    vec![model.asks.ask(Slot::Act, Request::Resume(id))]
+    vec![model.requests.ask(Slot::Act, Request::Resume(id))]
 }

@@ -11,10 +11,10 @@ use super::run::{bar, hints};
 use crate::domain::histogram::{grouped, jobs};
 use crate::triage::progress::FreezeProgress;
 use crate::tui::app::model::Model;
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::Canvas;
-use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
+use crate::tui::view::dialog;
+use crate::tui::view::styled_text::Phrase;
 
 const WIDTH: usize = 64;
 
@@ -26,16 +26,16 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, progress: Option<FreezeProgr
     };
     let width = WIDTH.min(usize::from(canvas.area().width));
     let wrap = |role, text: &str| {
-        let rows = panel::wrap(text, width.saturating_sub(4), canvas.look);
+        let rows = dialog::wrap(text, width.saturating_sub(4), canvas.theme);
         rows.into_iter().map(move |row| Phrase::of(role, row))
     };
     let mut lines: Vec<Phrase<'_>> = wrap(Role::Text, &text).collect();
     lines.extend(wrap(Role::Dim, "only the jobs of this moment; nothing is touched yet"));
-    let area = panel::centred(canvas.area(), width, lines.len() + 3);
-    let inside = panel::frame(canvas, area, "Freezing the cohort", Role::Strong);
+    let area = dialog::centred(canvas.area(), width, lines.len() + 3);
+    let inside = dialog::frame(canvas, area, "Freezing the cohort", Role::Strong);
     bar(canvas, inside, 0, progress.map_or(0.0, |p| p.share));
     for (n, line) in lines.iter().enumerate() {
         canvas.row(inside, n + 1).phrase(line);
     }
-    panel::caption(canvas, area, &hints(model, &["stop"]));
+    dialog::caption(canvas, area, &hints(model, &["stop"]));
 }

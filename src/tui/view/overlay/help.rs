@@ -14,11 +14,11 @@ use ratatui::layout::Rect;
 
 use crate::tui::app::commands;
 use crate::tui::app::model::HelpPage;
-use crate::tui::keys::{Keymap, Place};
-use crate::tui::look::{Look, Role};
+use crate::tui::keys::{KeyContext, Keymap};
+use crate::tui::theme::{Role, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
-use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
+use crate::tui::view::dialog;
+use crate::tui::view::styled_text::Phrase;
 
 /// Widest a column gets: longer lines are hard to read.
 const WIDEST: usize = 96;
@@ -37,48 +37,48 @@ pub fn draw(canvas: &mut Canvas<'_>, keys: &Keymap, page: &HelpPage) {
     let screen = canvas.area();
     let is_double = usize::from(screen.width) >= TWO;
     let widest = if is_double { 2 * WIDEST } else { WIDEST };
-    let area = panel::centred(screen, widest, usize::from(screen.height).saturating_sub(2));
-    let mut inside = panel::frame(canvas, area, "Keys: / searches, q closes", Role::Strong);
+    let area = dialog::centred(screen, widest, usize::from(screen.height).saturating_sub(2));
+    let mut inside = dialog::frame(canvas, area, "Keys: / searches, q closes", Role::Strong);
     if page.typing || !page.search.value().is_empty() {
         search(canvas, inside, page);
         inside = Rect { y: inside.y + 1, height: inside.height.saturating_sub(1), ..inside };
     }
     let width = usize::from(inside.width);
-    let look = canvas.look;
+    let theme = canvas.theme;
     let sections = sections(keys, page);
     let lines = match is_double {
-        false => lines(&sections, width, look),
+        false => lines(&sections, width, theme),
         true => {
             let width = (width - GAP) / 2;
-            beside(lines(&sections, width, look), width + GAP, look)
+            beside(lines(&sections, width, theme), width + GAP, theme)
         }
     };
     if lines.is_empty() {
         canvas.row(inside, 0).put(Role::Text, "no key or command is described by these words");
         return;
     }
-    panel::scroll(canvas, area, inside, &lines, page.reading.top);
+    dialog::scroll(canvas, area, inside, &lines, page.reading.top);
 }
 
 fn search(canvas: &mut Canvas<'_>, inside: Rect, page: &HelpPage) {
     let typed: String = page.search.value().chars().take(page.search.visual_cursor()).collect();
     let prompt = "search: ";
-    let look = canvas.look;
+    let theme = canvas.theme;
     canvas.row(inside, 0).put(Role::Key, prompt).put(Role::Text, page.search.value());
     if page.typing {
-        canvas.row(inside, 0).skip(columns(prompt, look) + columns(&typed, look)).caret();
+        canvas.row(inside, 0).skip(columns(prompt, theme) + columns(&typed, theme)).caret();
     }
 }
 
 /// What is shown, in its order.
 fn sections(map: &Keymap, page: &HelpPage) -> Vec<Section> {
-    let first = [page.place, Place::Anywhere];
-    let others = Place::ALL.into_iter().filter(|place| !first.contains(place));
-    let of = |place: Place| {
+    let first = [page.place, KeyContext::Anywhere];
+    let others = KeyContext::ALL.into_iter().filter(|place| !first.contains(place));
+    let of = |place: KeyContext| {
         let rows = map.own(place).filter(|bound| !bound.keys.is_empty());
         (place.title(), rows.map(|bound| (bound.keys.join(" "), bound.binding().help)).collect())
     };
-    let firsts = if page.place == Place::Anywhere { &first[1..] } else { &first[..] };
+    let firsts = if page.place == KeyContext::Anywhere { &first[1..] } else { &first[..] };
     let mut sections: Vec<Section> = firsts.iter().map(|place| of(*place)).collect();
     sections.push(("Commands", commands().collect()));
     sections.extend(others.map(of));
@@ -89,7 +89,7 @@ fn sections(map: &Keymap, page: &HelpPage) -> Vec<Section> {
     sections
 }
 
-fn lines(sections: &[Section], width: usize, look: &Look) -> Vec<Phrase<'static>> {
+fn lines(sections: &[Section], width: usize, theme: &Theme) -> Vec<Phrase<'static>> {
     let keys_width = KEYS.min(width / 3);
     let mut lines = Vec::new();
     for (title, rows) in sections {
@@ -98,12 +98,12 @@ fn lines(sections: &[Section], width: usize, look: &Look) -> Vec<Phrase<'static>
         }
         lines.push(Phrase::of(Role::Title, *title));
         for (keys, help) in rows {
-            let mut lead = pad(&format!("  {keys}"), keys_width, look);
-            if columns(&lead, look) > keys_width {
+            let mut lead = pad(&format!("  {keys}"), keys_width, theme);
+            if columns(&lead, theme) > keys_width {
                 lines.push(Phrase::of(Role::Key, std::mem::take(&mut lead)));
                 lead = " ".repeat(keys_width);
             }
-            for row in panel::wrap(help, width.saturating_sub(keys_width), look) {
+            for row in dialog::wrap(help, width.saturating_sub(keys_width), theme) {
                 let lead = std::mem::replace(&mut lead, " ".repeat(keys_width));
                 lines.push(Phrase::of(Role::Key, lead).and(Role::Text, row));
             }
@@ -113,11 +113,11 @@ fn lines(sections: &[Section], width: usize, look: &Look) -> Vec<Phrase<'static>
 }
 
 /// The second half of the lines beside the first, which takes so many columns.
-fn beside(mut left: Vec<Phrase<'static>>, width: usize, look: &Look) -> Vec<Phrase<'static>> {
+fn beside(mut left: Vec<Phrase<'static>>, width: usize, theme: &Theme) -> Vec<Phrase<'static>> {
     let right = left.split_off(left.len().div_ceil(2));
     let mut right = right.into_iter().skip_while(|line| line.parts().is_empty());
     let join = |line: Phrase<'static>| {
-        let missing = width.saturating_sub(line.width(look));
+        let missing = width.saturating_sub(line.width(theme));
         match right.next() {
             Some(other) => line.and(Role::Text, " ".repeat(missing)).then(other),
             None => line,
@@ -127,7 +127,7 @@ fn beside(mut left: Vec<Phrase<'static>>, width: usize, look: &Look) -> Vec<Phra
 }
 
 /// The text with blanks up to a width, and one more where it is wider.
-fn pad(text: &str, width: usize, look: &Look) -> String {
-    let missing = width.saturating_sub(columns(text, look));
+fn pad(text: &str, width: usize, theme: &Theme) -> String {
+    let missing = width.saturating_sub(columns(text, theme));
     format!("{text}{}", if missing == 0 { " ".to_owned() } else { " ".repeat(missing) })
 }

@@ -10,10 +10,10 @@
 use ratatui::layout::Rect;
 
 use crate::tui::app::layout::Areas;
-use crate::tui::app::model::{Candidate, Fault, Line, Purpose};
-use crate::tui::look::Role;
+use crate::tui::app::model::{Candidate, InputError, InputLine, Purpose};
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::{Canvas, columns};
-use crate::tui::view::panel;
+use crate::tui::view::dialog;
 
 /// Candidates on screen at once.
 const OFFERED: usize = 10;
@@ -25,7 +25,7 @@ const SHORT_NOTE: usize = 12;
 const EDGE: usize = 3;
 
 /// Draws the line and what belongs to it.
-pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, line: &Line) {
+pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, line: &InputLine) {
     let upwards = line.purpose != Purpose::Filter;
     let area = if upwards { Rect { y: areas.footer.y.saturating_sub(1), ..areas.footer } } else { areas.filter };
     let indent = input(canvas, area, line);
@@ -41,17 +41,17 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, line: &Line) {
 
 /// Draws the text with its cursor; returns the column at which the text's first character would stand, which lies
 /// before the left edge when the line is scrolled.
-fn input(canvas: &mut Canvas<'_>, area: Rect, line: &Line) -> isize {
+fn input(canvas: &mut Canvas<'_>, area: Rect, line: &InputLine) -> isize {
     canvas.clear(area);
     let prompt = match line.purpose {
         Purpose::Filter => "/ ",
         Purpose::Command => ": ",
         Purpose::Search => "search: ",
     };
-    let look = canvas.look;
+    let theme = canvas.theme;
     let text = line.input.value();
     let head: String = text.chars().take(line.input.cursor()).collect();
-    let at = columns(&head, look);
+    let at = columns(&head, theme);
     let mut pen = canvas.row(area, 0);
     pen.skip(1).put(Role::Key, prompt);
     // One column is kept for the cursor behind the last character.
@@ -61,7 +61,7 @@ fn input(canvas: &mut Canvas<'_>, area: Rect, line: &Line) -> isize {
     if scrolled == 0 {
         pen.put(Role::Text, text);
     } else {
-        let shown = crate::tui::view::canvas::presentable(text, look).into_owned();
+        let shown = crate::tui::view::canvas::presentable(text, theme).into_owned();
         let clean = crate::domain::text::Clean::line(&shown);
         let tail = clean.window(scrolled, usize::MAX).to_string();
         pen.put(Role::Text, &tail);
@@ -72,27 +72,28 @@ fn input(canvas: &mut Canvas<'_>, area: Rect, line: &Line) -> isize {
 }
 
 /// Points at the columns that are wrong and says what was expected. Returns the rows it took.
-fn fault(canvas: &mut Canvas<'_>, below: Rect, line: &Line, indent: isize) -> u16 {
+fn fault(canvas: &mut Canvas<'_>, below: Rect, line: &InputLine, indent: isize) -> u16 {
     let text = line.input.value();
     // What is merely unfinished is no fault while something can be offered to finish it with.
-    let unfinished = |fault: &Fault| !line.candidates.is_empty() && fault.column >= text.trim_end().chars().count();
+    let unfinished =
+        |fault: &InputError| !line.candidates.is_empty() && fault.column >= text.trim_end().chars().count();
     let Some(fault) = line.fault.as_ref().filter(|fault| !text.trim().is_empty() && !unfinished(fault)) else {
         return 0;
     };
     if below.height < 2 {
         return 0;
     }
-    let look = canvas.look;
+    let theme = canvas.theme;
     let before: String = text.chars().take(fault.column).collect();
     let wrong: String = text.chars().skip(fault.column).take(fault.width).collect();
-    let first = indent + isize::try_from(columns(&before, look)).unwrap_or(0);
-    let last = first + isize::try_from(columns(&wrong, look).max(1)).unwrap_or(1);
+    let first = indent + isize::try_from(columns(&before, theme)).unwrap_or(0);
+    let last = first + isize::try_from(columns(&wrong, theme).max(1)).unwrap_or(1);
     // Of a line that is scrolled, the part in view is pointed at.
     let within = |column: isize| usize::try_from(column).unwrap_or(0).clamp(EDGE, usize::from(below.width) - 1);
     let start = within(first);
     let carets = "^".repeat(within(last).saturating_sub(start).max(1));
     let width = usize::from(below.width).saturating_sub(2);
-    let rows = panel::wrap(&fault.sentence, width, look);
+    let rows = dialog::wrap(&fault.sentence, width, theme);
     let height = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX).min(below.height);
     let area = Rect { height, ..below };
     canvas.clear(area);
@@ -103,15 +104,15 @@ fn fault(canvas: &mut Canvas<'_>, below: Rect, line: &Line, indent: isize) -> u1
     height
 }
 
-fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &Line, upwards: bool) {
+fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &InputLine, upwards: bool) {
     if line.candidates.is_empty() || room.height == 0 {
         return;
     }
-    let look = canvas.look;
+    let theme = canvas.theme;
     let rows = line.candidates.len().min(OFFERED).min(usize::from(room.height));
     let top = line.chosen.map_or(0, |at| (at + 1).saturating_sub(rows));
     let shown: &[Candidate] = &line.candidates[top..(top + rows).min(line.candidates.len())];
-    let widest = |text: fn(&Candidate) -> &str| shown.iter().map(|c| columns(text(c), look)).max().unwrap_or(0);
+    let widest = |text: fn(&Candidate) -> &str| shown.iter().map(|c| columns(text(c), theme)).max().unwrap_or(0);
     let (label, note) = (widest(|c| &c.label), widest(|c| &c.note));
     let more = line.candidates.len() > rows;
     let width = (label + note + 7).clamp(12, usize::from(room.width));
@@ -126,17 +127,17 @@ fn candidates(canvas: &mut Canvas<'_>, room: Rect, line: &Line, upwards: bool) {
         let here = line.chosen == Some(top + n);
         let last = more && n + 1 == rows && top + rows < line.candidates.len();
         let lead = if here {
-            look.glyphs.cursor
+            theme.glyphs.cursor
         } else if last {
             "+"
         } else {
-            look.glyphs.wall
+            theme.glyphs.wall
         };
         let mut pen = canvas.row(area, n);
         pen.cell(if here { Role::Key } else { Role::Rule }, lead, 1).skip(1);
         pen.reserve(2).cell(Role::Text, &candidate.label, label).skip(2).put(Role::Dim, &candidate.note);
         let mut pen = canvas.row(area, n);
-        pen.skip(width.saturating_sub(1)).put(Role::Rule, look.glyphs.wall);
+        pen.skip(width.saturating_sub(1)).put(Role::Rule, theme.glyphs.wall);
         if here {
             canvas.tint(crate::tui::view::line_of(area, n), Role::Cursor);
         }

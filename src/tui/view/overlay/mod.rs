@@ -1,12 +1,12 @@
 //! What lies over the panes, one thing a file.
 
-mod digits;
+mod count_confirm;
 mod freezing;
 mod help;
-mod leave;
 mod line;
 mod picker;
 mod plan;
+mod quit_confirm;
 mod receipt;
 mod resume;
 mod run;
@@ -18,7 +18,7 @@ use ratatui::layout::Rect;
 use crate::domain::time::Timestamp;
 use crate::tui::app::layout::Areas;
 use crate::tui::app::model::{Model, Overlay};
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::Canvas;
 
 /// Draws what lies over the panes, if anything does.
@@ -44,6 +44,6 @@ pub fn draw(canvas: &mut Canvas<'_>, areas: &Areas, model: &Model, now: Timestam
         },
         Overlay::Text { title, lines, reading } => text::draw(canvas, title, lines, *reading),
         Overlay::Resume(dialog) => resume::draw(canvas, model, dialog),
-        Overlay::Leave => leave::draw(canvas, model),
+        Overlay::Leave => quit_confirm::draw(canvas, model),
     }
 }

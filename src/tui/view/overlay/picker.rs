@@ -9,30 +9,30 @@
 
 use crate::tui::app::model::{Model, Picker};
 use crate::tui::keys::Command;
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::{Canvas, columns};
+use crate::tui::view::dialog;
 use crate::tui::view::footer::key_and;
-use crate::tui::view::panel;
 
 /// Draws the choice, which can be left where a store is open already.
 pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, model: &Model) {
     let screen = canvas.area();
-    let look = canvas.look;
-    let name = picker.choices.iter().map(|c| columns(&c.name, look)).max().unwrap_or(0);
-    let title = picker.choices.iter().map(|c| columns(&c.title, look)).max().unwrap_or(0);
+    let theme = canvas.theme;
+    let name = picker.choices.iter().map(|c| columns(&c.name, theme)).max().unwrap_or(0);
+    let title = picker.choices.iter().map(|c| columns(&c.title, theme)).max().unwrap_or(0);
     let width = (name + title + 8).clamp(36, usize::from(screen.width));
     let rows = picker.choices.len().clamp(1, usize::from(screen.height).saturating_sub(4).max(1));
-    let area = panel::centred(screen, width, rows + 2);
+    let area = dialog::centred(screen, width, rows + 2);
     let what = match picker.choices.len() {
         1 => "one store in this source".to_owned(),
         n => format!("{n} stores in this source"),
     };
-    let inside = panel::frame(canvas, area, &what, Role::Strong);
+    let inside = dialog::frame(canvas, area, &what, Role::Strong);
     let top = (picker.at + 1).saturating_sub(usize::from(inside.height));
     let name = name.min(usize::from(inside.width) / 2);
     for (n, choice) in picker.choices.iter().skip(top).take(usize::from(inside.height)).enumerate() {
         let here = top + n == picker.at;
-        let cursor = if here { canvas.look.glyphs.cursor } else { "" };
+        let cursor = if here { canvas.theme.glyphs.cursor } else { "" };
         let mut pen = canvas.row(inside, n);
         pen.cell(Role::Key, cursor, 2).cell(Role::Strong, &choice.name, name).skip(2).put(Role::Dim, &choice.title);
         if here {
@@ -44,5 +44,5 @@ pub fn draw(canvas: &mut Canvas<'_>, picker: &Picker, model: &Model) {
     }
     let quit = model.key(Command::Quit);
     let leave = if model.source.opened.is_some() { key_and("Esc", "stays") } else { key_and(&quit, "quits") };
-    panel::caption(canvas, area, &key_and("Enter", "opens").and(Role::Dim, "  ").then(leave));
+    dialog::caption(canvas, area, &key_and("Enter", "opens").and(Role::Dim, "  ").then(leave));
 }

@@ -19,7 +19,7 @@
 
 use ratatui::layout::Rect;
 
-use super::digits;
+use super::count_confirm;
 use crate::domain::action::Action;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
@@ -27,12 +27,12 @@ use crate::domain::time::Timestamp;
 use crate::triage::plan::{Confirm, Plan, Share};
 use crate::triage::undo::CAN;
 use crate::tui::app::model::{Model, PlanDialog};
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
+use crate::tui::view::dialog::{self, fit};
+use crate::tui::view::format::{self, DATED};
 use crate::tui::view::histogram::gauge;
-use crate::tui::view::panel::{self, fit};
-use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words::{self, DATED};
+use crate::tui::view::styled_text::Phrase;
 
 /// Widest the dialog gets.
 const WIDEST: usize = 100;
@@ -49,16 +49,16 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &PlanDialog, now: Ti
     let now = model.live.server_now(now);
     let width = WIDEST.min(usize::from(screen.width));
     let text = width.saturating_sub(4);
-    let tall = usize::from(screen.height) >= 20 && !canvas.look.glyphs.is_plain();
-    let lines = lines(model, dialog, text, tall, canvas.look, now);
+    let tall = usize::from(screen.height) >= 20 && !canvas.theme.glyphs.is_plain();
+    let lines = lines(model, dialog, text, tall, canvas.theme, now);
     let height = (lines.len() + usize::from(ASK) + 2).min(usize::from(screen.height));
-    let area = panel::centred(screen, width, height);
+    let area = dialog::centred(screen, width, height);
     let role = if matches!(dialog.plan.action, Action::Discard | Action::Purge) { Role::Danger } else { Role::Strong };
-    let mut inside = panel::frame(canvas, area, title(dialog.plan.action), role);
+    let mut inside = dialog::frame(canvas, area, title(dialog.plan.action), role);
     let ask = inside.height.min(ASK);
     inside.height -= ask;
-    panel::scroll(canvas, area, inside, &lines, dialog.top);
-    panel::divide(canvas, area, usize::from(inside.height) + 1);
+    dialog::scroll(canvas, area, inside, &lines, dialog.top);
+    dialog::divide(canvas, area, usize::from(inside.height) + 1);
     let foot = Rect { y: inside.bottom() + 1, height: ask.saturating_sub(1), ..inside };
     question(canvas, foot, dialog);
 }
@@ -81,34 +81,34 @@ fn lines<'p>(
     dialog: &'p PlanDialog,
     width: usize,
     tall: bool,
-    look: &Look,
+    theme: &Theme,
     now: Timestamp,
 ) -> Vec<Phrase<'p>> {
     let plan = &dialog.plan;
-    let mut lines = headline(model, plan, tall, width, look);
+    let mut lines = headline(model, plan, tall, width, theme);
     lines.push(Phrase::empty());
     if let Some(shell) = &dialog.shell {
-        lines.extend(sentence(Role::Key, "same    ", &Clean::line(shell).to_string(), width, look));
+        lines.extend(sentence(Role::Key, "same    ", &Clean::line(shell).to_string(), width, theme));
     }
     for warning in &plan.warnings {
-        lines.extend(sentence(Role::Danger, "! ", warning, width, look));
+        lines.extend(sentence(Role::Danger, "! ", warning, width, theme));
     }
     if let Some(made) = &plan.creates {
-        lines.extend(sentence(Role::Danger, "! ", &format!("creates {}", Clean::line(&made.creates)), width, look));
+        lines.extend(sentence(Role::Danger, "! ", &format!("creates {}", Clean::line(&made.creates)), width, theme));
     }
     for (what, n) in &plan.outlook {
         let (role, what) = match what == CAN {
             true => (Role::Good, what.clone()),
             false => (Role::Warning, format!("cannot: {}", Clean::line(what))),
         };
-        lines.extend(sentence(role, "now     ", &format!("{} {what}", grouped(*n)), width, look));
+        lines.extend(sentence(role, "now     ", &format!("{} {what}", grouped(*n)), width, theme));
     }
-    lines.extend(cohort(model, plan, width, look, now));
+    lines.extend(cohort(model, plan, width, theme, now));
     if !plan.options.is_plain() {
-        lines.extend(sentence(Role::Text, "options ", &plan.options.to_string(), width, look));
+        lines.extend(sentence(Role::Text, "options ", &plan.options.to_string(), width, theme));
     }
     for note in &plan.notes {
-        lines.extend(sentence(Role::Warning, "note    ", note, width, look));
+        lines.extend(sentence(Role::Warning, "note    ", note, width, theme));
     }
     for (title, role, shares) in
         [("by error class", Role::Error, &plan.by_error), ("by job class", Role::Class, &plan.by_class)]
@@ -116,19 +116,19 @@ fn lines<'p>(
         if !shares.is_empty() {
             lines.push(Phrase::empty());
             lines.push(Phrase::of(Role::Title, title));
-            lines.extend(split(shares, plan.count, role, width, look));
+            lines.extend(split(shares, plan.count, role, width, theme));
         }
     }
     if !plan.sample.is_empty() {
         lines.push(Phrase::empty());
         lines.push(Phrase::of(Role::Title, "for example"));
-        lines.extend(sample(plan, width, look, now));
+        lines.extend(sample(plan, width, theme, now));
     }
     lines
 }
 
 /// The number, the verb and the place: nothing else may be taken for them.
-fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Look) -> Vec<Phrase<'p>> {
+fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
     let number = grouped(plan.count);
     let word = if plan.count == 1 { "job" } else { "jobs" };
     let verb = format!("{word} to {}", plan.action);
@@ -139,9 +139,9 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Loo
     let badge = if production { Phrase::of(Role::Badge, " PRODUCTION ") } else { Phrase::empty() };
     let place = badge.and(Role::Text, if production { " on " } else { "on " });
     let place = place.and(Role::Strong, format!("{}, {store}", model.source.label));
-    let rows = digits::rows(&number);
-    let side = place.width(look).max(columns(&verb, look)) + 2;
-    if tall && columns(&rows[0], look) + side <= width {
+    let rows = count_confirm::rows(&number);
+    let side = place.width(theme).max(columns(&verb, theme)) + 2;
+    if tall && columns(&rows[0], theme) + side <= width {
         let [first, second, third] = rows;
         return vec![
             Phrase::of(Role::Danger, first),
@@ -153,7 +153,7 @@ fn headline<'p>(model: &Model, plan: &Plan, tall: bool, width: usize, look: &Loo
 }
 
 /// Which jobs these are.
-fn cohort<'p>(model: &Model, plan: &Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
+fn cohort<'p>(model: &Model, plan: &Plan, width: usize, theme: &Theme, now: Timestamp) -> Vec<Phrase<'p>> {
     let undoes = plan.options.undoes.as_ref().map(|run| format!("none: what {run} did"));
     let written = plan.filter.as_deref().map(|filter| model.shown(filter));
     let filter = match written.as_deref() {
@@ -163,22 +163,22 @@ fn cohort<'p>(model: &Model, plan: &Plan, width: usize, look: &Look, now: Timest
         None if plan.count == 1 => "none: this one job",
         None => "none: the jobs that were marked, one by one",
     };
-    let mut lines = sentence(Role::Text, "filter  ", filter, width, look);
+    let mut lines = sentence(Role::Text, "filter  ", filter, width, theme);
     if let Some((oldest, newest)) = plan.span {
         let text = if oldest == newest {
-            format!("{newest}, {}", words::ago(newest, now))
+            format!("{newest}, {}", format::ago(newest, now))
         } else {
-            format!("{oldest} to {newest}, {} to {}", words::age(oldest, now), words::ago(newest, now))
+            format!("{oldest} to {newest}, {} to {}", format::age(oldest, now), format::ago(newest, now))
         };
-        lines.extend(sentence(Role::Text, "died    ", &text, width, look));
+        lines.extend(sentence(Role::Text, "died    ", &text, width, theme));
     }
-    lines.extend(sentence(Role::Dim, "frozen  ", "jobs that die from now on are not among them", width, look));
+    lines.extend(sentence(Role::Dim, "frozen  ", "jobs that die from now on are not among them", width, theme));
     lines
 }
 
 /// A sentence after a lead, its further rows indented as far.
-fn sentence<'p>(role: Role, lead: &'static str, text: &str, width: usize, look: &Look) -> Vec<Phrase<'p>> {
-    let rows = panel::wrap(text, width.saturating_sub(lead.len()), look);
+fn sentence<'p>(role: Role, lead: &'static str, text: &str, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
+    let rows = dialog::wrap(text, width.saturating_sub(lead.len()), theme);
     let lead_role = if role == Role::Text { Role::Dim } else { role };
     let rows = rows.into_iter().enumerate().map(|(n, row)| {
         let lead = if n == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
@@ -187,8 +187,8 @@ fn sentence<'p>(role: Role, lead: &'static str, text: &str, width: usize, look: 
     rows.collect()
 }
 
-fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, look: &Look) -> Vec<Phrase<'p>> {
-    let name = |share: &Share| if share.rest { "all others".into() } else { words::value(share.value.as_ref()) };
+fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
+    let name = |share: &Share| if share.rest { "all others".into() } else { format::value(share.value.as_ref()) };
     let listed = if shares.len() > SHARES { SHARES - 1 } else { shares.len() };
     let mut rows: Vec<(String, u64)> = shares[..listed].iter().map(|s| (name(s), s.n)).collect();
     let rest: u64 = shares[listed..].iter().map(|s| s.n).sum();
@@ -201,29 +201,29 @@ fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, look: &L
     let number = rows.iter().map(|(_, n)| grouped(*n).len()).max().unwrap_or(0);
     let bar = if width >= 60 { 16 } else { 0 };
     let room = width.saturating_sub(2 + 1 + bar + 1 + number + 6);
-    let widest = rows.iter().map(|(name, _)| columns(name, look)).max().unwrap_or(0).min(room);
+    let widest = rows.iter().map(|(name, _)| columns(name, theme)).max().unwrap_or(0).min(room);
     rows.into_iter()
         .map(|(name, n)| {
-            let name = fit(&name, widest, look);
-            let filled = fit(&gauge(n, count, bar, &look.glyphs), bar, look);
+            let name = fit(&name, widest, theme);
+            let filled = fit(&gauge(n, count, bar, &theme.glyphs), bar, theme);
             Phrase::of(role, format!("  {name} "))
                 .and(Role::Bar, filled)
                 .and(Role::Number, format!(" {:>number$}", grouped(n)))
-                .and(Role::Text, format!(" {:>5}", words::percent(n, count)))
+                .and(Role::Text, format!(" {:>5}", format::percent(n, count)))
         })
         .collect()
 }
 
-fn sample<'p>(plan: &'p Plan, width: usize, look: &Look, now: Timestamp) -> Vec<Phrase<'p>> {
+fn sample<'p>(plan: &'p Plan, width: usize, theme: &Theme, now: Timestamp) -> Vec<Phrase<'p>> {
     let rows = plan.sample.iter().take(SAMPLE);
     let rows = rows.map(|row| {
-        let when = words::moment(row.at, now, DATED, look.zone);
-        let error = fit(&words::field(row.error_class.as_ref()), width / 4, look);
-        let class = fit(&words::field(row.job_class.as_ref()), width / 5, look);
+        let when = format::moment(row.at, now, DATED, theme.zone);
+        let error = fit(&format::field(row.error_class.as_ref()), width / 4, theme);
+        let class = fit(&format::field(row.job_class.as_ref()), width / 5, theme);
         Phrase::of(Role::Time, format!("  {when:<DATED$} "))
             .and(Role::Error, error)
             .and(Role::Class, format!(" {class} "))
-            .and(Role::Text, words::field(row.message_beyond_class().as_ref()))
+            .and(Role::Text, format::field(row.message_beyond_class().as_ref()))
     });
     rows.collect()
 }
@@ -262,10 +262,10 @@ mod tests {
 
     #[test]
     fn values_that_nobody_counted_are_not_given_a_number() {
-        let look = Look::of("none", true, |_| None);
+        let theme = Theme::of("none", true, |_| None);
         let share = |n: u64, rest| Share { value: Some(format!("class {n}").as_str().into()), n, rest };
         let last = |shares: &[Share]| {
-            let lines = split(shares, 100, Role::Text, 50, &look);
+            let lines = split(shares, 100, Role::Text, 50, &theme);
             format!("{:?}", lines.last().expect("a line"))
         };
         let mut shares: Vec<Share> = (1..=10).map(|n| share(n, false)).collect();

@@ -18,11 +18,11 @@ use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, Reading, Source};
 use crate::tui::keys::Command;
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 use crate::tui::view::canvas::Canvas;
-use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words;
+use crate::tui::view::dialog;
+use crate::tui::view::format;
+use crate::tui::view::styled_text::Phrase;
 
 const WIDTH: usize = 84;
 
@@ -30,27 +30,27 @@ const WIDTH: usize = 84;
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, run: &Run, reading: Reading) {
     let screen = canvas.area();
     let width = WIDTH.min(usize::from(screen.width));
-    let lines = lines(model, run, width.saturating_sub(4), canvas.look);
+    let lines = lines(model, run, width.saturating_sub(4), canvas.theme);
     let height = (lines.len() + 2).min(usize::from(screen.height));
-    let area = panel::centred(screen, width, height);
+    let area = dialog::centred(screen, width, height);
     let title = format!("Receipt of {}: {}", run.id, run.state.word());
     let role = if run.state == RunState::Finished { Role::Good } else { Role::Warning };
-    let inside = panel::frame(canvas, area, &title, role);
-    panel::scroll(canvas, area, inside, &lines, reading.top);
+    let inside = dialog::frame(canvas, area, &title, role);
+    dialog::scroll(canvas, area, inside, &lines, reading.top);
 }
 
-fn lines<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
-    let mut lines = about(model, run, width, look);
+fn lines<'r>(model: &Model, run: &'r Run, width: usize, theme: &Theme) -> Vec<Phrase<'r>> {
+    let mut lines = about(model, run, width, theme);
     lines.push(Phrase::empty());
     lines.extend(sums(run));
     lines.push(Phrase::empty());
-    for row in panel::wrap(&next(&model.source, run, &here(model, run)), width, look) {
+    for row in dialog::wrap(&next(&model.source, run, &here(model, run)), width, theme) {
         lines.push(Phrase::of(Role::Text, row));
     }
     lines
 }
 
-fn about<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phrase<'r>> {
+fn about<'r>(model: &Model, run: &'r Run, width: usize, theme: &Theme) -> Vec<Phrase<'r>> {
     let intent = &run.intent;
     let mut text = vec![format!("{} on {}, {}", intent.action, intent.source, intent.store)];
     if !intent.filter.is_empty() {
@@ -61,12 +61,12 @@ fn about<'r>(model: &Model, run: &'r Run, width: usize, look: &Look) -> Vec<Phra
     }
     let who = format!("by {}@{}", intent.operator.user, intent.operator.host);
     text.push(match (run.started_at, run.ended_at) {
-        (Some(start), Some(end)) => format!("{who}, {start}, took {}", words::span(start.age(end))),
+        (Some(start), Some(end)) => format!("{who}, {start}, took {}", format::span(start.age(end))),
         (Some(start), None) => format!("{who}, begun {start}"),
         _ => who,
     });
     text.iter()
-        .flat_map(|line| panel::wrap(line, width, look))
+        .flat_map(|line| dialog::wrap(line, width, theme))
         .enumerate()
         .map(|(n, row)| Phrase::of(if n == 0 { Role::Strong } else { Role::Dim }, row))
         .collect()

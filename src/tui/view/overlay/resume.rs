@@ -12,10 +12,10 @@
 use crate::domain::histogram::grouped;
 use crate::ledger::{Run, RunState};
 use crate::tui::app::model::{Model, ResumeDialog};
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::Canvas;
-use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
+use crate::tui::view::dialog;
+use crate::tui::view::styled_text::Phrase;
 
 const WIDTH: usize = 64;
 /// Rows that a sentence may take.
@@ -28,15 +28,15 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, dialog: &ResumeDialog) {
     let width = WIDTH.min(usize::from(screen.width));
     let mut lines = Vec::new();
     for text in sentences(model, run) {
-        let rows = panel::wrap(&text, width.saturating_sub(4), canvas.look);
+        let rows = dialog::wrap(&text, width.saturating_sub(4), canvas.theme);
         // What is asked stays in view, however long the filter is.
         lines.extend(rows.into_iter().take(MOST_ROWS).map(|row| Phrase::of(Role::Text, row)));
     }
     lines.push(Phrase::empty());
     lines.push(Phrase::of(Role::Key, " y").and(Role::Text, " go on    ").and(Role::Cursor, "[ n leave it ]"));
-    let area = panel::centred(screen, width, lines.len() + 2);
-    let inside = panel::frame(canvas, area, &format!("Resume {}?", run.id), Role::Danger);
-    panel::scroll(canvas, area, inside, &lines, 0);
+    let area = dialog::centred(screen, width, lines.len() + 2);
+    let inside = dialog::frame(canvas, area, &format!("Resume {}?", run.id), Role::Danger);
+    dialog::scroll(canvas, area, inside, &lines, 0);
 }
 
 fn sentences(model: &Model, run: &Run) -> Vec<String> {

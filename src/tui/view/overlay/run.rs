@@ -15,27 +15,27 @@ use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::Model;
-use crate::tui::keys::{Command, Place};
-use crate::tui::look::Role;
+use crate::tui::keys::{Command, KeyContext};
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::Canvas;
+use crate::tui::view::dialog;
 use crate::tui::view::footer::hint;
+use crate::tui::view::format;
 use crate::tui::view::histogram::gauge;
-use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words;
+use crate::tui::view::styled_text::Phrase;
 
 const WIDTH: usize = 68;
 
 /// Draws the gauge.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
-    let area = panel::centred(canvas.area(), WIDTH, 7);
+    let area = dialog::centred(canvas.area(), WIDTH, 7);
     let Some(going) = &model.runner.going else {
-        let inside = panel::frame(canvas, area, "Run", Role::Strong);
+        let inside = dialog::frame(canvas, area, "Run", Role::Strong);
         canvas.row(inside, 1).put(Role::Text, "no run is going: Esc closes");
         return;
     };
     let verb = model.runner.action.map_or("run", Action::word);
-    let inside = panel::frame(canvas, area, &format!("Run {}: {verb}", going.run), Role::Strong);
+    let inside = dialog::frame(canvas, area, &format!("Run {}: {verb}", going.run), Role::Strong);
     let tally = &going.tally;
     let behind = tally.behind();
     let share = if tally.planned == 0 { 0.0 } else { behind as f64 / tally.planned as f64 };
@@ -44,18 +44,18 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     canvas.row(inside, 2).phrase(&parts(model, going));
     // A long reason takes the row above too.
     let (role, text) = standing(model, going);
-    let rows = panel::wrap(&text, usize::from(inside.width), canvas.look);
+    let rows = dialog::wrap(&text, usize::from(inside.width), canvas.theme);
     let first = if rows.len() > 1 { 3 } else { 4 };
     for (n, text) in rows.iter().take(2).enumerate() {
         canvas.row(inside, first + n).put(role, text);
     }
-    panel::caption(canvas, area, &hints(model, &["stop", "pause", "hide"]));
+    dialog::caption(canvas, area, &hints(model, &["stop", "pause", "hide"]));
 }
 
 /// A bar over the whole width with its percentage.
 pub fn bar(canvas: &mut Canvas<'_>, inside: Rect, row: usize, share: f32) {
-    let glyphs = canvas.look.glyphs;
-    let text = words::progress(share);
+    let glyphs = canvas.theme.glyphs;
+    let text = format::progress(share);
     let width = usize::from(inside.width).saturating_sub(6);
     // In thousandths: finer than any bar.
     let thousandths = (f64::from(share.clamp(0.0, 1.0)) * 1e3) as u64;
@@ -66,7 +66,8 @@ pub fn bar(canvas: &mut Canvas<'_>, inside: Rect, row: usize, share: f32) {
 
 /// Those hints of the run's keys that are wanted here.
 pub fn hints<'m>(model: &'m Model, wanted: &[&str]) -> Phrase<'m> {
-    let bindings = model.settings.keys.footer(Place::Run).into_iter().filter(|b| wanted.contains(&b.binding().hint));
+    let bindings =
+        model.settings.keys.footer(KeyContext::Run).into_iter().filter(|b| wanted.contains(&b.binding().hint));
     bindings.enumerate().fold(Phrase::empty(), |line, (n, binding)| {
         line.and(Role::Text, if n > 0 { "  " } else { "" }).then(hint(binding, false))
     })
@@ -84,7 +85,7 @@ fn speed(going: &RunProgress, behind: u64, rests: bool) -> Phrase<'static> {
         phrase = phrase.and(Role::Text, format!("    {rate} a second"));
     }
     match going.eta {
-        Some(eta) => phrase.and(Role::Text, format!("    {} left", words::span(eta))),
+        Some(eta) => phrase.and(Role::Text, format!("    {} left", format::span(eta))),
         None => phrase,
     }
 }

@@ -13,11 +13,11 @@ use crate::domain::histogram::grouped;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Run};
 use crate::tui::app::model::{Model, RunsPage};
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 use crate::tui::view::canvas::{Canvas, columns};
-use crate::tui::view::panel::{self, fit};
-use crate::tui::view::phrase::Phrase;
-use crate::tui::view::words::{self, DATED};
+use crate::tui::view::dialog::{self, fit};
+use crate::tui::view::format::{self, DATED};
+use crate::tui::view::styled_text::Phrase;
 
 const WIDTH: usize = 132;
 
@@ -38,20 +38,20 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     let runs = &page.runs;
     let width = WIDTH.min(usize::from(screen.width));
     let height = (runs.len().max(1) + 3).min(usize::from(screen.height).saturating_sub(1));
-    let area = panel::centred(screen, width, height);
-    let mut inside = panel::frame(canvas, area, "Runs: Enter shows the receipt", Role::Strong);
+    let area = dialog::centred(screen, width, height);
+    let mut inside = dialog::frame(canvas, area, "Runs: Enter shows the receipt", Role::Strong);
     if runs.is_empty() {
         canvas.row(inside, 0).put(Role::Text, "the ledger has no runs yet");
         return;
     }
-    let look = canvas.look;
-    let id = runs.iter().map(|r| columns(&r.id.0, look)).max().unwrap_or(3).clamp(3, 24);
+    let theme = canvas.theme;
+    let id = runs.iter().map(|r| columns(&r.id.0, theme)).max().unwrap_or(3).clamp(3, 24);
     let room = match inside.width {
         0..70 => Room::Narrow,
         70..90 => Room::Middle,
         _ => Room::Wide,
     };
-    canvas.row(inside, 0).phrase(&headings(id, room, runs.iter().map(|run| run.intent.frozen_at), now, look));
+    canvas.row(inside, 0).phrase(&headings(id, room, runs.iter().map(|run| run.intent.frozen_at), now, theme));
     inside.y += 1;
     inside.height = inside.height.saturating_sub(1);
     let at = page.at.min(runs.len() - 1);
@@ -60,9 +60,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, page: &RunsPage, now: Timest
     let seen = top..top + usize::from(inside.height);
     let filter =
         |n, run: &Run| if seen.contains(&n) { model.shown(&run.intent.filter).into_owned() } else { String::new() };
-    let of = |(n, run)| line(run, &filter(n, run), n == at, id, room, now, look);
+    let of = |(n, run)| line(run, &filter(n, run), n == at, id, room, now, theme);
     let lines: Vec<_> = runs.iter().enumerate().map(of).collect();
-    panel::scroll(canvas, area, inside, &lines, top);
+    dialog::scroll(canvas, area, inside, &lines, top);
     canvas.tint(crate::tui::view::line_of(inside, at - top), Role::Cursor);
 }
 
@@ -71,11 +71,11 @@ fn headings(
     room: Room,
     moments: impl Iterator<Item = Timestamp>,
     now: Timestamp,
-    look: &Look,
+    theme: &Theme,
 ) -> Phrase<'static> {
     let mut text = format!("  {:<id$}", "run");
     if room > Room::Narrow {
-        let _ = write!(text, " {:<DATED$}", words::moment_title("when", DATED, moments, now, look.zone));
+        let _ = write!(text, " {:<DATED$}", format::moment_title("when", DATED, moments, now, theme.zone));
     }
     let _ = write!(text, " {:<7} {:<9}", "verb", "state");
     if room > Room::Narrow {
@@ -87,12 +87,12 @@ fn headings(
     Phrase::of(Role::Dim, text)
 }
 
-fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timestamp, look: &Look) -> Phrase<'static> {
+fn line(run: &Run, filter: &str, here: bool, id: usize, room: Room, now: Timestamp, theme: &Theme) -> Phrase<'static> {
     let tally = &run.tally;
-    let cursor = if here { look.glyphs.cursor } else { "" };
-    let mut phrase = Phrase::of(Role::Key, fit(cursor, 2, look)).and(Role::Strong, fit(&run.id.0, id, look));
+    let cursor = if here { theme.glyphs.cursor } else { "" };
+    let mut phrase = Phrase::of(Role::Key, fit(cursor, 2, theme)).and(Role::Strong, fit(&run.id.0, id, theme));
     if room > Room::Narrow {
-        let when = words::moment(Some(run.intent.frozen_at), now, DATED, look.zone);
+        let when = format::moment(Some(run.intent.frozen_at), now, DATED, theme.zone);
         phrase = phrase.and(Role::Time, format!(" {when:<DATED$}"));
     }
     phrase = phrase.and(Role::Text, format!(" {:<7} {:<9}", run.intent.action.word(), run.state.word()));

@@ -7,10 +7,10 @@
 //! ```
 
 use crate::tui::app::model::Reading;
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::Canvas;
-use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
+use crate::tui::view::dialog;
+use crate::tui::view::styled_text::Phrase;
 
 /// Draws the page.
 pub fn draw(canvas: &mut Canvas<'_>, title: &str, lines: &[String], reading: Reading) {
@@ -18,11 +18,11 @@ pub fn draw(canvas: &mut Canvas<'_>, title: &str, lines: &[String], reading: Rea
     let width = usize::from(screen.width).saturating_sub(4).clamp(20, 120);
     let rows: Vec<Phrase<'_>> = lines
         .iter()
-        .flat_map(|line| panel::wrap(line, width.saturating_sub(4), canvas.look))
+        .flat_map(|line| dialog::wrap(line, width.saturating_sub(4), canvas.theme))
         .map(|row| Phrase::of(Role::Text, row))
         .collect();
     let height = (rows.len() + 2).clamp(3, usize::from(screen.height).saturating_sub(2).max(3));
-    let area = panel::centred(screen, width, height);
-    let inside = panel::frame(canvas, area, title, Role::Strong);
-    panel::scroll(canvas, area, inside, &rows, reading.top);
+    let area = dialog::centred(screen, width, height);
+    let inside = dialog::frame(canvas, area, title, Role::Strong);
+    dialog::scroll(canvas, area, inside, &rows, reading.top);
 }

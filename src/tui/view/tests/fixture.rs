@@ -151,7 +151,7 @@ fn blank(size: (u16, u16)) -> Model {
     model.source.opened = Some(opened());
     model.live.link = Link::Up;
     model.live.heard_at = Some(ago(1));
-    model.live.next_look = Some(NOW);
+    model.live.next_poll = Some(NOW);
     model.live.cost = Duration::from_micros(1_240);
     model
 }

@@ -19,7 +19,7 @@ use crate::tui::app::model::{
     Focus, HelpPage, Link, Loss, Model, Overlay, Picker, PlanDialog, Reading, ResumeDialog, RunsPage,
 };
 use crate::tui::app::{Msg, Request, Slot, update};
-use crate::tui::keys::Place;
+use crate::tui::keys::KeyContext;
 
 /// Compares a frame at each size with the one that was kept.
 fn golden(name: &str, model: impl Fn((u16, u16)) -> Model) {
@@ -65,7 +65,7 @@ fn bars_that_come_with_the_first_page_are_not_said_to_be_left_out() {
     model.histogram.shown = None;
     model.list.clear();
     assert!(frame(&model).contains("not counted"));
-    let _ = model.asks.ask(Slot::Page, Request::Totals(true));
+    let _ = model.requests.ask(Slot::Page, Request::Totals(true));
     assert!(!frame(&model).contains("not counted") && frame(&model).contains("counting"));
 }
 
@@ -102,17 +102,17 @@ fn the_heading_of_short_values_is_whole() {
 }
 
 #[test]
-fn looks_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_their_place() {
-    let slow = |size, looks| {
+fn polls_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_their_place() {
+    let slow = |size, polls| {
         let mut model = fixture::night(size);
         model.live.cost = Duration::from_secs(2);
         model.live.is_behind = true;
-        for _ in 0..looks {
+        for _ in 0..polls {
             model.live.poll.too_slow();
         }
         frame(&model)
     };
-    let wide = |looks| slow((140, 45), looks);
+    let wide = |polls| slow((140, 45), polls);
     assert!(wide(1).contains("poll took over 2.0 s, next in "), "{}", wide(1));
     assert!(wide(6).contains("poll took over 2.0 s, counting anew"), "{}", wide(6));
     // Where there is no room for it.
@@ -120,7 +120,7 @@ fn looks_that_take_too_long_say_when_the_next_one_comes_and_then_what_takes_thei
 }
 
 #[test]
-fn a_look_that_cost_more_for_once_changes_nothing_on_the_screen() {
+fn a_poll_that_cost_more_for_once_changes_nothing_on_the_screen() {
     let mut model = fixture::night((140, 45));
     let mut after = |ms| {
         let cost = Duration::from_millis(ms);
@@ -135,7 +135,7 @@ fn a_look_that_cost_more_for_once_changes_nothing_on_the_screen() {
     (0..3).for_each(|_| _ = model.live.poll.too_slow());
     assert!(
         frame(&model).contains("polled every 32s, 40 ms each"),
-        "looks that fail come ever more seldom: {}",
+        "polls that fail come ever more seldom: {}",
         frame(&model)
     );
 }
@@ -234,7 +234,7 @@ fn pages_and_choices() {
     let help = |top, words: &str| HelpPage {
         reading: Reading { top },
         search: tui_input::Input::new(words.into()),
-        ..HelpPage::new(Place::List)
+        ..HelpPage::new(KeyContext::List)
     };
     golden("help", |size| over(fixture::night(size), Overlay::Help(help(0, ""))));
     golden("help_end", |size| over(fixture::night(size), Overlay::Help(help(10_000, ""))));

@@ -10,20 +10,20 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
 use crate::tui::app::model::Model;
-use crate::tui::look::Look;
+use crate::tui::theme::Theme;
 
 /// The three sizes that golden frames are kept at.
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (140, 45)];
 
-fn look(theme: &str, ascii: bool) -> Look {
-    Look::of(theme, ascii, |name| (name == "TERM").then(|| "xterm-256color".to_owned()))
+fn theme_of(theme: &str, ascii: bool) -> Theme {
+    Theme::of(theme, ascii, |name| (name == "TERM").then(|| "xterm-256color".to_owned()))
 }
 
-fn draw_in(model: &Model, look: &Look) -> Buffer {
+fn draw_in(model: &Model, theme: &Theme) -> Buffer {
     let (width, height) = model.screen.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal in memory");
     let draw = |frame: &mut ratatui::Frame<'_>| {
-        super::draw(model, look, frame, fixture::NOW);
+        super::draw(model, theme, frame, fixture::NOW);
     };
     terminal.draw(draw).expect("a frame");
     terminal.backend().buffer().clone()
@@ -48,5 +48,5 @@ fn text(buffer: &Buffer) -> String {
 }
 
 fn frame(model: &Model) -> String {
-    text(&draw_in(model, &look("dark", false)))
+    text(&draw_in(model, &theme_of("dark", false)))
 }

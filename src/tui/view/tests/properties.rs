@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use super::fixture::{self, NOW};
-use super::{draw_in, look};
+use super::{draw_in, theme_of};
 use crate::triage::plan::Confirm;
 use crate::tui::app::model::{Focus, HelpPage, Model, Overlay, PlanDialog, Reading, ResumeDialog, RunsPage};
 use crate::tui::app::{Msg, update};
-use crate::tui::keys::Place;
-use crate::tui::look::Look;
+use crate::tui::keys::KeyContext;
+use crate::tui::theme::Theme;
 
 /// Whether a character may stand in a cell: nothing that acts, and a joiner only inside an emoji.
 fn may_stand(symbol: &str) -> bool {
@@ -23,11 +23,11 @@ fn may_stand(symbol: &str) -> bool {
     })
 }
 
-fn check(model: &Model, look: &Look) {
-    let buffer = draw_in(model, look);
+fn check(model: &Model, theme: &Theme) {
+    let buffer = draw_in(model, theme);
     for cell in buffer.content() {
         assert!(may_stand(cell.symbol()), "{:?} reached a cell", cell.symbol());
-        assert!(!look.glyphs.is_plain() || cell.symbol().is_ascii(), "{:?} is not plain", cell.symbol());
+        assert!(!theme.glyphs.is_plain() || cell.symbol().is_ascii(), "{:?} is not plain", cell.symbol());
     }
 }
 
@@ -50,7 +50,7 @@ fn overlays() -> Vec<fn() -> Overlay> {
     }
     vec![
         || Overlay::None,
-        || Overlay::Help(HelpPage { reading: Reading { top: 30 }, typing: true, ..HelpPage::new(Place::List) }),
+        || Overlay::Help(HelpPage { reading: Reading { top: 30 }, typing: true, ..HelpPage::new(KeyContext::List) }),
         || Overlay::Freezing(None),
         || plan(Confirm::TypeCount),
         || plan(Confirm::Yes),
@@ -75,11 +75,11 @@ fn no_cell_of_any_frame_holds_a_character_that_acts() {
     for size in super::SIZES {
         for focus in [Focus::Histogram, Focus::List, Focus::Detail] {
             for overlay in overlays() {
-                for look in [look("dark", false), look("16", true)] {
+                for theme in [theme_of("dark", false), theme_of("16", true)] {
                     let mut model = fixture::focused(fixture::nasty(size), focus);
                     model.runner.going = Some(fixture::progress());
                     model.overlay = overlay();
-                    check(&model, &look);
+                    check(&model, &theme);
                 }
             }
         }
@@ -90,7 +90,7 @@ fn no_cell_of_any_frame_holds_a_character_that_acts() {
 fn on_a_plain_terminal_nothing_of_ours_is_lost() {
     for focus in [Focus::Histogram, Focus::List, Focus::Detail] {
         let model = fixture::focused(fixture::night((140, 45)), focus);
-        let text = super::text(&draw_in(&model, &look("16", true)));
+        let text = super::text(&draw_in(&model, &theme_of("16", true)));
         assert!(!text.replace("? help", "").contains('?'), "{text}");
     }
 }
@@ -132,17 +132,17 @@ proptest! {
     ) {
         let mut model = if nasty { fixture::nasty(size) } else { fixture::night(size) };
         model.overlay = overlays()[overlay]();
-        let look = look("dark", nasty && overlay % 2 == 0);
-        check(&model, &look);
+        let theme = theme_of("dark", nasty && overlay % 2 == 0);
+        check(&model, &theme);
         let mut now = NOW;
         for (n, msg) in msgs.into_iter().enumerate() {
             now = now.after(std::time::Duration::from_millis(170));
             let _ = update(&mut model, msg, now);
             if n % 4 == 0 {
-                check(&model, &look);
+                check(&model, &theme);
             }
         }
-        check(&model, &look);
+        check(&model, &theme);
     }
 }
 

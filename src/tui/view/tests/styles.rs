@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ratatui::buffer::Buffer;
 
 use super::fixture;
-use super::{draw_in, look};
+use super::{draw_in, theme_of};
 use crate::tui::app::model::Focus;
 
 /// The style of the first cell of a text.
@@ -27,7 +27,7 @@ fn style_of(buffer: &Buffer, text: &str) -> String {
 fn what_matters_stands_out_in_every_palette() {
     let mut out = String::new();
     for theme in ["dark", "light", "16", "none"] {
-        let buffer = draw_in(&fixture::focused(fixture::night((140, 45)), Focus::List), &look(theme, false));
+        let buffer = draw_in(&fixture::focused(fixture::night((140, 45)), Focus::List), &theme_of(theme, false));
         let _ = writeln!(out, "{theme}");
         for text in
             [" PRODUCTION ", "60,351", "[Jobs]", "03:12:09", "gone", "37 new", "new ▏", "(I ignore)", "Enter open"]
@@ -46,8 +46,8 @@ fn what_matters_stands_out_in_every_palette() {
 fn colours_carry_nothing_that_the_text_does_not() {
     for focus in [Focus::Histogram, Focus::List, Focus::Detail] {
         let model = fixture::focused(fixture::night((140, 45)), focus);
-        let coloured = super::text(&draw_in(&model, &look("dark", false)));
-        let plain = draw_in(&model, &look("none", false));
+        let coloured = super::text(&draw_in(&model, &theme_of("dark", false)));
+        let plain = draw_in(&model, &theme_of("none", false));
         assert_eq!(coloured, super::text(&plain));
         assert!(plain.content().iter().all(|c| c.fg == ratatui::style::Color::Reset), "colour without colours");
         assert!(coloured.contains('['), "the pane that has the keys is in brackets");

@@ -12,10 +12,10 @@
 
 use crate::domain::histogram::grouped;
 use crate::tui::app::model::Model;
-use crate::tui::look::Role;
+use crate::tui::theme::Role;
 use crate::tui::view::canvas::Canvas;
-use crate::tui::view::panel;
-use crate::tui::view::phrase::Phrase;
+use crate::tui::view::dialog;
+use crate::tui::view::styled_text::Phrase;
 
 const WIDTH: usize = 64;
 
@@ -30,17 +30,17 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
         let text = format!(
             "A run is going: {behind} of {planned} are behind it. It stops after its current batch and can be resumed:"
         );
-        let rows = panel::wrap(&text, width.saturating_sub(4), canvas.look);
+        let rows = dialog::wrap(&text, width.saturating_sub(4), canvas.theme);
         lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Text, row)));
         let resume = model.source.shell(&["resume", &going.run.0]);
-        let rows = panel::wrap(&resume, width.saturating_sub(6), canvas.look);
+        let rows = dialog::wrap(&resume, width.saturating_sub(6), canvas.theme);
         lines.extend(rows.into_iter().map(|row| Phrase::of(Role::Strong, format!("  {row}"))));
     } else {
         lines.push(Phrase::of(Role::Text, "The run has ended meanwhile."));
     }
     lines.push(Phrase::empty());
     lines.push(Phrase::of(Role::Key, " y").and(Role::Text, " stop and leave    ").and(Role::Cursor, "[ n stay ]"));
-    let area = panel::centred(screen, width, lines.len() + 2);
-    let inside = panel::frame(canvas, area, "Leave?", Role::Danger);
-    panel::scroll(canvas, area, inside, &lines, 0);
+    let area = dialog::centred(screen, width, lines.len() + 2);
+    let inside = dialog::frame(canvas, area, "Leave?", Role::Danger);
+    dialog::scroll(canvas, area, inside, &lines, 0);
 }

@@ -12,9 +12,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::{Canvas, columns, presentable};
-use super::phrase::Phrase;
+use super::styled_text::Phrase;
 use crate::domain::text::Clean;
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 
 /// The middle of an area, at most `width` by `height`.
 pub fn centred(area: Rect, width: usize, height: usize) -> Rect {
@@ -26,7 +26,7 @@ pub fn centred(area: Rect, width: usize, height: usize) -> Rect {
 /// Draws an empty box with a title and returns its inside, with a margin on either side.
 pub fn frame(canvas: &mut Canvas<'_>, area: Rect, title: &str, role: Role) -> Rect {
     canvas.clear(area);
-    let glyphs = canvas.look.glyphs;
+    let glyphs = canvas.theme.glyphs;
     let [top_left, top_right, bottom_left, bottom_right] = glyphs.corners;
     let inner = usize::from(area.width.saturating_sub(2));
     let bottom = usize::from(area.height.saturating_sub(1));
@@ -51,7 +51,7 @@ pub fn frame(canvas: &mut Canvas<'_>, area: Rect, title: &str, role: Role) -> Re
 
 /// Draws a rule across a box, above the `n`th row of its inside.
 pub fn divide(canvas: &mut Canvas<'_>, area: Rect, n: usize) {
-    let glyphs = canvas.look.glyphs;
+    let glyphs = canvas.theme.glyphs;
     let [left, right] = glyphs.joints;
     let inner = usize::from(area.width.saturating_sub(2));
     let mut pen = canvas.row(area, n);
@@ -82,16 +82,16 @@ pub fn scroll(canvas: &mut Canvas<'_>, area: Rect, inside: Rect, lines: &[Phrase
 }
 
 /// A text in exactly `width` columns.
-pub fn fit(text: &str, width: usize, look: &Look) -> String {
-    let text = Clean::line(text).truncate(width, look.glyphs.ellipsis).to_string();
-    let missing = width.saturating_sub(columns(&text, look));
+pub fn fit(text: &str, width: usize, theme: &Theme) -> String {
+    let text = Clean::line(text).truncate(width, theme.glyphs.ellipsis).to_string();
+    let missing = width.saturating_sub(columns(&text, theme));
     format!("{text}{}", " ".repeat(missing))
 }
 
 /// A text in rows of at most `width` columns, broken at blanks where there are some.
-pub fn wrap(text: &str, width: usize, look: &Look) -> Vec<String> {
+pub fn wrap(text: &str, width: usize, theme: &Theme) -> Vec<String> {
     let width = width.max(1);
-    let text = presentable(text, look);
+    let text = presentable(text, theme);
     let mut rows = vec![String::new()];
     let mut used = 0;
     for word in text.split_inclusive(' ') {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::body::Body;
 use super::folds::Folds;
-use super::ink::Row;
 use super::search::Needle;
 use super::styled::{Styled, crop, wrap};
+use super::tab_text::TabText;
+use super::text_roles::Row;
 
 /// A place in a pane: a line, and one of its rows where long lines are wrapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,15 +19,15 @@ pub struct Spot {
 
 /// One tab at one width. Every call costs what the rows it passes over cost, whatever the size of the text.
 #[derive(Clone, Copy, Debug)]
-pub struct Pane<'a> {
-    body: &'a Body,
+pub struct Viewport<'a> {
+    body: &'a TabText,
     folds: &'a Folds,
     width: usize,
     wrap: bool,
 }
 
-impl<'a> Pane<'a> {
-    pub(super) fn new(body: &'a Body, folds: &'a Folds, width: usize, wrap: bool) -> Self {
+impl<'a> Viewport<'a> {
+    pub(super) fn new(body: &'a TabText, folds: &'a Folds, width: usize, wrap: bool) -> Self {
         Self { body, folds, width: width.max(1), wrap }
     }
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
-use super::places;
+use super::state_files;
 use crate::domain::log;
 use crate::domain::time::Timestamp;
 
@@ -87,5 +87,5 @@ fn write_report(info: &PanicHookInfo<'_>) -> Report {
         Backtrace::force_capture(),
     );
     let name = format!("panic-{}-{}.txt", now.0, std::process::id());
-    Report { summary, path: places::keep(&name, content.as_bytes()).ok() }
+    Report { summary, path: state_files::keep(&name, content.as_bytes()).ok() }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
-use crate::tui::look::{Look, Role};
+use crate::tui::theme::{Role, Theme};
 
 /// Text in one or more roles.
 #[derive(Clone, Debug, Default)]
@@ -42,8 +42,8 @@ impl<'t> Phrase<'t> {
     }
 
     /// Columns that it takes.
-    pub fn width(&self, look: &Look) -> usize {
-        self.parts.iter().map(|(_, text)| columns(text, look)).sum()
+    pub fn width(&self, theme: &Theme) -> usize {
+        self.parts.iter().map(|(_, text)| columns(text, theme)).sum()
     }
 }
 
@@ -80,20 +80,20 @@ impl<'t> Ranked<'t> {
 }
 
 /// Leaves out phrases, by rank, until what is left and the gaps between them fit into `width` columns.
-pub fn prune(phrases: &mut Vec<Ranked<'_>>, gap: usize, width: usize, look: &Look) {
-    let mut total: usize = phrases.iter().map(|p| p.phrase.width(look) + gap).sum();
+pub fn prune(phrases: &mut Vec<Ranked<'_>>, gap: usize, width: usize, theme: &Theme) {
+    let mut total: usize = phrases.iter().map(|p| p.phrase.width(theme) + gap).sum();
     while total > width + gap {
         let worst = phrases.iter().enumerate().filter(|(_, p)| p.rank > 0).max_by_key(|(_, p)| p.rank);
         let Some((at, _)) = worst else { return };
-        total -= phrases.remove(at).phrase.width(look) + gap;
+        total -= phrases.remove(at).phrase.width(theme) + gap;
     }
 }
 
 /// Draws a line of ranked phrases with a margin of one column; what must stay and does not fit is cut on the left side.
 pub fn draw_line(canvas: &mut Canvas<'_>, area: Rect, row: usize, mut phrases: Vec<Ranked<'_>>, gap: usize) {
-    let look = canvas.look;
-    prune(&mut phrases, gap, usize::from(area.width).saturating_sub(2), look);
-    let right: usize = phrases.iter().filter(|p| p.side == Side::Right).map(|p| p.phrase.width(look) + gap).sum();
+    let theme = canvas.theme;
+    prune(&mut phrases, gap, usize::from(area.width).saturating_sub(2), theme);
+    let right: usize = phrases.iter().filter(|p| p.side == Side::Right).map(|p| p.phrase.width(theme) + gap).sum();
     let mut pen = canvas.row(area, row);
     pen.skip(1).reserve(1);
     let left = pen.left().saturating_sub(right);

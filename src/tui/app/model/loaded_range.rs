@@ -6,7 +6,7 @@ use crate::store::{Cursor, Entry};
 
 /// The loaded piece and where it goes on.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct LoadedRange {
     pub(super) entries: VecDeque<Entry>,
     pub(super) above: Option<Cursor>,
     pub(super) below: Option<Cursor>,
@@ -14,7 +14,7 @@ pub(super) struct Window {
     pub(super) since: Option<Cursor>,
 }
 
-impl Window {
+impl LoadedRange {
     /// Whether it begins with the first row of the whole order.
     pub(super) fn is_first(&self) -> bool {
         self.above.is_none() && self.since.is_none()

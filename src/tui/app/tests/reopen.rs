@@ -28,7 +28,7 @@ fn reopens(console: &Console) -> bool {
 }
 
 #[test]
-fn a_run_that_changed_columns_stopped_has_the_store_opened_anew_and_what_it_offers_now_holds() {
+fn a_run_that_changed_columns_stopped_has_the_store_opened_again_and_what_it_offers_now_holds() {
     let mut console = Console::with_jobs(9);
     console.keys("j Space j Space R").plan(2, Confirm::Yes);
     console.wait(Duration::from_secs(1)).keys("y");
@@ -51,23 +51,23 @@ fn a_run_that_changed_columns_stopped_has_the_store_opened_anew_and_what_it_offe
 }
 
 #[test]
-fn a_look_that_finds_the_server_turned_has_the_store_opened_anew_and_no_look_soon_after_does() {
+fn a_poll_that_finds_the_server_turned_has_the_store_opened_again_and_no_poll_soon_after_does() {
     let mut console = Console::with_jobs(9);
     console.model.source.opened.as_mut().expect("a store").info.read_only = Some("the server is a replica".into());
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 9)])))));
     console.keys("R");
     assert_eq!(notice(&console), "the server is a replica");
-    let turned = || Reply::Look(Box::new(Ok(Changes { turned: true, ..changes(Vec::new()) })));
-    console.wait(Duration::from_secs(2)).answer(Slot::Look, turned());
+    let turned = || Reply::Poll(Box::new(Ok(Changes { turned: true, ..changes(Vec::new()) })));
+    console.wait(Duration::from_secs(2)).answer(Slot::Poll, turned());
     assert!(reopens(&console));
     console.answer(Slot::Open, reopened(|_| {}));
     assert_eq!(notice(&console), "the server takes changes now");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 9)])))));
-    console.wait(Duration::from_secs(2)).answer(Slot::Look, turned());
+    console.wait(Duration::from_secs(2)).answer(Slot::Poll, turned());
     assert!(!reopens(&console), "at once again");
     console.keys("R");
     assert!(matches!(console.request(Slot::Act), Some(Request::Plan { .. })));
-    console.keys("Esc").wait(Duration::from_secs(40)).answer(Slot::Look, turned());
+    console.keys("Esc").wait(Duration::from_secs(40)).answer(Slot::Poll, turned());
     assert!(reopens(&console));
     console.answer(Slot::Open, reopened(|info| info.read_only = Some("the server is a replica".into())));
     assert_eq!(notice(&console), "the server is a replica: nothing can be changed there any more");
@@ -76,7 +76,7 @@ fn a_look_that_finds_the_server_turned_has_the_store_opened_anew_and_no_look_soo
 }
 
 #[test]
-fn a_table_that_no_longer_fits_what_is_asked_of_it_is_read_anew_once_and_stays_in_view_where_that_fails() {
+fn a_table_that_no_longer_fits_what_is_asked_of_it_is_read_again_once_and_stays_in_view_where_that_fails() {
     let mut console = Console::with_jobs(9);
     let unfit = || StoreError::Unfit { message: "column t.old does not exist".into(), code: "42703".into() };
     console.answer(Slot::Detail, Reply::Detail(Err(unfit())));

@@ -29,12 +29,12 @@ struct Running {
 
 /// What runs and what waits.
 #[derive(Debug, Default)]
-pub struct Slots {
+pub struct RequestSlots {
     running: HashMap<Slot, Running>,
     waiting: HashMap<Slot, (RequestId, Request)>,
 }
 
-impl Slots {
+impl RequestSlots {
     /// Takes in a request; what is returned is to be started now.
     #[must_use = "a request that is not started never frees its slot"]
     pub fn ask(&mut self, slot: Slot, id: RequestId, request: Request) -> Option<Start> {
@@ -93,7 +93,7 @@ impl Slots {
 mod tests {
     use super::*;
 
-    fn ask(slots: &mut Slots, slot: Slot, id: u64) -> Option<Start> {
+    fn ask(slots: &mut RequestSlots, slot: Slot, id: u64) -> Option<Start> {
         slots.ask(slot, RequestId(id), Request::Totals(true))
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn of_many_requests_the_first_runs_and_only_the_last_waits() {
-        let mut slots = Slots::default();
+        let mut slots = RequestSlots::default();
         let first = ask(&mut slots, Slot::Page, 1).expect("starts");
         assert!(ask(&mut slots, Slot::Page, 2).is_none());
         assert!(ask(&mut slots, Slot::Page, 3).is_none());
@@ -119,15 +119,15 @@ mod tests {
 
     #[test]
     fn slots_do_not_disturb_each_other() {
-        let mut slots = Slots::default();
+        let mut slots = RequestSlots::default();
         let page = ask(&mut slots, Slot::Page, 1).expect("starts");
-        assert_eq!(id(ask(&mut slots, Slot::Look, 2)), Some(2));
+        assert_eq!(id(ask(&mut slots, Slot::Poll, 2)), Some(2));
         assert!(!page.cancel.is_cancelled());
     }
 
     #[test]
     fn an_act_is_cancelled_by_its_own_switch_only() {
-        let mut slots = Slots::default();
+        let mut slots = RequestSlots::default();
         let freeze = ask(&mut slots, Slot::Act, 1).expect("starts");
         assert!(ask(&mut slots, Slot::Act, 2).is_none());
         slots.close();
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_end_that_is_not_the_running_one_changes_nothing() {
-        let mut slots = Slots::default();
+        let mut slots = RequestSlots::default();
         let first = ask(&mut slots, Slot::Rows, 7).expect("starts");
         let (matters, next) = slots.ended(Slot::Rows, RequestId(6));
         assert!(!matters && next.is_none());

@@ -28,9 +28,9 @@ pub enum Shade {
     Light,
 }
 
-/// A look: gives each role its style.
+/// A theme: gives each role its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct Theme {
     /// How many colours.
     pub depth: Depth,
     /// On which ground.
@@ -41,10 +41,10 @@ pub struct Look {
     pub zone: Zone,
 }
 
-impl Look {
+impl Theme {
     /// The look for a theme (`dark`, `light`, `16`, `none`, `auto`) on a terminal whose environment `var` reads; `ascii` asks for
     /// plain glyphs.
-    pub fn of(theme: &str, ascii: bool, var: impl Fn(&str) -> Option<String>) -> Look {
+    pub fn of(theme: &str, ascii: bool, var: impl Fn(&str) -> Option<String>) -> Theme {
         let set = |name: &str| var(name).filter(|v| !v.is_empty());
         let detected = detect(&set);
         let depth = match theme {
@@ -57,7 +57,7 @@ impl Look {
         let shade = if theme == "light" || is_light(&set) { Shade::Light } else { Shade::Dark };
         let shade = if theme == "dark" { Shade::Dark } else { shade };
         let plain = ascii || !is_utf8(&set) || set("TERM").as_deref() == Some("linux");
-        Look { depth, shade, glyphs: if plain { ASCII } else { UNICODE }, zone: Zone::UTC }
+        Theme { depth, shade, glyphs: if plain { ASCII } else { UNICODE }, zone: Zone::UTC }
     }
 
     /// The style of a role.
@@ -199,39 +199,39 @@ pub fn speaks_utf8(locale: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn look(theme: &str, vars: &[(&str, &str)]) -> Look {
-        Look::of(theme, false, |name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+    fn theme(theme: &str, vars: &[(&str, &str)]) -> Theme {
+        Theme::of(theme, false, |name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
     }
 
     #[test]
     fn the_terminal_says_how_many_colours_it_shows() {
-        assert_eq!(look("auto", &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]).depth, Depth::True);
-        assert_eq!(look("auto", &[("TERM", "tmux-256color")]).depth, Depth::Extended);
-        assert_eq!(look("auto", &[("TERM", "linux")]).depth, Depth::Sixteen);
-        assert_eq!(look("16", &[("TERM", "xterm-256color")]).depth, Depth::Sixteen);
+        assert_eq!(theme("auto", &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]).depth, Depth::True);
+        assert_eq!(theme("auto", &[("TERM", "tmux-256color")]).depth, Depth::Extended);
+        assert_eq!(theme("auto", &[("TERM", "linux")]).depth, Depth::Sixteen);
+        assert_eq!(theme("16", &[("TERM", "xterm-256color")]).depth, Depth::Sixteen);
     }
 
     #[test]
     fn no_color_wins_over_every_theme_but_only_when_it_is_not_empty() {
         let vars = [("TERM", "xterm-256color"), ("NO_COLOR", "1")];
-        assert_eq!(look("dark", &vars).depth, Depth::None);
-        assert_eq!(look("dark", &[("TERM", "xterm-256color"), ("NO_COLOR", "")]).depth, Depth::Extended);
+        assert_eq!(theme("dark", &vars).depth, Depth::None);
+        assert_eq!(theme("dark", &[("TERM", "xterm-256color"), ("NO_COLOR", "")]).depth, Depth::Extended);
     }
 
     #[test]
     fn without_colour_nothing_is_coloured_and_the_cursor_still_shows() {
-        let look = look("none", &[("TERM", "xterm")]);
+        let theme = theme("none", &[("TERM", "xterm")]);
         for role in [Role::Error, Role::Badge, Role::Cursor, Role::Dim, Role::Hit] {
-            let style = look.style(role);
+            let style = theme.style(role);
             assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
         }
-        assert!(look.style(Role::Cursor).add_modifier.contains(Modifier::REVERSED));
+        assert!(theme.style(Role::Cursor).add_modifier.contains(Modifier::REVERSED));
     }
 
     #[test]
     fn glyphs_are_plain_where_the_locale_or_the_console_knows_no_others() {
-        assert_eq!(look("auto", &[("LANG", "C")]).glyphs, ASCII);
-        assert_eq!(look("auto", &[("LANG", "C.UTF-8"), ("TERM", "linux")]).glyphs, ASCII);
-        assert_eq!(look("auto", &[("LC_ALL", "en_US.UTF-8"), ("LANG", "C"), ("TERM", "xterm")]).glyphs, UNICODE);
+        assert_eq!(theme("auto", &[("LANG", "C")]).glyphs, ASCII);
+        assert_eq!(theme("auto", &[("LANG", "C.UTF-8"), ("TERM", "linux")]).glyphs, ASCII);
+        assert_eq!(theme("auto", &[("LC_ALL", "en_US.UTF-8"), ("LANG", "C"), ("TERM", "xterm")]).glyphs, UNICODE);
     }
 }

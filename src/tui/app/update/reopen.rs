@@ -1,32 +1,32 @@
-//! Opening the open store anew: its tables are no longer what they were, or its server is not.
+//! Opening the open store again: its tables are no longer what they were, or its server is not.
 
 use std::time::Duration;
 
-use super::{filter, preview, reply, watch};
+use super::{filter, polling, preview, reply};
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Anew, HistogramPane, Model};
+use crate::tui::app::model::{HistogramPane, Model, ReopenReason};
 use crate::tui::app::msg::Opened;
 use crate::tui::keys::Command;
 
 /// Two connections that lead to different servers, or a table that does not fit whatever is read of it, must not have a
-/// store opened with every look.
+/// store opened with every poll.
 const REST: Duration = Duration::from_secs(10);
 
-/// Has the open store opened anew. An operator's own act that was stopped for want of it never waits.
-pub fn ask(model: &mut Model, why: Anew, now: Timestamp) -> Vec<Effect> {
+/// Has the open store opened again. An operator's own act that was stopped for want of it never waits.
+pub fn ask(model: &mut Model, why: ReopenReason, now: Timestamp) -> Vec<Effect> {
     let Some(name) = model.source.opened.as_ref().map(|opened| opened.name.clone()) else { return Vec::new() };
-    let rests = |(before, asked): &(Anew, Timestamp)| *before == why && now < asked.after(REST);
-    let (is_act, is_open) = (matches!(why, Anew::Columns(..)), model.asks.is_open(Slot::Open));
-    if !is_act && (is_open || model.source.anew.as_ref().is_some_and(rests)) {
+    let rests = |(before, asked): &(ReopenReason, Timestamp)| *before == why && now < asked.after(REST);
+    let (is_act, is_open) = (matches!(why, ReopenReason::Columns(..)), model.requests.is_open(Slot::Open));
+    if !is_act && (is_open || model.source.reopening.as_ref().is_some_and(rests)) {
         return Vec::new();
     }
-    model.source.anew = Some((why, now));
+    model.source.reopening = Some((why, now));
     if is_open {
         return Vec::new();
     }
-    vec![model.asks.ask(Slot::Open, Request::Reopen(name))]
+    vec![model.requests.ask(Slot::Open, Request::Reopen(name))]
 }
 
 /// Takes in the store as it is now, and says what has become another.
@@ -36,24 +36,24 @@ pub fn on_reopened(model: &mut Model, result: Result<Opened, StoreError>, now: T
     let opened = match result {
         Ok(opened) => opened,
         Err(StoreError::Cancelled) => return Vec::new(),
-        Err(error @ StoreError::Unreachable(_)) => return watch::lost(model, &error, now),
+        Err(error @ StoreError::Unreachable(_)) => return polling::lost(model, &error, now),
         Err(error) => {
             model.complain(format!("{title} has changed, and cannot be opened anew: {error}"), now);
             return Vec::new();
         }
     };
-    let why = model.source.anew.as_ref().map(|(why, _)| why.clone());
+    let why = model.source.reopening.as_ref().map(|(why, _)| why.clone());
     let (info, was_closed) = (&opened.info, before.info.read_only.is_some());
     let sentence = match (why, &info.read_only) {
-        (Some(Anew::Columns(table, run)), _) => {
+        (Some(ReopenReason::Columns(table, run)), _) => {
             let (runs, resume) = (model.key(Command::Runs), model.key(Command::Resume));
             let stands = run.map_or_else(String::new, |_| format!("; {runs} {resume} goes on with the run"));
             Some(format!("{} has other columns now ({}): read anew{stands}", table.table, table.columns.join(", ")))
         }
-        (Some(Anew::Turned), Some(reason)) => Some(format!("{reason}: nothing can be changed there any more")),
-        (Some(Anew::Turned), None) if was_closed => Some("the server takes changes now".to_owned()),
-        (Some(Anew::Unfit), _) => Some(format!("{title} has changed: read anew")),
-        (Some(Anew::Turned) | None, _) => None,
+        (Some(ReopenReason::Turned), Some(reason)) => Some(format!("{reason}: nothing can be changed there any more")),
+        (Some(ReopenReason::Turned), None) if was_closed => Some("the server takes changes now".to_owned()),
+        (Some(ReopenReason::Unfit), _) => Some(format!("{title} has changed: read anew")),
+        (Some(ReopenReason::Turned) | None, _) => None,
     };
     let mut effects = Vec::new();
     // What it no longer offers is not asked for again.

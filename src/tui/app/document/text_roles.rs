@@ -1,8 +1,8 @@
 //! What a piece of text is, in the words that themes are written in, and rows made of such pieces.
 
-/// The role of a piece of text; the look gives each role its style.
+/// The role of a piece of text; the theme gives each role its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ink {
+pub enum TextRole {
     /// Text without a role.
     Plain,
     /// Name of a member or a column.
@@ -45,7 +45,7 @@ pub enum Ink {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The role.
-    pub ink: Ink,
+    pub ink: TextRole,
     /// Sanitised text without line breaks.
     pub text: String,
     /// Whether it is part of a search hit.

@@ -1,6 +1,6 @@
 //! Glyphs and their ASCII twins.
 
-/// The glyphs of a look; each set has the same widths, so that nothing moves when they change.
+/// The glyphs of a theme; each set has the same widths, so that nothing moves when they change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyphs {
     /// Eighths of a bar, from one to eight.

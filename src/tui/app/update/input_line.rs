@@ -6,7 +6,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
-use super::{filter, words};
+use super::{colon_commands, filter};
 use crate::domain::facet::Facet;
 use crate::domain::filter::{self as language, Filter};
 use crate::domain::histogram::{Exactness, Histogram};
@@ -15,7 +15,7 @@ use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::tui::app::document::{Direction, Needle};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Candidate, Fault, HelpPage, Line, Model, Overlay, Purpose, Reading};
+use crate::tui::app::model::{Candidate, HelpPage, InputError, InputLine, Model, Overlay, Purpose, Reading};
 
 /// Candidates that are offered at once.
 const OFFERED: usize = 50;
@@ -32,7 +32,7 @@ pub fn open(model: &mut Model, purpose: Purpose) -> Vec<Effect> {
         Purpose::Search => model.detail.search.as_ref().map_or(String::new(), |(words, _)| words.clone()),
         Purpose::Command => String::new(),
     };
-    model.overlay = Overlay::Line(Box::new(Line {
+    model.overlay = Overlay::Line(Box::new(InputLine {
         purpose,
         input: Input::new(text),
         fault: None,
@@ -85,7 +85,7 @@ pub fn paste(model: &mut Model, text: &str, now: Timestamp) -> Vec<Effect> {
 
 fn close(model: &mut Model) -> Vec<Effect> {
     model.overlay = Overlay::None;
-    vec![model.asks.cancel(Slot::Values)]
+    vec![model.requests.cancel(Slot::Values)]
 }
 
 fn submit(model: &mut Model, now: Timestamp) -> Vec<Effect> {
@@ -104,7 +104,7 @@ fn submit(model: &mut Model, now: Timestamp) -> Vec<Effect> {
                 changed(model)
             }
         },
-        Purpose::Command => words::run(model, &text, now),
+        Purpose::Command => colon_commands::run(model, &text, now),
         Purpose::Search => search(model, &text, now),
     }
 }
@@ -162,7 +162,7 @@ fn changed(model: &mut Model) -> Vec<Effect> {
     let Overlay::Line(line) = &mut model.overlay else { return Vec::new() };
     line.chosen = None;
     line.fault = match line.purpose {
-        Purpose::Filter => Filter::parse(line.input.value()).err().map(|e| Fault {
+        Purpose::Filter => Filter::parse(line.input.value()).err().map(|e| InputError {
             column: e.column(),
             width: e.width(),
             sentence: e.to_string(),
@@ -179,7 +179,7 @@ fn changed(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The facet whose values fit at the cursor.
-fn value_facet(line: &Line) -> Option<Facet> {
+fn value_facet(line: &InputLine) -> Option<Facet> {
     if line.purpose != Purpose::Filter {
         return None;
     }
@@ -205,7 +205,7 @@ fn values_of(model: &mut Model, facet: Facet) -> Vec<Effect> {
             complete(model);
             Vec::new()
         }
-        _ => vec![model.asks.ask(Slot::Values, Request::Values(facet))],
+        _ => vec![model.requests.ask(Slot::Values, Request::Values(facet))],
     }
 }
 
@@ -215,7 +215,7 @@ pub fn complete(model: &mut Model) {
     let (text, cursor) = (line.input.value().to_owned(), line.input.cursor());
     (line.span, line.candidates) = match line.purpose {
         Purpose::Filter => filter_candidates(&text, cursor, line.values.as_ref(), &model.settings.redactor),
-        Purpose::Command => words::candidates(&text, cursor),
+        Purpose::Command => colon_commands::candidates(&text, cursor),
         Purpose::Search => (0..0, Vec::new()),
     };
     line.candidates.truncate(OFFERED);

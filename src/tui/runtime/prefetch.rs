@@ -8,12 +8,12 @@ use crate::store::{Budget, Glance, GlanceQuery, Store, StoreError};
 use crate::tui::app::first_query;
 
 /// An answer that is on its way before the console asks for it; nobody wants it any more once this is dropped.
-pub struct Ahead {
+pub struct Prefetch {
     query: GlanceQuery,
     answer: Mutex<Option<JoinSet<Result<Glance, StoreError>>>>,
 }
 
-impl Ahead {
+impl Prefetch {
     /// Asks a store for what a console begins with that shows all of it.
     pub fn ask(store: Arc<dyn Store>, budget: Budget) -> Self {
         let query = first_query(store.info());

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use directories::ProjectDirs;
 
-/// A log above this size is begun anew.
+/// A log above this size is begun again.
 const LOG_LIMIT: u64 = 1_000_000;
 
 /// The operator's state folder for this program, made when it is not there; only the operator can look into it.

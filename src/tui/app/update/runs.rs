@@ -99,7 +99,7 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
 fn freeze(model: &mut Model, action: Action, scope: Scope, reason: Option<String>) -> Vec<Effect> {
     model.overlay = Overlay::Freezing(None);
     model.runner.reason.clone_from(&reason);
-    vec![model.asks.ask(Slot::Act, Request::Plan { action, scope, reason })]
+    vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, reason })]
 }
 
 /// The jobs that an action is for: the bars in the histogram, the marks, or the job under the cursor.
@@ -131,13 +131,13 @@ fn scope(model: &Model, action: Action) -> Result<Scope, String> {
 pub fn on_planned(model: &mut Model, result: Result<Plan, String>, now: Timestamp) -> Vec<Effect> {
     let expected = matches!(model.overlay, Overlay::Freezing(_));
     match result {
-        Ok(plan) if !expected => vec![model.asks.ask(Slot::Act, Request::Dismiss(plan.run))],
+        Ok(plan) if !expected => vec![model.requests.ask(Slot::Act, Request::Dismiss(plan.run))],
         Ok(plan) => {
             model.overlay = Overlay::None;
             match plan.confirm {
                 _ if plan.count == 0 => {
                     model.say(format!("there is nothing to {} here", plan.action), now);
-                    vec![model.asks.ask(Slot::Act, Request::Dismiss(plan.run))]
+                    vec![model.requests.ask(Slot::Act, Request::Dismiss(plan.run))]
                 }
                 Confirm::Key => {
                     model.runner.held.iter_mut().for_each(|held| held.acted = true);
@@ -238,7 +238,7 @@ fn execute(model: &mut Model, plan: Plan) -> Vec<Effect> {
     if plan.confirm != Confirm::Key {
         model.overlay = Overlay::Run;
     }
-    vec![model.asks.ask(Slot::Act, Request::Execute(run))]
+    vec![model.requests.ask(Slot::Act, Request::Execute(run))]
 }
 
 /// `n`: dismisses a plan, or stays.
@@ -246,7 +246,7 @@ pub fn no(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     match std::mem::take(&mut model.overlay) {
         Overlay::Plan(dialog) => {
             model.say("dismissed: nothing was touched", now);
-            vec![model.asks.ask(Slot::Act, Request::Dismiss(dialog.plan.run))]
+            vec![model.requests.ask(Slot::Act, Request::Dismiss(dialog.plan.run))]
         }
         Overlay::Resume(dialog) => {
             model.overlay = Overlay::Runs(dialog.page);
@@ -261,7 +261,7 @@ pub fn stop(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     if let Overlay::Freezing(_) = model.overlay {
         model.overlay = Overlay::None;
         model.say("cancelled: nothing was touched", now);
-        return vec![model.asks.cancel(Slot::Act)];
+        return vec![model.requests.cancel(Slot::Act)];
     }
     if model.runner.going.is_none() {
         model.overlay = Overlay::None;

@@ -1,4 +1,4 @@
-//! The look: roles of what is drawn, and the style and glyph that a terminal's capability gives each.
+//! The theme: roles of what is drawn, and the style and glyph that a terminal's capability gives each.
 //!
 //! Nothing is told by colour alone: what a colour says is also said by a letter, a word or a glyph.
 
@@ -6,7 +6,7 @@ mod glyphs;
 mod palette;
 
 pub use glyphs::Glyphs;
-pub use palette::{Depth, Look, Shade, locale, speaks_utf8};
+pub use palette::{Depth, Shade, Theme, locale, speaks_utf8};
 
 /// What a piece of the screen is. Views name roles, never colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,14 +1,14 @@
-//! The watch: looks, recounts, and getting the link back. Nothing is asked before it is due, nothing twice at once.
+//! The watch: polls, recounts, and getting the link back. Nothing is asked before it is due, nothing twice at once.
 
 use std::time::Duration;
 
 use super::reply::{fault, heard};
-use super::{anew, filter, preview};
+use super::{filter, preview, reopen};
 use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::store::{Changes, StoreError};
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{Anew, CountedFor, Link, Model, Overlay};
+use crate::tui::app::model::{CountedFor, Link, Model, Overlay, ReopenReason};
 
 /// Does what is due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
@@ -18,22 +18,22 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     }
     if let Overlay::Runs(page) = &model.overlay
         && is_due(page.next, now)
-        && !model.asks.is_open(Slot::Runs)
+        && !model.requests.is_open(Slot::Runs)
     {
-        effects.push(model.asks.ask(Slot::Runs, Request::RunsAgain));
+        effects.push(model.requests.ask(Slot::Runs, Request::RunsAgain));
     }
     match model.live.link {
         Link::Down { retry_at, .. } if retry_at <= now => effects.extend(reach(model)),
         Link::Up => {
-            if is_due(model.live.next_look, now) && !model.live.paused && !model.asks.is_open(Slot::Look) {
-                effects.extend(look(model));
+            if is_due(model.live.next_poll, now) && !model.live.paused && !model.requests.is_open(Slot::Poll) {
+                effects.extend(poll(model));
             }
             if is_due(totals_due(model), now) {
                 effects.push(totals(model, now));
             }
             let counted_for = model.histogram.counted_for;
             let rests = counted_for == CountedFor::Leisure && model.live.paused;
-            if is_due(model.live.next_count, now) && !rests && !model.asks.is_open(Slot::Histogram) {
+            if is_due(model.live.next_count, now) && !rests && !model.requests.is_open(Slot::Histogram) {
                 effects.extend(match (counted_for, model.live.count_waits) {
                     (CountedFor::Leisure, _) => filter::reconcile(model, now),
                     (_, true) => vec![filter::count(model, now)],
@@ -49,7 +49,7 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 
 /// Whether a count is under way, or waits for its time to come.
 fn is_counting(model: &Model) -> bool {
-    let is_begun = model.asks.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
+    let is_begun = model.requests.is_open(Slot::Histogram) || model.histogram.unfinished.is_some();
     is_begun || model.live.next_count.is_some()
 }
 
@@ -57,24 +57,24 @@ fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
     at.is_some_and(|at| at <= now)
 }
 
-/// Tries to reach the source: by a look where a store was open, from the start otherwise.
+/// Tries to reach the source: by a poll where a store was open, from the start otherwise.
 fn reach(model: &mut Model) -> Vec<Effect> {
-    if [Slot::Open, Slot::Look].into_iter().any(|slot| model.asks.is_open(slot)) {
+    if [Slot::Open, Slot::Poll].into_iter().any(|slot| model.requests.is_open(slot)) {
         return Vec::new();
     }
     match &model.source.opened {
         Some(opened) => {
             let name = opened.name.clone();
-            vec![model.asks.ask(Slot::Open, Request::Open(name))]
+            vec![model.requests.ask(Slot::Open, Request::Open(name))]
         }
-        None => vec![model.asks.ask(Slot::Open, Request::Choices)],
+        None => vec![model.requests.ask(Slot::Open, Request::Choices)],
     }
 }
 
-/// When the totals are to be read again. They follow a count that a look has asked for, so that no change lies between them and
-/// what the next look compares with.
+/// When the totals are to be read again. They follow a count that a poll has asked for, so that no change lies between them and
+/// what the next poll compares with.
 fn totals_due(model: &Model) -> Option<Timestamp> {
-    let is_asked = [Slot::Totals, Slot::Histogram].map(|slot| model.asks.is_open(slot));
+    let is_asked = [Slot::Totals, Slot::Histogram].map(|slot| model.requests.is_open(slot));
     let waits = is_asked[0] || (is_asked[1] && model.histogram.counted_for == CountedFor::Poll);
     model.live.totals_due().filter(|_| !waits && !model.live.paused)
 }
@@ -83,20 +83,20 @@ fn totals_due(model: &Model) -> Option<Timestamp> {
 pub fn totals(model: &mut Model, now: Timestamp) -> Effect {
     model.live.totals_since = Some(now);
     model.live.totals_changed = false;
-    model.asks.ask(Slot::Totals, Request::Totals(model.live.totals_asked))
+    model.requests.ask(Slot::Totals, Request::Totals(model.live.totals_asked))
 }
 
-fn look(model: &mut Model) -> Vec<Effect> {
+fn poll(model: &mut Model) -> Vec<Effect> {
     if model.histogram.counts.is_none() {
         return Vec::new();
     }
     let since = model.live.watermark.clone();
     let (facet, filter) = (model.histogram.facet, model.filter.resolved.clone());
-    vec![model.asks.ask(Slot::Look, Request::Look { since, facet, filter })]
+    vec![model.requests.ask(Slot::Poll, Request::Poll { since, facet, filter })]
 }
 
-/// Takes in a look.
-pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Timestamp) -> Vec<Effect> {
+/// Takes in a poll.
+pub fn on_poll(model: &mut Model, result: Result<Changes, StoreError>, now: Timestamp) -> Vec<Effect> {
     let changes = match result {
         Ok(changes) => changes,
         Err(e) => {
@@ -105,9 +105,9 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
                 model.live.purse.spend(after, now);
                 model.live.heard_cost(after);
             }
-            model.live.next_look = Some(now.after(model.live.poll.too_slow()));
+            model.live.next_poll = Some(now.after(model.live.poll.too_slow()));
             if model.live.is_behind && model.live.poll.is_stuck() && !is_counting(model) {
-                // What one look would have to read grows with the time: looks begin anew behind a count.
+                // What one poll would have to read grows with the time: polls begin again behind a count.
                 model.histogram.counted_for = CountedFor::Leisure;
                 model.live.next_count = Some(model.live.purse.paid_at());
             }
@@ -120,22 +120,22 @@ pub fn on_look(model: &mut Model, result: Result<Changes, StoreError>, now: Time
     model.live.heard_cost(changes.cost);
     model.live.is_behind = false;
     model.live.skew = changes.server_time.0.saturating_sub(now.0);
-    model.live.next_look = Some(now.after(model.live.poll.answered(changes.cost)));
-    effects.extend(take_look(model, &changes, is_paid, now));
+    model.live.next_poll = Some(now.after(model.live.poll.answered(changes.cost)));
+    effects.extend(take_poll(model, &changes, is_paid, now));
     effects.extend(changes.changed.then(|| preview::follow(model, now)).flatten());
     if changes.changed || changes.unsettled {
         outdate_totals(model, now);
     }
     model.live.watermark = Some(changes.watermark);
     if changes.turned {
-        effects.extend(anew::ask(model, Anew::Turned, now));
+        effects.extend(reopen::ask(model, ReopenReason::Turned, now));
     }
     effects
 }
 
-/// Moves the counts by what a look has found, and has everything counted again where that is cheap: then every number is
-/// exact with each look. Elsewhere what no look can see makes estimates of them, until the next recount.
-fn take_look(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp) -> Vec<Effect> {
+/// Moves the counts by what a poll has found, and has everything counted again where that is cheap: then every number is
+/// exact with each poll. Elsewhere what no poll can see makes estimates of them, until the next recount.
+fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp) -> Vec<Effect> {
     let (rows, is_counting, server_now) = (model.histogram_rows(), is_counting(model), model.live.server_now(now));
     let cost = model.histogram.outlay.last();
     let Some(counts) = &mut model.histogram.counts else { return Vec::new() };
@@ -154,7 +154,7 @@ fn take_look(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
         // Shown is what it finds, or the estimates if it fails.
         return filter::count_again(model, CountedFor::Poll, now);
     }
-    // A count that came while looks went on is in doubt until one says what has happened since it began; and what older
+    // A count that came while polls went on is in doubt until one says what has happened since it began; and what older
     // rows became, the database may tell when nothing else is new.
     if changes.changed || changes.uncounted || doubts {
         model.histogram.show_counts(rows);
@@ -196,9 +196,9 @@ pub fn lost(model: &mut Model, error: &StoreError, now: Timestamp) -> Vec<Effect
         model.overlay = Overlay::None;
     }
     // Rows that were being read will be asked for again once the source is back.
-    [Slot::Page, Slot::Histogram, Slot::Look, Slot::Totals, Slot::Rows]
+    [Slot::Page, Slot::Histogram, Slot::Poll, Slot::Totals, Slot::Rows]
         .into_iter()
-        .map(|slot| model.asks.cancel(slot))
+        .map(|slot| model.requests.cancel(slot))
         .collect()
 }
 
@@ -218,16 +218,16 @@ pub fn wake(model: &Model, patience: Option<Timestamp>, now: Timestamp) -> Optio
                 due.push(
                     model
                         .live
-                        .next_look
-                        .filter(|_| !model.asks.is_open(Slot::Look) && model.histogram.counts.is_some()),
+                        .next_poll
+                        .filter(|_| !model.requests.is_open(Slot::Poll) && model.histogram.counts.is_some()),
                 );
-                // A look that does not come back must not pass for a quiet night.
-                let late = model.live.late_at().filter(|_| model.asks.is_open(Slot::Look));
+                // A poll that does not come back must not pass for a quiet night.
+                let late = model.live.late_at().filter(|_| model.requests.is_open(Slot::Poll));
                 due.push(late.map(|late| if late > now { late } else { now.after(Duration::from_secs(1)) }));
                 due.push(totals_due(model));
             }
             let rests = model.histogram.counted_for == CountedFor::Leisure && model.live.paused;
-            due.push(model.live.next_count.filter(|_| !rests && !model.asks.is_open(Slot::Histogram)));
+            due.push(model.live.next_count.filter(|_| !rests && !model.requests.is_open(Slot::Histogram)));
         }
         Link::Connecting => {}
     }

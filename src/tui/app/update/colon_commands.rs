@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::{act, command, filter};
+use super::{command, filter, runs};
 use crate::domain::action::Action;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -82,7 +82,7 @@ static WORDS: &[Word] = &[
         "",
         "Undoes the last run of this console; `U` on the page of runs undoes any.",
         no_values,
-        |m, _, now| Ok(act::undo_last(m, now)),
+        |m, _, now| Ok(runs::undo_last(m, now)),
     ),
     word(
         "discard",
@@ -114,7 +114,7 @@ static WORDS: &[Word] = &[
     word("stores", "", "Chooses among the layouts that were found.", no_values, |m, _, _| {
         // What is open stays so until another is chosen.
         m.source.wanted = None;
-        Ok(vec![m.asks.ask(Slot::Open, Request::Choices)])
+        Ok(vec![m.requests.ask(Slot::Open, Request::Choices)])
     }),
     word(
         "theme",
@@ -188,11 +188,11 @@ fn verb(model: &mut Model, action: Action, rest: &str, now: Timestamp) -> Outcom
     };
     let reason = Some(reason.trim().to_owned()).filter(|r| !r.is_empty());
     if all {
-        return Ok(act::begin_all(model, action, reason, now));
+        return Ok(runs::begin_all(model, action, reason, now));
     }
     match command::refusal_of(model, action) {
         Some(sentence) => Err(sentence),
-        None => Ok(act::begin(model, action, reason, now)),
+        None => Ok(runs::begin(model, action, reason, now)),
     }
 }
 

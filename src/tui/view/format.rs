@@ -7,15 +7,15 @@ use crate::domain::job::JobRow;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::domain::zone::Zone;
-use crate::tui::look::Look;
+use crate::tui::theme::Theme;
 
 /// Characters of a value that are looked at for a screen.
 const HEAD: usize = 400;
 
 /// A count with its mark: `1,204`, `~1,204`, `≥1,204`.
-pub fn count(count: Count, look: &Look) -> String {
+pub fn count(count: Count, theme: &Theme) -> String {
     match count.exactness {
-        Exactness::AtLeast => format!("{}{}", look.glyphs.at_least, grouped(count.n)),
+        Exactness::AtLeast => format!("{}{}", theme.glyphs.at_least, grouped(count.n)),
         _ => count.to_string(),
     }
 }

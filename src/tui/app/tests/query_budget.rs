@@ -9,19 +9,19 @@ fn window(cost: u64) -> HistogramStep {
     HistogramStep { resume, cost: Duration::from_millis(cost), ..counted(&[("A", 1)]) }
 }
 
-/// A count that is complete, and too dear to be made with every look.
+/// A count that is complete, and too dear to be made with every poll.
 fn dear(jobs: u64) -> Reply {
     Reply::Histogram(Box::new(Ok(HistogramStep { cost: Duration::from_secs(3), ..counted(&[("A", jobs)]) })))
 }
 
-/// A console whose counts a look has found to be old, and which counts anew.
+/// A console whose counts a poll has found to be old, and which counts again.
 fn recounting() -> Console {
     let mut console = Console::with_jobs(5);
     console.counting();
     console.answer(Slot::Histogram, dear(5));
     console.wait(Duration::from_secs(60));
     let seen = Changes { older: Older::Rewritten, server_time: Timestamp(60_000_000), ..changes(Vec::new()) };
-    console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
     console
 }
 
@@ -37,7 +37,7 @@ fn the_windows_of_a_recount_come_as_the_share_of_the_database_pays_for_them() {
     assert_eq!(shown(&console), 5, "half a count is not shown");
     console.wait(Duration::from_secs(7));
     assert!(console.request(Slot::Histogram).is_none(), "150 ms are paid for after 7.5 s");
-    assert!(console.request(Slot::Look).is_some(), "looks go on");
+    assert!(console.request(Slot::Poll).is_some(), "polls go on");
     console.wait(Duration::from_secs(1));
     assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(query)) if query.resume.is_some()));
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 4)])))));
@@ -76,32 +76,32 @@ fn a_recount_rests_while_the_watch_is_paused_and_what_is_asked_for_does_not() {
 }
 
 #[test]
-fn looks_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_their_place() {
+fn polls_that_take_too_long_come_less_and_less_often_and_at_last_a_count_takes_their_place() {
     let mut console = Console::with_jobs(5);
     console.counting();
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
-    let slow = || Reply::Look(Box::new(Err(StoreError::Timeout(Duration::from_secs(2)))));
+    let slow = || Reply::Poll(Box::new(Err(StoreError::Timeout(Duration::from_secs(2)))));
     let mut rests = Vec::new();
     while console.model.live.next_count.is_none() {
         assert!(rests.len() < 10, "{rests:?}");
         console.wait(Duration::from_secs(60));
-        console.answer(Slot::Look, slow());
-        let next = console.model.live.next_look.expect("a next look");
+        console.answer(Slot::Poll, slow());
+        let next = console.model.live.next_poll.expect("a next poll");
         rests.push(console.now.age(next).as_secs());
         assert_eq!((shown(&console), console.model.live.is_behind), (5, true));
     }
     assert_eq!(rests, [3, 6, 12, 24, 48, 600]);
     let owed = console.now.age(console.model.live.purse.paid_at());
     console.wait(owed - Duration::from_secs(1));
-    assert!(console.request(Slot::Histogram).is_none(), "what looks have cost is not paid for");
+    assert!(console.request(Slot::Histogram).is_none(), "what polls have cost is not paid for");
     console.wait(Duration::from_secs(1));
     assert!(console.request(Slot::Histogram).is_some());
 }
 
-/// A look that finds something changed, or nothing.
-fn looked(console: &mut Console, changed: bool) {
+/// A poll that finds something changed, or nothing.
+fn polled(console: &mut Console, changed: bool) {
     let seen = Changes { changed, older: Older::Rewritten, server_time: console.now, ..changes(Vec::new()) };
-    console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn totals_are_read_again_when_something_has_changed_and_not_before() {
     console.answer(Slot::Totals, Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))])));
     for _ in 0..5 {
         console.wait(Duration::from_secs(60));
-        looked(&mut console, false);
+        polled(&mut console, false);
         assert!(console.request(Slot::Totals).is_none());
     }
-    looked(console.wait(Duration::from_secs(60)), true);
+    polled(console.wait(Duration::from_secs(60)), true);
     assert!(console.request(Slot::Totals).is_none(), "behind the count");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     console.wait(Duration::ZERO);
@@ -135,7 +135,7 @@ fn counts_that_somebody_asked_for_are_not_paid_for_and_the_one_after_a_lost_conn
         let mut seconds = 0;
         while console.request(Slot::Histogram).is_none() && seconds < 600 {
             seconds += 10;
-            looked(console.wait(Duration::from_secs(10)), true);
+            polled(console.wait(Duration::from_secs(10)), true);
         }
         seconds
     };
@@ -160,7 +160,7 @@ fn counts_that_somebody_asked_for_are_not_paid_for_and_the_one_after_a_lost_conn
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, whole());
     console.wait(Duration::from_secs(60));
-    console.answer(Slot::Look, Reply::Look(Box::new(Err(StoreError::Unreachable("gone".into())))));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Err(StoreError::Unreachable("gone".into())))));
     console.wait(Duration::from_secs(60)).answer(Slot::Open, Reply::Opened(Box::new(Ok(opened()))));
     assert!(console.request(Slot::Histogram).is_some(), "all is counted anew");
     assert_eq!(recounts_after(console), 150, "two in a hundred");
@@ -179,7 +179,7 @@ fn the_first_totals_are_not_paid_for_and_those_after_them_are() {
     assert_eq!(is_asked(&console), Some(true), "what took too long lately is tried for them");
     console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
     assert!(is_paid(&console));
-    looked(console.wait(Duration::from_secs(240)), true);
+    polled(console.wait(Duration::from_secs(240)), true);
     console.wait(Duration::from_secs(2));
     assert_eq!(is_asked(&console), Some(false));
     console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
@@ -218,7 +218,7 @@ fn totals_that_are_dear_leave_recounts_their_part() {
     console.counting().answer(Slot::Histogram, dear(5));
     let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5))]));
     console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
-    looked(console.wait(Duration::from_secs(31)), true);
+    polled(console.wait(Duration::from_secs(31)), true);
     assert!(console.request(Slot::Histogram).is_some());
     console.answer(Slot::Histogram, dear(4));
     console.wait(Duration::from_secs(160));
@@ -228,15 +228,15 @@ fn totals_that_are_dear_leave_recounts_their_part() {
 }
 
 #[test]
-fn a_count_that_looks_went_on_beside_is_exact_once_one_says_that_nothing_older_has_changed() {
+fn a_count_that_polls_went_on_beside_is_exact_once_one_says_that_nothing_older_has_changed() {
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, dear(5));
-    looked(console.wait(Duration::from_secs(10)), true);
+    polled(console.wait(Duration::from_secs(10)), true);
     assert!(console.request(Slot::Histogram).is_some());
     let began = console.now;
-    looked(console.wait(Duration::from_secs(5)), true);
+    polled(console.wait(Duration::from_secs(5)), true);
     console.wait(Duration::from_secs(60));
-    looked(&mut console, false);
+    polled(&mut console, false);
     let step = HistogramStep { recent_from: Some(0), ..counted(&[("A", 4)]) };
     let step = HistogramStep { histogram: Histogram { as_of: began, ..step.histogram }, ..step };
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(step))));
@@ -245,7 +245,7 @@ fn a_count_that_looks_went_on_beside_is_exact_once_one_says_that_nothing_older_h
     console.wait(Duration::from_secs(5));
     let (older, added) = (Older::Untouched, Some(0));
     let seen = Changes { changed: false, older, added, server_time: console.now, ..changes(Vec::new()) };
-    console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+    console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
     assert_eq!(shown(&console), Some(Count::exact(4)));
 }
 
@@ -256,16 +256,16 @@ fn totals_that_are_dear_to_read_are_estimates_once_something_has_changed() {
     let totals = || Reply::Totals(Ok(vec![(State::Dead, Count::exact(5)), (State::Ignored, Count::exact(2))]));
     console.wait(Duration::from_secs(1)).answer(Slot::Totals, totals());
     let ignored = |console: &Console| console.model.total(State::Ignored).map(|total| total.exactness);
-    looked(console.wait(Duration::from_secs(60)), false);
+    polled(console.wait(Duration::from_secs(60)), false);
     assert_eq!(ignored(&console), Some(Exactness::Exact));
-    looked(console.wait(Duration::from_secs(2)), true);
+    polled(console.wait(Duration::from_secs(2)), true);
     assert_eq!(ignored(&console), Some(Exactness::Estimate));
     console.wait(Duration::from_secs(600)).answer(Slot::Totals, totals());
     assert_eq!(ignored(&console), Some(Exactness::Exact));
 }
 
 #[test]
-fn everything_is_counted_again_with_each_look_while_that_is_cheap() {
+fn everything_is_counted_again_with_each_poll_while_that_is_cheap() {
     let mut console = Console::with_jobs(5);
     console.counting();
     let counts = |jobs| Reply::Histogram(Box::new(Ok(counted(&[("A", jobs)]))));
@@ -273,18 +273,18 @@ fn everything_is_counted_again_with_each_look_while_that_is_cheap() {
     console.answer(Slot::Histogram, counts(5));
     console.answer(Slot::Totals, totals(5));
     for jobs in [4, 3, 2] {
-        looked(console.wait(Duration::from_secs(2)), true);
+        polled(console.wait(Duration::from_secs(2)), true);
         assert!(console.request(Slot::Totals).is_none(), "they follow the count, so that nothing lies between");
         console.answer(Slot::Histogram, counts(jobs));
         console.wait(Duration::ZERO).answer(Slot::Totals, totals(jobs));
         assert_eq!((shown(&console), console.model.total(State::Dead)), (jobs, Some(Count::exact(jobs))));
         assert_eq!(console.model.total(State::Ignored), Some(Count::exact(2)));
     }
-    looked(console.wait(Duration::from_secs(2)), false);
+    polled(console.wait(Duration::from_secs(2)), false);
     assert!(console.request(Slot::Histogram).is_none(), "nothing has changed");
     let seen = Changes { changed: false, unsettled: true, server_time: console.now, ..changes(Vec::new()) };
-    console.wait(Duration::from_secs(2)).answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
-    assert!(console.request(Slot::Histogram).is_some(), "the look before may have been too early");
+    console.wait(Duration::from_secs(2)).answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
+    assert!(console.request(Slot::Histogram).is_some(), "the poll before may have been too early");
     // It costs more than it did before.
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
     assert!(console.request(Slot::Histogram).is_none(), "the rest of it is paid for first");
@@ -293,17 +293,17 @@ fn everything_is_counted_again_with_each_look_while_that_is_cheap() {
 }
 
 #[test]
-fn a_look_that_is_to_be_followed_by_a_count_waits_until_it_is_paid_for() {
+fn a_poll_that_is_to_be_followed_by_a_count_waits_until_it_is_paid_for() {
     let mut console = Console::with_jobs(5);
     console.counting();
     let counts =
         || Reply::Histogram(Box::new(Ok(HistogramStep { cost: Duration::from_millis(60), ..counted(&[("A", 5)]) })));
     console.answer(Slot::Histogram, counts());
-    looked(console.wait(Duration::from_secs(1)), true);
+    polled(console.wait(Duration::from_secs(1)), true);
     console.answer(Slot::Histogram, counts());
     console.wait(Duration::from_millis(2_900));
-    assert!(console.request(Slot::Look).is_none(), "60 ms are paid for after 3 s");
-    looked(console.wait(Duration::from_millis(100)), true);
+    assert!(console.request(Slot::Poll).is_none(), "60 ms are paid for after 3 s");
+    polled(console.wait(Duration::from_millis(100)), true);
     assert!(console.request(Slot::Histogram).is_some());
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Err(StoreError::Locked("a migration".into())))));
     let exactness = console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness);
@@ -317,10 +317,10 @@ fn numbers_that_only_a_count_can_tell_are_counted_with_each_look() {
     let uncounted = |console: &mut Console| {
         console.wait(Duration::from_secs(2));
         let seen = Changes { changed: false, uncounted: true, server_time: console.now, ..changes(Vec::new()) };
-        console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+        console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
         console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness)
     };
-    assert_eq!(uncounted(&mut console), Some(Exactness::Estimate), "no look can tell");
+    assert_eq!(uncounted(&mut console), Some(Exactness::Estimate), "no poll can tell");
     console.answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 7)])))));
     assert_eq!((shown(&console), console.model.list.arrived), (7, 2), "what it finds is new in the list");
     assert_eq!(uncounted(&mut console), Some(Exactness::Exact), "it is cheap, and counted");
@@ -342,7 +342,7 @@ fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_i
             let rewriting = (1..=rewritten_for).contains(&seconds);
             let added = Some(0);
             let seen = Changes { older, added, rewriting, server_time: console.now, ..changes(Vec::new()) };
-            console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+            console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
         }
         seconds
     };
@@ -351,14 +351,14 @@ fn a_recount_that_takes_long_waits_for_rows_to_come_to_rest_and_no_longer_than_i
 }
 
 #[test]
-fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_look_takes_its_place() {
+fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_poll_takes_its_place() {
     let failed = |error| Reply::Histogram(Box::new(Err(error)));
     let slow = || StoreError::Timeout(Duration::from_secs(2));
     let mut console = recounting();
     console.answer(Slot::Histogram, failed(StoreError::Interrupted));
     for _ in 0..5 {
-        looked(console.wait(Duration::from_secs(10)), true);
-        assert!(console.request(Slot::Histogram).is_none(), "a minute's rest, whatever looks find");
+        polled(console.wait(Duration::from_secs(10)), true);
+        assert!(console.request(Slot::Histogram).is_none(), "a minute's rest, whatever polls find");
     }
     console.wait(Duration::from_secs(11));
     assert!(console.request(Slot::Histogram).is_some());
@@ -367,23 +367,23 @@ fn a_recount_that_fails_is_begun_again_when_it_is_paid_for_and_no_look_takes_its
     assert!(console.now.age(paid_at) >= Duration::from_secs(100));
     while console.now.age(paid_at) > Duration::from_secs(10) {
         console.wait(Duration::from_secs(10));
-        if console.request(Slot::Look).is_some() {
-            console.answer(Slot::Look, Reply::Look(Box::new(Err(slow()))));
+        if console.request(Slot::Poll).is_some() {
+            console.answer(Slot::Poll, Reply::Poll(Box::new(Err(slow()))));
         }
         assert!(console.request(Slot::Histogram).is_none(), "it is not paid for");
     }
 }
 
 #[test]
-fn no_look_is_made_in_vain_while_a_count_takes_its_place() {
+fn no_poll_is_made_in_vain_while_a_count_takes_its_place() {
     let mut console = Console::with_jobs(5);
     console.counting().answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(counted(&[("A", 5)])))));
     while console.model.live.next_count.is_none() {
         console.wait(Duration::from_secs(60));
-        console.answer(Slot::Look, Reply::Look(Box::new(Err(StoreError::Timeout(Duration::from_secs(2))))));
+        console.answer(Slot::Poll, Reply::Poll(Box::new(Err(StoreError::Timeout(Duration::from_secs(2))))));
     }
     let mut waited = 0;
-    while console.request(Slot::Look).is_none() {
+    while console.request(Slot::Poll).is_none() {
         waited += 10;
         console.wait(Duration::from_secs(10));
         if console.request(Slot::Histogram).is_some() {
@@ -391,7 +391,7 @@ fn no_look_is_made_in_vain_while_a_count_takes_its_place() {
         }
     }
     assert_eq!(waited, 600, "one for the case that the database is well again");
-    looked(&mut console, true);
+    polled(&mut console, true);
     assert!(!console.model.live.is_behind && !console.model.live.poll.is_stuck());
     assert!(console.model.live.cost < Duration::from_secs(2), "what it cost is told at once");
 }
@@ -403,7 +403,7 @@ fn a_count_that_was_cancelled_keeps_no_recount_from_coming() {
     console.keys("r").answer(Slot::Histogram, Reply::Histogram(Box::new(Ok(window(150)))));
     console.keys("Ctrl-c");
     assert!(console.request(Slot::Histogram).is_none());
-    looked(console.wait(Duration::from_secs(60)), true);
+    polled(console.wait(Duration::from_secs(60)), true);
     assert!(matches!(console.request(Slot::Histogram), Some(Request::Histogram(query)) if query.resume.is_none()));
 }
 
@@ -414,7 +414,7 @@ fn numbers_are_called_old_as_soon_as_the_database_tells_it() {
     let mut at = |changed, older| {
         console.wait(Duration::from_secs(100));
         let seen = Changes { changed, older, server_time: console.now, added: Some(0), ..changes(Vec::new()) };
-        console.answer(Slot::Look, Reply::Look(Box::new(Ok(seen))));
+        console.answer(Slot::Poll, Reply::Poll(Box::new(Ok(seen))));
         console.model.histogram.shown.as_ref().map(|shown| shown.total.exactness)
     };
     assert_eq!(at(true, Older::Untouched), Some(Exactness::Estimate), "it may be late to tell");

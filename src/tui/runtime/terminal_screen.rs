@@ -4,20 +4,20 @@ use std::io;
 
 use super::Program;
 use super::event_loop::Screen;
-use super::guard::Guard;
 use super::stage::Stage;
+use super::terminal_guard::Guard;
 use super::writer::Writer;
 use crate::domain::time::Timestamp;
 
 /// The terminal. Given back when this is dropped, by a panic too.
-pub struct Console {
+pub struct TerminalScreen {
     stage: Stage,
     /// Proof that the terminal is ours; `None` while another program has it.
     guard: Option<Guard>,
     mouse: bool,
 }
 
-impl Console {
+impl TerminalScreen {
     /// Takes the terminal.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Console {
     }
 }
 
-impl Screen for Console {
+impl Screen for TerminalScreen {
     fn is_ready(&self) -> bool {
         self.stage.is_ready()
     }
@@ -69,7 +69,7 @@ impl Screen for Console {
     }
 
     fn enter(&mut self) -> io::Result<()> {
-        // Taken anew even where it is ours: whoever stopped us may have changed its modes.
+        // Taken again even where it is ours: whoever stopped us may have changed its modes.
         if self.guard.take().is_some() {
             crossterm::terminal::disable_raw_mode()?;
         }
@@ -78,7 +78,7 @@ impl Screen for Console {
     }
 }
 
-impl Drop for Console {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         self.leave();
     }

@@ -16,7 +16,7 @@ pub(super) enum Text {
 
 /// One tab.
 #[derive(Debug)]
-pub(super) struct Body {
+pub(super) struct TabText {
     /// What is shown.
     pub text: Text,
     /// Bytes as stored.
@@ -25,7 +25,7 @@ pub(super) struct Body {
     pub remark: Option<String>,
 }
 
-impl Body {
+impl TabText {
     /// Lines, unfolded.
     pub fn len(&self) -> usize {
         match &self.text {

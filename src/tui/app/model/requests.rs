@@ -8,7 +8,7 @@ use crate::tui::app::effect::{Effect, Request, RequestId, Slot};
 
 /// Questions under way.
 #[derive(Debug, Default)]
-pub struct Asks {
+pub struct OpenRequests {
     next: u64,
     open: HashMap<Slot, RequestId>,
     /// Where the rows of the page that was asked for belong.
@@ -17,7 +17,7 @@ pub struct Asks {
     pub detail: Option<JobId>,
 }
 
-impl Asks {
+impl OpenRequests {
     /// Puts a question; what its slot was waiting for is superseded.
     #[must_use]
     pub fn ask(&mut self, slot: Slot, request: Request) -> Effect {
