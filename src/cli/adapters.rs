@@ -7,10 +7,10 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::args::{AdaptersArgs, AdaptersCommand, Format};
-use super::exit::{Code, Fault};
+use super::exit::{CliError, Code};
 use super::open::{Surveyed, library, survey, survey_by};
-use super::out;
-use super::source::Session;
+use super::output;
+use super::source_choice::SourceChoice;
 use super::table::{Column, Table, terminal_width};
 use crate::adapter::{Adapter, AdapterError, Library, Misfit, fit};
 use crate::config::ReplayTo;
@@ -20,7 +20,7 @@ use crate::store::sql::{Finding, Found, check, missing_indexes, sample, untold_k
 use crate::triage::conformance::story;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AdaptersOutput<'a> {
     adapters: Vec<AdapterRecord<'a>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> From<&'a Adapter> for AdapterRecord<'a> {
 ///
 /// # Errors
 /// When there is no such adapter, or the database to check against fails.
-pub async fn run(session: &Session, args: &AdaptersArgs) -> Result<Code> {
+pub async fn run(session: &SourceChoice, args: &AdaptersArgs) -> Result<Code> {
     if let Some(AdaptersCommand::Check { name: Some(name), .. }) = &args.command {
         readable(session, name)?;
     }
@@ -72,7 +72,7 @@ fn faults_of(findings: &[Finding]) -> usize {
 
 /// Tells the story of a store, in transactions that are rolled back; returns how much of it is wrong.
 async fn tell(
-    session: &Session,
+    session: &SourceChoice,
     surveyed: &Surveyed,
     found: &Found,
     out: &mut impl Write,
@@ -92,14 +92,14 @@ async fn tell(
 }
 
 /// What is wrong with the file of that name, where it is what keeps the adapter from being there.
-fn readable(session: &Session, name: &str) -> Result<()> {
+fn readable(session: &SourceChoice, name: &str) -> Result<()> {
     let library = Library::load(Some(session.paths.adapters()));
     let of = |fault: &&AdapterError| {
         let stem = fault.file.as_ref().and_then(|file| file.file_stem());
         stem.is_some_and(|stem| stem == name)
     };
     match library.faults.iter().find(of) {
-        Some(fault) if library.get(name).is_none() => Err(Fault::usage(fault.to_string()).into()),
+        Some(fault) if library.get(name).is_none() => Err(CliError::usage(fault.to_string()).into()),
         _ => Ok(()),
     }
 }
@@ -107,39 +107,39 @@ fn readable(session: &Session, name: &str) -> Result<()> {
 fn named<'a>(library: &'a Library, name: &str) -> Result<&'a Adapter> {
     library.get(name).ok_or_else(|| {
         let known: Vec<&str> = library.adapters.iter().map(|a| a.name.as_str()).collect();
-        Fault::usage(format!("there is no adapter `{name}`; there are {}", known.join(", "))).into()
+        CliError::usage(format!("there is no adapter `{name}`; there are {}", known.join(", "))).into()
     })
 }
 
 /// Prints what was gathered.
 fn write(text: &[u8]) -> Result<()> {
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     out.write_all(text)?;
     Ok(out.flush()?)
 }
 
 fn list(library: &Library, format: Format) -> Result<Code> {
-    out::unless_gone(print(library, format))?;
+    output::unless_gone(print(library, format))?;
     Ok(if library.faults.is_empty() { Code::Done } else { Code::Partly })
 }
 
 fn print(library: &Library, format: Format) -> Result<()> {
     let records: Vec<AdapterRecord<'_>> = library.adapters.iter().map(AdapterRecord::from).collect();
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     let row = |r: &AdapterRecord<'_>| {
         [r.name.to_owned(), r.databases.join(" "), r.file.clone().unwrap_or_else(|| "built in".to_owned())]
     };
     match format {
-        Format::Json => out::json(&mut out, &out::Versioned::new(Document { adapters: records }))?,
+        Format::Json => output::json(&mut out, &output::Versioned::new(AdaptersOutput { adapters: records }))?,
         Format::Jsonl => {
             for record in &records {
-                out::json_line(&mut out, &out::Versioned::new(record))?;
+                output::json_line(&mut out, &output::Versioned::new(record))?;
             }
         }
         Format::Csv => {
-            out::csv(&mut out, ["adapter", "databases", "file"])?;
+            output::csv(&mut out, ["adapter", "databases", "file"])?;
             for record in &records {
-                out::csv(&mut out, row(record).iter().map(String::as_str))?;
+                output::csv(&mut out, row(record).iter().map(String::as_str))?;
             }
         }
         Format::Table => {
@@ -160,8 +160,8 @@ fn with_file(mut library: Library, name: Option<String>) -> Result<(Library, Opt
     };
     let path = PathBuf::from(path);
     let text = std::fs::read_to_string(&path)
-        .map_err(|e| Fault::usage(format!("{} cannot be read: {e}", Clean::line(&path.display().to_string()))))?;
-    let adapter = Adapter::parse(&text, Some(path)).map_err(|e| Fault::usage(e.to_string()))?;
+        .map_err(|e| CliError::usage(format!("{} cannot be read: {e}", Clean::line(&path.display().to_string()))))?;
+    let adapter = Adapter::parse(&text, Some(path)).map_err(|e| CliError::usage(e.to_string()))?;
     let name = adapter.name.clone();
     library.adapters.retain(|other| other.name != name);
     library.adapters.insert(0, adapter);
@@ -169,12 +169,12 @@ fn with_file(mut library: Library, name: Option<String>) -> Result<(Library, Opt
 }
 
 /// Writes a first draft for a table into the folder of the operator's own adapters.
-async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
+async fn draft(session: &SourceChoice, table: &str, print: bool) -> Result<Code> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
     let surveyed = survey(session, origin, &budget).await?;
     let sample = sample(&surveyed.engine, table, &budget).await?;
-    let text = sample.draft().map_err(Fault::usage)?;
+    let text = sample.draft().map_err(CliError::usage)?;
     if print {
         write(text.as_bytes())?;
         return Ok(Code::Done);
@@ -190,18 +190,20 @@ async fn draft(session: &Session, table: &str, print: bool) -> Result<Code> {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             let sentence =
                 format!("{shown} is there already and is left as it is; --print shows the draft without writing it");
-            return Err(Fault::usage(sentence).into());
+            return Err(CliError::usage(sentence).into());
         }
-        Err(e) => return Err(Fault::usage(format!("{shown} cannot be written: {e}")).into()),
+        Err(e) => return Err(CliError::usage(format!("{shown} cannot be written: {e}")).into()),
     }
-    out::say(&format!("wrote {shown}"));
+    output::say(&format!("wrote {shown}"));
     if let Err(fault) = Adapter::parse(&text, None) {
-        out::say(&fault.to_string());
+        output::say(&fault.to_string());
     }
-    out::say("read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with");
+    output::say(
+        "read it line by line, mend what is guessed wrong, and write how a job is replayed; then check it with",
+    );
     let command = ["dlq-tui"].into_iter().chain(surveyed.origin.reach.iter().map(|word| word.as_str()));
     let name = sample.name();
-    out::say(&format!("  {}", shell_words::join(command.chain(["adapters", "check", name.as_str()]))));
+    output::say(&format!("  {}", shell_words::join(command.chain(["adapters", "check", name.as_str()]))));
     Ok(Code::Done)
 }
 
@@ -216,7 +218,7 @@ fn write_misfits(out: &mut Vec<u8>, adapter: &Adapter, dialect: &str, place: &st
 }
 
 /// Checks one adapter, or every one that a table of the database fits, and prints what is wrong.
-async fn against_database(session: &Session, library: Library, name: Option<&str>, deep: bool) -> Result<Code> {
+async fn against_database(session: &SourceChoice, library: Library, name: Option<&str>, deep: bool) -> Result<Code> {
     if let Some(name) = name {
         named(&library, name)?;
     }
@@ -273,9 +275,9 @@ async fn against_database(session: &Session, library: Library, name: Option<&str
             wrong += 1;
         }
     }
-    out::unless_gone(write(&out))?;
+    output::unless_gone(write(&out))?;
     if checked == 0 {
-        out::say(&format!("no table of {} fits", surveyed.origin.name));
+        output::say(&format!("no table of {} fits", surveyed.origin.name));
     }
     Ok(if checked > 0 && wrong == 0 && library.faults.is_empty() { Code::Done } else { Code::Failed })
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::args::{Format, OutputArg};
 use super::exit::Code;
-use super::out;
-use super::source::Session;
+use super::output;
+use super::source_choice::SourceChoice;
 use crate::config::{Config, Setting};
 use crate::domain::text::Clean;
 use crate::tui::keys::Keymap;
@@ -21,7 +21,7 @@ struct Record<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ConfigOutput<'a> {
     files: Vec<String>,
     settings: Vec<Record<'a>>,
 }
@@ -30,7 +30,7 @@ struct Document<'a> {
 ///
 /// # Errors
 /// When the output cannot be written.
-pub fn run(session: &Session, args: &OutputArg) -> Result<Code> {
+pub fn run(session: &SourceChoice, args: &OutputArg) -> Result<Code> {
     let mut settings = Config::settings(&session.paths);
     let default = |(name, keys): (String, Vec<String>)| Setting {
         key: format!("keys.{name}"),
@@ -40,7 +40,7 @@ pub fn run(session: &Session, args: &OutputArg) -> Result<Code> {
     let keys = Keymap::default().named().into_iter().map(default);
     settings.extend(keys.filter(|key| !session.config.keys.iter().any(|k| key.key == format!("keys.{}", k.command))));
     let records = settings.iter().map(|Setting { key, value, origin }| Record { key, value, origin });
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     match args.output {
         Format::Table => {
             for file in session.paths.config_files() {
@@ -53,17 +53,17 @@ pub fn run(session: &Session, args: &OutputArg) -> Result<Code> {
         }
         Format::Json => {
             let files = session.paths.config_files().iter().map(|f| f.display().to_string()).collect();
-            out::json(&mut out, &out::Versioned::new(Document { files, settings: records.collect() }))?;
+            output::json(&mut out, &output::Versioned::new(ConfigOutput { files, settings: records.collect() }))?;
         }
         Format::Jsonl => {
             for record in records {
-                out::json_line(&mut out, &out::Versioned::new(record))?;
+                output::json_line(&mut out, &output::Versioned::new(record))?;
             }
         }
         Format::Csv => {
-            out::csv(&mut out, ["key", "value", "origin"])?;
+            output::csv(&mut out, ["key", "value", "origin"])?;
             for record in records {
-                out::csv(&mut out, [record.key, record.value, record.origin])?;
+                output::csv(&mut out, [record.key, record.value, record.origin])?;
             }
         }
     }

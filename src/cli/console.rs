@@ -11,11 +11,11 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::args::ConsoleArgs;
-use super::execute::way_on;
-use super::exit::{Code, Fault};
+use super::exit::{CliError, Code};
 use super::open::{self, Surveyed};
+use super::run::way_on;
 use super::signal::Unhurried;
-use super::source::{Origin, Session};
+use super::source_choice::{Origin, SourceChoice};
 use crate::ledger::LedgerLocator;
 use crate::store::sql::Rejected;
 use crate::store::{Budget, StoreError};
@@ -35,7 +35,7 @@ const LEAVE: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When there is no terminal, nothing says which database, it holds no layout that is known, or the console fails.
-pub async fn run(session: Session, args: &ConsoleArgs) -> Result<Code> {
+pub async fn run(session: SourceChoice, args: &ConsoleArgs) -> Result<Code> {
     let origin = session.origin()?;
     on(session, origin, args, "").await
 }
@@ -44,14 +44,14 @@ pub async fn run(session: Session, args: &ConsoleArgs) -> Result<Code> {
 ///
 /// # Errors
 /// As [`run`].
-pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &str) -> Result<Code> {
+pub async fn on(session: SourceChoice, origin: Origin, args: &ConsoleArgs, banner: &str) -> Result<Code> {
     terminal()?;
     let filter = open::filter(args.filter.as_deref())?;
     let record = LedgerLocator::new(session.paths.ledger(), None);
     let settings = settings(&session, &origin, args);
     let redaction = Arc::new(session.redactor());
     session.record_reveal(&origin.name).await?;
-    let opener = Arc::new(Way::new(session, origin));
+    let opener = Arc::new(SourceOpener::new(session, origin));
     // A filter makes another first screen. The source is waited for in any case, and called first.
     let look = opener.first_look(filter.is_all());
     let (looked, ()) = tokio::join!(look, async { drop(tokio::task::spawn_blocking(tui::warm_up)) });
@@ -71,14 +71,14 @@ pub async fn on(session: Session, origin: Origin, args: &ConsoleArgs, banner: &s
     opener.close().await;
     match ended {
         Err(ConsoleError::RunStopped(run)) => {
-            Err(Fault::partly(format!("stopped; go on with `{}`", way_on(&run, &opener.reach()))).into())
+            Err(CliError::partly(format!("stopped; go on with `{}`", way_on(&run, &opener.reach()))).into())
         }
         Err(error) => Err(error.into()),
         Ok(()) => Ok(Code::Done),
     }
 }
 
-fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings {
+fn settings(session: &SourceChoice, origin: &Origin, args: &ConsoleArgs) -> Settings {
     let ui = &session.config.ui;
     let theme = args.theme.or(ui.theme).map_or_else(|| "auto".to_owned(), |t| t.word().to_owned());
     Settings {
@@ -96,8 +96,8 @@ fn settings(session: &Session, origin: &Origin, args: &ConsoleArgs) -> Settings 
 }
 
 /// The way to a source, kept for reconnecting.
-struct Way {
-    session: Session,
+struct SourceOpener {
+    session: SourceChoice,
     origin: Origin,
     statement: Duration,
     surveyed: Mutex<Option<Arc<Surveyed>>>,
@@ -110,8 +110,8 @@ struct Way {
 /// A store that was opened, with its name.
 type Begun = std::result::Result<(String, OpenStore), StoreError>;
 
-impl Way {
-    fn new(session: Session, origin: Origin) -> Self {
+impl SourceOpener {
+    fn new(session: SourceChoice, origin: Origin) -> Self {
         let statement = session.statement_timeout(&origin);
         let (surveyed, in_vain, begun) = (Mutex::new(None), AtomicBool::new(false), Mutex::new(None));
         Self { session, origin, statement, surveyed, in_vain, begun }
@@ -209,7 +209,7 @@ impl Way {
     }
 }
 
-impl Opener for Way {
+impl Opener for SourceOpener {
     fn label(&self) -> String {
         self.origin.name.clone()
     }
@@ -250,7 +250,7 @@ impl Opener for Way {
     fn reopen(&self, name: String) -> BoxFuture<'_, std::result::Result<OpenStore, StoreError>> {
         async move {
             let before = self.survey().await.map_err(store_error)?;
-            let surveyed = before.anew(&self.session, &Budget::new(self.statement)).await?;
+            let surveyed = before.again(&self.session, &Budget::new(self.statement)).await?;
             let opened = self.open_in(&surveyed, &name).await?;
             // Where it cannot be opened now, what was known of it is as good as anything.
             self.keep(surveyed);
@@ -269,5 +269,5 @@ fn store_error(error: anyhow::Error) -> StoreError {
 /// # Errors
 /// Names the commands that work without a terminal.
 pub fn terminal() -> Result<()> {
-    tui::runtime::fitness_here().map_err(|why| Fault::usage(why).into())
+    tui::runtime::fitness_here().map_err(|why| CliError::usage(why).into())
 }

@@ -38,26 +38,26 @@ impl From<Code> for ExitCode {
 /// A fault with an exit code of its own.
 #[derive(Debug, Error)]
 #[error("{message}")]
-pub struct Fault {
+pub struct CliError {
     /// How the command ends.
     pub code: Code,
     message: String,
 }
 
-impl Fault {
+impl CliError {
     /// The command line or the config is wrong.
-    pub fn usage(message: impl Into<String>) -> Fault {
-        Fault { code: Code::Usage, message: message.into() }
+    pub fn usage(message: impl Into<String>) -> CliError {
+        CliError { code: Code::Usage, message: message.into() }
     }
 
     /// Some of it is done, and the rest can be gone on with.
-    pub fn partly(message: impl Into<String>) -> Fault {
-        Fault { code: Code::Partly, message: message.into() }
+    pub fn partly(message: impl Into<String>) -> CliError {
+        CliError { code: Code::Partly, message: message.into() }
     }
 
     /// Nothing was written, for a reason that the operator can do something about.
-    pub fn refused(message: impl Into<String>) -> Fault {
-        Fault { code: Code::Refused, message: message.into() }
+    pub fn refused(message: impl Into<String>) -> CliError {
+        CliError { code: Code::Refused, message: message.into() }
     }
 }
 
@@ -67,20 +67,20 @@ pub fn end(result: anyhow::Result<Code>) -> Code {
         Ok(code) => return code,
         Err(error) => error,
     };
-    if super::out::is_gone(&error) {
+    if super::output::is_gone(&error) {
         // Whoever read our output has seen enough.
         return Code::Done;
     }
     // Sanitised and masked: the sentence may quote a server, and a server may quote a row or a connection string.
     let text = mask_secrets(&format!("{error:#}"));
-    super::out::say(&format!("dlq-tui: {}", crate::domain::text::Clean::lines(&text)));
+    super::output::say(&format!("dlq-tui: {}", crate::domain::text::Clean::lines(&text)));
     code_of(&error)
 }
 
 /// Ends a command whose words cannot be read: the parser's sentence, told as every other.
 pub fn misused(error: &clap::Error) -> Code {
     let text = mask_secrets(&sentence(error));
-    super::out::say(&format!("dlq-tui: {}", crate::domain::text::Clean::lines(&text)));
+    super::output::say(&format!("dlq-tui: {}", crate::domain::text::Clean::lines(&text)));
     Code::Usage
 }
 
@@ -97,7 +97,7 @@ fn code_of(error: &anyhow::Error) -> Code {
     error
         .chain()
         .find_map(|cause| {
-            if let Some(fault) = cause.downcast_ref::<Fault>() {
+            if let Some(fault) = cause.downcast_ref::<CliError>() {
                 return Some(fault.code);
             }
             if cause.is::<ConfigError>() || cause.is::<ParseError>() {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_code_of_a_fault_survives_what_is_said_around_it() {
-        let told: anyhow::Result<Code> = Err(Fault::refused("no")).context("while replaying");
+        let told: anyhow::Result<Code> = Err(CliError::refused("no")).context("while replaying");
         assert_eq!(end(told), Code::Refused);
         let wrong: anyhow::Result<Code> = Err(StoreError::Input("no such file".into()).into());
         assert_eq!(end(wrong), Code::Usage);

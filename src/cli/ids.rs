@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Read};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::exit::Fault;
-use super::{out, signal};
+use super::exit::CliError;
+use super::{output, signal};
 use crate::domain::job::JobId;
 
 /// The jobs that a command line names; `-` stands for those that standard input names. Answers then come from the terminal.
@@ -18,10 +18,10 @@ pub async fn named(words: &[String]) -> Result<Vec<JobId>> {
         return Ok(words.iter().cloned().map(JobId::new).collect());
     }
     if words.len() > 1 {
-        return Err(Fault::usage("`-` reads the ids from standard input: give no others beside it").into());
+        return Err(CliError::usage("`-` reads the ids from standard input: give no others beside it").into());
     }
     if io::stdin().is_terminal() {
-        out::say("one id a line; Ctrl-D ends");
+        output::say("one id a line; Ctrl-D ends");
     }
     let interrupted = signal::stop_requested();
     let reading = tokio::task::spawn_blocking(|| {
@@ -30,12 +30,12 @@ pub async fn named(words: &[String]) -> Result<Vec<JobId>> {
     });
     let text = tokio::select! {
         text = reading => text?.context("standard input cannot be read")?,
-        () = interrupted => return Err(Fault::refused("interrupted: nothing was written").into()),
+        () = interrupted => return Err(CliError::refused("interrupted: nothing was written").into()),
     };
-    out::answer_on_the_terminal();
-    let ids = read(&text).map_err(Fault::usage)?;
+    output::answer_on_the_terminal();
+    let ids = read(&text).map_err(CliError::usage)?;
     if ids.is_empty() {
-        return Err(Fault::usage("standard input names no job").into());
+        return Err(CliError::usage("standard input names no job").into());
     }
     Ok(ids)
 }

@@ -5,9 +5,9 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::args::InitArgs;
-use super::exit::{Code, Fault};
-use super::out;
-use super::source::Session;
+use super::exit::{CliError, Code};
+use super::output;
+use super::source_choice::SourceChoice;
 use crate::ledger::Installation;
 use crate::store::StoreError;
 use crate::store::install::Preset;
@@ -16,7 +16,7 @@ use crate::store::install::Preset;
 ///
 /// # Errors
 /// When the preset is not known, it is not confirmed, or the database fails.
-pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
+pub async fn run(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
     if args.ledger {
         return ledger(session, args).await;
     }
@@ -26,10 +26,10 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
     let engine = origin.connect(session, &budget).await?;
     let plan = preset.plan(&engine, args.schema.as_deref(), &budget).await?;
     for table in &plan.kept {
-        out::say(&format!("{table} is there already and stays as it is"));
+        output::say(&format!("{table} is there already and stays as it is"));
     }
     if !plan.misfits.is_empty() {
-        return Err(Fault::refused(format!(
+        return Err(CliError::refused(format!(
             "what is there is no part of {}: {}; nothing was created: give the preset a schema or a database of its own",
             preset.name,
             plan.misfits.join("; ")
@@ -37,7 +37,7 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
         .into());
     }
     if plan.created.is_empty() {
-        out::say("nothing is missing");
+        output::say("nothing is missing");
         return Ok(Code::Done);
     }
     print(&plan.ddl)?;
@@ -50,17 +50,17 @@ pub async fn run(session: &Session, args: &InitArgs) -> Result<Code> {
     }
     confirmed(args, &format!("create {tables} in {}?", origin.name)).await?;
     plan.install(&engine, &budget).await.map_err(|error| denied(error, &origin.name))?;
-    out::say(&format!("created {tables} in {}", origin.name));
+    output::say(&format!("created {tables} in {}", origin.name));
     let open = ["dlq-tui"].into_iter().chain(origin.reach.iter().map(String::as_str));
-    out::say("next: let dead jobs come in (`dlq-tui docs capture` has recipes), and open the console with");
-    out::say(&format!("  {}", shell_words::join(open.chain(["--store", preset.name]))));
+    output::say("next: let dead jobs come in (`dlq-tui docs capture` has recipes), and open the console with");
+    output::say(&format!("  {}", shell_words::join(open.chain(["--store", preset.name]))));
     Ok(Code::Done)
 }
 
 /// What to do where the role lacks the right.
 fn denied(error: StoreError, origin: &str) -> anyhow::Error {
     match error {
-        StoreError::Denied(why) => Fault::refused(format!(
+        StoreError::Denied(why) => CliError::refused(format!(
             "this role may not create tables in {origin}: {why}; somebody who may can run the statements above"
         ))
         .into(),
@@ -69,13 +69,13 @@ fn denied(error: StoreError, origin: &str) -> anyhow::Error {
 }
 
 /// Installs the ledger that operators of a source share, or brings it up to date.
-async fn ledger(session: &Session, args: &InitArgs) -> Result<Code> {
+async fn ledger(session: &SourceChoice, args: &InitArgs) -> Result<Code> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
     let engine = origin.connect(session, &budget).await?;
     let plan = Installation::plan(&engine, &budget).await?;
     if plan.ddl.is_empty() {
-        out::say(&format!("{} has a ledger already; nothing is missing", origin.name));
+        output::say(&format!("{} has a ledger already; nothing is missing", origin.name));
         say_grants(&plan);
         return Ok(Code::Done);
     }
@@ -87,14 +87,17 @@ async fn ledger(session: &Session, args: &InitArgs) -> Result<Code> {
     let verb = if plan.update { "bring the ledger up to date" } else { "create a ledger" };
     confirmed(args, &format!("{verb} in {}?", origin.name)).await?;
     plan.install(&engine, &budget).await.map_err(|error| denied(error, &origin.name))?;
-    out::say(&format!("{} has a ledger now: runs on it are recorded there, and every operator sees them", origin.name));
+    output::say(&format!(
+        "{} has a ledger now: runs on it are recorded there, and every operator sees them",
+        origin.name
+    ));
     say_grants(&plan);
     Ok(Code::Done)
 }
 
 /// Prints the statements that are missing, as they can be given to the database's own client.
 fn print(ddl: &str) -> Result<()> {
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     write!(out, "{ddl}")?;
     Ok(out.flush()?)
 }
@@ -102,8 +105,8 @@ fn print(ddl: &str) -> Result<()> {
 /// What other operators need.
 fn say_grants(plan: &Installation) {
     if !plan.grants.is_empty() {
-        out::say("each operator's role needs, beside its rights to the jobs:");
-        plan.grants.iter().for_each(|grant| out::say(&format!("  {grant}")));
+        output::say("each operator's role needs, beside its rights to the jobs:");
+        plan.grants.iter().for_each(|grant| output::say(&format!("  {grant}")));
     }
 }
 
@@ -115,11 +118,11 @@ async fn confirmed(args: &InitArgs, question: &str) -> Result<()> {
     if args.yes {
         return Ok(());
     }
-    if !out::somebody_is_there() {
-        return Err(Fault::refused("nothing was created: without a terminal to confirm on, --yes is needed").into());
+    if !output::somebody_is_there() {
+        return Err(CliError::refused("nothing was created: without a terminal to confirm on, --yes is needed").into());
     }
-    match out::confirm(question).await? {
+    match output::confirm(question).await? {
         true => Ok(()),
-        false => Err(Fault::refused("not confirmed: nothing was created").into()),
+        false => Err(CliError::refused("not confirmed: nothing was created").into()),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::args::{Format, PartWord};
-use super::out;
+use super::output;
 use super::table::{Column, Table, terminal_width};
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::text::{Clean, Untrusted};
@@ -45,8 +45,8 @@ impl<'a, W: Write> Printer<'a, W> {
         let columns =
             [Column::Whole("id"), Column::Whole("outcome"), Column::Text("error class"), Column::Text("reason")];
         match format {
-            Format::Csv => out::csv(out, ["run", "id", "outcome", "error_class", "reason"])?,
-            Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", out::JSON_VERSION)?,
+            Format::Csv => output::csv(out, ["run", "id", "outcome", "error_class", "reason"])?,
+            Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", output::JSON_VERSION)?,
             Format::Table | Format::Jsonl => {}
         }
         Ok(Self { out, format, run: &run.0, table: Table::new(columns).yielding(["error class"]), count: 0 })
@@ -56,14 +56,14 @@ impl<'a, W: Write> Printer<'a, W> {
         self.count += 1;
         let text = |value: Option<&str>| Clean::line(value.unwrap_or_default()).into_owned();
         match self.format {
-            Format::Jsonl => out::json_line(self.out, &out::Versioned::new(record)),
+            Format::Jsonl => output::json_line(self.out, &output::Versioned::new(record)),
             Format::Json => {
                 self.out.write_all(if self.count > 1 { b",\n" } else { b"\n" })?;
                 Ok(serde_json::to_writer(&mut *self.out, record)?)
             }
             Format::Csv => {
                 let (class, reason) = (text(record.error_class), text(record.reason));
-                out::csv(self.out, [record.run, record.id, record.outcome, &class, &reason])
+                output::csv(self.out, [record.run, record.id, record.outcome, &class, &reason])
             }
             Format::Table => {
                 let cells = [record.id, record.outcome, record.error_class.unwrap_or_default()];

@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use super::args::{Format, ListArgs};
 use super::exit::Code;
-use super::open::Opened;
-use super::record::{RowRecord, Shown};
+use super::job_json::{RowRecord, Shown};
+use super::open::OpenedStore;
+use super::rows::{PAGE, Walk};
 use super::table::{Column, Table, terminal_width};
-use super::walk::{PAGE, Walk};
-use super::{no_match, out};
+use super::{no_match, output};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ListOutput<'a> {
     source: &'a str,
     store: &'a str,
     filter: String,
@@ -33,10 +33,10 @@ type Job = (JobRow, Option<u64>);
 ///
 /// # Errors
 /// When the filter is wrong or the database fails.
-pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &ListArgs) -> Result<Code> {
     let filter = opened.filter(args.filter.filter.as_deref())?;
     let format = args.output.output;
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     let printer = Printer::new(format, true, &mut out)?;
     let mut jobs: Vec<Job> = Vec::new();
     let mut is_empty = true;
@@ -59,14 +59,14 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
     let more = args.limit > 0 && walk.has_more().await?;
     match format {
         Format::Json => {
-            let document = Document {
+            let document = ListOutput {
                 source: &opened.desk.source,
                 store: &opened.desk.store.info().title,
                 filter: filter.to_string(),
                 more,
                 jobs: jobs.iter().map(|(row, replayed)| shown(row, *replayed)).collect(),
             };
-            out::json(&mut out, &out::Versioned::new(document))?;
+            output::json(&mut out, &output::Versioned::new(document))?;
         }
         Format::Table => table(&jobs).print(&mut out, terminal_width())?,
         Format::Jsonl | Format::Csv => {}
@@ -77,7 +77,10 @@ pub async fn run(opened: &Opened, args: &ListArgs) -> Result<Code> {
         no_match::explain(opened, &filter).await;
     }
     if more && format == Format::Table {
-        out::say(&format!("… more than {} match: narrow the filter with -f, or ask for more with --limit", args.limit));
+        output::say(&format!(
+            "… more than {} match: narrow the filter with -f, or ask for more with --limit",
+            args.limit
+        ));
     }
     Ok(Code::Done)
 }
@@ -99,7 +102,7 @@ impl Printer {
         if format == Format::Csv {
             let names =
                 ["id", "at", "state", "error", "class", "queue", "attempts", "max_attempts", "worker", "message"];
-            out::csv(out, names.into_iter().chain(replays.then_some("replayed")))?;
+            output::csv(out, names.into_iter().chain(replays.then_some("replayed")))?;
         }
         Ok(Printer { format, replays })
     }
@@ -107,7 +110,7 @@ impl Printer {
     /// Prints a row.
     pub(super) fn row(&self, out: &mut impl Write, row: &JobRow, replayed: Option<u64>) -> Result<()> {
         if self.format == Format::Jsonl {
-            out::json_line(out, &out::Versioned::new(shown(row, replayed)))?;
+            output::json_line(out, &output::Versioned::new(shown(row, replayed)))?;
             return Ok(());
         }
         let times = replayed.map(|n| n.to_string()).unwrap_or_default();
@@ -125,7 +128,7 @@ impl Printer {
             &clean(&row.worker),
             &clean(&row.message),
         ];
-        out::csv(out, cells.into_iter().chain(self.replays.then_some(times.as_str())))?;
+        output::csv(out, cells.into_iter().chain(self.replays.then_some(times.as_str())))?;
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use super::exit::Fault;
+use super::exit::CliError;
 use crate::domain::log::TARGET;
 use crate::domain::time::Timestamp;
 
@@ -48,7 +48,7 @@ impl Log {
     /// A fault of the command line, when it cannot be opened or is no plain file.
     pub fn start(path: &Path) -> anyhow::Result<Log> {
         let unusable = |why: &dyn std::fmt::Display| {
-            Fault::usage(format!(
+            CliError::usage(format!(
                 "--log-file {}: {why}; name a file that can be written, or leave it out",
                 path.display()
             ))
@@ -56,7 +56,7 @@ impl Log {
         let file = Rotating::open(path, LIMIT).map_err(|e| unusable(&e))?;
         let (lines, inbox) = mpsc::sync_channel(WAITING);
         thread::Builder::new().name("log".into()).spawn(move || write_all(file, &inbox)).map_err(|e| unusable(&e))?;
-        let reader = Reader { lines: lines.clone(), dropped: AtomicU64::new(0) };
+        let reader = LogReader { lines: lines.clone(), dropped: AtomicU64::new(0) };
         tracing::subscriber::set_global_default(reader).map_err(|e| unusable(&e))?;
         Ok(Log { lines })
     }
@@ -73,13 +73,13 @@ impl Drop for Log {
 }
 
 /// Hears of events, and hands them over as lines.
-struct Reader {
+struct LogReader {
     lines: SyncSender<Parcel>,
     /// Lines that found no room since the last one that did.
     dropped: AtomicU64,
 }
 
-impl Subscriber for Reader {
+impl Subscriber for LogReader {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && metadata.target() == TARGET
     }
@@ -172,7 +172,7 @@ fn lost_lines(n: u64) -> Vec<u8> {
     format!("{{\"time\":\"{time}\",\"level\":\"warn\",\"message\":\"lost\",\"lines\":{n}}}\n").into_bytes()
 }
 
-/// A file that is begun anew when it is full, and the one before kept.
+/// A file that is begun again when it is full, and the one before kept.
 struct Rotating {
     path: PathBuf,
     file: File,
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn events_of_ours_are_lines_and_those_of_libraries_are_not_heard() {
         let (lines, inbox) = mpsc::sync_channel(2);
-        let reader = Reader { lines, dropped: AtomicU64::new(0) };
+        let reader = LogReader { lines, dropped: AtomicU64::new(0) };
         tracing::subscriber::with_default(reader, || {
             tracing::info!(target: "sqlx::query", "SELECT 's3cret'");
             let secret = "s3cret";

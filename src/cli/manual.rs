@@ -10,7 +10,7 @@ use clap_mangen::Man;
 
 use super::args::{self, CompletionsArgs, ManArgs};
 use super::exit::Code;
-use super::out;
+use super::output;
 
 /// Prints the completions of a shell.
 ///
@@ -63,7 +63,7 @@ fn page(command: &Command) -> Result<Vec<u8>> {
 }
 
 fn print(text: &[u8]) -> Result<Code> {
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     out.write_all(text)?;
     out.flush()?;
     Ok(Code::Done)

@@ -5,41 +5,41 @@ pub mod check;
 pub mod demo;
 pub mod docs;
 pub mod exit;
-pub mod out;
+pub mod output;
 pub mod table;
 
-mod act;
 mod adapters;
-mod bar;
 mod config;
 mod console;
+mod detail_text;
 mod doctor;
-mod execute;
 mod export;
 mod ids;
 mod init;
+mod job_json;
 mod jobs;
 mod list;
 mod logfile;
 mod manual;
 mod metrics;
-mod modes;
 mod no_match;
 mod open;
 mod operator;
 mod password;
-mod pieces;
+mod progress_bar;
 mod purge;
 mod receipt;
-mod record;
+mod rows;
+mod run;
 mod runs;
 mod show;
 mod signal;
-mod source;
+mod source_choice;
 mod sources;
 mod stats;
+mod termios;
 mod undo;
-mod walk;
+mod verbs;
 mod watch;
 mod wrap;
 
@@ -53,8 +53,8 @@ use crate::domain::action::Action;
 use crate::domain::log;
 use crate::store::StoreError;
 use args::{Cli, Command};
-use exit::{Code, Fault, end};
-use source::Session;
+use exit::{CliError, Code, end};
+use source_choice::SourceChoice;
 
 /// Reads the command line, does what it says, and ends with the exit code that says how it went.
 pub fn main() -> ExitCode {
@@ -80,9 +80,9 @@ pub fn main() -> ExitCode {
         let overdue = signal::overdue();
         tokio::select! {
             biased;
-            ended = run(cli, &word) => ended,
+            ended = dispatch(cli, &word) => ended,
             () = overdue => {
-                bar::clear();
+                progress_bar::clear();
                 Err(StoreError::Cancelled.into())
             }
         }
@@ -94,9 +94,9 @@ pub fn main() -> ExitCode {
     code.into()
 }
 
-async fn run(cli: Cli, word: &str) -> Result<Code> {
+async fn dispatch(cli: Cli, word: &str) -> Result<Code> {
     let Some(command) = &cli.command else {
-        return console::run(Session::load(cli.connect, word)?, &cli.console).await;
+        return console::run(SourceChoice::load(cli.connect, word)?, &cli.console).await;
     };
     match command {
         Command::Docs(args) => return docs::run(args),
@@ -105,27 +105,27 @@ async fn run(cli: Cli, word: &str) -> Result<Code> {
         _ => {}
     }
     if cli.console.filter.is_some() {
-        return Err(Fault::usage("write -f behind the command: before it, it is the console's").into());
+        return Err(CliError::usage("write -f behind the command: before it, it is the console's").into());
     }
     if let Command::Doctor(args) = command {
         return doctor::run(&cli, args, word).await;
     }
-    let session = Session::load(cli.connect.clone(), word)?;
+    let session = SourceChoice::load(cli.connect.clone(), word)?;
     match command {
         Command::Demo(args) => demo::run(session, args).await,
         Command::Sources(args) => sources::run(&session, args).await,
         Command::Stats(args) => stats::run(&open::open(&session).await?, args).await,
         Command::List(args) => list::run(&open::open(&session).await?, args).await,
         Command::Show(args) => show::run(&open::open(&session).await?, args).await,
-        Command::Replay(args) => act::replay(&open::open(&session).await?, args).await,
-        Command::Ignore(args) => act::run(&open::open(&session).await?, Action::Ignore, args).await,
-        Command::Reopen(args) => act::run(&open::open(&session).await?, Action::Reopen, args).await,
-        Command::Discard(args) => act::discard(&open::open(&session).await?, args).await,
-        Command::Archive(args) => act::run(&open::open(&session).await?, Action::Archive, args).await,
+        Command::Replay(args) => verbs::replay(&open::open(&session).await?, args).await,
+        Command::Ignore(args) => verbs::run(&open::open(&session).await?, Action::Ignore, args).await,
+        Command::Reopen(args) => verbs::run(&open::open(&session).await?, Action::Reopen, args).await,
+        Command::Discard(args) => verbs::discard(&open::open(&session).await?, args).await,
+        Command::Archive(args) => verbs::run(&open::open(&session).await?, Action::Archive, args).await,
         Command::Purge(args) => purge::run(&open::open(&session).await?, args).await,
         Command::Runs(args) => runs::run(&session, args).await,
         Command::Undo(args) => undo::run(&open::open(&session).await?, args).await,
-        Command::Resume(args) => execute::resume(&open::open(&session).await?, args).await,
+        Command::Resume(args) => run::resume(&open::open(&session).await?, args).await,
         Command::Init(args) => init::run(&session, args).await,
         Command::Adapters(args) => adapters::run(&session, args).await,
         Command::Export(args) => export::run(&open::open(&session).await?, args).await,

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::open::Opened;
-use super::out;
+use super::open::OpenedStore;
+use super::output;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Clause, Filter, Key, Pattern, Test};
 use crate::domain::histogram::grouped;
@@ -29,7 +29,7 @@ const LONGEST: usize = 60;
 
 /// Says what the keys of a filter could have matched. Each key costs a bounded step, and a database that fails here fails
 /// nothing.
-pub async fn explain(opened: &Opened, filter: &Filter) {
+pub async fn explain(opened: &OpenedStore, filter: &Filter) {
     facets(opened, filter).await;
     let paths = filter.clauses().iter().filter(|clause| !clause.negated && wants_a_value(clause));
     let paths: BTreeSet<&[String]> = paths.filter_map(path_of).collect();
@@ -37,11 +37,11 @@ pub async fn explain(opened: &Opened, filter: &Filter) {
         return;
     }
     let Some(seen) = sample(opened, filter).await else { return };
-    paths.into_iter().filter_map(|path| seen.note(path)).for_each(|note| out::say(&note));
+    paths.into_iter().filter_map(|path| seen.note(path)).for_each(|note| output::say(&note));
 }
 
 /// Says which values the facets in a filter have among all dead jobs.
-async fn facets(opened: &Opened, filter: &Filter) {
+async fn facets(opened: &OpenedStore, filter: &Filter) {
     let offered = &opened.desk.store.info().facets;
     let asked: BTreeSet<Facet> = filter.clauses().iter().filter_map(|clause| clause.key.facet()).collect();
     for facet in asked.into_iter().filter(|facet| offered.contains(facet)) {
@@ -54,7 +54,7 @@ async fn facets(opened: &Opened, filter: &Filter) {
             format!("{value} {}", bar.count)
         });
         if let Some(named) = listed(bars) {
-            out::say(&format!("no job matches; dead jobs by {facet}: {named}"));
+            output::say(&format!("no job matches; dead jobs by {facet}: {named}"));
         }
     }
 }
@@ -84,7 +84,7 @@ fn wants_a_value(clause: &Clause) -> bool {
 
 /// Reads the arguments of the newest jobs that the rest of the filter selects. `None` where there are none, or the database
 /// fails: then the path is not what is wrong.
-async fn sample(opened: &Opened, filter: &Filter) -> Option<Seen> {
+async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<Seen> {
     let rest = filter.clauses().iter().filter(|clause| path_of(clause).is_some());
     let rest = rest.fold(filter.clone(), |rest, clause| rest.without(&clause.key));
     let mut seen = Seen { is_part: !rest.is_all(), ..Seen::default() };

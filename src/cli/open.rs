@@ -1,8 +1,8 @@
 //! From a command line to an open store: which database, connect, what is in it, which of that.
 
-mod anew;
 mod masked;
 mod no_layout;
+mod reopen;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use tokio::sync::watch;
 
-use super::exit::Fault;
+use super::exit::CliError;
 use super::operator;
-use super::source::{Origin, Session};
+use super::source_choice::{Origin, SourceChoice};
 use crate::adapter::Library;
 use crate::config::{ReplayTo, Source, Thresholds};
 use crate::domain::destination::Destination;
@@ -35,7 +35,7 @@ use crate::triage::judged::Judged;
 use crate::triage::replay_limit;
 
 /// An open store with everything that a command needs of it.
-pub struct Opened {
+pub struct OpenedStore {
     /// The store, and who acts on it.
     pub desk: StoreContext,
     /// Where replayed jobs go when that is outside the database.
@@ -83,7 +83,7 @@ pub struct Surveyed {
 ///
 /// # Errors
 /// When the database cannot be reached or read.
-pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
+pub async fn survey(session: &SourceChoice, origin: Origin, budget: &Budget) -> Result<Surveyed> {
     let looked = survey_silently(session, origin.clone(), budget).await;
     or_asked(session, &origin, looked, budget).await
 }
@@ -93,7 +93,7 @@ pub async fn survey(session: &Session, origin: Origin, budget: &Budget) -> Resul
 /// # Errors
 /// As [`survey`].
 pub async fn or_asked(
-    session: &Session,
+    session: &SourceChoice,
     origin: &Origin,
     looked: Result<Surveyed>,
     budget: &Budget,
@@ -112,12 +112,12 @@ pub async fn or_asked(
 ///
 /// # Errors
 /// As [`survey`].
-pub async fn survey_silently(session: &Session, origin: Origin, budget: &Budget) -> Result<Surveyed> {
+pub async fn survey_silently(session: &SourceChoice, origin: Origin, budget: &Budget) -> Result<Surveyed> {
     survey_by(session, reading(session, tell_faults), origin, budget).await
 }
 
 /// The adapters, which are read on another thread once they are asked for.
-fn reading(session: &Session, tell: impl FnOnce(&Library)) -> impl Future<Output = Library> {
+fn reading(session: &SourceChoice, tell: impl FnOnce(&Library)) -> impl Future<Output = Library> {
     let folder = session.paths.adapters().to_owned();
     async {
         let reading = tokio::task::spawn_blocking(move || Library::load(Some(&folder)));
@@ -132,7 +132,7 @@ fn reading(session: &Session, tell: impl FnOnce(&Library)) -> impl Future<Output
 /// # Errors
 /// As [`survey`].
 pub async fn survey_by(
-    session: &Session,
+    session: &SourceChoice,
     library: impl Future<Output = Library>,
     origin: Origin,
     budget: &Budget,
@@ -142,7 +142,7 @@ pub async fn survey_by(
     let destination = destination(origin.source.as_ref(), &redactor);
     let options = origin.engine_options(session);
     let (engine, library, mut detection) = sql::survey(&origin.target, &options, library, &destination, budget).await?;
-    anew::hold_back(&library, &mut detection);
+    reopen::hold_back(&library, &mut detection);
     let engine = Arc::new(engine);
     let homes = LedgerLocator::new(session.paths.ledger(), Some(Arc::clone(&engine)));
     let is_fresh = AtomicBool::new(true);
@@ -150,7 +150,7 @@ pub async fn survey_by(
 }
 
 /// The adapters at hand; a file that cannot be used is told of and left out.
-pub fn library(session: &Session) -> Library {
+pub fn library(session: &SourceChoice) -> Library {
     let library = Library::load(Some(session.paths.adapters()));
     tell_faults(&library);
     library
@@ -158,7 +158,7 @@ pub fn library(session: &Session) -> Library {
 
 fn tell_faults(library: &Library) {
     for fault in &library.faults {
-        super::out::say(&format!("dlq-tui: warning: {fault}"));
+        super::output::say(&format!("dlq-tui: warning: {fault}"));
     }
 }
 
@@ -167,7 +167,7 @@ impl Surveyed {
     ///
     /// # Errors
     /// When there is none, none of that name, or several and none is named.
-    pub async fn only(&self, session: &Session, budget: &Budget) -> Result<&Found> {
+    pub async fn only(&self, session: &SourceChoice, budget: &Budget) -> Result<&Found> {
         let choices = self.choices();
         if let [one] = choices.as_slice() {
             return Ok(one);
@@ -185,7 +185,7 @@ impl Surveyed {
             ([], _) => self.why_none(session, budget).await,
             (several, _) => format!("{name} holds several stores: choose one with --store ({})", labels(several)),
         };
-        Err(Fault::usage(why).into())
+        Err(CliError::usage(why).into())
     }
 
     /// The layouts that fit what was named with `--store`, or all.
@@ -234,7 +234,7 @@ impl Surveyed {
     /// When it cannot be reached or read.
     pub async fn rehearse(
         &self,
-        session: &Session,
+        session: &SourceChoice,
         found: &Found,
         budget: &Budget,
     ) -> crate::store::Result<Arc<dyn Store>> {
@@ -260,7 +260,7 @@ fn destination(source: Option<&Source>, redactor: &Redactor) -> ReplayDestinatio
 ///
 /// # Errors
 /// When nothing says which database or which store, or it cannot be reached or read.
-pub async fn open(session: &Session) -> Result<Opened> {
+pub async fn open(session: &SourceChoice) -> Result<OpenedStore> {
     let origin = session.origin()?;
     let budget = session.budget(&origin);
     // From the beginning: a pause that is asked for while the jobs are frozen is one, and no end.
@@ -269,13 +269,13 @@ pub async fn open(session: &Session) -> Result<Opened> {
     let surveyed = survey(session, origin, &budget).await?;
     let found = surveyed.only(session, &budget).await?;
     for warning in &found.warnings {
-        super::out::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
+        super::output::say(&format!("dlq-tui: warning: {}", Clean::line(warning)));
     }
     let desk = surveyed.open(found, &budget).await?;
     let redactor = Arc::new(session.redactor());
     let mut reach = surveyed.origin.reach.clone();
     reach.extend(session.connect.store.iter().flat_map(|store| ["--store".to_owned(), store.clone()]));
-    Ok(Opened {
+    Ok(OpenedStore {
         reach,
         deliver: deliver(&surveyed.origin),
         validate: surveyed.origin.validate(),
@@ -300,7 +300,7 @@ pub fn deliver(origin: &Origin) -> Option<Arc<dyn Deliver>> {
     }
 }
 
-impl Opened {
+impl OpenedStore {
     /// Opens the ledger: the one in the source, where it holds one, beside the operator's own.
     ///
     /// # Errors
@@ -308,7 +308,7 @@ impl Opened {
     pub async fn ledger(&self) -> Result<Ledger> {
         let ledger = self.homes.ledger().await?;
         if let Some(remark) = ledger.remark() {
-            super::out::say(&format!("dlq-tui: {remark}"));
+            super::output::say(&format!("dlq-tui: {remark}"));
         }
         Ok(ledger)
     }
@@ -367,12 +367,12 @@ impl Opened {
         if !info.facets.contains(&facet) {
             let known: Vec<&str> = info.facets.iter().map(|f| f.word()).collect();
             let message = format!("{} cannot be counted by {facet}; it can by {}", info.title, known.join(", "));
-            return Err(Fault::usage(message).into());
+            return Err(CliError::usage(message).into());
         }
         Ok(self.count_to_end(facet, filter).await?)
     }
 
-    /// As [`Opened::count`], for a facet that the store is known to offer.
+    /// As [`OpenedStore::count`], for a facet that the store is known to offer.
     ///
     /// # Errors
     /// When the database fails.
@@ -395,6 +395,8 @@ impl Opened {
 pub fn filter(text: Option<&str>) -> Result<Filter> {
     match text {
         None => Ok(Filter::all()),
-        Some(text) => Filter::parse(text).map_err(|e| Fault::usage(format!("the filter: {e}\n{}", e.pointer())).into()),
+        Some(text) => {
+            Filter::parse(text).map_err(|e| CliError::usage(format!("the filter: {e}\n{}", e.pointer())).into())
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, Write as _};
 
 use rustix::termios::{LocalModes, QueueSelector, tcflush};
 
-use super::modes::Without;
+use super::termios::Without;
 use crate::domain::secret::SecretString;
 
 /// Asks on the terminal and reads one line without showing it; `None` at the end of input, or when the operator interrupts.

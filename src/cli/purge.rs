@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::act;
 use super::args::PurgeArgs;
-use super::exit::{Code, Fault};
-use super::open::{Opened, filter};
+use super::exit::{CliError, Code};
+use super::open::{OpenedStore, filter};
+use super::verbs;
 use crate::domain::action::Action;
 use crate::domain::filter::{Clause, Filter, Key, Test};
 use crate::domain::run_options::Options;
@@ -17,14 +17,14 @@ use crate::triage::plan::Scope;
 /// # Errors
 /// When the filter says otherwise what the options say, the layout has no such state, the purge is not confirmed, or
 /// source or ledger fail.
-pub async fn run(opened: &Opened, args: &PurgeArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &PurgeArgs) -> Result<Code> {
     let info = opened.desk.store.info();
     if let Some(state) = args.state.iter().find(|state| !info.offers.states.contains(state)) {
-        return Err(Fault::refused(format!("{} has no {state} jobs: it keeps no such state", info.title)).into());
+        return Err(CliError::refused(format!("{} has no {state} jobs: it keeps no such state", info.title)).into());
     }
     let scope = Scope::Filter(scope(args)?);
     let options = Options { older_than: Some(args.older_than.as_secs()), ..Options::default() };
-    act::carry_out(opened, act::ask(opened, scope, Action::Purge, options, &args.plan), &args.plan).await
+    verbs::carry_out(opened, verbs::ask(opened, scope, Action::Purge, options, &args.plan), &args.plan).await
 }
 
 /// The jobs: those of the filter that are in one of the states, and died and were last changed long enough ago.
@@ -33,7 +33,7 @@ fn scope(args: &PurgeArgs) -> Result<Filter> {
     if let Some(clause) = own.clauses().iter().find(|clause| !clause.negated && says_otherwise(clause)) {
         let word = clause.key.word();
         let told = if matches!(clause.key, Key::State | Key::Native) { "--state" } else { "--older-than" };
-        return Err(Fault::usage(format!("the filter: {told} says it already, so {word}: has no place here")).into());
+        return Err(CliError::usage(format!("the filter: {told} says it already, so {word}: has no place here")).into());
     }
     let age = exact_span(args.older_than);
     let mut text = args.state.iter().map(|state| format!("state:{state} ")).collect::<String>();

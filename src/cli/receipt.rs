@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use super::record::RowRecord;
+use super::job_json::RowRecord;
 use super::wrap::hanging;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::redact::Redactor;

@@ -9,15 +9,15 @@ use serde::Serialize;
 use super::args::{Format, RunsArgs};
 use super::exit::Code;
 use super::receipt::{self, RunRecord};
-use super::source::Session;
+use super::source_choice::SourceChoice;
 use super::table::{Column, Table, terminal_width};
-use super::{jobs, out};
+use super::{jobs, output};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, LedgerLocator, Reveal, Run, RunId};
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct RunsOutput<'a> {
     runs: Vec<RunRecord<'a>>,
 }
 
@@ -25,14 +25,14 @@ struct Document<'a> {
 ///
 /// # Errors
 /// When the ledger cannot be read, or there is no such run.
-pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
-    let mut out = out::stdout();
+pub async fn run(session: &SourceChoice, args: &RunsArgs) -> Result<Code> {
+    let mut out = output::stdout();
     if args.reveals {
         // They stand in the operator's own file, whatever the source holds.
         let reveals = Ledger::open(&session.paths.ledger()).await?.reveals(most(args.limit)).await?;
         print_reveals(&mut out, &reveals, args.output.output)?;
         if reveals.is_empty() && args.output.output == Format::Table {
-            out::say("nobody had secrets shown yet");
+            output::say("nobody had secrets shown yet");
         }
         out.flush()?;
         return Ok(Code::Done);
@@ -56,7 +56,7 @@ pub async fn run(session: &Session, args: &RunsArgs) -> Result<Code> {
             many(&mut out, &runs, args.output.output)?;
             if runs.is_empty() && is_table {
                 let hidden = if args.all { "" } else { "; --all shows plans that were not confirmed" };
-                out::say(&format!("no runs yet{hidden}"));
+                output::say(&format!("no runs yet{hidden}"));
             }
         }
     }
@@ -101,17 +101,17 @@ struct Reveals<'a> {
 fn print_reveals(out: &mut impl Write, reveals: &[Reveal], format: Format) -> Result<()> {
     let records: Vec<RevealRecord<'_>> = reveals.iter().map(RevealRecord::from).collect();
     match format {
-        Format::Json => out::json(out, &out::Versioned::new(Reveals { reveals: records }))?,
+        Format::Json => output::json(out, &output::Versioned::new(Reveals { reveals: records }))?,
         Format::Jsonl => {
             for record in records {
-                out::json_line(out, &out::Versioned::new(record))?;
+                output::json_line(out, &output::Versioned::new(record))?;
             }
         }
         Format::Csv => {
-            out::csv(out, ["at", "user", "host", "ssh_client", "source", "command"])?;
+            output::csv(out, ["at", "user", "host", "ssh_client", "source", "command"])?;
             for r in records {
                 let cells = [&r.at, r.user, r.host, r.ssh_client.unwrap_or_default(), r.source, r.command];
-                out::csv(out, cells.map(Clean::line).iter().map(|cell| &**cell))?;
+                output::csv(out, cells.map(Clean::line).iter().map(|cell| &**cell))?;
             }
         }
         Format::Table => {
@@ -128,7 +128,7 @@ fn print_reveals(out: &mut impl Write, reveals: &[Reveal], format: Format) -> Re
 }
 
 /// The record: with the source's own where one is named or configured and can be reached, else the operator's.
-async fn ledger(session: &Session) -> Result<Ledger> {
+async fn ledger(session: &SourceChoice) -> Result<Ledger> {
     let path = session.paths.ledger();
     let is_named = session.connect.url.is_some() || session.connect.source.is_some();
     let origin = match session.origin() {
@@ -146,7 +146,7 @@ async fn ledger(session: &Session) -> Result<Ledger> {
     match ledger {
         Ok(ledger) => {
             if let Some(remark) = ledger.remark() {
-                out::say(&format!("dlq-tui: {remark}"));
+                output::say(&format!("dlq-tui: {remark}"));
             }
             Ok(ledger)
         }
@@ -155,7 +155,7 @@ async fn ledger(session: &Session) -> Result<Ledger> {
             let local = Ledger::open(&path).await?;
             let why = mask_secrets(&format!("{error:#}"));
             let only = "only runs that are kept on this machine are known";
-            out::say(&format!("dlq-tui: {}: {}; {only}", Clean::line(&origin.name), Clean::line(&why)));
+            output::say(&format!("dlq-tui: {}: {}; {only}", Clean::line(&origin.name), Clean::line(&why)));
             Ok(local)
         }
     }
@@ -164,8 +164,8 @@ async fn ledger(session: &Session) -> Result<Ledger> {
 fn one(out: &mut impl Write, run: &Run, format: Format) -> Result<()> {
     match format {
         Format::Table => receipt::run(out, run, terminal_width())?,
-        Format::Json => out::json(out, &out::Versioned::new(RunRecord::from(run)))?,
-        Format::Jsonl => out::json_line(out, &out::Versioned::new(RunRecord::from(run)))?,
+        Format::Json => output::json(out, &output::Versioned::new(RunRecord::from(run)))?,
+        Format::Jsonl => output::json_line(out, &output::Versioned::new(RunRecord::from(run)))?,
         Format::Csv => many(out, std::slice::from_ref(run), format)?,
     }
     Ok(())
@@ -174,12 +174,12 @@ fn one(out: &mut impl Write, run: &Run, format: Format) -> Result<()> {
 fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
     match format {
         Format::Json => {
-            let document = Document { runs: runs.iter().map(RunRecord::from).collect() };
-            out::json(out, &out::Versioned::new(document))?;
+            let document = RunsOutput { runs: runs.iter().map(RunRecord::from).collect() };
+            output::json(out, &output::Versioned::new(document))?;
         }
         Format::Jsonl => {
             for run in runs {
-                out::json_line(out, &out::Versioned::new(RunRecord::from(run)))?;
+                output::json_line(out, &output::Versioned::new(RunRecord::from(run)))?;
             }
         }
         Format::Csv => csv(out, runs)?,
@@ -195,7 +195,7 @@ fn many(out: &mut impl Write, runs: &[Run], format: Format) -> Result<()> {
 pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
     let head = ["run", "frozen_at", "action", "state", "planned"];
     let parts = ["done", "skipped", "failed", "in_doubt", "not_started"];
-    out::csv(out, head.into_iter().chain(parts).chain(["source", "filter", "home"]))?;
+    output::csv(out, head.into_iter().chain(parts).chain(["source", "filter", "home"]))?;
     for run in runs {
         let t = &run.tally;
         let numbers = [t.planned, t.done, t.skipped_total(), t.failed_total(), t.in_doubt, t.not_started];
@@ -205,7 +205,7 @@ pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
         let (source, filter) = (Clean::line(&run.intent.source), Clean::line(&filter));
         let head = [run.id.0.as_str(), &at, run.intent.action.word(), run.state.word()];
         let tail = [&*source, &*filter, run.place.word()];
-        out::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
+        output::csv(out, head.into_iter().chain(numbers.iter().map(String::as_str)).chain(tail))?;
     }
     Ok(())
 }

@@ -5,11 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::args::{Format, ShowArgs};
-use super::exit::{Code, Fault};
-use super::open::Opened;
-use super::pieces::{backtrace, pretty};
-use super::record::{DetailRecord, Shown};
-use super::{ids, out};
+use super::detail_text::{backtrace, pretty};
+use super::exit::{CliError, Code};
+use super::job_json::{DetailRecord, Shown};
+use super::open::OpenedStore;
+use super::{ids, output};
 use crate::domain::display_rules::Notation;
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::text::{Clean, Untrusted};
@@ -19,24 +19,24 @@ use crate::domain::time::Timestamp;
 ///
 /// # Errors
 /// When there is no such job, or the database fails.
-pub async fn run(opened: &Opened, args: &ShowArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &ShowArgs) -> Result<Code> {
     if args.output.output == Format::Csv {
-        return Err(Fault::usage("one job with all its parts fits no row: use -o json, or list -o csv").into());
+        return Err(CliError::usage("one job with all its parts fits no row: use -o json, or list -o csv").into());
     }
     let ids = ids::named(std::slice::from_ref(&args.id)).await?;
     if ids.len() > 1 && args.output.output == Format::Json {
-        return Err(Fault::usage("several jobs are no single document: use -o jsonl").into());
+        return Err(CliError::usage("several jobs are no single document: use -o jsonl").into());
     }
     for (nth, id) in ids.iter().enumerate() {
         if nth > 0 && args.output.output == Format::Table {
-            writeln!(out::stdout())?;
+            writeln!(output::stdout())?;
         }
         one(opened, id, args.output.output).await?;
     }
     Ok(Code::Done)
 }
 
-async fn one(opened: &Opened, id: &JobId, format: Format) -> Result<()> {
+async fn one(opened: &OpenedStore, id: &JobId, format: Format) -> Result<()> {
     let Some(detail) = opened.desk.store.detail(id, &opened.budget).await? else {
         let title = &opened.desk.store.info().title;
         anyhow::bail!("there is no job {} in {title}; `dlq-tui list` shows the ids", id.text().line());
@@ -44,12 +44,12 @@ async fn one(opened: &Opened, id: &JobId, format: Format) -> Result<()> {
     // By what the job is known, and not by what is shown of that.
     let replayed = opened.replayed(&detail).await;
     let detail = opened.masked_detail(detail);
-    let mut out = out::stdout();
-    let shown = || out::Versioned::new(Shown { job: DetailRecord::from(&detail), replayed });
+    let mut out = output::stdout();
+    let shown = || output::Versioned::new(Shown { job: DetailRecord::from(&detail), replayed });
     match format {
         Format::Table => text(&mut out, &detail, replayed, &opened.desk.store.info().notation)?,
-        Format::Json => out::json(&mut out, &shown())?,
-        Format::Jsonl | Format::Csv => out::json_line(&mut out, &shown())?,
+        Format::Json => output::json(&mut out, &shown())?,
+        Format::Jsonl | Format::Csv => output::json_line(&mut out, &shown())?,
     }
     Ok(out.flush()?)
 }

@@ -8,14 +8,14 @@ use serde::Serialize;
 use super::args::{Format, SourcesArgs};
 use super::exit::Code;
 use super::open::survey;
-use super::out;
-use super::source::{Origin, Session};
+use super::output;
+use super::source_choice::{Origin, SourceChoice};
 use super::table::{Column, Table, terminal_width};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 
 #[derive(Serialize)]
-struct Document {
+struct SourcesOutput {
     sources: Vec<SourceRecord>,
 }
 
@@ -46,7 +46,7 @@ struct StoreRecord {
 /// # Errors
 /// When nothing says which database at all. A source that cannot be reached is part of the answer, and code 3, or 1
 /// when none can.
-pub async fn run(session: &Session, args: &SourcesArgs) -> Result<Code> {
+pub async fn run(session: &SourceChoice, args: &SourcesArgs) -> Result<Code> {
     let mut records = Vec::new();
     for (name, origin) in origins(session)? {
         records.push(look(session, name, origin).await);
@@ -57,13 +57,13 @@ pub async fn run(session: &Session, args: &SourcesArgs) -> Result<Code> {
         0 => Code::Failed,
         _ => Code::Partly,
     };
-    out::unless_gone(print(records, args.output.output))?;
+    output::unless_gone(print(records, args.output.output))?;
     Ok(code)
 }
 
 /// The one source that the command line names; else the environment's, which every other command would use, and all of the
 /// config.
-fn origins(session: &Session) -> Result<Vec<(String, Result<Origin>)>> {
+fn origins(session: &SourceChoice) -> Result<Vec<(String, Result<Origin>)>> {
     let named = session.connect.url.is_some() || session.connect.source.is_some();
     if named || session.config.sources.is_empty() {
         let origin = session.origin()?;
@@ -75,7 +75,7 @@ fn origins(session: &Session) -> Result<Vec<(String, Result<Origin>)>> {
     Ok(first.into_iter().chain(configured).collect())
 }
 
-async fn look(session: &Session, source: String, origin: Result<Origin>) -> SourceRecord {
+async fn look(session: &SourceChoice, source: String, origin: Result<Origin>) -> SourceRecord {
     let mut record = SourceRecord {
         source,
         address: None,
@@ -118,19 +118,19 @@ async fn look(session: &Session, source: String, origin: Result<Origin>) -> Sour
 }
 
 fn print(records: Vec<SourceRecord>, format: Format) -> Result<()> {
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     match format {
-        Format::Json => out::json(&mut out, &out::Versioned::new(Document { sources: records }))?,
+        Format::Json => output::json(&mut out, &output::Versioned::new(SourcesOutput { sources: records }))?,
         Format::Jsonl => {
             for record in &records {
-                out::json_line(&mut out, &out::Versioned::new(record))?;
+                output::json_line(&mut out, &output::Versioned::new(record))?;
             }
         }
         Format::Csv => {
-            out::csv(&mut out, ["source", "address", "reachable", "server", "adapter", "store", "error"])?;
+            output::csv(&mut out, ["source", "address", "reachable", "server", "adapter", "store", "error"])?;
             for row in records.iter().flat_map(rows) {
                 let row = row.map(|cell| Clean::line(&cell).to_string());
-                out::csv(&mut out, row.iter().map(String::as_str))?;
+                output::csv(&mut out, row.iter().map(String::as_str))?;
             }
         }
         Format::Table => {

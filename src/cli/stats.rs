@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use super::args::{Format, StatsArgs};
 use super::exit::Code;
-use super::open::Opened;
-use super::record::{BarRecord, CountRecord};
+use super::job_json::{BarRecord, CountRecord};
+use super::open::OpenedStore;
 use super::table::{Column, Table, terminal_width};
-use super::{no_match, out};
+use super::{no_match, output};
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Histogram};
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct StatsOutput<'a> {
     source: &'a str,
     store: &'a str,
     facet: &'static str,
@@ -31,7 +31,7 @@ struct Document<'a> {
 ///
 /// # Errors
 /// When the filter is wrong, the facet is not offered, or the database fails.
-pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &StatsArgs) -> Result<Code> {
     let info = opened.desk.store.info();
     let filter = opened.filter(args.filter.filter.as_deref())?;
     let by = opened.facet(args.by);
@@ -39,11 +39,11 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
     if histogram.total.n == 0 {
         no_match::explain(opened, &filter).await;
     }
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     match args.output.output {
         Format::Table => table(&histogram).print(&mut out, terminal_width())?,
         Format::Json => {
-            let document = Document {
+            let document = StatsOutput {
                 source: &opened.desk.source,
                 store: &info.title,
                 facet: by.word(),
@@ -52,16 +52,16 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
                 total: histogram.total.into(),
                 bars: histogram.bars.iter().map(BarRecord::from).collect(),
             };
-            out::json(&mut out, &out::Versioned::new(document))?;
+            output::json(&mut out, &output::Versioned::new(document))?;
         }
         Format::Jsonl => {
             for bar in &histogram.bars {
-                out::json_line(&mut out, &out::Versioned::new(BarRecord::from(bar)))?;
+                output::json_line(&mut out, &output::Versioned::new(BarRecord::from(bar)))?;
             }
         }
         Format::Csv => {
             let columns = [by.word(), "count", "exactness", "first_seen", "last_seen", "example"];
-            out::csv(&mut out, columns.into_iter().take(width(by)))?;
+            output::csv(&mut out, columns.into_iter().take(width(by)))?;
             for bar in &histogram.bars {
                 let record = BarRecord::from(bar);
                 let count = record.count.n.to_string();
@@ -69,7 +69,7 @@ pub async fn run(opened: &Opened, args: &StatsArgs) -> Result<Code> {
                 let (first, last) = (record.first_seen.unwrap_or_default(), record.last_seen.unwrap_or_default());
                 let example = Clean::line(record.example.unwrap_or_default());
                 let cells = [&*value, &count, record.count.exactness, &first, &last, &*example];
-                out::csv(&mut out, cells.into_iter().take(width(by)))?;
+                output::csv(&mut out, cells.into_iter().take(width(by)))?;
             }
         }
     }

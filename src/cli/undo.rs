@@ -4,12 +4,12 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::act::{self, Asking};
 use super::args::{Format, UndoArgs};
-use super::exit::{Code, Fault};
+use super::exit::{CliError, Code};
 use super::jobs::Printer;
-use super::open::Opened;
-use super::{ids, out};
+use super::open::OpenedStore;
+use super::verbs::{self, Asking};
+use super::{ids, output};
 use crate::ledger::{Ledger, RunId};
 use crate::triage::freeze::Ask;
 use crate::triage::plan::{Plan, Scope};
@@ -19,12 +19,14 @@ use crate::triage::undo::outlook;
 ///
 /// # Errors
 /// When there is no such run, it cannot be undone, it is not confirmed, or source or ledger fail.
-pub async fn run(opened: &Opened, args: &UndoArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &UndoArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let undone = RunId(args.run.clone());
     let done = ledger.run(&undone).await?.intent.action;
     let Some(action) = done.undone_by() else {
-        return Err(Fault::refused(format!("run {undone} was {}: that cannot be undone", done.with_article())).into());
+        return Err(
+            CliError::refused(format!("run {undone} was {}: that cannot be undone", done.with_article())).into()
+        );
     };
     let ids = ids::named(&args.ids).await?;
     let ask = Ask {
@@ -33,14 +35,14 @@ pub async fn run(opened: &Opened, args: &UndoArgs) -> Result<Code> {
         ..Ask::new(Scope::Undo(undone, ids), action, opened.now)
     };
     let asking = Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named: true };
-    act::plan_and_go(opened, &ledger, ask, &asking).await
+    verbs::plan_and_go(opened, &ledger, ask, &asking).await
 }
 
 /// Prints for each job of a planned undo what would become of it.
 ///
 /// # Errors
 /// When source or ledger cannot be read, or the list not be written.
-pub async fn foresee(opened: &Opened, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
+pub async fn foresee(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
     let mut out = Vec::new();
     let mut printer = Printer::new(&mut out, format, &plan.run)?;
     let mut broken = Ok(());
@@ -54,7 +56,7 @@ pub async fn foresee(opened: &Opened, ledger: &Ledger, plan: &Plan, format: Form
     outlook(&opened.desk, ledger, &plan.run, &opened.budget, &mut each).await?;
     broken?;
     printer.end()?;
-    let mut stdout = out::stdout();
+    let mut stdout = output::stdout();
     stdout.write_all(&out)?;
     Ok(stdout.flush()?)
 }

@@ -8,9 +8,9 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::args::{Format, WatchArgs};
-use super::exit::{Code, Fault};
-use super::open::Opened;
-use super::{out, signal};
+use super::exit::{CliError, Code};
+use super::open::OpenedStore;
+use super::{output, signal};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Histogram, dead_jobs, grouped};
@@ -46,16 +46,18 @@ const NEWEST: u64 = 500;
 ///
 /// # Errors
 /// When the filter is wrong, the facet is not offered, or the database fails at the start; later it is tried again.
-pub async fn run(opened: &Opened, args: &WatchArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &WatchArgs) -> Result<Code> {
     let filter = opened.filter(args.filter.filter.as_deref())?;
     let format = match args.output.output {
-        Format::Json => return Err(Fault::usage("changes have no end, which one document needs: use -o jsonl").into()),
+        Format::Json => {
+            return Err(CliError::usage("changes have no end, which one document needs: use -o jsonl").into());
+        }
         format => format,
     };
     let mut watcher = Watcher::begin(opened, args, filter).await?;
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     if format == Format::Csv {
-        out::csv(&mut out, ["at", opened.facet(args.by).word(), "change", "total", "queue"])?;
+        output::csv(&mut out, ["at", opened.facet(args.by).word(), "change", "total", "queue"])?;
     }
     out.flush()?;
     watcher.announce();
@@ -85,10 +87,10 @@ pub async fn run(opened: &Opened, args: &WatchArgs) -> Result<Code> {
 fn print(out: &mut impl Write, format: Format, change: &Change) -> Result<()> {
     let value = change.value.as_deref().filter(|v| !v.is_empty()).unwrap_or("(none)");
     match format {
-        Format::Jsonl | Format::Json => out::json_line(out, &out::Versioned::new(change))?,
+        Format::Jsonl | Format::Json => output::json_line(out, &output::Versioned::new(change))?,
         Format::Csv => {
             let (by, total) = (change.change.to_string(), change.total.to_string());
-            out::csv(
+            output::csv(
                 out,
                 [&*change.at, &*Clean::line(change.value.as_deref().unwrap_or_default()), &by, &total, &queue(change)],
             )?;
@@ -114,7 +116,7 @@ fn queue(change: &Change) -> String {
 
 /// The counts of one facet, kept up to date.
 struct Watcher<'a> {
-    opened: &'a Opened,
+    opened: &'a OpenedStore,
     facet: Facet,
     filter: Filter,
     counts: LiveCounts,
@@ -138,7 +140,7 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    async fn begin(opened: &'a Opened, args: &WatchArgs, filter: Filter) -> Result<Watcher<'a>> {
+    async fn begin(opened: &'a OpenedStore, args: &WatchArgs, filter: Filter) -> Result<Watcher<'a>> {
         let facet = opened.facet(args.by);
         let begun = Instant::now();
         let step = opened.count(facet, &filter).await?;
@@ -177,7 +179,7 @@ impl<'a> Watcher<'a> {
     /// Says what the changes start from.
     fn announce(&self) {
         let total = dead_jobs(self.told.values().sum());
-        out::say(&format!("watching {}: {total} now", Clean::line(&self.opened.desk.store_name())));
+        output::say(&format!("watching {}: {total} now", Clean::line(&self.opened.desk.store_name())));
     }
 
     /// Waits for the next look, and tells what it changed. A database that is away is waited for.
@@ -189,7 +191,7 @@ impl<'a> Watcher<'a> {
                 self.wait = wait;
                 self.poll.reached();
                 if was_away {
-                    out::say("the database is back");
+                    output::say("the database is back");
                 }
             }
             Err(error) if error.retryable() => {
@@ -199,7 +201,7 @@ impl<'a> Watcher<'a> {
                     } else {
                         "the database is away"
                     };
-                    out::say(&format!("{what}, and is tried again: {}", Clean::line(&error.to_string())));
+                    output::say(&format!("{what}, and is tried again: {}", Clean::line(&error.to_string())));
                 }
                 // Half of the jitter: one console in a terminal has nobody to get out of step with.
                 self.wait = self.poll.failed(0.5);
@@ -233,7 +235,7 @@ impl<'a> Watcher<'a> {
     /// A look, or what takes its place; returns how long to wait for the next.
     async fn step(&mut self) -> Result<Duration, StoreError> {
         if self.is_behind && self.poll.is_stuck() && self.now() < self.looks_from {
-            // What one look would have to read grows with the time: looks begin anew behind a count.
+            // What one look would have to read grows with the time: looks begin again behind a count.
             tokio::time::sleep(self.now().age(self.counts_at().min(self.looks_from))).await;
             if self.counts_at() <= self.now() {
                 self.reconcile().await?;
@@ -244,7 +246,7 @@ impl<'a> Watcher<'a> {
         let seen = match store.changes(self.watermark.as_ref(), self.facet, &self.filter, budget).await {
             Err(StoreError::Timeout(after)) => {
                 if !self.is_behind {
-                    out::say("the database takes too long to tell what is new, and is asked less often");
+                    output::say("the database takes too long to tell what is new, and is asked less often");
                 }
                 self.is_behind = true;
                 self.purse.spend(after, self.now());

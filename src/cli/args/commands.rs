@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::words::Words;
+use super::choice::Choice;
 use super::{ConsoleArgs, FilterArg, OutputArg};
 use crate::cli::check::limit;
 use crate::cli::demo;
@@ -70,7 +70,7 @@ pub struct DoctorArgs {
 #[derive(Args, Debug)]
 pub struct StatsArgs {
     /// The facet; without it `error`, or the first that the table has where it keeps no error classes.
-    #[arg(long, value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
+    #[arg(long, value_name = "FACET", value_parser = Choice::new(Facet::ALL.map(Facet::word), facet))]
     pub by: Option<Facet>,
     /// Which jobs.
     #[command(flatten)]
@@ -156,7 +156,7 @@ fn oldest(text: &str) -> Result<Duration, String> {
 #[derive(Args, Debug)]
 pub struct WatchArgs {
     /// The facet; without it `error`, or the first that the table has where it keeps no error classes.
-    #[arg(long, value_name = "FACET", value_parser = Words::new(Facet::ALL.map(Facet::word), facet))]
+    #[arg(long, value_name = "FACET", value_parser = Choice::new(Facet::ALL.map(Facet::word), facet))]
     pub by: Option<Facet>,
     /// Time between two looks; longer ones follow by themselves where looking costs the database more.
     #[arg(long, default_value = "2s", value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
@@ -290,7 +290,7 @@ pub struct InitArgs {
     /// The layout to create: dead_letter_jobs is one table that keeps dead jobs, for queues that would drop them; jobs_dlq a
     /// live queue and the table that its dead jobs are moved to; dlq_events events whose handling failed, and their archive.
     #[arg(long, default_value = "dead_letter_jobs", value_name = "NAME", conflicts_with = "ledger",
-        value_parser = Words::new(PRESETS.iter().map(|preset| preset.name), preset))]
+        value_parser = Choice::new(PRESETS.iter().map(|preset| preset.name), preset))]
     pub preset: String,
     /// Creates the tables of a ledger that all operators of the database share, apart from its own tables.
     #[arg(long)]

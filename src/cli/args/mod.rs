@@ -1,17 +1,17 @@
 //! The words of the command line.
 
-mod acts;
+mod choice;
 mod commands;
 mod examples;
-mod words;
+mod verbs;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use acts::*;
 pub use commands::*;
 pub use examples::command;
+pub use verbs::*;
 
 use crate::config::Theme;
 

@@ -10,9 +10,9 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use super::args::{CheckArgs, Format};
-use super::exit::{Code, Fault};
-use super::open::Opened;
-use super::out;
+use super::exit::{CliError, Code};
+use super::open::OpenedStore;
+use super::output;
 use crate::domain::facet::Facet;
 use crate::domain::filter::{Filter, Key};
 use crate::domain::histogram::{Count, Histogram, dead_jobs, grouped};
@@ -39,7 +39,7 @@ struct Finding {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct CheckOutput<'a> {
     source: &'a str,
     store: &'a str,
     filter: String,
@@ -52,22 +52,22 @@ struct Document<'a> {
 ///
 /// # Errors
 /// When a threshold or the filter is wrong, or the database fails.
-pub async fn run(opened: &Opened, args: &CheckArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &CheckArgs) -> Result<Code> {
     if args.max.is_empty() && args.max_growth.is_empty() && args.max_age.is_none() {
-        return Err(Fault::usage("name a threshold: --max total:1000, --max-growth 200/5m or --max-age 1h").into());
+        return Err(CliError::usage("name a threshold: --max total:1000, --max-growth 200/5m or --max-age 1h").into());
     }
     let filter = opened.filter(args.filter.filter.as_deref())?;
     // By the clock that the jobs died by.
     let now = opened.desk.store.clock();
     let findings = Checker { opened, filter: &filter, now, counts: HashMap::new() }.findings(args).await?;
     let breached = findings.iter().any(|f| f.breached);
-    out::unless_gone(print(opened, args.output.output, &filter, now, &findings))?;
+    output::unless_gone(print(opened, args.output.output, &filter, now, &findings))?;
     Ok(if breached { Code::Threshold } else { Code::Done })
 }
 
 /// Counts each facet once, however many thresholds there are on it.
 struct Checker<'a> {
-    opened: &'a Opened,
+    opened: &'a OpenedStore,
     filter: &'a Filter,
     now: Timestamp,
     counts: HashMap<(Facet, Option<Duration>), Histogram>,
@@ -190,14 +190,14 @@ fn age(oldest: Option<Duration>, allowed: Duration) -> Finding {
     }
 }
 
-fn print(opened: &Opened, format: Format, filter: &Filter, now: Timestamp, findings: &[Finding]) -> Result<()> {
-    let mut out = out::stdout();
+fn print(opened: &OpenedStore, format: Format, filter: &Filter, now: Timestamp, findings: &[Finding]) -> Result<()> {
+    let mut out = output::stdout();
     let breaches = findings.iter().filter(|f| f.breached);
     match format {
         // Nothing to say is nothing printed: cron sends a mail of whatever is.
         Format::Table => breaches.map(|f| &f.sentence).try_for_each(|sentence| writeln!(out, "{sentence}"))?,
         Format::Json => {
-            let document = Document {
+            let document = CheckOutput {
                 source: &opened.desk.source,
                 store: &opened.desk.store.info().title,
                 filter: filter.to_string(),
@@ -205,20 +205,20 @@ fn print(opened: &Opened, format: Format, filter: &Filter, now: Timestamp, findi
                 breached: findings.iter().any(|f| f.breached),
                 checks: findings,
             };
-            out::json(&mut out, &out::Versioned::new(document))?;
+            output::json(&mut out, &output::Versioned::new(document))?;
         }
         Format::Jsonl => {
             for finding in findings {
-                out::json_line(&mut out, &out::Versioned::new(finding))?;
+                output::json_line(&mut out, &output::Versioned::new(finding))?;
             }
         }
         Format::Csv => {
-            out::csv(&mut out, ["threshold", "value", "found", "allowed", "breached"])?;
+            output::csv(&mut out, ["threshold", "value", "found", "allowed", "breached"])?;
             for f in findings {
                 let value = Clean::line(f.value.as_deref().unwrap_or_default());
                 let (found, allowed) = (f.found.to_string(), f.allowed.to_string());
                 let breached = if f.breached { "true" } else { "false" };
-                out::csv(&mut out, [&*f.threshold, &*value, &found, &allowed, breached])?;
+                output::csv(&mut out, [&*f.threshold, &*value, &found, &allowed, breached])?;
             }
         }
     }

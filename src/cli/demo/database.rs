@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, Sqli
 use sqlx::{Arguments, AssertSqlSafe, Connection, Row};
 
 use super::Layout;
-use super::story::{Body, Death, MAX_ATTEMPTS};
+use super::timeline::{Body, Death, MAX_ATTEMPTS};
 use crate::domain::time::Timestamp;
 
 /// Rows that one INSERT carries: with 9 columns well below SQLite's limit of 32,766 binds.

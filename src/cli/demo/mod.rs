@@ -2,10 +2,10 @@
 
 mod catalogue;
 mod database;
-mod life;
 mod random;
-mod story;
+mod simulation;
 mod template;
+mod timeline;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use anyhow::{Context, Result};
 
 use catalogue::{Catalogue, Lang};
 use database::Shop;
-use life::Life;
-use story::Story;
+use simulation::Life;
+use timeline::Story;
 
 use super::args::DemoArgs;
 use super::console;
 use super::exit::Code;
-use super::source::{Origin, Session};
+use super::source_choice::{Origin, SourceChoice};
 use crate::config::{Address, Paths, ReplayTo, Source};
 use crate::domain::histogram::dead_jobs;
 use crate::domain::time::Timestamp;
@@ -125,13 +125,13 @@ impl Demo {
 ///
 /// # Errors
 /// As [`Demo::start`] and the console.
-pub async fn run(session: Session, args: &DemoArgs) -> Result<Code> {
+pub async fn run(session: SourceChoice, args: &DemoArgs) -> Result<Code> {
     let recipe = Recipe { rows: args.rows, seed: args.seed, layout: args.layout };
     if let Some(folder) = &args.serve {
         return serve(&recipe, folder).await;
     }
     console::terminal()?;
-    super::out::say(&format!("filling a database with {} …", dead_jobs(recipe.rows as u64)));
+    super::output::say(&format!("filling a database with {} …", dead_jobs(recipe.rows as u64)));
     let demo = Demo::start(&recipe, None).await?;
     let (session, origin) = at_home(session, &demo);
     let ended = console::on(session, origin, &args.console, "demo").await;
@@ -141,7 +141,7 @@ pub async fn run(session: Session, args: &DemoArgs) -> Result<Code> {
 }
 
 /// The demo as a source, apart from everything that is configured: nothing of it stays in the operator's ledger.
-fn at_home(session: Session, demo: &Demo) -> (Session, Origin) {
+fn at_home(session: SourceChoice, demo: &Demo) -> (SourceChoice, Origin) {
     let home = demo.file().parent().unwrap_or(Path::new(".")).to_owned();
     let name = "demo".to_owned();
     let source = Source {
@@ -166,13 +166,13 @@ fn at_home(session: Session, demo: &Demo) -> (Session, Origin) {
         named_by: String::new(),
     };
     let paths = Paths::within(home.join("config"), home.join("state"), None);
-    (Session { paths, ..session }, origin)
+    (SourceChoice { paths, ..session }, origin)
 }
 
 /// Runs the demo without a console until it is told to stop, and says where the database is.
 async fn serve(recipe: &Recipe, folder: &Path) -> Result<Code> {
     let demo = Demo::start(recipe, Some(folder)).await?;
-    let mut out = super::out::stdout();
+    let mut out = super::output::stdout();
     writeln!(out, "sqlite:{}", demo.file().display())?;
     out.flush()?;
     drop(out);

@@ -1,4 +1,4 @@
-//! Texts with gaps: `<cents>`, `<1..900>` and the like are filled in anew for each job.
+//! Texts with gaps: `<cents>`, `<1..900>` and the like are filled in again for each job.
 
 use std::fmt::Write as _;
 
@@ -15,11 +15,11 @@ enum Piece {
     Letters(usize),
     Hex(usize),
     Pool(&'static [&'static str]),
-    Kind(Kind),
+    ValueKind(ValueKind),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum ValueKind {
     Reference,
     Cents,
     Decimal,
@@ -69,25 +69,25 @@ impl Template {
                 Piece::Letters(n) => letters(*n, random, out),
                 Piece::Hex(n) => hex(*n, random, out),
                 Piece::Pool(words) => out.push_str(random.pick(words).copied().unwrap_or_default()),
-                Piece::Kind(kind) => kind.fill(random, reference, out),
+                Piece::ValueKind(kind) => kind.fill(random, reference, out),
             }
         }
     }
 }
 
-impl Kind {
+impl ValueKind {
     fn fill(self, random: &mut Random, reference: &str, out: &mut String) {
         let mut up_to = |n: u64| random.below(n);
         match self {
-            Kind::Reference => out.push_str(reference),
-            Kind::Cents => put(out, format_args!("{}", 190 + up_to(400) * up_to(400))),
-            Kind::Decimal => put(out, format_args!("{}.{:02}", 3 + up_to(60) * up_to(60), up_to(100))),
+            ValueKind::Reference => out.push_str(reference),
+            ValueKind::Cents => put(out, format_args!("{}", 190 + up_to(400) * up_to(400))),
+            ValueKind::Decimal => put(out, format_args!("{}.{:02}", 3 + up_to(60) * up_to(60), up_to(100))),
             // Beyond what a 64-bit float can hold, as ids from other systems are.
-            Kind::Big => put(out, format_args!("{}", 9_007_199_254_740_993 + up_to(1 << 62))),
-            Kind::Epoch => put(out, format_args!("{}", 1_790_000_000 + up_to(9_000_000))),
-            Kind::Date => put(out, format_args!("2026-{:02}-{:02}", 1 + up_to(12), 1 + up_to(28))),
-            Kind::Month => put(out, format_args!("2026-{:02}", 1 + up_to(12))),
-            Kind::Email => {
+            ValueKind::Big => put(out, format_args!("{}", 9_007_199_254_740_993 + up_to(1 << 62))),
+            ValueKind::Epoch => put(out, format_args!("{}", 1_790_000_000 + up_to(9_000_000))),
+            ValueKind::Date => put(out, format_args!("2026-{:02}-{:02}", 1 + up_to(12), 1 + up_to(28))),
+            ValueKind::Month => put(out, format_args!("2026-{:02}", 1 + up_to(12))),
+            ValueKind::Email => {
                 let name = random.pick(PERSONS).copied().unwrap_or_default();
                 out.extend(name.chars().filter(char::is_ascii).map(|c| match c {
                     ' ' => '.',
@@ -98,12 +98,12 @@ impl Kind {
                     format_args!("{}@{}.example", random.below(90), random.pick(COMPANIES).copied().unwrap_or("acme")),
                 );
             }
-            Kind::Ip => put(out, format_args!("203.0.113.{}", 1 + up_to(254))),
-            Kind::Iban => put(out, format_args!("DE{:02}5001051{:011}", 10 + up_to(89), up_to(99_999_999_999))),
-            Kind::Sku => {
+            ValueKind::Ip => put(out, format_args!("203.0.113.{}", 1 + up_to(254))),
+            ValueKind::Iban => put(out, format_args!("DE{:02}5001051{:011}", 10 + up_to(89), up_to(99_999_999_999))),
+            ValueKind::Sku => {
                 put(out, format_args!("{}-{:05}", ["TS", "HD", "MG", "BK", "SH"][up_to(5) as usize], up_to(99_999)))
             }
-            Kind::Uuid => put(out, format_args!("{}", uuid(random))),
+            ValueKind::Uuid => put(out, format_args!("{}", uuid(random))),
         }
     }
 }
@@ -152,18 +152,18 @@ fn gap(word: &str) -> Option<Piece> {
         return n.parse().ok().map(Piece::Hex);
     }
     Some(match word {
-        "ref" => Piece::Kind(Kind::Reference),
-        "cents" => Piece::Kind(Kind::Cents),
-        "decimal" => Piece::Kind(Kind::Decimal),
-        "big" => Piece::Kind(Kind::Big),
-        "epoch" => Piece::Kind(Kind::Epoch),
-        "date" => Piece::Kind(Kind::Date),
-        "month" => Piece::Kind(Kind::Month),
-        "email" => Piece::Kind(Kind::Email),
-        "ip" => Piece::Kind(Kind::Ip),
-        "iban" => Piece::Kind(Kind::Iban),
-        "sku" => Piece::Kind(Kind::Sku),
-        "uuid" => Piece::Kind(Kind::Uuid),
+        "ref" => Piece::ValueKind(ValueKind::Reference),
+        "cents" => Piece::ValueKind(ValueKind::Cents),
+        "decimal" => Piece::ValueKind(ValueKind::Decimal),
+        "big" => Piece::ValueKind(ValueKind::Big),
+        "epoch" => Piece::ValueKind(ValueKind::Epoch),
+        "date" => Piece::ValueKind(ValueKind::Date),
+        "month" => Piece::ValueKind(ValueKind::Month),
+        "email" => Piece::ValueKind(ValueKind::Email),
+        "ip" => Piece::ValueKind(ValueKind::Ip),
+        "iban" => Piece::ValueKind(ValueKind::Iban),
+        "sku" => Piece::ValueKind(ValueKind::Sku),
+        "uuid" => Piece::ValueKind(ValueKind::Uuid),
         "person" => Piece::Pool(PERSONS),
         "company" => Piece::Pool(COMPANIES),
         "city" => {

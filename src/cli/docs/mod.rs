@@ -11,14 +11,14 @@ use anyhow::Result;
 
 use super::args::{self, DocsArgs, Reference};
 use super::exit::Code;
-use super::out;
+use super::output;
 
 /// Prints a reference.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn run(args: &DocsArgs) -> Result<Code> {
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     out.write_all(reference(args.what).as_bytes())?;
     out.flush()?;
     Ok(Code::Done)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::record::{Finding, Level, bytes};
+use super::finding::{Finding, Level, bytes};
 use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
 use crate::domain::time::short_span;

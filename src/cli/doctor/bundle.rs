@@ -11,12 +11,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Looked;
-use super::pseudonyms::{Kind, Pseudonyms};
-use super::record::{Finding, print_to};
+use super::finding::{Finding, print_to};
+use super::pseudonyms::{PseudonymKind, Pseudonyms};
 use crate::cli::args::Format;
-use crate::cli::exit::Fault;
-use crate::cli::out;
-use crate::cli::source::Session;
+use crate::cli::exit::CliError;
+use crate::cli::output;
+use crate::cli::source_choice::SourceChoice;
 use crate::config::{Address, Config, Setting};
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
@@ -41,7 +41,7 @@ const LOG_BYTES: u64 = 100_000;
 
 /// The document.
 #[derive(Serialize)]
-struct Document {
+struct BundleOutput {
     about: Vec<String>,
     findings: Vec<Finding>,
     parts: Vec<Part>,
@@ -58,7 +58,7 @@ struct Part {
 /// # Errors
 /// When there is a file of that name, or it cannot be written.
 pub async fn write(
-    session: &Session,
+    session: &SourceChoice,
     looked: &Looked,
     log: Option<&Path>,
     asked: Option<&Path>,
@@ -71,14 +71,14 @@ pub async fn write(
     let document = document(session, looked, log).await;
     let mut text = Vec::new();
     match format {
-        Format::Json => out::json(&mut text, &out::Versioned::new(&document))?,
+        Format::Json => output::json(&mut text, &output::Versioned::new(&document))?,
         _ => plain(&mut text, &document)?,
     }
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let mut file = match opened {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             let why = format!("--bundle {}: there is such a file already; name another", path.display());
-            return Err(Fault::usage(why).into());
+            return Err(CliError::usage(why).into());
         }
         opened => opened.with_context(|| format!("--bundle {}", path.display()))?,
     };
@@ -87,11 +87,11 @@ pub async fn write(
         let _ = std::fs::remove_file(&path);
         return Err(error).with_context(|| format!("--bundle {}", path.display()));
     }
-    out::say(&format!("dlq-tui: written to {}: read it before you send it", path.display()));
+    output::say(&format!("dlq-tui: written to {}: read it before you send it", path.display()));
     Ok(())
 }
 
-fn plain(out: &mut impl Write, document: &Document) -> Result<()> {
+fn plain(out: &mut impl Write, document: &BundleOutput) -> Result<()> {
     for line in &document.about {
         writeln!(out, "# {}", Clean::line(line))?;
     }
@@ -106,7 +106,7 @@ fn plain(out: &mut impl Write, document: &Document) -> Result<()> {
     Ok(())
 }
 
-async fn document(session: &Session, looked: &Looked, log: Option<&Path>) -> Document {
+async fn document(session: &SourceChoice, looked: &Looked, log: Option<&Path>) -> BundleOutput {
     let mut names = known(session, looked);
     let mut parts = vec![
         Part { title: "system", lines: system() },
@@ -122,21 +122,21 @@ async fn document(session: &Session, looked: &Looked, log: Option<&Path>) -> Doc
         *line = names.scrub(line);
     }
     let findings = looked.findings.iter().map(|finding| finding.in_public(&mut |text| names.scrub(text))).collect();
-    Document { about: HEAD.map(str::to_owned).into(), findings, parts }
+    BundleOutput { about: HEAD.map(str::to_owned).into(), findings, parts }
 }
 
 /// Every name that is known to be somebody's own.
-fn known(session: &Session, looked: &Looked) -> Pseudonyms {
+fn known(session: &SourceChoice, looked: &Looked) -> Pseudonyms {
     let mut names = Pseudonyms::new(session.redactor().revealing(false));
     for source in session.config.sources.values() {
-        names.know(Kind::Source, &source.name);
+        names.know(PseudonymKind::Source, &source.name);
         if let Address::Url(url) = &source.address
             && let Ok(target) = Target::from_url(url.expose_secret())
         {
             names.know_target(&target);
         }
     }
-    names.know(Kind::Source, session.connect.source.as_deref().unwrap_or_default());
+    names.know(PseudonymKind::Source, session.connect.source.as_deref().unwrap_or_default());
     if let Ok(Some(target)) = Target::from_env() {
         names.know_target(&target);
     }
@@ -146,18 +146,18 @@ fn known(session: &Session, looked: &Looked) -> Pseudonyms {
     if let Some(surveyed) = &looked.surveyed {
         let engine = &surveyed.engine;
         names.know_target(&surveyed.origin.target);
-        names.know(Kind::Database, engine.database());
+        names.know(PseudonymKind::Database, engine.database());
         names.know_path(engine.database());
         let (user, host) = engine.user().split_once('@').unwrap_or((engine.user(), ""));
-        names.know(Kind::User, user);
-        names.know(Kind::Host, host);
+        names.know(PseudonymKind::User, user);
+        names.know(PseudonymKind::Host, host);
     }
     let operator = crate::cli::operator::current("");
-    names.know(Kind::Host, &operator.host);
-    names.know(Kind::Host, operator.host.split('.').next().unwrap_or_default());
-    names.know(Kind::User, &operator.user);
+    names.know(PseudonymKind::Host, &operator.host);
+    names.know(PseudonymKind::Host, operator.host.split('.').next().unwrap_or_default());
+    names.know(PseudonymKind::User, &operator.user);
     for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
-        names.know(Kind::Folder, std::env::var(variable).unwrap_or_default().trim_end_matches('/'));
+        names.know(PseudonymKind::Folder, std::env::var(variable).unwrap_or_default().trim_end_matches('/'));
     }
     names
 }
@@ -181,7 +181,7 @@ fn system() -> Vec<String> {
 }
 
 /// Settings whose values say nothing of anybody, with these; of the others only that they are set.
-fn config(session: &Session, is_broken: bool) -> Vec<String> {
+fn config(session: &SourceChoice, is_broken: bool) -> Vec<String> {
     if is_broken {
         return vec!["it cannot be read".to_owned()];
     }

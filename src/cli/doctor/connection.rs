@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::record::{Finding, Level};
+use super::finding::{Finding, Level};
 use crate::cli::open::Surveyed;
 use crate::domain::text::Clean;
 use crate::store::Budget;

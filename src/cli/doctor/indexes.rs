@@ -1,6 +1,6 @@
 //! The indexes: what they serve of lists, counts and filters, and what the missing ones would cost and bring.
 
-use super::record::{Finding, Level, bytes, roughly};
+use super::finding::{Finding, Level, bytes, roughly};
 use crate::domain::histogram::grouped;
 use crate::store::sql::{Extent, Found, Housekeeping, MissingIndex, Served, Service, SqlStore};
 use crate::store::{Budget, Result};

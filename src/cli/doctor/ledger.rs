@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::record::{Finding, Level, bytes};
+use super::finding::{Finding, Level, bytes};
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::ledger::{self, Ledger, LedgerError, Lying, Run, RunState, WHEN_DAMAGED};

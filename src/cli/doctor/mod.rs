@@ -5,40 +5,40 @@
 
 mod bloat;
 mod bundle;
+mod config_sources;
 mod connection;
-mod followers;
+mod finding;
+mod foreign_keys;
 mod indexes;
 mod ledger;
-mod origins;
+mod privileges;
 mod pseudonyms;
-mod query;
-mod record;
 mod retention;
-mod rights;
 mod stores;
 mod terminal;
+mod terminal_query;
 
 use anyhow::Result;
 
 use super::args::{Cli, DoctorArgs};
 use super::exit::Code;
 use super::open::{Surveyed, survey};
-use super::source::Session;
-use super::{out, signal};
+use super::source_choice::SourceChoice;
+use super::{output, signal};
 use crate::adapter::Library;
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::store::{Budget, StoreError};
-use record::{Finding, Level};
+use finding::{Finding, Level};
 
 /// Looks at the source from every side, and prints what is found.
 ///
 /// # Errors
 /// When the answer cannot be printed, or somebody interrupts. Whatever is wrong with source, config, ledger or terminal is a finding.
 pub async fn run(cli: &Cli, args: &DoctorArgs, word: &str) -> Result<Code> {
-    let (session, broken) = match Session::read(cli.connect.clone(), word) {
+    let (session, broken) = match SourceChoice::read(cli.connect.clone(), word) {
         Ok(session) => (session, None),
-        Err(error) => (Session::without_config(cli.connect.clone(), word), Some(error)),
+        Err(error) => (SourceChoice::without_config(cli.connect.clone(), word), Some(error)),
     };
     let interrupted = signal::stop_requested();
     let looked = tokio::select! {
@@ -51,7 +51,7 @@ pub async fn run(cli: &Cli, args: &DoctorArgs, word: &str) -> Result<Code> {
     if let Some(asked) = &args.bundle {
         bundle::write(&session, &looked, cli.log_file.as_deref(), asked.as_deref(), args.output.output).await?;
     }
-    out::unless_gone(record::print(&looked.name, &looked.findings, args.output.output))?;
+    output::unless_gone(finding::print(&looked.name, &looked.findings, args.output.output))?;
     Ok(if failed { Code::Failed } else { Code::Done })
 }
 
@@ -67,7 +67,7 @@ struct Looked {
 }
 
 impl Looked {
-    async fn at(session: &Session, broken: Option<&anyhow::Error>) -> Self {
+    async fn at(session: &SourceChoice, broken: Option<&anyhow::Error>) -> Self {
         let mut findings = Vec::new();
         let (mut name, mut surveyed, mut budget) =
             (String::new(), None, Budget::new(session.config.timeouts.statement));
@@ -91,7 +91,7 @@ impl Looked {
         findings.extend(terminal::here(ui.theme.map_or("auto", |theme| theme.word()), ui.ascii));
         let library = surveyed.is_none().then(|| Library::load(Some(session.paths.adapters())));
         let mut looked = Self { name, findings, surveyed, library, is_config_broken: broken.is_some() };
-        let origins = origins::findings(session, broken, looked.library());
+        let origins = config_sources::findings(session, broken, looked.library());
         looked.findings.extend(origins);
         looked
     }

@@ -12,7 +12,7 @@ use crate::store::sql::target::Target;
 
 /// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PseudonymKind {
     /// A machine.
     Host,
     /// Somebody, of the database or of a machine.
@@ -25,14 +25,14 @@ pub enum Kind {
     Folder,
 }
 
-impl Kind {
+impl PseudonymKind {
     fn word(self) -> &'static str {
         match self {
-            Kind::Host => "host",
-            Kind::User => "user",
-            Kind::Database => "database",
-            Kind::Source => "source",
-            Kind::Folder => "folder",
+            PseudonymKind::Host => "host",
+            PseudonymKind::User => "user",
+            PseudonymKind::Database => "database",
+            PseudonymKind::Source => "source",
+            PseudonymKind::Folder => "folder",
         }
     }
 }
@@ -57,7 +57,7 @@ const COMMON: [&str; 12] = [
 #[derive(Clone, Debug, Default)]
 pub struct Pseudonyms {
     names: HashMap<String, String>,
-    counts: BTreeMap<Kind, usize>,
+    counts: BTreeMap<PseudonymKind, usize>,
     redactor: Redactor,
     /// What is looked for, until another name is known: it takes a while to prepare.
     pattern: Option<Regex>,
@@ -70,7 +70,7 @@ impl Pseudonyms {
     }
 
     /// Has a name replaced from now on.
-    pub fn know(&mut self, kind: Kind, name: &str) {
+    pub fn know(&mut self, kind: PseudonymKind, name: &str) {
         let name = name.trim();
         // A single letter would be found in every sentence.
         if name.chars().count() > 1 && !is_common(name) {
@@ -83,16 +83,16 @@ impl Pseudonyms {
         if target.dialect() == Dialect::Sqlite {
             return self.know_path(&target.label());
         }
-        self.know(Kind::User, target.user().unwrap_or_default());
+        self.know(PseudonymKind::User, target.user().unwrap_or_default());
         for host in target.hosts() {
-            self.know(Kind::Host, host);
+            self.know(PseudonymKind::Host, host);
         }
-        self.know(Kind::Database, target.database().unwrap_or_default());
+        self.know(PseudonymKind::Database, target.database().unwrap_or_default());
     }
 
     /// A file that is a database: its whole path, and its name.
     pub fn know_path(&mut self, path: &str) {
-        self.know(Kind::Database, path);
+        self.know(PseudonymKind::Database, path);
         if let Some(alias) = self.names.get(&path.to_lowercase()).cloned()
             && let Some(name) = path.rsplit('/').next()
         {
@@ -101,7 +101,7 @@ impl Pseudonyms {
         }
     }
 
-    fn alias(&mut self, kind: Kind, name: &str) -> String {
+    fn alias(&mut self, kind: PseudonymKind, name: &str) -> String {
         if let Some(alias) = self.names.get(&name.to_lowercase()) {
             return alias.clone();
         }
@@ -142,8 +142,10 @@ impl Pseudonyms {
             return found.to_owned();
         }
         match found.split_once('@') {
-            Some((user, host)) => format!("{}@{}", self.alias(Kind::User, user), self.alias(Kind::Host, host)),
-            None => self.alias(Kind::Host, found),
+            Some((user, host)) => {
+                format!("{}@{}", self.alias(PseudonymKind::User, user), self.alias(PseudonymKind::Host, host))
+            }
+            None => self.alias(PseudonymKind::Host, found),
         }
     }
 
@@ -189,7 +191,7 @@ mod tests {
     fn the_same_thing_has_the_same_other_name_wherever_it_stands() {
         let mut names = Pseudonyms::default();
         names.know_target(&target("postgres://ann@db1.prod.acme.example:5432/billing"));
-        names.know(Kind::User, "ann");
+        names.know(PseudonymKind::User, "ann");
         let scrubbed =
             names.scrub("ann@db1.prod.acme.example:5432/billing: no entry for host \"10.1.2.3\", user \"ann\"");
         assert_eq!(scrubbed, "user-1@host-1:5432/database-1: no entry for host \"host-2\", user \"user-1\"");
@@ -201,7 +203,7 @@ mod tests {
     fn a_name_within_a_word_is_left_alone_and_so_is_what_everybody_has() {
         let mut names = Pseudonyms::default();
         for user in ["an", "a", "root", "postgres"] {
-            names.know(Kind::User, user);
+            names.know(PseudonymKind::User, user);
         }
         let text = "an answer from localhost, 127.0.0.1 or ::1: PostgreSQL 15.18, postgres, a plan";
         assert_eq!(names.scrub(text), text.replacen("an answer", "user-1 answer", 1));

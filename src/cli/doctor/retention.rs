@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::record::{Finding, Level};
+use super::finding::{Finding, Level};
 use crate::adapter::Retention;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::grouped;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::record::Finding;
-use super::{bloat, followers, indexes, retention, rights};
+use super::finding::Finding;
+use super::{bloat, foreign_keys, indexes, privileges, retention};
 use crate::cli::open::Surveyed;
 use crate::domain::text::Clean;
 use crate::store::sql::{self, Found, SqlStore};
@@ -19,7 +19,7 @@ pub async fn findings(surveyed: &Surveyed, budget: &Budget) -> Vec<Finding> {
         let (on, of) = (format!("rights on {label}"), format!("indexes of {label}"));
         match open(surveyed, found, budget).await {
             Ok(Some(store)) => {
-                first.extend(rights::findings(&store, &on));
+                first.extend(privileges::findings(&store, &on));
                 rest.extend(of_store(&store, found, &label, budget).await);
             }
             Ok(None) => {}
@@ -54,7 +54,7 @@ async fn of_store(store: &SqlStore, found: &Found, label: &str, budget: &Budget)
     });
     let kept = retention::look(&upkeep, store, extent.rows, budget).await;
     all.extend(kept.unwrap_or_else(|error| failed(&upkeep, "retention", error)));
-    let following = followers::look(&upkeep, store, budget).await;
+    let following = foreign_keys::look(&upkeep, store, budget).await;
     all.extend(following.unwrap_or_else(|error| failed(&upkeep, "foreign keys", error)));
     all
 }

@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use super::query::{self, Answer};
-use super::record::{Finding, Level};
+use super::finding::{Finding, Level};
+use super::terminal_query::{self, TerminalReply};
 use crate::domain::text::Clean;
 use crate::tui::app::layout::SMALLEST;
 use crate::tui::runtime::fitness;
@@ -20,7 +20,7 @@ struct Met {
     /// Columns and lines, where it tells them.
     size: Option<(u16, u16)>,
     /// Whether it draws a frame at once when it is asked to.
-    synchronised: Answer,
+    synchronised: TerminalReply,
 }
 
 /// What is found of the terminal that this runs on; `theme` and `ascii` are what the config says.
@@ -29,7 +29,7 @@ pub fn here(theme: &str, ascii: bool) -> Vec<Finding> {
         let fact = "not looked at: standard output is none";
         return vec![Finding::new(SECTION, "terminal", Level::Ok, fact)];
     }
-    let asked = if io::stdin().is_terminal() { query::synchronised_output() } else { Answer::NotAsked };
+    let asked = if io::stdin().is_terminal() { terminal_query::synchronised_output() } else { TerminalReply::NotAsked };
     let met = Met { size: crossterm::terminal::size().ok(), synchronised: asked };
     findings(met, theme, ascii, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
@@ -107,13 +107,13 @@ fn size(size: Option<(u16, u16)>) -> Finding {
     }
 }
 
-fn frames(synchronised: Answer) -> Finding {
+fn frames(synchronised: TerminalReply) -> Finding {
     const ABOUT: &str = "synchronised output";
     match synchronised {
-        Answer::Yes => finding(ABOUT, Level::Ok, "yes: a frame is shown at once"),
-        Answer::No => finding(ABOUT, Level::Ok, "no: a frame may be seen while it is drawn, which does no harm"),
-        Answer::Silent => finding(ABOUT, Level::Ok, "it gave no answer: taken for no"),
-        Answer::NotAsked => finding(ABOUT, Level::Ok, "not asked: standard input is no terminal"),
+        TerminalReply::Yes => finding(ABOUT, Level::Ok, "yes: a frame is shown at once"),
+        TerminalReply::No => finding(ABOUT, Level::Ok, "no: a frame may be seen while it is drawn, which does no harm"),
+        TerminalReply::Silent => finding(ABOUT, Level::Ok, "it gave no answer: taken for no"),
+        TerminalReply::NotAsked => finding(ABOUT, Level::Ok, "not asked: standard input is no terminal"),
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
 
     fn met(size: Option<(u16, u16)>, vars: &[(&str, &str)]) -> Vec<Finding> {
         let var = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
-        findings(Met { size, synchronised: Answer::Yes }, "auto", false, &var)
+        findings(Met { size, synchronised: TerminalReply::Yes }, "auto", false, &var)
     }
 
     fn of<'a>(all: &'a [Finding], about: &str) -> (Level, &'a str) {

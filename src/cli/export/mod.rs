@@ -10,12 +10,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::args::{ExportArgs, ExportFormat, Format};
-use super::exit::{Code, Fault};
+use super::exit::{CliError, Code};
+use super::job_json::DetailRecord;
 use super::list::Printer;
-use super::open::Opened;
-use super::out;
-use super::record::DetailRecord;
-use super::walk::Walk;
+use super::open::OpenedStore;
+use super::output;
+use super::rows::Walk;
 use super::{ids, no_match};
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{grouped, jobs};
@@ -45,24 +45,24 @@ struct Written {
 ///
 /// # Errors
 /// When the filter is wrong, none of the jobs is there, the file exists or cannot be written, or the database fails.
-pub async fn run(opened: &Opened, args: &ExportArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, args: &ExportArgs) -> Result<Code> {
     let selection = selection(opened, args).await?;
     let written = match &args.to {
         None => {
-            let mut out = out::stdout();
+            let mut out = output::stdout();
             let written = write(opened, args, &selection, &mut out).await?;
             out.flush()?;
             written
         }
         Some(path) => {
             let written = whole_or_none(path, async |out| write(opened, args, &selection, out).await).await?;
-            out::say(&format!("wrote {} to {}", jobs(written.jobs), path.display()));
+            output::say(&format!("wrote {} to {}", jobs(written.jobs), path.display()));
             written
         }
     };
     if written.missing.n > 0 {
         let were = if written.missing.n == 1 { "job was" } else { "jobs were" };
-        out::say(&format!("{} {were} not found{}", grouped(written.missing.n), written.missing));
+        output::say(&format!("{} {were} not found{}", grouped(written.missing.n), written.missing));
         return Ok(Code::Partly);
     }
     if let (Selection::Filter(filter), 0) = (&selection, written.jobs) {
@@ -71,18 +71,18 @@ pub async fn run(opened: &Opened, args: &ExportArgs) -> Result<Code> {
     Ok(Code::Done)
 }
 
-async fn selection(opened: &Opened, args: &ExportArgs) -> Result<Selection> {
+async fn selection(opened: &OpenedStore, args: &ExportArgs) -> Result<Selection> {
     let is_note = args.output == ExportFormat::Markdown;
     if args.ids.is_empty() {
         if is_note && args.limit > 0 {
             return Err(
-                Fault::usage("a note is about all that the filter selects: --limit is for jsonl and csv").into()
+                CliError::usage("a note is about all that the filter selects: --limit is for jsonl and csv").into()
             );
         }
         return Ok(Selection::Filter(opened.filter(args.filter.filter.as_deref())?));
     }
     if is_note {
-        return Err(Fault::usage("a note is about what a filter selects: ids are for jsonl and csv").into());
+        return Err(CliError::usage("a note is about what a filter selects: ids are for jsonl and csv").into());
     }
     let mut seen = HashSet::new();
     let ids = ids::named(&args.ids).await?;
@@ -117,13 +117,18 @@ fn create(path: &Path) -> Result<File> {
     }
     match options.open(path) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(Fault::refused(format!("{} exists, and is left alone: name a new file", path.display())).into())
+            Err(CliError::refused(format!("{} exists, and is left alone: name a new file", path.display())).into())
         }
         file => file.with_context(|| format!("cannot create {}", path.display())),
     }
 }
 
-async fn write(opened: &Opened, args: &ExportArgs, selection: &Selection, out: &mut impl Write) -> Result<Written> {
+async fn write(
+    opened: &OpenedStore,
+    args: &ExportArgs,
+    selection: &Selection,
+    out: &mut impl Write,
+) -> Result<Written> {
     let all = |jobs| Written { jobs, missing: Missing::default() };
     if let (ExportFormat::Markdown, Selection::Filter(filter)) = (args.output, selection) {
         return Ok(all(note::write(opened, filter, out).await?));
@@ -147,7 +152,12 @@ async fn write(opened: &Opened, args: &ExportArgs, selection: &Selection, out: &
 }
 
 /// Writes jobs that were named, in the order in which they were, by columns or with everything.
-async fn named(opened: &Opened, ids: &[JobId], columns: Option<&Printer>, out: &mut impl Write) -> Result<Written> {
+async fn named(
+    opened: &OpenedStore,
+    ids: &[JobId],
+    columns: Option<&Printer>,
+    out: &mut impl Write,
+) -> Result<Written> {
     let (mut n, mut missing) = (0, Vec::new());
     for ids in ids.chunks(CHUNK) {
         let found = details(opened, ids).await?;
@@ -161,7 +171,7 @@ async fn named(opened: &Opened, ids: &[JobId], columns: Option<&Printer>, out: &
             let detail = opened.masked_detail(detail);
             match columns {
                 Some(columns) => columns.row(out, &detail.row, None)?,
-                None => out::json_line(out, &out::Versioned::new(DetailRecord::from(&detail)))?,
+                None => output::json_line(out, &output::Versioned::new(DetailRecord::from(&detail)))?,
             }
             n += 1;
         }
@@ -175,7 +185,7 @@ async fn named(opened: &Opened, ids: &[JobId], columns: Option<&Printer>, out: &
 }
 
 /// Writes jobs with everything, in the order of the walk.
-async fn whole(opened: &Opened, walk: &mut Walk<'_>, out: &mut impl Write) -> Result<u64> {
+async fn whole(opened: &OpenedStore, walk: &mut Walk<'_>, out: &mut impl Write) -> Result<u64> {
     let (mut n, mut gone) = (0, 0);
     loop {
         let ids: Vec<JobId> = walk.some(CHUNK).await?.into_iter().map(|row| row.id).collect();
@@ -189,19 +199,19 @@ async fn whole(opened: &Opened, walk: &mut Walk<'_>, out: &mut impl Write) -> Re
                 gone += 1;
                 continue;
             };
-            out::json_line(out, &out::Versioned::new(DetailRecord::from(&opened.masked_detail(detail))))?;
+            output::json_line(out, &output::Versioned::new(DetailRecord::from(&opened.masked_detail(detail))))?;
             n += 1;
         }
     }
     if gone > 0 {
         let were = if gone == 1 { "was" } else { "were" };
-        out::say(&format!("{} {were} gone before they could be read", jobs(gone)));
+        output::say(&format!("{} {were} gone before they could be read", jobs(gone)));
     }
     Ok(n)
 }
 
 /// Reads jobs whole. What is too much for the deadline of one statement is asked for in halves.
-async fn details(opened: &Opened, ids: &[JobId]) -> Result<Vec<JobDetail>, StoreError> {
+async fn details(opened: &OpenedStore, ids: &[JobId]) -> Result<Vec<JobDetail>, StoreError> {
     let (mut found, mut waiting) = (Vec::new(), vec![ids]);
     while let Some(ids) = waiting.pop() {
         match opened.desk.store.details(ids, &opened.budget).await {

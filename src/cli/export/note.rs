@@ -4,11 +4,11 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::cli::open::Opened;
-use crate::cli::out::say;
-use crate::cli::pieces::{backtrace, pretty};
+use crate::cli::detail_text::{backtrace, pretty};
+use crate::cli::open::OpenedStore;
+use crate::cli::output::say;
 use crate::cli::receipt::typed;
-use crate::cli::walk::Walk;
+use crate::cli::rows::Walk;
 use crate::config::mask_secrets;
 use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;
@@ -29,7 +29,7 @@ const LINES: usize = 12;
 const RUNS: usize = 200;
 
 /// Writes the note, and returns how many jobs it is about.
-pub(super) async fn write(opened: &Opened, filter: &Filter, out: &mut impl Write) -> Result<u64> {
+pub(super) async fn write(opened: &OpenedStore, filter: &Filter, out: &mut impl Write) -> Result<u64> {
     let info = opened.desk.store.info();
     // Error classes where the layout keeps them; any facet adds up to the total.
     let usual = opened.facet(None);
@@ -115,7 +115,7 @@ fn block(out: &mut impl Write, text: &str) -> Result<()> {
     Ok(())
 }
 
-async fn runs(out: &mut impl Write, opened: &Opened) -> Result<()> {
+async fn runs(out: &mut impl Write, opened: &OpenedStore) -> Result<()> {
     let known = async {
         let ledger = opened.ledger().await?;
         anyhow::Ok((ledger.is_shared(), ledger.runs(RUNS).await?))

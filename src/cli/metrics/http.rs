@@ -11,21 +11,21 @@ const LONGEST: u64 = 16 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a request is answered with.
-pub(super) struct Answer {
+pub(super) struct HttpResponse {
     status: u16,
     kind: &'static str,
     body: String,
 }
 
-impl Answer {
+impl HttpResponse {
     /// In the text format of OpenMetrics.
-    pub(super) fn metrics(body: String) -> Answer {
-        Answer { status: 200, kind: "application/openmetrics-text; version=1.0.0; charset=utf-8", body }
+    pub(super) fn metrics(body: String) -> HttpResponse {
+        HttpResponse { status: 200, kind: "application/openmetrics-text; version=1.0.0; charset=utf-8", body }
     }
 
     /// A sentence.
-    pub(super) fn text(status: u16, body: &str) -> Answer {
-        Answer { status, kind: "text/plain; charset=utf-8", body: body.to_owned() }
+    pub(super) fn text(status: u16, body: &str) -> HttpResponse {
+        HttpResponse { status, kind: "text/plain; charset=utf-8", body: body.to_owned() }
     }
 
     fn head(&self) -> String {
@@ -48,7 +48,7 @@ impl Answer {
 ///
 /// # Errors
 /// When the peer goes away, or sends nothing.
-pub(super) async fn serve<F: Future<Output = Answer>>(
+pub(super) async fn serve<F: Future<Output = HttpResponse>>(
     stream: TcpStream,
     answer: impl FnOnce(String) -> F,
 ) -> std::io::Result<()> {
@@ -56,8 +56,8 @@ pub(super) async fn serve<F: Future<Output = Answer>>(
     let request = tokio::time::timeout(PATIENCE, request(&mut stream)).await??;
     let (answer, with_body) = match request {
         Some((method, path)) if method == "GET" || method == "HEAD" => (answer(path).await, method == "GET"),
-        Some(_) => (Answer::text(405, "only GET\n"), true),
-        None => (Answer::text(400, "no request\n"), true),
+        Some(_) => (HttpResponse::text(405, "only GET\n"), true),
+        None => (HttpResponse::text(400, "no request\n"), true),
     };
     let mut bytes = answer.head().into_bytes();
     if with_body {

@@ -10,21 +10,21 @@ use anyhow::{Context, Result};
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
-use self::http::Answer;
+use self::http::HttpResponse;
 use self::sample::Sample;
 use super::args::MetricsArgs;
 use super::exit::Code;
-use super::open::Opened;
-use super::{out, signal};
+use super::open::OpenedStore;
+use super::{output, signal};
 
 /// Serves until it is told to stop. A database that fails is told of as `dlq_up 0`, and tried again at the next scrape.
 ///
 /// # Errors
 /// When the address cannot be listened on.
-pub async fn run(opened: Opened, args: &MetricsArgs) -> Result<Code> {
+pub async fn run(opened: OpenedStore, args: &MetricsArgs) -> Result<Code> {
     let listener = TcpListener::bind(args.listen).await.with_context(|| format!("cannot listen on {}", args.listen))?;
     let address = listener.local_addr()?;
-    out::say(&format!("serving http://{address}/metrics and http://{address}/healthz"));
+    output::say(&format!("serving http://{address}/metrics and http://{address}/healthz"));
     let desk = Arc::new(Scrapes { opened, top: args.top, cache: args.cache, last: Mutex::new(None) });
     let stop = signal::stop_requested();
     tokio::pin!(stop);
@@ -46,10 +46,10 @@ pub async fn run(opened: Opened, args: &MetricsArgs) -> Result<Code> {
 
 /// What scrapes are answered from.
 struct Scrapes {
-    opened: Opened,
+    opened: OpenedStore,
     top: usize,
     cache: Duration,
-    /// Locked while it is taken anew: scrapes that come meanwhile wait for the same one.
+    /// Locked while it is taken again: scrapes that come meanwhile wait for the same one.
     last: Mutex<Option<Taken>>,
 }
 
@@ -59,20 +59,20 @@ struct Taken {
 }
 
 impl Scrapes {
-    async fn answer(self: Arc<Self>, path: String) -> Answer {
+    async fn answer(self: Arc<Self>, path: String) -> HttpResponse {
         match path.split('?').next().unwrap_or_default() {
             "/metrics" => {
                 let sample = self.sample().await;
                 match sample.text(&self.opened.desk.source, &self.opened.desk.store.info().title) {
-                    Ok(text) => Answer::metrics(text),
-                    Err(_) => Answer::text(500, "cannot be written as metrics\n"),
+                    Ok(text) => HttpResponse::metrics(text),
+                    Err(_) => HttpResponse::text(500, "cannot be written as metrics\n"),
                 }
             }
             "/healthz" => match self.sample().await.fault {
-                None => Answer::text(200, "ok\n"),
-                Some(fault) => Answer::text(503, &format!("{fault}\n")),
+                None => HttpResponse::text(200, "ok\n"),
+                Some(fault) => HttpResponse::text(503, &format!("{fault}\n")),
             },
-            _ => Answer::text(404, "there are /metrics and /healthz\n"),
+            _ => HttpResponse::text(404, "there are /metrics and /healthz\n"),
         }
     }
 

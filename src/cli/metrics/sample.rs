@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::cli::open::Opened;
+use crate::cli::open::OpenedStore;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
@@ -37,7 +37,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Counts; what the database refuses is the sample's fault.
-    pub(super) async fn take(opened: &Opened, top: usize) -> Sample {
+    pub(super) async fn take(opened: &OpenedStore, top: usize) -> Sample {
         let began = Instant::now();
         let taken = Self::read(opened, top).await;
         let cost = began.elapsed();
@@ -50,7 +50,7 @@ impl Sample {
         }
     }
 
-    async fn read(opened: &Opened, top: usize) -> anyhow::Result<Sample> {
+    async fn read(opened: &OpenedStore, top: usize) -> anyhow::Result<Sample> {
         let (store, all) = (&opened.desk.store, Filter::all());
         // Error classes where the layout keeps them: any facet adds up to all dead jobs.
         let usual = opened.facet(None);

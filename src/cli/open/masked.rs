@@ -1,11 +1,11 @@
 //! What an open store shows, with what looks like a secret masked.
 
-use super::Opened;
+use super::OpenedStore;
 use crate::domain::histogram::Histogram;
 use crate::domain::job::{JobDetail, JobRow};
 use crate::domain::text::Untrusted;
 
-impl Opened {
+impl OpenedStore {
     /// The row with what looks like a secret masked.
     pub fn masked(&self, row: JobRow) -> JobRow {
         self.masker.row(row)

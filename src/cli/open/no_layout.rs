@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Surveyed;
-use crate::cli::source::Session;
+use crate::cli::source_choice::SourceChoice;
 use crate::domain::text::Clean;
 use crate::store::Budget;
 use crate::store::sql::{Candidates, NearMiss, Renamed, candidates};
@@ -17,7 +17,7 @@ const EXPLAINED: usize = 3;
 impl Surveyed {
     /// Why there is nothing to open, and what to do. The tables are a help, and no answer: where they cannot be read, none are
     /// named.
-    pub(super) async fn why_none(&self, session: &Session, budget: &Budget) -> String {
+    pub(super) async fn why_none(&self, session: &SourceChoice, budget: &Budget) -> String {
         let found = candidates(&self.engine, &self.library.adapters, budget).await.unwrap_or_default();
         let ours = ["dlq-tui"].into_iter().chain(self.origin.reach.iter().map(String::as_str));
         let command = shell_words::join(ours);

@@ -1,6 +1,6 @@
 //! Rows of other tables that refer to jobs: what the database does to them when jobs are deleted.
 
-use super::record::{Finding, Level};
+use super::finding::{Finding, Level};
 use crate::store::sql::{Following, SqlStore};
 use crate::store::{Budget, Result};
 

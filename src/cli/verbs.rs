@@ -5,11 +5,11 @@ use std::io::{IsTerminal, Write};
 use anyhow::Result;
 
 use super::args::{ActArgs, DiscardArgs, Format, PlanArgs, ReplayArgs};
-use super::exit::{Code, Fault};
-use super::open::Opened;
+use super::exit::{CliError, Code};
+use super::open::OpenedStore;
 use super::receipt::{self, PlanRecord, RunRecord};
 use super::table::terminal_width;
-use super::{execute, ids, no_match, out, runs, undo};
+use super::{ids, no_match, output, run, runs, undo};
 use crate::config::Thresholds;
 use crate::domain::action::Action;
 use crate::domain::filter::{Filter, Key};
@@ -26,7 +26,7 @@ use crate::triage::plan::{Confirm, Plan, Scope};
 ///
 /// # Errors
 /// When nothing says which jobs, the action cannot be used here, it is not confirmed, or source or ledger fail.
-pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code> {
+pub async fn run(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result<Code> {
     act(opened, action, args, Options::default(), opened.thresholds).await
 }
 
@@ -34,7 +34,7 @@ pub async fn run(opened: &Opened, action: Action, args: &ActArgs) -> Result<Code
 ///
 /// # Errors
 /// As [`run`].
-pub async fn replay(opened: &Opened, args: &ReplayArgs) -> Result<Code> {
+pub async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
     let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
     let options = Options {
         to_queue: args.to_queue.clone(),
@@ -53,16 +53,16 @@ pub async fn replay(opened: &Opened, args: &ReplayArgs) -> Result<Code> {
 ///
 /// # Errors
 /// As [`run`]; when nothing says why no copy is to be kept.
-pub async fn discard(opened: &Opened, args: &DiscardArgs) -> Result<Code> {
+pub async fn discard(opened: &OpenedStore, args: &DiscardArgs) -> Result<Code> {
     if args.no_archive && args.act.plan.reason.is_none() {
-        return Err(Fault::usage("--no-archive leaves no way back: say why with --reason").into());
+        return Err(CliError::usage("--no-archive leaves no way back: say why with --reason").into());
     }
     let options = Options { no_archive: args.no_archive, ..Options::default() };
     act(opened, Action::Discard, &args.act, options, opened.thresholds).await
 }
 
 async fn act(
-    opened: &Opened,
+    opened: &OpenedStore,
     action: Action,
     args: &ActArgs,
     options: Options,
@@ -74,7 +74,7 @@ async fn act(
 }
 
 /// What the command line asks for.
-pub fn ask(opened: &Opened, scope: Scope, action: Action, options: Options, args: &PlanArgs) -> Ask {
+pub fn ask(opened: &OpenedStore, scope: Scope, action: Action, options: Options, args: &PlanArgs) -> Ask {
     let pacing = Pacing { batch: args.batch, rate: args.rate, ..options.pacing };
     Ask {
         scope,
@@ -106,7 +106,7 @@ pub(super) struct Asking {
 ///
 /// # Errors
 /// As [`run`].
-pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Code> {
+pub async fn carry_out(opened: &OpenedStore, ask: Ask, args: &PlanArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let named = matches!(ask.scope, Scope::Jobs(_));
     let asking = Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named };
@@ -117,7 +117,7 @@ pub async fn carry_out(opened: &Opened, ask: Ask, args: &PlanArgs) -> Result<Cod
 ///
 /// # Errors
 /// When the action cannot be used here, it is not confirmed, or source or ledger fail.
-pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, asking: &Asking) -> Result<Code> {
+pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask, asking: &Asking) -> Result<Code> {
     let talk = std::io::stderr().is_terminal();
     let filter = match &ask.scope {
         Scope::Filter(filter) => Some(filter.clone()),
@@ -125,12 +125,12 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
     };
     let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, |progress| {
         if talk {
-            out::hint(&format!("\rfreezing: {}", jobs(progress.frozen)));
+            output::hint(&format!("\rfreezing: {}", jobs(progress.frozen)));
         }
     })
     .await;
     if talk {
-        out::hint("\r\u{1b}[K");
+        output::hint("\r\u{1b}[K");
     }
     let plan = match frozen {
         Ok(mut plan) => {
@@ -138,12 +138,12 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
             plan
         }
         Err(PlanError::Empty(action, run)) if !asking.named => {
-            out::say(&format!("no job matches: there is nothing to {action}"));
+            output::say(&format!("no job matches: there is nothing to {action}"));
             if let Some(filter) = &filter {
                 no_match::explain(opened, filter).await;
             }
             let run = ledger.of(&run).await?.run(&run).await?;
-            out::unless_gone(nothing(&run, asking))?;
+            output::unless_gone(nothing(&run, asking))?;
             return Ok(Code::Done);
         }
         Err(error) => return Err(error.into()),
@@ -162,7 +162,7 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
     };
     match decision {
         Decision::Go => {
-            execute::confirmed(opened, ledger, &plan.run, None, plan.options.validate.as_ref(), asking.output).await
+            run::confirmed(opened, ledger, &plan.run, None, plan.options.validate.as_ref(), asking.output).await
         }
         Decision::ShowOnly => {
             let by_job = plan.options.undoes.is_some() && matches!(asking.output, Format::Jsonl | Format::Csv);
@@ -179,7 +179,7 @@ pub(super) async fn plan_and_go(opened: &Opened, ledger: &Ledger, ask: Ask, aski
         }
         Decision::Refuse(why) => {
             dismiss(ledger, &plan).await;
-            Err(Fault::refused(why).into())
+            Err(CliError::refused(why).into())
         }
     }
 }
@@ -190,7 +190,7 @@ async fn dismiss(ledger: &Ledger, plan: &Plan) {
 }
 
 /// The jobs that the command line names.
-async fn scope(opened: &Opened, action: Action, args: &ActArgs) -> Result<Scope> {
+async fn scope(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result<Scope> {
     if !args.ids.is_empty() {
         return Ok(Scope::Jobs(ids::named(&args.ids).await?));
     }
@@ -198,7 +198,7 @@ async fn scope(opened: &Opened, action: Action, args: &ActArgs) -> Result<Scope>
         (Some(text), _) if !text.trim().is_empty() => opened.filter(Some(text))?,
         (_, true) => Filter::all(),
         _ => {
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "say which jobs to {action}: their ids, a filter with -f, or --all for every one of them"
             ))
             .into());
@@ -224,12 +224,12 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
         return Ok(Decision::ShowOnly);
     }
     // A plan that nobody can read is no reason to leave undone what --yes has confirmed.
-    let read = receipt::plan(&mut std::io::stderr(), plan, out::talk_width());
+    let read = receipt::plan(&mut std::io::stderr(), plan, output::talk_width());
     if asking.yes {
         return Ok(Decision::Go);
     }
     read?;
-    if !out::somebody_is_there() {
+    if !output::somebody_is_there() {
         return Ok(Decision::Refuse(format!(
             "nothing was written: without a terminal to confirm on, --yes is needed to {} {}",
             plan.action,
@@ -237,13 +237,13 @@ async fn decide(plan: &Plan, asking: &Asking) -> Result<Decision> {
         )));
     }
     if let Some(table) = &plan.creates
-        && !out::confirm(&format!("create the table {}?", Clean::line(&table.creates))).await?
+        && !output::confirm(&format!("create the table {}?", Clean::line(&table.creates))).await?
     {
         return Ok(Decision::Refuse("not confirmed: nothing was written".to_owned()));
     }
     let confirmed = match plan.confirm {
         Confirm::Key => true,
-        Confirm::Yes => out::confirm(&format!("{} {}?", plan.action, jobs(plan.count))).await?,
+        Confirm::Yes => output::confirm(&format!("{} {}?", plan.action, jobs(plan.count))).await?,
         Confirm::TypeCount => type_count(plan).await?,
     };
     Ok(if confirmed { Decision::Go } else { Decision::Refuse("not confirmed: nothing was written".to_owned()) })
@@ -254,7 +254,7 @@ async fn type_count(plan: &Plan) -> std::io::Result<bool> {
     let (count, act) = (plan.count.to_string(), format!("{} {}", plan.action, jobs(plan.count)));
     let mut question = format!("type {count} to {act}:");
     for _ in 0..ANSWERS {
-        let Some(answer) = out::ask(&question).await? else { return Ok(false) };
+        let Some(answer) = output::ask(&question).await? else { return Ok(false) };
         match answer.replace([',', '_'], "").to_ascii_lowercase().as_str() {
             typed if typed == count => return Ok(true),
             "" | "n" | "no" => return Ok(false),
@@ -266,15 +266,15 @@ async fn type_count(plan: &Plan) -> std::io::Result<bool> {
 
 /// Prints for scripts what is printed where jobs match: a plan or a receipt of nothing. People have been told.
 fn nothing(run: &Run, asking: &Asking) -> Result<()> {
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     let (plan, receipt) = (PlanRecord::of_nothing(run), RunRecord::from(run));
     match asking.output {
         Format::Table => {}
         Format::Csv => runs::csv(&mut out, &[])?,
-        Format::Json if asking.dry_run => out::json(&mut out, &out::Versioned::new(plan))?,
-        Format::Jsonl if asking.dry_run => out::json_line(&mut out, &out::Versioned::new(plan))?,
-        Format::Json => out::json(&mut out, &out::Versioned::new(receipt))?,
-        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(receipt))?,
+        Format::Json if asking.dry_run => output::json(&mut out, &output::Versioned::new(plan))?,
+        Format::Jsonl if asking.dry_run => output::json_line(&mut out, &output::Versioned::new(plan))?,
+        Format::Json => output::json(&mut out, &output::Versioned::new(receipt))?,
+        Format::Jsonl => output::json_line(&mut out, &output::Versioned::new(receipt))?,
     }
     Ok(out.flush()?)
 }
@@ -285,12 +285,12 @@ async fn show(ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
         Format::Csv => Some(ledger.run(&plan.run).await?),
         _ => None,
     };
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     match format {
         Format::Table => receipt::plan(&mut out, plan, terminal_width())?,
         Format::Csv => runs::csv(&mut out, kept.as_slice())?,
-        Format::Json => out::json(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,
-        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(PlanRecord::from(plan)))?,
+        Format::Json => output::json(&mut out, &output::Versioned::new(PlanRecord::from(plan)))?,
+        Format::Jsonl => output::json_line(&mut out, &output::Versioned::new(PlanRecord::from(plan)))?,
     }
     out.flush()?;
     Ok(())

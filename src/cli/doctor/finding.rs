@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::args::Format;
-use crate::cli::out;
+use crate::cli::output;
 use crate::cli::table::terminal_width;
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
@@ -112,23 +112,23 @@ impl Finding {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DoctorReport<'a> {
     source: &'a str,
     findings: &'a [Finding],
 }
 
 /// Prints findings.
 pub fn print(source: &str, findings: &[Finding], format: Format) -> Result<()> {
-    let mut out = out::stdout();
+    let mut out = output::stdout();
     match format {
-        Format::Json => out::json(&mut out, &out::Versioned::new(Document { source, findings }))?,
+        Format::Json => output::json(&mut out, &output::Versioned::new(DoctorReport { source, findings }))?,
         Format::Jsonl => {
             for finding in findings {
-                out::json_line(&mut out, &out::Versioned::new(finding))?;
+                output::json_line(&mut out, &output::Versioned::new(finding))?;
             }
         }
         Format::Csv => {
-            out::csv(&mut out, ["section", "about", "level", "fact", "advice", "ddl", "bytes", "seconds"])?;
+            output::csv(&mut out, ["section", "about", "level", "fact", "advice", "ddl", "bytes", "seconds"])?;
             for finding in findings {
                 let text = |text: &Option<String>| text.clone().unwrap_or_default();
                 let row = [
@@ -142,7 +142,7 @@ pub fn print(source: &str, findings: &[Finding], format: Format) -> Result<()> {
                     finding.seconds.map(|n| n.to_string()).unwrap_or_default(),
                 ]
                 .map(|cell| Clean::line(&cell).to_string());
-                out::csv(&mut out, row.iter().map(String::as_str))?;
+                output::csv(&mut out, row.iter().map(String::as_str))?;
             }
         }
         Format::Table => table(&mut out, findings, Layout::here())?,

@@ -7,19 +7,19 @@ use clap::{Arg, Command, Error};
 
 /// One of some words, as a function of ours reads it: what is wrong with another is said in its words.
 #[derive(Clone)]
-pub struct Words<T> {
+pub struct Choice<T> {
     words: Vec<&'static str>,
     read: fn(&str) -> Result<T, String>,
 }
 
-impl<T> Words<T> {
+impl<T> Choice<T> {
     /// These words, read by `read`.
     pub fn new(words: impl IntoIterator<Item = &'static str>, read: fn(&str) -> Result<T, String>) -> Self {
         Self { words: words.into_iter().collect(), read }
     }
 }
 
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Words<T> {
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Choice<T> {
     type Value = T;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, Error> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::open::Opened;
+use super::open::OpenedStore;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobRow;
 use crate::store::{Cursor, PageQuery, Result, Sort};
@@ -12,7 +12,7 @@ pub const PAGE: usize = 500;
 
 /// The jobs that a filter selects, newest first, with what looks like a secret masked.
 pub struct Walk<'a> {
-    opened: &'a Opened,
+    opened: &'a OpenedStore,
     query: PageQuery,
     read: VecDeque<JobRow>,
     at_end: bool,
@@ -21,7 +21,7 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Begins at the newest; ends after `limit` jobs, or after all where that is 0.
-    pub fn new(opened: &'a Opened, filter: Filter, limit: usize) -> Self {
+    pub fn new(opened: &'a OpenedStore, filter: Filter, limit: usize) -> Self {
         let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: PAGE };
         let left = if limit == 0 { usize::MAX } else { limit };
         Self { opened, query, read: VecDeque::new(), at_end: false, left }

@@ -1,11 +1,11 @@
-//! A database that was surveyed before, looked at anew.
+//! A database that was surveyed before, looked at again.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::Surveyed;
 use crate::adapter::Library;
-use crate::cli::source::Session;
+use crate::cli::source_choice::SourceChoice;
 use crate::ledger::LedgerLocator;
 use crate::store::sql::{self, Detection};
 use crate::store::{Budget, Result};
@@ -24,7 +24,7 @@ impl Surveyed {
     ///
     /// # Errors
     /// When the database cannot be reached or read.
-    pub async fn anew(&self, session: &Session, budget: &Budget) -> Result<Surveyed> {
+    pub async fn again(&self, session: &SourceChoice, budget: &Budget) -> Result<Surveyed> {
         let engine = Arc::new(self.engine.anew(budget).await?);
         let mut detection = sql::detect(&engine, &self.library.adapters, budget).await?;
         hold_back(&self.library, &mut detection);

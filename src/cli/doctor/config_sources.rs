@@ -3,9 +3,9 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::record::{Finding, Level};
+use super::finding::{Finding, Level};
 use crate::adapter::Library;
-use crate::cli::source::Session;
+use crate::cli::source_choice::SourceChoice;
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 use crate::store::sql::target::NAMING;
@@ -20,7 +20,7 @@ fn finding(about: &str, level: Level, fact: impl Into<String>) -> Finding {
 }
 
 /// What is found of the config; `broken` is why it cannot be read, where that is so.
-pub fn findings(session: &Session, broken: Option<&anyhow::Error>, library: &Library) -> Vec<Finding> {
+pub fn findings(session: &SourceChoice, broken: Option<&anyhow::Error>, library: &Library) -> Vec<Finding> {
     let version =
         format!("dlq-tui {} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH);
     let mut all = vec![finding("program", Level::Ok, version)];
@@ -61,7 +61,7 @@ fn warned(warning: &str) -> Finding {
 }
 
 /// What says which database: the command line, the environment, the config, in this order.
-fn named(session: &Session, set: &dyn Fn(&str) -> bool) -> Finding {
+fn named(session: &SourceChoice, set: &dyn Fn(&str) -> bool) -> Finding {
     let variables: Vec<&str> = NAMING.into_iter().chain(MORE).filter(|name| set(name)).collect();
     let environment = NAMING.iter().any(|name| set(name));
     let configured = session.config.sources.len();
@@ -108,9 +108,9 @@ mod tests {
     use crate::cli::args::Connect;
     use crate::config::Config;
 
-    fn session(connect: Connect, config: &str) -> Session {
+    fn session(connect: Connect, config: &str) -> SourceChoice {
         let config = Config::parse(config).expect("a config");
-        Session { config, ..Session::without_config(connect, "doctor") }
+        SourceChoice { config, ..SourceChoice::without_config(connect, "doctor") }
     }
 
     #[test]

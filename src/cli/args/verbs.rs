@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::choice::Choice;
 use super::commands::{age, interval};
-use super::words::Words;
 use super::{FilterArg, OutputArg};
 use crate::domain::job::State;
 use crate::domain::rate::parse_rate;
@@ -42,7 +42,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "NAME", value_parser = queue)]
     pub to_queue: Option<String>,
     /// What becomes of used attempts: `reset`, or `once` for one more try; where the adapter has both.
-    #[arg(long, value_name = "HOW", value_parser = Words::new(Attempts::ALL.map(Attempts::word), attempts))]
+    #[arg(long, value_name = "HOW", value_parser = Choice::new(Attempts::ALL.map(Attempts::word), attempts))]
     pub attempts: Option<Attempts>,
     /// Replays only what this command accepts: it reads a job a line, as `show -o json` prints it, and answers a line for
     /// each, as a replay command does.
@@ -93,7 +93,7 @@ fn replays(text: &str) -> Result<u64, String> {
 #[derive(Args, Debug)]
 pub struct PurgeArgs {
     /// Jobs in this state; may be given more than once.
-    #[arg(long, value_name = "STATE", required = true, value_parser = Words::new(SETTLED.map(State::word), settled))]
+    #[arg(long, value_name = "STATE", required = true, value_parser = Choice::new(SETTLED.map(State::word), settled))]
     pub state: Vec<State>,
     /// Jobs that died and were last changed longer ago than this: `30d`.
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = age)]

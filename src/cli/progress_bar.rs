@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::out;
+use super::output;
 use super::table::terminal_columns;
 use crate::domain::histogram::grouped;
 use crate::domain::text::Clean;
@@ -13,7 +13,7 @@ use crate::domain::time::short_span;
 use crate::triage::progress::RunProgress;
 use crate::tui::theme::{Glyphs, Theme};
 
-/// How often the line on a terminal is drawn anew at the most.
+/// How often the line on a terminal is drawn again at the most.
 const REDRAW: Duration = Duration::from_millis(100);
 /// How often a run without a terminal says how far it is.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -34,11 +34,11 @@ pub async fn report(mut told: watch::Receiver<RunProgress>) {
         if progress.waiting != said {
             said.clone_from(&progress.waiting);
             if let Some(why) = &said {
-                out::say(&format!("{}waiting: {}", if terminal { CLEAR } else { "" }, Clean::line(why)));
+                output::say(&format!("{}waiting: {}", if terminal { CLEAR } else { "" }, Clean::line(why)));
             }
         }
         if terminal {
-            out::hint(&format!("{CLEAR}{}", line(&progress, terminal_columns().unwrap_or(80), &glyphs)));
+            output::hint(&format!("{CLEAR}{}", line(&progress, terminal_columns().unwrap_or(80), &glyphs)));
             // What comes meanwhile is drawn in one; the end of the run is not kept waiting.
             tokio::select! {
                 () = tokio::time::sleep(REDRAW) => {}
@@ -46,11 +46,11 @@ pub async fn report(mut told: watch::Receiver<RunProgress>) {
             }
         } else if last.elapsed() >= INTERVAL {
             last = Instant::now();
-            out::say(&format!("{}: {}", progress.run, sentence(&progress)));
+            output::say(&format!("{}: {}", progress.run, sentence(&progress)));
         }
     }
     if terminal {
-        out::hint(CLEAR);
+        output::hint(CLEAR);
     }
 }
 
@@ -58,7 +58,7 @@ async fn ended(mut told: watch::Receiver<RunProgress>) {
     while told.changed().await.is_ok() {}
 }
 
-/// Whether talk goes to a terminal on which a line can be drawn anew.
+/// Whether talk goes to a terminal on which a line can be drawn again.
 fn is_terminal() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
@@ -66,7 +66,7 @@ fn is_terminal() -> bool {
 /// Takes the progress line away, so that something can be said in its place.
 pub fn clear() {
     if is_terminal() {
-        out::hint(CLEAR);
+        output::hint(CLEAR);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rights: what the role may do with each store, and what would let it do the rest.
 
-use super::record::{Finding, Level};
+use super::finding::{Finding, Level};
 use crate::domain::action::Action;
 use crate::store::sql::{Grant, SqlStore};
 use crate::store::{Availability, Store};

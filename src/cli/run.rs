@@ -8,11 +8,11 @@ use anyhow::Result;
 use tokio::sync::watch;
 
 use super::args::{Format, ResumeArgs};
-use super::exit::{Code, Fault};
-use super::open::Opened;
+use super::exit::{CliError, Code};
+use super::open::OpenedStore;
 use super::receipt::{self, RunRecord};
 use super::table::terminal_width;
-use super::{bar, out, runs, signal};
+use super::{output, progress_bar, runs, signal};
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, LedgerError, Run, RunId, RunState, Tally};
@@ -28,7 +28,7 @@ const ECHO: Duration = Duration::from_millis(100);
 /// # Errors
 /// When it cannot be executed, or the record can no longer be kept.
 pub async fn confirmed(
-    opened: &Opened,
+    opened: &OpenedStore,
     ledger: &Ledger,
     run: &RunId,
     rate: Option<f64>,
@@ -44,8 +44,8 @@ pub async fn confirmed(
     let mut at_signal = tokio::spawn(async move {
         // Cancelled by the first signal since the command began, also by one that came before we listen here.
         interrupted.cancelled().await;
-        bar::clear();
-        out::say("stopping after this batch; a second interrupt leaves at once …");
+        progress_bar::clear();
+        output::say("stopping after this batch; a second interrupt leaves at once …");
         stop.stop();
         // `timeout` signals its child and then the whole group, which is one wish.
         tokio::time::sleep(ECHO).await;
@@ -53,7 +53,7 @@ pub async fn confirmed(
     });
     let pauses = tokio::spawn(heed(opened.pauses.clone(), control.clone()));
     let last = told.clone();
-    let report = tokio::spawn(bar::report(told));
+    let report = tokio::spawn(progress_bar::report(told));
     let receipt = tokio::select! {
         biased;
         receipt = execute(&opened.desk, ledger, run, options, &control, &tell) => Some(receipt),
@@ -66,16 +66,16 @@ pub async fn confirmed(
     // The reporter ends with its channel; what it could not print is of no interest.
     let _ = report.await;
     let Some(receipt) = receipt else {
-        out::say(&format!("left in the middle of a batch; go on with `{}`", way_on(run, &opened.reach)));
+        output::say(&format!("left in the middle of a batch; go on with `{}`", way_on(run, &opened.reach)));
         return Ok(Code::Partly);
     };
     let receipt = receipt.inspect_err(|error| {
         let way_on = way_on(run, &opened.reach);
         match error {
             RunError::Ledger(LedgerError::Unusable { .. }) => {
-                out::say(&format!("once the ledger can be written, go on with `{way_on}`"));
+                output::say(&format!("once the ledger can be written, go on with `{way_on}`"));
             }
-            RunError::Ledger(LedgerError::Moved { .. }) => out::say(&lost(&last.borrow().tally, &way_on)),
+            RunError::Ledger(LedgerError::Moved { .. }) => output::say(&lost(&last.borrow().tally, &way_on)),
             _ => {}
         }
     })?;
@@ -84,7 +84,7 @@ pub async fn confirmed(
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let runs = ["dlq-tui", "runs", &run.0].into_iter().chain(opened.reach.iter().map(String::as_str));
             let (word, look) = (receipt.run.state.word(), shell_words::join(runs));
-            out::say(&format!("run {run} is {word}, and its receipt cannot be printed: `{look}` shows it"));
+            output::say(&format!("run {run} is {word}, and its receipt cannot be printed: `{look}` shows it"));
             Err(error.into())
         }
         _ => Ok(code(&receipt)),
@@ -106,12 +106,12 @@ async fn heed(mut pauses: watch::Receiver<bool>, control: RunControl) {
     while pauses.changed().await.is_ok() {
         let paused = *pauses.borrow_and_update();
         if paused && control.wish() == Wish::Go {
-            bar::clear();
-            out::say(&format!("pausing after this batch; `kill -USR2 {}` lets it go on", std::process::id()));
+            progress_bar::clear();
+            output::say(&format!("pausing after this batch; `kill -USR2 {}` lets it go on", std::process::id()));
             control.pause();
         } else if !paused && control.wish() == Wish::Pause {
-            bar::clear();
-            out::say("going on");
+            progress_bar::clear();
+            output::say("going on");
             control.go_on();
         }
     }
@@ -127,33 +127,35 @@ pub fn way_on(run: &RunId, reach: &[String]) -> String {
 ///
 /// # Errors
 /// As [`confirmed`]; also when the run does not exist or is not one to go on with.
-pub async fn resume(opened: &Opened, args: &ResumeArgs) -> Result<Code> {
+pub async fn resume(opened: &OpenedStore, args: &ResumeArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let id = RunId(args.run.clone());
     let ledger = ledger.of(&id).await?;
     let run = ledger.run(&id).await?;
     if !matches!(run.state, RunState::Stopped | RunState::Running) {
         let message = format!("run {id} is {}: there is nothing to go on with", run.state.word());
-        return Err(Fault::refused(message).into());
+        return Err(CliError::refused(message).into());
     }
-    receipt::run(&mut std::io::stderr(), &run, out::talk_width())?;
+    receipt::run(&mut std::io::stderr(), &run, output::talk_width())?;
     if let Some(reason) = run.diverts(opened.desk.store.info().destination.as_ref()) {
-        return Err(Fault::refused(reason).into());
+        return Err(CliError::refused(reason).into());
     }
     if !args.yes {
-        if !out::somebody_is_there() {
-            return Err(Fault::refused("nothing was written: without a terminal to confirm on, --yes is needed").into());
+        if !output::somebody_is_there() {
+            return Err(
+                CliError::refused("nothing was written: without a terminal to confirm on, --yes is needed").into()
+            );
         }
         let left = jobs(run.tally.not_started + run.tally.in_doubt);
-        if !out::confirm(&format!("go on with {left}?")).await? {
-            return Err(Fault::refused("not confirmed: nothing was written").into());
+        if !output::confirm(&format!("go on with {left}?")).await? {
+            return Err(CliError::refused("not confirmed: nothing was written").into());
         }
     }
     confirmed(opened, &ledger, &id, args.rate, known(opened, args, &run), args.output.output).await
 }
 
 /// The validator that the run was planned with, where the operator names the same: with the command or in the config.
-fn known<'a>(opened: &'a Opened, args: &'a ResumeArgs, run: &Run) -> Option<&'a Validator> {
+fn known<'a>(opened: &'a OpenedStore, args: &'a ResumeArgs, run: &Run) -> Option<&'a Validator> {
     let kept = run.intent.options.validate.as_ref()?;
     args.validate.iter().chain(&opened.validate).find(|named| named.command == kept.command)
 }
@@ -169,20 +171,20 @@ fn start(run: &RunId) -> RunProgress {
     }
 }
 
-fn print(opened: &Opened, receipt: &Receipt, format: Format) -> std::io::Result<()> {
-    let mut out = out::stdout();
+fn print(opened: &OpenedStore, receipt: &Receipt, format: Format) -> std::io::Result<()> {
+    let mut out = output::stdout();
     let printed = match format {
         Format::Table => receipt::run(&mut out, &receipt.run, terminal_width()),
         Format::Csv => runs::csv(&mut out, std::slice::from_ref(&receipt.run)),
-        Format::Json => out::json(&mut out, &out::Versioned::new(RunRecord::from(receipt))),
-        Format::Jsonl => out::json_line(&mut out, &out::Versioned::new(RunRecord::from(receipt))),
+        Format::Json => output::json(&mut out, &output::Versioned::new(RunRecord::from(receipt))),
+        Format::Jsonl => output::json_line(&mut out, &output::Versioned::new(RunRecord::from(receipt))),
     }
     .and_then(|()| out.flush());
     let resume = way_on(&receipt.run.id, &opened.reach);
     if let Some(why) = &receipt.halted {
-        out::say(&format!("stopped: {why}; go on with `{resume}`"));
+        output::say(&format!("stopped: {why}; go on with `{resume}`"));
     } else if receipt.run.state == RunState::Stopped {
-        out::say(&format!("stopped; go on with `{resume}`"));
+        output::say(&format!("stopped; go on with `{resume}`"));
     }
     printed
 }

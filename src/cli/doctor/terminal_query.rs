@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, QueueSelector, tcflush};
 
-use crate::cli::modes::Without;
+use crate::cli::termios::Without;
 
 /// How long an answer is waited for: a line around the world takes a part of it.
 const PATIENCE: Duration = Duration::from_millis(800);
@@ -15,7 +15,7 @@ const QUESTION: &[u8] = b"\x1b[?2026$p\x1b[c";
 
 /// What a terminal says of a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum TerminalReply {
     /// It knows it.
     Yes,
     /// It does not.
@@ -27,11 +27,11 @@ pub enum Answer {
 }
 
 /// Asks the terminal of standard input and output whether it draws frames at once. Its settings are as before afterwards.
-pub fn synchronised_output() -> Answer {
-    let Ok(_quiet) = Quiet::begin() else { return Answer::NotAsked };
+pub fn synchronised_output() -> TerminalReply {
+    let Ok(_quiet) = Quiet::begin() else { return TerminalReply::NotAsked };
     let mut out = io::stdout();
     if out.write_all(QUESTION).and_then(|()| out.flush()).is_err() {
-        return Answer::NotAsked;
+        return TerminalReply::NotAsked;
     }
     read_answer(&heard())
 }
@@ -62,14 +62,14 @@ fn is_whole(heard: &[u8]) -> bool {
     sequences(heard).any(|(_, last)| last == b'c')
 }
 
-fn read_answer(heard: &[u8]) -> Answer {
+fn read_answer(heard: &[u8]) -> TerminalReply {
     let mode = sequences(heard).find(|(body, last)| *last == b'y' && body.starts_with(b"2026;"));
     match mode.and_then(|(body, _)| body.get(5).copied()) {
-        Some(b'1' | b'2' | b'3') => Answer::Yes,
-        Some(_) => Answer::No,
+        Some(b'1' | b'2' | b'3') => TerminalReply::Yes,
+        Some(_) => TerminalReply::No,
         // Whoever answers the one question and not the other does not know it.
-        None if is_whole(heard) => Answer::No,
-        None => Answer::Silent,
+        None if is_whole(heard) => TerminalReply::No,
+        None => TerminalReply::Silent,
     }
 }
 
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn answers_are_read_whatever_comes_with_them() {
-        assert_eq!(read_answer(b"jj\x1b[?2026;2$y\x1b[?62;22c"), Answer::Yes);
-        assert_eq!(read_answer(b"\x1b[?2026;0$y\x1b[?1;2c"), Answer::No);
-        assert_eq!(read_answer(b"\x1b[?1;2c"), Answer::No, "it knows no such question");
-        assert_eq!(read_answer(b"\x1b[?2026"), Answer::Silent);
-        assert_eq!(read_answer(b""), Answer::Silent);
+        assert_eq!(read_answer(b"jj\x1b[?2026;2$y\x1b[?62;22c"), TerminalReply::Yes);
+        assert_eq!(read_answer(b"\x1b[?2026;0$y\x1b[?1;2c"), TerminalReply::No);
+        assert_eq!(read_answer(b"\x1b[?1;2c"), TerminalReply::No, "it knows no such question");
+        assert_eq!(read_answer(b"\x1b[?2026"), TerminalReply::Silent);
+        assert_eq!(read_answer(b""), TerminalReply::Silent);
         assert!(is_whole(b"\x1b[?62;22c") && !is_whole(b"\x1b[?2026;2$y") && !is_whole(b"c"));
     }
 }

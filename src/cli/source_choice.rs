@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::args::Connect;
-use super::exit::Fault;
+use super::exit::CliError;
 use crate::config::{Address, Config, ConfigError, Paths, Source, mask_secrets};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
@@ -30,7 +30,7 @@ const DEMO: &str = "  dlq-tui demo                                   a shop with
 
 /// Everything that a command knows before it reaches a database.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct SourceChoice {
     /// What is configured.
     pub config: Config,
     /// Where our files are.
@@ -47,7 +47,7 @@ pub struct Session {
 fn remark(target: &Target) {
     static SAID: std::sync::Once = std::sync::Once::new();
     if let Some(remark) = target.remark() {
-        SAID.call_once(|| super::out::say(&format!("dlq-tui: warning: {}", Clean::line(remark))));
+        SAID.call_once(|| super::output::say(&format!("dlq-tui: warning: {}", Clean::line(remark))));
     }
 }
 
@@ -79,15 +79,15 @@ pub struct Origin {
     pub named_by: String,
 }
 
-impl Session {
+impl SourceChoice {
     /// Reads the config, and says what is doubtful about its files.
     ///
     /// # Errors
     /// As [`Config::load`].
-    pub fn load(connect: Connect, command: &str) -> Result<Session> {
+    pub fn load(connect: Connect, command: &str) -> Result<SourceChoice> {
         let session = Self::read(connect, command)?;
         for warning in &session.config.warnings {
-            super::out::say(&format!("dlq-tui: warning: {warning}"));
+            super::output::say(&format!("dlq-tui: warning: {warning}"));
         }
         Ok(session)
     }
@@ -96,17 +96,17 @@ impl Session {
     ///
     /// # Errors
     /// As [`Config::load`].
-    pub fn read(connect: Connect, command: &str) -> Result<Session> {
+    pub fn read(connect: Connect, command: &str) -> Result<SourceChoice> {
         let paths = Paths::from_environment();
         let config = Config::load(&paths)?;
         let keys = keymap(&config)?;
-        Ok(Session { config, paths, connect, keys, program: format!("dlq-tui {command}") })
+        Ok(SourceChoice { config, paths, connect, keys, program: format!("dlq-tui {command}") })
     }
 
     /// As with a config that says nothing: for whoever looks what is wrong with the one that there is.
-    pub fn without_config(connect: Connect, command: &str) -> Session {
+    pub fn without_config(connect: Connect, command: &str) -> SourceChoice {
         let (config, paths, keys) = (Config::default(), Paths::from_environment(), Keymap::default());
-        Session { config, paths, connect, keys, program: format!("dlq-tui {command}") }
+        SourceChoice { config, paths, connect, keys, program: format!("dlq-tui {command}") }
     }
 
     /// Which database: `--url`, `--source`, `DATABASE_URL`, the `PG*` variables, the config's default or only source.
@@ -117,7 +117,7 @@ impl Session {
         if let Some(url) = &self.connect.url {
             let target = Target::from_url(url).context("--url")?;
             if target.has_password() {
-                return Err(Fault::usage(
+                return Err(CliError::usage(
                     "a password on the command line can be read by every user of this machine: leave it out of --url \
                      and put it into ~/.pgpass or PGPASSWORD, for MySQL into MYSQL_PWD, or the whole URL into \
                      DATABASE_URL, or name the source in the config",
@@ -134,10 +134,10 @@ impl Session {
         }
         match self.config.only_source()? {
             Some(source) => self.named(source),
-            None if self.config.sources.is_empty() => Err(Fault::usage(format!("{NOWHERE}\n{DEMO}")).into()),
+            None if self.config.sources.is_empty() => Err(CliError::usage(format!("{NOWHERE}\n{DEMO}")).into()),
             None => {
                 let names: Vec<&str> = self.config.sources.keys().map(String::as_str).collect();
-                Err(Fault::usage(format!(
+                Err(CliError::usage(format!(
                     "the config has several sources: choose one with --source ({}), or set default_source",
                     names.join(", ")
                 ))
@@ -254,7 +254,7 @@ impl Origin {
     }
 
     /// How it is connected to.
-    pub fn engine_options(&self, session: &Session) -> EngineOptions {
+    pub fn engine_options(&self, session: &SourceChoice) -> EngineOptions {
         let usual = EngineOptions::default();
         EngineOptions {
             read_only: self.read_only,
@@ -270,7 +270,7 @@ impl Origin {
     ///
     /// # Errors
     /// When the database cannot be reached or refuses us.
-    pub async fn connect(&self, session: &Session, budget: &Budget) -> Result<Engine> {
+    pub async fn connect(&self, session: &SourceChoice, budget: &Budget) -> Result<Engine> {
         match self.try_connect(session, budget).await {
             Err(error) => match self.with_asked_password(&error).await? {
                 Some(origin) => origin.try_connect(session, budget).await,
@@ -280,7 +280,7 @@ impl Origin {
         }
     }
 
-    async fn try_connect(&self, session: &Session, budget: &Budget) -> Result<Engine> {
+    async fn try_connect(&self, session: &SourceChoice, budget: &Budget) -> Result<Engine> {
         let options = self.engine_options(session);
         tokio::select! {
             engine = Engine::connect(&self.target, &options) => Ok(engine?),
@@ -299,7 +299,7 @@ impl Origin {
             }
             _ => false,
         };
-        if !wanted || !self.target.lacks_password() || !super::out::somebody_is_there() {
+        if !wanted || !self.target.lacks_password() || !super::output::somebody_is_there() {
             return Ok(None);
         }
         let question = format!("password for {}:", Clean::line(&self.target.label()));

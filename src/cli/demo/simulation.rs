@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Layout;
 use super::database::Shop;
-use super::story::Story;
+use super::timeline::Story;
 use crate::domain::time::Timestamp;
 
 /// How long the worker waits when its queue is empty.
