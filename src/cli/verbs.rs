@@ -33,7 +33,7 @@ pub async fn run(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result
 /// Replays.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run()`].
 pub async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
     let pacing = Pacing { spread: args.spread.map(|span| span.as_secs()), ..Pacing::default() };
     let options = Options {
@@ -52,7 +52,7 @@ pub async fn replay(opened: &OpenedStore, args: &ReplayArgs) -> Result<Code> {
 /// Discards.
 ///
 /// # Errors
-/// As [`run`]; when nothing says why no copy is to be kept.
+/// As [`run()`]; when nothing says why no copy is to be kept.
 pub async fn discard(opened: &OpenedStore, args: &DiscardArgs) -> Result<Code> {
     if args.no_archive && args.act.plan.reason.is_none() {
         return Err(CliError::usage("--no-archive leaves no way back: say why with --reason").into());
@@ -105,7 +105,7 @@ pub(super) struct Asking {
 /// Plans what is asked for, asks back, and executes it.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run()`].
 pub async fn carry_out(opened: &OpenedStore, ask: Ask, args: &PlanArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
     let named = matches!(ask.scope, Scope::Jobs(_));
