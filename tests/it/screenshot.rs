@@ -33,7 +33,11 @@ fn screenshot_of_the_demo() {
     console.send("<Tab><Tab>j");
     // The footer is the last to be drawn: with it, the frame is whole.
     console.wait("the jobs of a bar", |screen| {
-        screen.contains("narrows to them") && screen.contains("[Backtrace") && screen.contains("Enter narrow")
+        screen.contains("narrows to them")
+            && screen.contains("time UTC    job class")
+            && screen.contains("Net::ReadTimeout: ")
+            && screen.contains("[Backtrace")
+            && screen.contains("Enter narrow")
     });
     save(&console, "screenshot.svg");
     console.send("q");
