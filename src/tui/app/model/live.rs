@@ -89,8 +89,6 @@ pub struct Live {
     pub cost: Duration,
     /// Whether the last poll cost something else, which may have been for once.
     cost_was_odd: bool,
-    /// Whether a poll has seen jobs of this source die, whatever was shown then.
-    pub has_grown: bool,
     /// When the next poll is due.
     pub next_poll: Option<Timestamp>,
     /// When the totals are due, if anything has changed since they were read.
@@ -126,7 +124,6 @@ impl Live {
             totals_counted: Vec::new(),
             cost: Duration::ZERO,
             cost_was_odd: false,
-            has_grown: false,
             next_poll: None,
             next_totals: None,
             totals_changed: false,
@@ -145,7 +142,7 @@ impl Live {
         self.purse.empty();
         (self.is_behind, self.count_waits) = (false, false);
         (self.watermark, self.next_count) = (None, None);
-        (self.cost, self.cost_was_odd, self.has_grown) = (Duration::ZERO, false, false);
+        (self.cost, self.cost_was_odd) = (Duration::ZERO, false);
     }
 
     /// Whether what is shown may be out of date: the link is down, or nothing was heard for a while.

@@ -79,8 +79,6 @@ fn turn_pane(model: &mut Model, forward: bool) -> Vec<Effect> {
         Focus::Histogram => model.histogram.pin(),
         Focus::List => {}
     }
-    let rows = model.list_rows();
-    model.list.fit(rows);
     filter::open_current(model)
 }
 

@@ -164,7 +164,6 @@ fn take_poll(model: &mut Model, changes: &Changes, is_paid: bool, now: Timestamp
 
 /// Jobs were seen to die.
 pub fn arrive(model: &mut Model, died: u64) {
-    model.live.has_grown |= died > 0;
     // Rows that come among the ignored, say, died before.
     if model.filter.resolved.reaches(State::Dead) {
         // Of the bar whose jobs are looked at, nobody knows how many of them are.

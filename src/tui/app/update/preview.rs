@@ -48,16 +48,12 @@ fn begin_list(model: &mut Model) -> Vec<Effect> {
 fn leave(model: &mut Model, now: Timestamp) -> Vec<Effect> {
     let Preview { due, shown, .. } = std::mem::take(&mut model.preview);
     let here = model.histogram.current().map(|bar| bar.value.clone()).filter(|_| due.is_some());
-    let is_shown = |value| shown.as_ref().is_some_and(|shown| shown.value == value);
+    let is_on_screen = shown.as_ref().is_some_and(|shown| here.as_ref().is_none_or(|value| shown.value == *value));
     let written = match here {
-        Some(value) if !is_shown(value.clone()) => {
-            filter::with_values(model, model.histogram.facet, &[value]).ok().map(|written| (written, false))
-        }
-        _ => shown.map(|shown| (shown.written, true)),
+        Some(value) if !is_on_screen => filter::with_values(model, model.histogram.facet, &[value]).ok(),
+        _ => shown.map(|shown| shown.written),
     };
-    let Some((written, is_on_screen)) = written.filter(|(written, _)| *written != model.filter.written) else {
-        return Vec::new();
-    };
+    let Some(written) = written.filter(|written| *written != model.filter.written) else { return Vec::new() };
     if !is_on_screen {
         // Its jobs are still to come, and so is the one to open.
         model.screen.focus = Focus::List;
@@ -68,9 +64,7 @@ fn leave(model: &mut Model, now: Timestamp) -> Vec<Effect> {
 /// Narrows to a filter whose jobs may be on screen already: then they stay there, and are read again.
 pub fn adopt(model: &mut Model, written: Filter, is_on_screen: bool, now: Timestamp) -> Vec<Effect> {
     let kept = is_on_screen.then(|| (std::mem::take(&mut model.list), std::mem::take(&mut model.detail)));
-    let sort = kept.as_ref().map_or(model.list.sort, |(list, _)| list.sort);
     let mut effects = filter::narrow(model, written, now);
-    model.list.sort = sort;
     if let Some((list, detail)) = kept {
         (model.list, model.detail) = (list, detail);
         model.list.halted = false;

@@ -13,7 +13,7 @@ use crate::triage::live::FAILED_REST;
 use crate::tui::StoreChoice;
 use crate::tui::app::document::JobDocument;
 use crate::tui::app::effect::{Effect, Request, Slot};
-use crate::tui::app::model::{CountedFor, Focus, Link, Model, Overlay, Picker, Preview, ReopenReason, RunsPage};
+use crate::tui::app::model::{CountedFor, Link, Model, Overlay, Picker, Preview, ReopenReason, RunsPage};
 use crate::tui::app::msg::{FirstScreen, Opened, Reply};
 use crate::tui::keys::Command;
 
@@ -154,12 +154,7 @@ pub fn fault(model: &mut Model, error: &StoreError, doing: &str, now: Timestamp)
 
 /// The source answered: when it had been lost, everything is read again.
 pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
-    model.live.heard_at = Some(now);
-    if model.live.is_stale() {
-        // What was said of a lost link holds no longer.
-        model.screen.notice = None;
-    }
-    match std::mem::replace(&mut model.live.link, Link::Up) {
+    match answered(model, now) {
         // Where nothing was open yet there is no again: it may be the store that cannot be opened.
         Link::Down { .. } if model.source.opened.is_some() => {
             model.say("connected again", now);
@@ -167,6 +162,16 @@ pub fn heard(model: &mut Model, now: Timestamp) -> Vec<Effect> {
         }
         Link::Down { .. } | Link::Connecting | Link::Up => Vec::new(),
     }
+}
+
+/// The link is up; tells how it was. What was said of a lost one holds no longer.
+fn answered(model: &mut Model, now: Timestamp) -> Link {
+    model.live.heard_at = Some(now);
+    let was = std::mem::replace(&mut model.live.link, Link::Up);
+    if let Link::Down { .. } = was {
+        model.screen.notice = None;
+    }
+    was
 }
 
 fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> Vec<Effect> {
@@ -195,11 +200,7 @@ fn on_choices(model: &mut Model, choices: Vec<StoreChoice>, now: Timestamp) -> V
 /// A store is open: another one, or the same once more.
 pub fn on_opened(model: &mut Model, opened: Opened, now: Timestamp) -> Vec<Effect> {
     let again = model.source.opened.as_ref().is_some_and(|o| o.name == opened.name);
-    if model.live.is_stale() {
-        model.screen.notice = None;
-    }
-    model.live.link = Link::Up;
-    model.live.heard_at = Some(now);
+    answered(model, now);
     model.source.wanted = Some(opened.name.clone());
     let mut effects = Vec::new();
     if !again && model.source.opened.is_some() {
@@ -304,9 +305,6 @@ fn on_histogram(model: &mut Model, step: HistogramStep, now: Timestamp) -> Vec<E
         let query = HistogramQuery { facet, filter, resume: Some(resume) };
         effects.push(model.requests.ask(Slot::Histogram, Request::Histogram(query)));
         return effects;
-    }
-    if model.screen.focus == Focus::Histogram {
-        model.histogram.pin();
     }
     let was_asked = !model.histogram.is_paid_for();
     model.histogram.counted_for = CountedFor::Operator;
