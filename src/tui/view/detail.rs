@@ -14,6 +14,7 @@ use super::canvas::Canvas;
 use super::empty::{self, Empty};
 use super::format;
 use super::styled_text::{Phrase, Ranked, draw_line};
+use super::tab_strip::{Form, TabStrip};
 use crate::domain::job::{JobId, JobRow};
 use crate::domain::time::Timestamp;
 use crate::tui::app::JobDocument;
@@ -133,40 +134,23 @@ fn id_text(id: &JobId) -> String {
 
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, line: usize, model: &Model, document: &JobDocument) {
     let theme = canvas.theme;
-    let detail = model.detail.drawn();
     let place = place(model, document);
     let room = usize::from(area.width).saturating_sub(4 + place.width(theme));
-    let mut phrase = Phrase::empty();
-    let hears = model.screen.focus == Focus::Detail;
-    // With sizes, without them, and at last the open tab alone.
-    for form in 0..3 {
-        phrase = Phrase::empty();
-        for (n, tab) in Tab::ALL.into_iter().enumerate() {
-            let open = tab == detail.tab;
-            let size = document.size(tab);
-            let size = match size.bytes {
-                0 if size.lines == 0 => " -".to_owned(),
-                0 => String::new(),
-                _ => format!(" {size}"),
-            };
-            let size = if form == 0 || (form == 1 && open) { size } else { String::new() };
-            let gap = if n == 0 { "" } else { " " };
-            let role = if hears { Role::TitleFocused } else { Role::Strong };
-            phrase = if open {
-                let number = if hears { format!("{} ", n + 1) } else { String::new() };
-                phrase.and(Role::Title, gap).and(role, format!("[{number}{}{size}]", tab.word()))
-            } else if !hears {
-                phrase.and(Role::Title, if form < 2 { format!("{gap}{}{size}", tab.word()) } else { String::new() })
-            } else if form < 2 {
-                phrase.and(Role::Key, format!("{gap}{} ", n + 1)).and(Role::Title, format!("{}{size}", tab.word()))
-            } else {
-                phrase.and(Role::Key, format!("{gap}{}", n + 1))
-            };
-        }
-        if phrase.width(theme) <= room {
-            break;
-        }
-    }
+    let open = Tab::ALL.iter().position(|tab| *tab == model.detail.drawn().tab);
+    let focused = model.screen.focus == Focus::Detail;
+    let strip = TabStrip { count: Tab::ALL.len(), open, hears: focused, focused };
+    let phrase = strip.fit(room, theme, |n, form| {
+        let tab = Tab::ALL[n];
+        let size = document.size(tab);
+        let size = match (form, size.bytes) {
+            (Form::Alone, _) => String::new(),
+            (Form::Short, _) if open != Some(n) => String::new(),
+            (_, 0) if size.lines == 0 => " -".to_owned(),
+            (_, 0) => String::new(),
+            _ => format!(" {size}"),
+        };
+        format!("{}{size}", tab.word())
+    });
     draw_line(canvas, area, line, vec![Ranked::left(0, phrase), Ranked::right(1, place)], 2);
 }
 

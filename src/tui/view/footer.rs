@@ -21,6 +21,7 @@ const MOST_ROWS: usize = 4;
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     match (&model.screen.notice, &model.overlay) {
         (_, Overlay::Line(line)) => hints(canvas, area, typing(line.purpose)),
+        (_, Overlay::Help(page)) if page.typing => hints(canvas, area, typing(Purpose::Search)),
         (Some(notice), _) => sentence(canvas, area, notice),
         // These bring their own.
         (

@@ -10,8 +10,9 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
-use super::names::Names;
+use super::names::distinct;
 use super::styled_text::{Phrase, Ranked, draw_line};
+use super::tab_strip::{Form, TabStrip};
 use super::{empty, format};
 use crate::domain::histogram::{Bar, Histogram, TREND_SLOT};
 use crate::domain::text::{Untrusted, head};
@@ -44,59 +45,38 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
         empty::draw(canvas, body, &empty::of_histogram(model));
         return;
     };
-    let plan = Columns::fit(usize::from(area.width), shown, histogram, model, canvas.theme);
+    let names: Vec<String> = shown.iter().map(|bar| name(bar, model)).collect();
+    let plan = Columns::fit(usize::from(area.width), shown, &names, histogram, model, canvas.theme);
     if head > 1 {
         headings(canvas, area, &plan, histogram);
     }
     let now = model.live.server_now(now);
     let room = |bar: &Bar| plan.value - if model.histogram.is_new(bar) { NEW.len().min(plan.value) } else { 0 };
     let narrowest = shown.iter().map(room).min().unwrap_or(plan.value);
-    let names = Names::of(shown.iter().map(|bar| name(bar, model)), narrowest, canvas.theme);
+    let names = distinct(&names, narrowest, canvas.theme);
     let most = histogram.bars.iter().map(|b| b.count.n).max().unwrap_or(1).max(1);
-    for (n, bar) in shown.iter().enumerate() {
+    for (n, (bar, name)) in shown.iter().zip(&names).enumerate() {
         let here = pane.index() == Some(pane.top + n);
-        row(
-            canvas,
-            body,
-            n,
-            &plan,
-            &BarLine { bar, name: names.get(&name(bar, model)), histogram, most, now, here, model },
-        );
+        row(canvas, body, n, &plan, &BarLine { bar, name, histogram, most, now, here, model });
     }
 }
 
 fn tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let theme = canvas.theme;
-    let focused = model.screen.focus == Focus::Histogram;
-    // Digits go to one strip at a time: they stand where they are heard.
-    let hears = model.screen.focus != Focus::Detail;
     let progress = progress(model, area.width < 60);
     let offered = model.source.opened.as_ref().map_or(&[][..], |o| &o.info.facets);
     let room = usize::from(area.width).saturating_sub(2 + progress.as_ref().map_or(0, |p| p.width(theme) + 2));
-    let mut phrases = Phrase::empty();
-    // Titles, then words, and at last the open facet alone with the numbers of the others.
-    for form in 0..3 {
-        phrases = Phrase::empty();
-        for (n, facet) in offered.iter().enumerate() {
-            let word = if form == 0 { facet.title() } else { facet.word() };
-            let gap = if n == 0 { "" } else { " " };
-            phrases = if *facet == model.histogram.facet {
-                let role = if focused { Role::TitleFocused } else { Role::Strong };
-                let number = if hears { format!("{} ", n + 1) } else { String::new() };
-                phrases.and(Role::Title, gap).and(role, format!("[{number}{word}]"))
-            } else if !hears {
-                phrases.and(Role::Title, if form < 2 { format!("{gap}{word}") } else { String::new() })
-            } else if form < 2 {
-                phrases.and(Role::Key, format!("{gap}{} ", n + 1)).and(Role::Title, word)
-            } else {
-                phrases.and(Role::Key, format!("{gap}{}", n + 1))
-            };
-        }
-        if phrases.width(theme) <= room {
-            break;
-        }
-    }
-    let mut items = vec![Ranked::left(0, phrases)];
+    let strip = TabStrip {
+        count: offered.len(),
+        open: offered.iter().position(|facet| *facet == model.histogram.facet),
+        hears: model.screen.focus != Focus::Detail,
+        focused: model.screen.focus == Focus::Histogram,
+    };
+    let phrase = strip.fit(room, theme, |n, form| match form {
+        Form::Whole => offered[n].title().to_owned(),
+        Form::Short | Form::Alone => offered[n].word().to_owned(),
+    });
+    let mut items = vec![Ranked::left(0, phrase)];
     items.extend(progress.map(|p| Ranked::right(1, p)));
     draw_line(canvas, area, 0, items, 2);
 }
@@ -132,7 +112,14 @@ struct Columns {
 
 impl Columns {
     /// Shares out the width. What says how fast and since when comes before what the count says already.
-    fn fit(width: usize, shown: &[Bar], histogram: &Histogram, model: &Model, theme: &Theme) -> Columns {
+    fn fit(
+        width: usize,
+        shown: &[Bar],
+        names: &[String],
+        histogram: &Histogram,
+        model: &Model,
+        theme: &Theme,
+    ) -> Columns {
         let count = shown.iter().map(|b| columns(&format::count(b.count, theme), theme)).max().unwrap_or(0).max(5);
         let slots = shown.iter().map(|b| b.trend.len()).max().unwrap_or(0);
         let knows = |seen: fn(&Bar) -> bool| histogram.bars.iter().any(seen);
@@ -154,9 +141,11 @@ impl Columns {
             value: 0,
             slots,
         };
+        let new = |bar: &Bar| if model.histogram.is_new(bar) { NEW.len() } else { 0 };
         let longest = shown
             .iter()
-            .map(|b| name_width(b, model, theme))
+            .zip(names)
+            .map(|(bar, name)| columns(name, theme) + new(bar))
             .max()
             .unwrap_or(0)
             .max(columns(&title(histogram), theme).max(14));
@@ -185,11 +174,6 @@ fn name(bar: &Bar, model: &Model) -> String {
         Some(example) => format!("{} {}", head(&name, FINGERPRINT), shown(example).line()),
         None => name,
     }
-}
-
-fn name_width(bar: &Bar, model: &Model, theme: &Theme) -> usize {
-    let new = if model.histogram.is_new(bar) { 4 } else { 0 };
-    columns(&name(bar, model), theme) + new
 }
 
 /// What the values are, and how many of them there are.

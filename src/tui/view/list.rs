@@ -10,18 +10,19 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, columns};
-use super::names::Names;
+use super::names::distinct;
 use super::styled_text::{Phrase, Ranked, draw_line};
 use super::{empty, format};
 use crate::domain::facet::Facet;
 use crate::domain::histogram::grouped;
 use crate::domain::job::{JobRow, State};
+use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{Entry, SortKey};
 use crate::tui::app::Slot;
 use crate::tui::app::model::{Column, Focus, Marks, Model, Stale};
 use crate::tui::keys::Command;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::Role;
 
 /// Columns of the cursor and the mark.
 const LEAD: usize = 2;
@@ -32,34 +33,34 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, rows: usize, model: &Model, now
     title(canvas, area, model);
     let shown: Vec<&Entry> = model.list.visible(rows).collect();
     let columns = Columns::fit(usize::from(area.width), &offered(model));
-    let plan = Plan::new(columns, &shown, canvas.theme);
-    headings(canvas, area, &plan.columns, &shown, now);
+    headings(canvas, area, &columns, &shown, now);
     let head = u16::try_from(usize::from(area.height).saturating_sub(rows)).unwrap_or(0);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
     if model.list.entries().is_empty() {
         empty::draw(canvas, body, &empty::of_list(model));
         return;
     }
+    let names = |of: fn(&JobRow) -> Option<&Untrusted>, width| {
+        let names: Vec<String> = shown.iter().map(|entry| format::field(of(&entry.row))).collect();
+        distinct(&names, width, canvas.theme)
+    };
+    let errors = names(|row| row.error_class.as_ref(), columns.error);
+    let classes = names(|row| row.job_class.as_ref(), columns.class);
     let cursor = model.list.cursor_row();
-    for (n, entry) in shown.into_iter().enumerate() {
-        row(canvas, super::line_of(body, n), &plan, entry, model, now, cursor == Some(n));
+    for (n, ((entry, error), class)) in shown.into_iter().zip(&errors).zip(&classes).enumerate() {
+        let line = JobLine { entry, error, class, here: cursor == Some(n) };
+        row(canvas, super::line_of(body, n), &columns, &line, model, now);
     }
 }
 
-/// How the rows on screen are drawn.
-struct Plan {
-    columns: Columns,
-    errors: Names,
-    classes: Names,
-}
-
-impl Plan {
-    fn new(columns: Columns, shown: &[&Entry], theme: &Theme) -> Self {
-        let errors = shown.iter().map(|entry| format::field(entry.row.error_class.as_ref()));
-        let classes = shown.iter().map(|entry| format::field(entry.row.job_class.as_ref()));
-        let (errors, classes) = (Names::of(errors, columns.error, theme), Names::of(classes, columns.class, theme));
-        Self { columns, errors, classes }
-    }
+/// A job as a line of the list.
+struct JobLine<'m> {
+    entry: &'m Entry,
+    /// Its error class, as it is told apart from the others on screen.
+    error: &'m str,
+    /// Its job class, likewise.
+    class: &'m str,
+    here: bool,
 }
 
 fn title(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
@@ -220,11 +221,10 @@ fn headings(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, shown: &[&Entry
     }
 }
 
-fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &Model, now: Timestamp, here: bool) {
+fn row(canvas: &mut Canvas<'_>, area: Rect, plan: &Columns, line: &JobLine<'_>, model: &Model, now: Timestamp) {
     let theme = canvas.theme;
     let glyphs = theme.glyphs;
-    let (plan, errors, classes) = (&plan.columns, &plan.errors, &plan.classes);
-    let row = &entry.row;
+    let row = &line.entry.row;
     let stale = model.list.stale.get(&row.id);
     let remark = stale.map(|stale| match stale {
         Stale::Gone => "gone".to_owned(),
@@ -242,14 +242,14 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &
     } else {
         ""
     };
-    let mut pen = canvas.row(line, 0);
-    pen.cell(Role::Key, if here { glyphs.cursor } else { "" }, 1);
+    let mut pen = canvas.row(area, 0);
+    pen.cell(Role::Key, if line.here { glyphs.cursor } else { "" }, 1);
     pen.cell(Role::Mark, mark, 1);
     pen.cell(role(Role::Time), &format::moment(row.at, now, plan.time, theme.zone), plan.time);
     pen.reserve(reserved);
     let values = [
-        (Role::Error, errors.get(&format::field(row.error_class.as_ref())).to_owned()),
-        (Role::Class, classes.get(&format::field(row.job_class.as_ref())).to_owned()),
+        (Role::Error, line.error.to_owned()),
+        (Role::Class, line.class.to_owned()),
         (Role::Queue, format::field(row.queue.as_ref())),
         (Role::Number, format::attempts(row)),
         (Role::Text, if stale.is_some() { format::field(row.message_beyond_class().as_ref()) } else { message(row) }),
@@ -260,12 +260,12 @@ fn row(canvas: &mut Canvas<'_>, line: Rect, plan: &Plan, entry: &Entry, model: &
         }
     }
     if let Some(text) = remark {
-        let mut pen = canvas.row(line, 0);
-        let at = usize::from(line.width).saturating_sub(reserved - 1);
+        let mut pen = canvas.row(area, 0);
+        let at = usize::from(area.width).saturating_sub(reserved - 1);
         pen.skip(at).put(Role::Warning, &text);
     }
-    if here {
-        canvas.tint(line, if model.screen.focus == Focus::List { Role::Cursor } else { Role::CursorDim });
+    if line.here {
+        canvas.tint(area, if model.screen.focus == Focus::List { Role::Cursor } else { Role::CursorDim });
     }
 }
 

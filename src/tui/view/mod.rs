@@ -17,6 +17,7 @@ mod list;
 mod names;
 mod overlay;
 mod styled_text;
+mod tab_strip;
 mod too_small;
 
 #[cfg(test)]

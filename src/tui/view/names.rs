@@ -1,6 +1,6 @@
 //! Names of classes in a column that is too narrow for some of them: cut so that no two look the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use crate::domain::text::Clean;
 use crate::tui::theme::Theme;
@@ -8,47 +8,30 @@ use crate::tui::theme::Theme;
 /// What separates the parts of a name.
 const SEPARATORS: [char; 5] = [':', '.', '\\', '/', ' '];
 
-/// Names as a column of so many columns shows them.
-pub struct Names {
-    shown: HashMap<String, String>,
-}
-
-impl Names {
-    /// The names that are on screen at a time.
-    pub fn of(names: impl IntoIterator<Item = String>, width: usize, theme: &Theme) -> Self {
-        let names: HashSet<String> = names.into_iter().collect();
-        let mut alike: HashMap<String, Vec<String>> = HashMap::new();
-        for name in names {
-            let cut = Clean::line(&name).truncate_name(width, theme.glyphs.ellipsis).to_string();
-            alike.entry(cut).or_default().push(name);
-        }
-        let mut shown = HashMap::new();
-        for (cut, names) in alike {
-            match names.as_slice() {
-                [only] => _ = shown.insert(only.clone(), cut),
-                several => {
-                    let common = common(several);
-                    shown.extend(several.iter().map(|name| (name.clone(), differing(name, common, width, theme))));
-                }
-            }
-        }
-        Self { shown }
+/// Names that are on screen at a time, each as a column of so many columns shows it.
+pub fn distinct(names: &[String], width: usize, theme: &Theme) -> Vec<String> {
+    let cut = |name: &String| Clean::line(name).truncate_name(width, theme.glyphs.ellipsis).to_string();
+    let mut shown: Vec<String> = names.iter().map(cut).collect();
+    let mut alike: HashMap<String, BTreeSet<&String>> = HashMap::new();
+    for (name, cut) in names.iter().zip(&shown) {
+        alike.entry(cut.clone()).or_default().insert(name);
     }
-
-    /// A name as it is shown.
-    pub fn get(&self, name: &str) -> &str {
-        self.shown.get(name).map_or("", String::as_str)
+    for (name, shown) in names.iter().zip(&mut shown) {
+        if let Some(several) = alike.get(shown).filter(|names| names.len() > 1) {
+            *shown = differing(name, common(several), width, theme);
+        }
     }
+    shown
 }
 
 /// Bytes that all names begin with, whole parts of them only.
-fn common(names: &[String]) -> usize {
-    let Some((first, others)) = names.split_first() else { return 0 };
-    let same = |other: &String| {
+fn common(names: &BTreeSet<&String>) -> usize {
+    let Some(first) = names.first() else { return 0 };
+    let same = |other: &&String| {
         let pairs = first.char_indices().zip(other.chars());
         pairs.take_while(|((_, a), b)| a == b).last().map_or(0, |((at, a), _)| at + a.len_utf8())
     };
-    let length = others.iter().map(same).min().unwrap_or(0);
+    let length = names.iter().skip(1).map(same).min().unwrap_or(0);
     first[..length].rfind(SEPARATORS).map_or(0, |at| at + 1)
 }
 
@@ -68,8 +51,7 @@ mod tests {
 
     fn shown(width: usize, names: &[&str]) -> Vec<String> {
         let theme = Theme::of("none", false, |_| None);
-        let all = Names::of(names.iter().map(|name| (*name).to_owned()), width, &theme);
-        names.iter().map(|name| all.get(name).to_owned()).collect()
+        distinct(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), width, &theme)
     }
 
     #[test]
