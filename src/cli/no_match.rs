@@ -12,9 +12,6 @@ use crate::domain::json::{Document, NodeKind, REDACTED, Step, decode_double};
 use crate::domain::text::{Clean, Untrusted};
 use crate::store::{Cursor, HistogramQuery, PageQuery, Sort};
 
-/// Values or paths that are named.
-const NAMED: usize = 8;
-
 /// Jobs whose arguments are read, the newest first.
 const SAMPLE: usize = 100;
 
@@ -53,20 +50,9 @@ async fn facets(opened: &OpenedStore, filter: &Filter) {
             let value = bar.value.as_ref().map_or_else(|| "(none)".to_owned(), |v| v.line_head(LONGEST).to_string());
             format!("{value} {}", bar.count)
         });
-        if let Some(named) = listed(bars) {
+        if let Some(named) = output::listed(bars) {
             output::say(&format!("no job matches; dead jobs by {facet}: {named}"));
         }
-    }
-}
-
-/// The first of them, and how many more there are; `None` where there are none.
-fn listed(texts: impl Iterator<Item = String>) -> Option<String> {
-    let texts: Vec<String> = texts.collect();
-    let named = texts.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match texts.len().saturating_sub(NAMED) {
-        _ if named.is_empty() => None,
-        0 => Some(named),
-        more => Some(format!("{named} and {more} more")),
     }
 }
 
@@ -171,14 +157,14 @@ impl Seen {
             let value = |(value, n): (&String, &u64)| {
                 format!("{} {}", Untrusted::from(value.as_str()).line_head(LONGEST), grouped(*n))
             };
-            let told = listed(told.into_iter().map(value)).unwrap_or_else(|| "masked".to_owned());
+            let told = output::listed(told.into_iter().map(value)).unwrap_or_else(|| "masked".to_owned());
             return Some(format!("values of {} in {of}: {told}", shown(path)));
         }
         let mut near: Vec<&Values> = self.paths.values().collect();
         let is_near = |values: &Values| values.written.starts_with(path) || values.written.last() == path.last();
         near.sort_by_key(|values| (!is_near(values), std::cmp::Reverse(values.jobs)));
         let near = near.into_iter().map(|values| shown(&values.written)).filter(|word| word.len() <= LONGEST);
-        let near = listed(near).map_or_else(String::new, |near| format!("; paths seen: {near}"));
+        let near = output::listed(near).map_or_else(String::new, |near| format!("; paths seen: {near}"));
         Some(format!("no job has a value at {} among {of}{near}", shown(path)))
     }
 }

@@ -158,6 +158,20 @@ pub async fn confirm(question: &str) -> io::Result<bool> {
     Ok(answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes")))
 }
 
+/// What is named of a list in a sentence.
+const NAMED: usize = 8;
+
+/// The first of them, and how many more there are; `None` where there are none.
+pub fn listed(texts: impl Iterator<Item = String>) -> Option<String> {
+    let texts: Vec<String> = texts.collect();
+    let named = texts.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match texts.len().saturating_sub(NAMED) {
+        _ if named.is_empty() => None,
+        0 => Some(named),
+        more => Some(format!("{named} and {more} more")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

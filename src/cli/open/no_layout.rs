@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use super::Surveyed;
+use crate::cli::output;
 use crate::cli::source_choice::SourceChoice;
 use crate::domain::text::Clean;
 use crate::store::Budget;
 use crate::store::sql::{Candidates, NearMiss, Renamed, candidates};
-
-/// Tables that are named.
-const NAMED: usize = 8;
 
 /// Near misses that are explained.
 const EXPLAINED: usize = 3;
@@ -33,18 +31,10 @@ impl Surveyed {
 fn advice(found: &Candidates, command: &str, adapters: &Path) -> Vec<String> {
     let mut lines: Vec<String> =
         found.near.iter().take(EXPLAINED).flat_map(|near| how_to_use(near, command, adapters)).collect();
-    let named: Vec<String> = found.tables.iter().take(NAMED).map(|table| Clean::line(table).to_string()).collect();
-    let table = match found.tables.first() {
-        None => "X".to_owned(),
-        Some(first) => {
-            let more = match found.tables.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            lines.push(format!("tables whose names speak of jobs or failures: {}{more}", named.join(", ")));
-            shell_words::quote(&Clean::line(first)).into_owned()
-        }
-    };
+    let named = output::listed(found.tables.iter().map(|table| Clean::line(table).to_string()));
+    lines.extend(named.map(|named| format!("tables whose names speak of jobs or failures: {named}")));
+    let first = found.tables.first().map_or("X".into(), |first| Clean::line(first).to_string());
+    let table = shell_words::quote(&first);
     lines.push("to draft an adapter for a table of your own:".to_owned());
     lines.push(format!("  {command} adapters init --table {table}"));
     lines.push(
