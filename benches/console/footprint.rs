@@ -10,7 +10,7 @@ use crate::frames::frames;
 use crate::process::{PROGRAM, cpu_time, memory, peak_memory};
 use crate::pty::Pty;
 use crate::sample::{Sample, told};
-use crate::screen::{console, is_useful};
+use crate::screen::{console, enter_list, is_useful};
 use crate::table::{Line, Table};
 
 /// For how long a console says nothing that has come to rest, and how long that is waited for. Behind a count a look may be ten
@@ -114,6 +114,7 @@ fn untouched(bench: &Bench<'_>, pty: &Pty, table: &mut Table) {
 
 /// What a move of the cursor sends to the terminal, the job that it opens included.
 fn moved(pty: &mut Pty) -> Line {
+    enter_list(pty);
     let before = pty.raw_len();
     for _ in 0..MOVES {
         pty.send("j");

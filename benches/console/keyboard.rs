@@ -10,7 +10,7 @@ use crate::million;
 use crate::process::{memory, peak_memory};
 use crate::pty::{Pty, Screen};
 use crate::sample::{Sample, told};
-use crate::screen::{console, is_useful, moves, operator};
+use crate::screen::{console, enter_list, is_useful, moves, operator};
 use crate::table::{Line, Table};
 use crate::writers::Writers;
 
@@ -31,6 +31,7 @@ pub fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Table {
     let mut table = Table::new(format!("8. From a key to its frame, 140 x 45, {} rows in the table", bench.rows));
     let mut quiet = console(copy, &[]);
     quiet.wait("bars, rows and a job", is_useful);
+    enter_list(&mut quiet);
     table.add(answered("while polling", moves(&mut quiet, keys, PAUSE)));
     if bench.is_postgres() {
         let writers = Writers::start(copy, bench.baseline(), RATE);
@@ -43,6 +44,7 @@ pub fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Table {
         let wire = Wire::to(copy, FAR);
         let mut far = console(&wire.url, &[]);
         far.wait("bars, rows and a job", is_useful);
+        enter_list(&mut far);
         let name = format!("with the database {} away", told(FAR));
         table.add(answered(&name, moves(&mut far, keys, PAUSE)));
     }
@@ -77,6 +79,7 @@ fn scanning(bench: &Bench<'_>, copy: &str, keys: usize) -> Line {
     if !found {
         return Line::new("while scanning", "no rows came").aim(format!("p99 under {}", told(FRAME)), false);
     }
+    enter_list(&mut pty);
     let each = if bench.is_large() { keys } else { 10 };
     for _ in 0..keys.div_ceil(each) {
         // A smaller table is read through in a moment: then it is read again, and no key moves anything before its first
@@ -94,7 +97,8 @@ fn scanning(bench: &Bench<'_>, copy: &str, keys: usize) -> Line {
 
 fn replaying(bench: &Bench<'_>, copy: &str, filter: &str, keys: usize, table: &mut Table) {
     let mut pty = operator(copy, filter);
-    pty.wait("rows and a job", |screen| screen.contains("1 Arguments") && screen.contains(" match"));
+    pty.wait("rows and a job", |screen| screen.contains("Arguments") && screen.contains(" match"));
+    enter_list(&mut pty);
     pty.send("A");
     pty.wait_for_text("ALL marked");
     let began = Instant::now();

@@ -28,10 +28,17 @@ pub fn operator(url: &str, filter: &str) -> Pty {
 pub fn is_useful(screen: &Screen<'_>) -> bool {
     let rows = screen.rows();
     let is_bar = |row: &&String| row.contains(['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█']);
-    let is_job = |row: &&String| row.split_whitespace().count() >= 4;
+    let is_job = |row: &&String| row.split_whitespace().count() >= 2;
     rows.iter().filter(is_bar).count() >= 3
         && screen.below("time UTC", 2).iter().filter(is_job).count() >= 5
-        && rows.iter().any(|row| row.contains("1 Arguments"))
+        && rows.iter().any(|row| row.contains("Arguments"))
+}
+
+/// Leads the keys from the bars, where they begin, to the list.
+pub fn enter_list(pty: &mut Pty) {
+    pty.wait("the bars", |screen| screen.contains("[1 error class]"));
+    pty.send("<Tab>");
+    pty.wait_for_text("[Jobs]");
 }
 
 /// Where the list's cursor can stand: a column, and the rows from one on.
