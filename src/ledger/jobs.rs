@@ -49,7 +49,8 @@ impl Ledger {
         rows.into_iter().map(|row| Cells::of(row).text().map(JobId::new)).collect()
     }
 
-    /// What is on record of one job of a store, latest first: of its row, and of its replays under other rows and ids.
+    /// What is on record of one job of a store, latest first: of its row, and of its replays under other rows and ids;
+    /// not of another job that had its id before it.
     ///
     /// # Errors
     /// When the record cannot be read.
@@ -69,7 +70,7 @@ impl Ledger {
              r.reason, j.outcome, j.reason FROM ({} UNION {} UNION {}) AS j JOIN {{runs}} AS r ON r.seq = j.run \
              JOIN {{batches}} AS b ON b.run = j.run AND b.no = j.batch \
              WHERE {} AND r.store = ?3 ORDER BY r.seq DESC LIMIT ?4",
-            past("{known ?1} AND job_id = ?1 AND batch IS NOT NULL"),
+            past("{known ?1} AND job_id = ?1 AND batch IS NOT NULL AND coalesce(lineage = ?5, 1 = 1)"),
             past("{known ?5} AND lineage = ?5 AND lineage IS NOT NULL AND outcome = 'done'"),
             past("{known ?5} AND successor = ?5 AND successor IS NOT NULL AND outcome = 'done'"),
             self.of_source("r.source", "?2"),

@@ -41,7 +41,8 @@ impl Ledger {
     /// How often each of these jobs of a store was replayed; jobs that never were are left out.
     ///
     /// A job was replayed before when its row was, or one of its lineage, or one that was put back under the id by which
-    /// it is known now. Each of those knows how often it had been replayed by then. A replay that was taken back is none:
+    /// it is known now. A row of the same id and another lineage is none of its own: tables give the ids of rows that left
+    /// them to others. Each of those knows how often it had been replayed by then. A replay that was taken back is none:
     /// no worker has had the job.
     ///
     /// # Errors
@@ -77,7 +78,7 @@ impl Ledger {
             )
         };
         // The same index serves the history of a job.
-        let own = past("job_id", "c0") + " AND past.batch IS NOT NULL";
+        let own = past("job_id", "c0") + " AND past.batch IS NOT NULL AND coalesce(past.lineage = told.c1, 1 = 1)";
         let mut sql = format!(
             "SELECT found.id, max(found.n) FROM ({own} UNION ALL {} UNION ALL {}) AS found \
              {{join}} {{runs}} AS r ON r.seq = found.run WHERE r.action = 'replay' AND {} AND r.store = ?2",
