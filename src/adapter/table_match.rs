@@ -386,7 +386,7 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
             None => {
                 let of_schema = found.data_type.rsplit_once('.').map_or(found.data_type.as_str(), |(_, own)| own);
                 let spelt = [&*found.data_type, of_schema, &without_digits(&found.data_type)];
-                spelt.iter().any(|t| t.eq_ignore_ascii_case(word))
+                word.split('|').any(|wanted| spelt.iter().any(|t| t.eq_ignore_ascii_case(wanted)))
             }
         };
         match table.column(column) {
@@ -403,7 +403,7 @@ fn misfits(name: &str, table: &Table, wanted: &BTreeMap<String, String>) -> Vec<
                     }
                     _ => "",
                 };
-                let wanted = if word == TIME_OR_EPOCH { "time" } else { word };
+                let wanted = if word == TIME_OR_EPOCH { "time".to_owned() } else { word.replace('|', " or ") };
                 reasons.push(of(column, format!("{name}.{column} is {}, not {wanted}{hint}", found.data_type)));
             }
             Some(_) => {}
@@ -483,6 +483,8 @@ mod tests {
         assert!(misfits("jsonb[]", "errors").is_empty() && misfits("absent", "kwargs").is_empty());
         assert_eq!(said(misfits("jsonb", "errors")), ["jobs.errors is jsonb[], not jsonb"]);
         assert_eq!(said(misfits("absent", "errors")), ["jobs has a column errors"]);
+        assert!(misfits("jsonb|jsonb[]", "errors").is_empty());
+        assert_eq!(said(misfits("json|jsonb", "errors")), ["jobs.errors is jsonb[], not json or jsonb"]);
         let table = Table { columns: vec![column("status", "tasks.job_status")], ..Table::default() };
         let wanted = |word: &str| BTreeMap::from([("status".to_owned(), word.to_owned())]);
         assert!(super::misfits("jobs", &table, &wanted("job_status")).is_empty());
