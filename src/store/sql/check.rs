@@ -12,11 +12,12 @@ use super::layout::Layout;
 use super::message::push_expr;
 use super::open::{Destination, ReplayDestination, check_destination, due};
 use super::steps::{Fill, expand, push};
+use super::undoable::recallable;
 use super::unique::{Doubt, doubt};
 use crate::adapter::{Adapter, Along, Field, FieldKind, Route, Spec, Undo, Verb};
 use crate::domain::action::Action;
 use crate::domain::job::State;
-use crate::store::{Budget, Result, StoreError};
+use crate::store::{Availability, Budget, Result, StoreError};
 
 /// What the database says of one piece of an adapter file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,14 @@ pub struct Finding {
     pub line: usize,
     /// Nothing wrong, or the database's own sentence.
     pub verdict: std::result::Result<(), String>,
+    /// Why it is not used here, where it is not: then nothing is wrong with it, and it was not explained.
+    pub unused: Option<String>,
+}
+
+impl Finding {
+    fn explained(what: String, line: usize, verdict: std::result::Result<(), String>) -> Self {
+        Finding { what, line, verdict, unused: None }
+    }
 }
 
 /// A piece to be explained.
@@ -61,28 +70,42 @@ pub async fn check(
         Destination::Unusable(reason) => (None, Some(reason.clone())),
         _ => (target, None),
     };
-    let pieces = pieces(&layout, spec, found, target);
+    let unused = unused_undo(&layout, found, &destination);
+    let pieces = pieces(&layout, spec, found, target, unused.is_none());
     let open_key = match doubt(&layout, &found.columns) {
         Some(Doubt::Open(why)) => Some(why),
         Some(Doubt::Untold(_)) | None => None,
     };
     let mut findings: Vec<Finding> = Vec::with_capacity(pieces.len());
-    findings.extend(unusable.map(|why| Finding { what: "replay.table".to_owned(), line: 1, verdict: Err(why) }));
+    findings.extend(unusable.map(|why| Finding::explained("replay.table".to_owned(), 1, Err(why))));
+    findings.extend(unused.map(|(undo, why)| Finding {
+        unused: Some(why),
+        ..Finding::explained(format!("verbs.{}.undo", Action::Replay), adapter.line(undo.taken.span().start), Ok(()))
+    }));
     for piece in pieces {
         let verdict = verdict(engine, &layout, piece.statement, budget).await?;
         let verdict = match &open_key {
             Some(why) if piece.what == "key" => verdict.and(Err(why.clone())),
             _ => verdict,
         };
-        findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
+        findings.push(Finding::explained(piece.what, adapter.line(piece.offset), verdict));
     }
     // What is wrong with a field would be wrong with all that is made of it.
     let is_right = findings.iter().all(|finding| finding.verdict.is_ok());
     for piece in if is_right { reads::pieces(&layout, spec) } else { Vec::new() } {
         let verdict = verdict(engine, &layout, piece.statement, budget).await?;
-        findings.push(Finding { what: piece.what, line: adapter.line(piece.offset), verdict });
+        findings.push(Finding::explained(piece.what, adapter.line(piece.offset), verdict));
     }
     Ok(findings)
+}
+
+/// What undoes a replay and cannot do so in this schema, with the reason; `None` also where nothing says how.
+fn unused_undo<'a>(layout: &'a Layout, found: &Found, destination: &Destination) -> Option<(&'a Undo, String)> {
+    let undo = layout.spec.verbs.replay.as_ref()?.undo_by(destination.kind())?;
+    match recallable(layout, found, destination) {
+        Availability::Disabled(reason) => Some((undo, reason)),
+        Availability::Ready { .. } => None,
+    }
 }
 
 /// What the database says of a statement.
@@ -102,15 +125,16 @@ async fn verdict(
 
 /// The text of every expression and statement of a layout.
 pub(super) fn texts(layout: &Layout, found: &Found, target: Option<&str>) -> Vec<String> {
-    pieces(layout, &layout.spec, found, target).into_iter().map(|piece| piece.statement.sql).collect()
+    pieces(layout, &layout.spec, found, target, true).into_iter().map(|piece| piece.statement.sql).collect()
 }
 
-fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>) -> Vec<Piece> {
+fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_recallable: bool) -> Vec<Piece> {
     let mut pieces = fields(layout, spec);
     pieces.extend(conditions(layout, spec));
     for action in Action::ALL {
         if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
-            pieces.extend(verb_pieces(layout, verb, action, target));
+            let is_undone = action != Action::Replay || is_recallable;
+            pieces.extend(verb_pieces(layout, verb, action, target, is_undone));
             pieces.extend(along_pieces(layout, verb, action, found));
         }
     }
@@ -212,7 +236,7 @@ fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) ->
     Piece { what, offset, statement: sql.done() }
 }
 
-fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str>) -> Vec<Piece> {
+fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str>, is_undone: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let named = [("when", &verb.when), ("trace", &verb.trace)];
     let named = named.into_iter().filter_map(|(name, condition)| Some((name.to_owned(), condition.as_ref()?)));
@@ -249,7 +273,7 @@ fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str
         ]);
     }
     let way = target.map_or(Route::Own, |_| Route::Table);
-    if let Some(undo) = verb.undo_by(way) {
+    if let Some(undo) = verb.undo_by(way).filter(|_| is_undone) {
         pieces.extend(undo_pieces(layout, undo, action, target));
         lists.push(("undo.steps", &undo.steps));
     }

@@ -42,7 +42,7 @@ fn restorable(discard: Option<&Verb>) -> Availability {
 }
 
 /// Whether replayed jobs can be taken back.
-fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Availability {
+pub(super) fn recallable(layout: &Layout, found: &Found, destination: &Destination) -> Availability {
     let no = |reason: &str| Availability::Disabled(reason.to_owned());
     let way = destination.kind();
     let Some(undo) = layout.spec.verbs.replay.as_ref().and_then(|verb| verb.undo_by(way)) else {

@@ -2,6 +2,7 @@
 
 mod acts;
 mod ask;
+mod checks;
 mod config;
 mod demo;
 mod destinations;
