@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use dlq_tui::adapter::Adapter;
 use dlq_tui::config::{Config, mask_secrets};
+use dlq_tui::db::target;
 use dlq_tui::domain::encoding::{self, Encoding};
 use dlq_tui::domain::error_text;
 use dlq_tui::domain::filter::{Filter, complete};
@@ -16,7 +17,6 @@ use dlq_tui::domain::fingerprint::Fingerprint;
 use dlq_tui::domain::json::Document;
 use dlq_tui::domain::redact::{RedactConfig, Redactor};
 use dlq_tui::domain::text::{Clean, Untrusted};
-use dlq_tui::store::sql::target;
 
 /// A reader, under the name of its program, and the folder where its seeds lie.
 pub struct Target {

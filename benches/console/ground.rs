@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use dlq_tui::adapter::built_in;
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine as SqlEngine, EngineOptions};
 use dlq_tui::store::Budget;
-use dlq_tui::store::sql::engine::{Engine as SqlEngine, EngineOptions};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 
 use crate::books::APPLICATION;

@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 use super::args::Connect;
 use super::exit::CliError;
 use crate::config::{Address, Config, ConfigError, Paths, Source, mask_secrets};
+use crate::db::target::{NAMING, Target};
+use crate::db::{Engine, EngineOptions};
 use crate::domain::redact::{RedactConfig, Redactor};
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Ledger, Reveal};
-use crate::store::sql::engine::{Engine, EngineOptions};
-use crate::store::sql::target::{NAMING, Target};
 use crate::store::{Budget, StoreError};
 use crate::tui::keys::{Keymap, Misbound};
 

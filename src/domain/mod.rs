@@ -3,6 +3,7 @@
 pub mod action;
 pub mod backtrace;
 pub mod bounded_regex;
+pub mod budget;
 pub mod destination;
 pub mod display_rules;
 pub mod encoding;
@@ -21,6 +22,7 @@ pub mod rate;
 pub mod redact;
 pub mod run_options;
 pub mod secret;
+pub mod source_error;
 pub mod text;
 pub mod time;
 pub mod validator;

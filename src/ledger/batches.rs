@@ -9,12 +9,12 @@ use super::model::{BatchNo, RunId, RunJob, RunState};
 use super::runs::at_work;
 use super::tally::{DONE, FAILED, SKIPPED};
 use super::tx_notes::{Note, drop_notes, note_along};
+use crate::db::Bind;
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Standing;
-use crate::store::sql::engine::Bind;
 
 /// Characters of a reason that the record keeps.
 const REASON_HEAD: usize = 2_000;

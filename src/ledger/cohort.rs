@@ -10,11 +10,11 @@ use super::handle::Ledger;
 use super::id;
 use super::model::{RunId, RunIntent, RunState};
 use super::runs::{at_work, in_state, kept};
+use crate::db::Bind;
 use crate::domain::job::JobId;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::Frozen;
-use crate::store::sql::engine::Bind;
 
 /// Jobs that came more than once whose repetitions are removed at a time.
 const TWICE_CHUNK: usize = 10_000;

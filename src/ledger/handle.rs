@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::backend::{Backend, text};
 use super::error::{LedgerError, Result};
 use super::model::RunId;
-use crate::store::sql::engine::Engine;
+use crate::db::Engine;
 
 /// The record of runs; cheap to clone.
 #[derive(Clone, Debug)]

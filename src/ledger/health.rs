@@ -10,8 +10,8 @@ use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::RunState;
 use super::schema::{self, InstalledSchema, MIGRATIONS};
+use crate::db::Engine;
 use crate::store::Budget;
-use crate::store::sql::engine::Engine;
 
 /// The version that this program brings the operator's own file to.
 pub fn latest_version() -> i64 {

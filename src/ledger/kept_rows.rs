@@ -6,8 +6,8 @@ use super::backend::{Backend, Cells, int, rows, text, texts};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::RunId;
+use crate::db::Statement;
 use crate::domain::job::JobId;
-use crate::store::sql::engine::Statement;
 use crate::store::{Archive, StoreError};
 
 /// Bytes of rows that go into one statement.

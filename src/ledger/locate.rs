@@ -10,7 +10,7 @@ use super::backend::{Backend, Source};
 use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::schema::{self, InstalledSchema};
-use crate::store::sql::engine::Engine;
+use crate::db::Engine;
 use crate::store::{Budget, StoreError};
 
 /// How long looking into the source may take.

@@ -10,10 +10,10 @@ use super::handle::Ledger;
 use super::model::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
 use super::run_lock::renew;
 use super::tally;
+use crate::db::Bind;
 use crate::domain::action::Action;
 use crate::domain::run_options::Options;
 use crate::domain::time::Timestamp;
-use crate::store::sql::engine::Bind;
 
 /// What is read of a run, in the order of [`Head::decode`].
 const HEAD: &str = "r.seq, r.id, r.action, r.source, r.store, r.filter, r.resolved, r.reason, r.os_user, r.database_user, \

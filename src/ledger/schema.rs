@@ -2,7 +2,7 @@
 //!
 //! There they stand apart from the application's: in a schema of their own where there are schemas, else under a prefix.
 
-use crate::store::sql::engine::{Bind, Dialect, Engine, Row, Statement, Value};
+use crate::db::{Bind, Dialect, Engine, Row, Statement, Value};
 use crate::store::{Budget, Result, StoreError};
 
 use super::dialect::{LedgerSql, TABLES};

@@ -7,8 +7,8 @@ use super::error::Result;
 use super::handle::Ledger;
 use super::kept_rows;
 use super::model::RunId;
+use crate::db::Statement;
 use crate::domain::job::JobId;
-use crate::store::sql::engine::Statement;
 use crate::store::{Record, Recorded};
 
 /// The record of one run, as a store takes it.

@@ -6,8 +6,8 @@ use super::backend::{Cells, Tx, int, text};
 use super::error::Result;
 use super::handle::Ledger;
 use super::model::RunId;
+use crate::db::Bind;
 use crate::domain::job::JobId;
-use crate::store::sql::engine::Bind;
 use crate::store::{StoreError, Witness};
 
 /// What writes a note down.

@@ -7,11 +7,11 @@ use super::error::{LedgerError, Result};
 use super::handle::Ledger;
 use super::model::{RunId, Whose};
 use super::runs::options;
+use crate::db::{Bind, Row};
 use crate::domain::action::Action;
 use crate::domain::job::{JobId, State};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::sql::engine::{Bind, Row};
 use crate::store::{Frozen, Standing};
 
 /// Jobs of a cohort that are looked for in a record at a time.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::sql::engine::Statement;
 use super::{Cursor, Entry, Result, Scanned, StoreError};
+use crate::db::Statement;
 use crate::domain::action::{Action, JobOutcome};
 use crate::domain::job::{JobId, JobRow, State};
 use crate::domain::run_options::Options;

@@ -1,10 +1,8 @@
-//! What is known of a store without asking, and what a call may cost.
+//! What is known of a store without asking.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio_util::sync::CancellationToken;
 
 use super::SortKey;
 use crate::domain::action::Action;
@@ -138,25 +136,6 @@ pub enum Availability {
     },
     /// It cannot; the sentence says why, and what to write into the config where that helps.
     Disabled(String),
-}
-
-/// The deadlines and the cancel switch of one call.
-#[derive(Clone, Debug)]
-pub struct Budget {
-    /// No statement of the call runs longer.
-    pub statement: Duration,
-    /// None waits longer for a lock of another session, where that is less than the store waits otherwise; and what had no lock
-    /// in that time is not tried again by the store itself.
-    pub lock: Option<Duration>,
-    /// Cancelling stops the running statement on the server too.
-    pub cancel: CancellationToken,
-}
-
-impl Budget {
-    /// A budget of `statement` a statement, cancelled by a token of its own.
-    pub fn new(statement: Duration) -> Self {
-        Self { statement, lock: None, cancel: CancellationToken::new() }
-    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use super::sql::engine::{Dialect, Engine, Statement, Value};
 use super::sql::{quote, read_catalogue};
 use super::{Budget, Result, StoreError};
 use crate::adapter::{Column, Spec, Table as Found, built_in, fit};
+use crate::db::{Dialect, Engine, Statement, Value};
 
 /// A layout that can be installed.
 #[derive(Debug)]

@@ -6,7 +6,6 @@
 
 mod batch;
 mod count;
-mod error;
 mod info;
 pub mod install;
 mod listed;
@@ -15,13 +14,14 @@ pub mod sql;
 
 use futures_util::future::BoxFuture;
 
+pub use crate::domain::budget::Budget;
+pub use crate::domain::source_error::{Outdated, Result, StoreError};
 pub use batch::{
     Applied, Archive, Batch, Broke, Deliver, Ending, FreezeStep, Frozen, Message, Preparation, Record, Recorded,
     Standing, Undoing, Unfit, Witness,
 };
 pub use count::{Cell, Changes, HistogramQuery, HistogramStep, Older, Resume, Watermark};
-pub use error::{Outdated, Result, StoreError};
-pub use info::{Availability, Budget, Identity, Offers, StoreInfo};
+pub use info::{Availability, Identity, Offers, StoreInfo};
 pub use listed::{Listed, ListedBar};
 pub use page::{Cursor, Entry, Glance, GlanceQuery, Page, PageQuery, Position, Scanned, Sort, SortKey, Stored};
 

@@ -1,11 +1,11 @@
 //! Batches of one run that are under way beside each other, and stand before each other's locks.
 
 use dlq_tui::adapter::Adapter;
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine, EngineOptions};
 use dlq_tui::domain::action::Action;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::Store;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, detect, open};
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use dlq_tui::store::sql::engine::{EngineOptions, Row, Value};
+use dlq_tui::db::{EngineOptions, Row, Value};
 use dlq_tui::store::{Budget, StoreError};
 use futures_util::future::join_all;
 

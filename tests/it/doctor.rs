@@ -7,10 +7,10 @@ mod sections;
 use std::sync::{Arc, Mutex};
 
 use dlq_tui::adapter::built_in;
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine as Connection, EngineOptions, Listener, Statement, Value as Cell};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::sql::engine::{Engine as Connection, EngineOptions, Listener, Statement, Value as Cell};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, detect, open};
 use serde_json::Value;
 

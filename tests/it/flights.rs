@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dlq_tui::adapter::{Adapter, built_in};
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine, EngineOptions};
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{Detection, OpenOptions, ReplayDestination, SqlStore, open, survey};
 use dlq_tui::store::{Availability, Budget, Cursor, GlanceQuery, PageQuery, Sort, Store};
 

@@ -170,7 +170,7 @@ async fn a_row_with_only_what_must_be_given_becomes_a_failed_job() {
 #[tokio::test]
 async fn nothing_is_installed_where_nothing_may_be_written() {
     for db in harness::every_server("roinstall").await {
-        let read_only = dlq_tui::store::sql::engine::EngineOptions { read_only: true, ..options() };
+        let read_only = dlq_tui::db::EngineOptions { read_only: true, ..options() };
         let engine = connect_as(&db, &read_only).await.unwrap();
         let plan = PRESETS[0].plan(&engine, None, &Budget::new(LONG)).await.unwrap();
         let error = plan.install(&engine, &Budget::new(LONG)).await.unwrap_err();

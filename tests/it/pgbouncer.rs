@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dlq_tui::adapter::built_in;
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Bind, Engine, EngineOptions, Row, Statement, Value};
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
-use dlq_tui::store::sql::engine::{Bind, Engine, EngineOptions, Row, Statement, Value};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
 use dlq_tui::store::{Budget, Cursor, PageQuery, Sort, Store, StoreError};
 use futures_util::future::join_all;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dlq_tui::adapter::built_in;
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine, EngineOptions};
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::run_options::Options;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{Ledger, Operator, Part, RunId, RunState, Tally};
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, open};
 use dlq_tui::store::{Budget, Store};
 use dlq_tui::triage::StoreContext;

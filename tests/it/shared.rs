@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine, EngineOptions, Statement};
 use dlq_tui::domain::action::{Action, JobResult, SkipReason};
 use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::run_options::Options;
@@ -15,8 +17,6 @@ use dlq_tui::ledger::{
     RunId, RunIntent, RunState, Settled, Whose,
 };
 use dlq_tui::store::sql::ReplayDestination;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions, Statement};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::{Frozen, StoreError};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::deliver::CommandDestination;

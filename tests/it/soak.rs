@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use dlq_tui::db::{Dialect, Engine, Statement, Tx};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Exactness;
 use dlq_tui::store::sql::SqlStore;
-use dlq_tui::store::sql::engine::{Dialect, Engine, Statement, Tx};
 use dlq_tui::store::{HistogramQuery, Resume, Store, Watermark};
 use dlq_tui::triage::live::LiveCounts;
 

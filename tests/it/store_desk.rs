@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dlq_tui::adapter::{Adapter, built_in};
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine, EngineOptions};
 use dlq_tui::domain::action::{Action, JobOutcome};
 use dlq_tui::domain::facet::Facet;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::histogram::Histogram;
 use dlq_tui::domain::job::{JobId, JobRow};
 use dlq_tui::domain::run_options::Options;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, SqlStore, detect, open};
 use dlq_tui::store::{
     Archive, Batch, Budget, Cursor, Entry, HistogramQuery, HistogramStep, PageQuery, Sort, Standing, Store, StoreError,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use dlq_tui::adapter::Adapter;
+use dlq_tui::db::Engine as Connected;
 use dlq_tui::domain::action::{Action, JobResult};
 use dlq_tui::domain::job::JobId;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::Store;
-use dlq_tui::store::sql::engine::Engine as Connected;
 use dlq_tui::store::sql::{Finding, Found, OpenOptions, SqlStore, check, detect, open, untold_key};
 
 use crate::fixtures::Layout;

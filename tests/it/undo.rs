@@ -313,14 +313,14 @@ async fn a_worker_that_holds_a_job_without_having_committed_keeps_it() {
     let worker = bench_engine(&db).await;
     let mut tx = worker.begin(&budget()).await.expect("a transaction");
     let sql = "select id from jobs order by id limit 4 for update".to_owned();
-    let held = tx.fetch(&dlq_tui::store::sql::engine::Statement { sql, binds: Vec::new() }).await.expect("rows");
+    let held = tx.fetch(&dlq_tui::db::Statement { sql, binds: Vec::new() }).await.expect("rows");
     let (_, tally) = bench.undo(&run).await;
     tx.rollback().await;
     assert_eq!((held.len(), tally.done, skipped(&tally, "locked by another session")), (4, 16, 4), "{tally:?}");
     assert_eq!((db.count("jobs").await, db.count("jobs_dlq").await), (4, 16));
 }
 
-async fn bench_engine(db: &TestDb) -> std::sync::Arc<dlq_tui::store::sql::engine::Engine> {
+async fn bench_engine(db: &TestDb) -> std::sync::Arc<dlq_tui::db::Engine> {
     crate::store_desk::engine(db).await
 }
 

@@ -23,9 +23,9 @@ use super::console;
 use super::exit::Code;
 use super::source_choice::{Origin, SourceChoice};
 use crate::config::{Address, Paths, ReplayTo, Source};
+use crate::db::target::Target;
 use crate::domain::histogram::dead_jobs;
 use crate::domain::time::Timestamp;
-use crate::store::sql::target::Target;
 
 /// How long leaving the demo may take.
 const LEAVE: Duration = Duration::from_millis(100);

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::adapter::{Route, Spec, built_in};
+use crate::db::Dialect;
 use crate::domain::action::Action;
-use crate::store::sql::engine::Dialect;
 use crate::store::sql::{Grant, Site, numbered, required};
 
 const TEXT: &str = include_str!("rights.md");

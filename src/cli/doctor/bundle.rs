@@ -18,11 +18,11 @@ use crate::cli::exit::CliError;
 use crate::cli::output;
 use crate::cli::source_choice::SourceChoice;
 use crate::config::{Address, Config, Setting};
+use crate::db::target::Target;
 use crate::domain::secret::ExposeSecret;
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
 use crate::ledger::Ledger;
-use crate::store::sql::target::Target;
 
 /// What stands at its head.
 const HEAD: [&str; 6] = [

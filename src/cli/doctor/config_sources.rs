@@ -7,8 +7,8 @@ use super::finding::{Finding, Level};
 use crate::adapter::Library;
 use crate::cli::source_choice::SourceChoice;
 use crate::config::mask_secrets;
+use crate::db::target::NAMING;
 use crate::domain::text::Clean;
-use crate::store::sql::target::NAMING;
 
 const SECTION: &str = "config";
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::finding::{Finding, Level};
 use crate::cli::open::Surveyed;
+use crate::db::Engine;
+use crate::db::target::{Target, Transport};
 use crate::domain::text::Clean;
 use crate::store::Budget;
-use crate::store::sql::engine::Engine;
-use crate::store::sql::target::{Target, Transport};
 use crate::store::sql::{Connection, connection};
 
 /// The name of the section.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::finding::{Finding, Level, bytes};
+use crate::db::Engine;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::ledger::{self, Ledger, LedgerError, Lying, Run, RunState, WHEN_DAMAGED};
 use crate::store::Budget;
-use crate::store::sql::engine::Engine;
 
 /// The name of the section.
 const SECTION: &str = "ledger";

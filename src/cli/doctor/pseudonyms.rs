@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use regex::Regex;
 
 use crate::config::mask_secrets;
+use crate::db::Dialect;
+use crate::db::target::Target;
 use crate::domain::redact::Redactor;
-use crate::store::sql::engine::Dialect;
-use crate::store::sql::target::Target;
 
 /// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

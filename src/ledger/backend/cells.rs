@@ -1,7 +1,7 @@
 //! The columns of a row, taken one after the other.
 
+use crate::db::{Row, Value};
 use crate::ledger::error::{LedgerError, Result};
-use crate::store::sql::engine::{Row, Value};
 
 /// A row whose columns are taken from the left.
 pub(in crate::ledger) struct Cells(std::vec::IntoIter<Value>);

@@ -16,11 +16,11 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, Row as _, SqlSafeStr, Sqlite, Transaction};
 
 use super::file_identity::{FileIdentity, log_of};
+use crate::db::lite::{self, Inode};
+use crate::db::{Row, Statement};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::schema;
 use crate::store::StoreError;
-use crate::store::sql::engine::lite::{self, Inode};
-use crate::store::sql::engine::{Row, Statement};
 
 /// How long a statement waits for another process that is writing.
 const BUSY: Duration = Duration::from_secs(10);
@@ -425,7 +425,7 @@ mod tests {
             tx.commit().await.unwrap();
         }
         let rows = file.read(&[statement("SELECT count(*) FROM big")]).await.unwrap();
-        assert_eq!(rows, [[Row(vec![crate::store::sql::engine::Value::Int(5)])]]);
+        assert_eq!(rows, [[Row(vec![crate::db::Value::Int(5)])]]);
     }
 
     #[tokio::test]
@@ -434,7 +434,7 @@ mod tests {
         let file = File::open(&folder.path().join("ledger.sqlite3")).await.unwrap();
         let asked = Statement { sql: "PRAGMA synchronous".to_owned(), binds: Vec::new() };
         let mode = async |mut tx: Tx<'_>| tx.fetch(&asked).await.unwrap();
-        let [full, normal] = [2, 1].map(|n| vec![Row(vec![crate::store::sql::engine::Value::Int(n)])]);
+        let [full, normal] = [2, 1].map(|n| vec![Row(vec![crate::db::Value::Int(n)])]);
         for _ in 0..2 {
             assert_eq!(mode(file.begin().await.unwrap()).await, full);
             assert_eq!(mode(file.begin_unsynced().await.unwrap()).await, normal);

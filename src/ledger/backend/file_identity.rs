@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::db::lite::Inode;
 use crate::ledger::error::{LedgerError, Result};
-use crate::store::sql::engine::lite::Inode;
 
 /// Where a file was when it was opened.
 #[derive(Debug)]

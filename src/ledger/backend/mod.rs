@@ -18,7 +18,7 @@ pub(super) use source::{Source, Token};
 
 use super::dialect::{Column, LedgerSql};
 use super::error::{LedgerError, Result};
-use crate::store::sql::engine::{self, Bind, Dialect, Engine, Row, Statement};
+use crate::db::{self, Bind, Dialect, Engine, Row, Statement};
 
 /// A place that holds the record.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ pub(super) struct Tx<'a> {
 
 enum Open<'a> {
     File(file::Tx<'a>),
-    Source(&'a Source, engine::Tx<'a>),
+    Source(&'a Source, db::Tx<'a>),
 }
 
 impl<'a> Tx<'a> {

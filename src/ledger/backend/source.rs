@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::db::{self, Dialect, Engine, Row, Statement};
 use crate::ledger::error::{LedgerError, Result};
 use crate::ledger::model::RunId;
 use crate::ledger::schema;
-use crate::store::sql::engine::{self, Dialect, Engine, Row, Statement};
 use crate::store::{Budget, StoreError};
 
 /// How long one statement may take: sealing a cohort of a million jobs is one.
@@ -80,7 +80,7 @@ impl Source {
         self.engine.read(statements, &Budget::new(STATEMENT)).await.map_err(|e| self.fault(e))
     }
 
-    pub(super) async fn begin(&self) -> Result<engine::Tx<'_>> {
+    pub(super) async fn begin(&self) -> Result<db::Tx<'_>> {
         let mut tried = 0;
         loop {
             tried += 1;

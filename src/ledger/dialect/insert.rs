@@ -3,7 +3,7 @@
 //! Not as JSON, as other values of several rows: unpacking it costs an engine many times what writing the row does.
 
 use super::LedgerSql;
-use crate::store::sql::engine::{Bind, Statement};
+use crate::db::{Bind, Statement};
 
 /// Rows of the largest statement where each value has a place of its own: beyond it a statement only grows.
 const MOST: usize = 256;
@@ -99,7 +99,7 @@ fn arrays<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sql::engine::Dialect;
+    use crate::db::Dialect;
 
     const COLUMNS: [Column; 2] = [Column::Int("run"), Column::Text("job_id")];
 

@@ -11,7 +11,7 @@ mod sqlite;
 pub(super) use insert::Column;
 use insert::Rows;
 
-use crate::store::sql::engine::{Bind, Dialect, Statement};
+use crate::db::{Bind, Dialect, Statement};
 
 /// The tables of the record.
 pub(super) const TABLES: [&str; 7] =

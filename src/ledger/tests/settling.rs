@@ -1,8 +1,8 @@
 //! Short cuts that must come to the same as the long way round: sealing what was counted, settling batches whole.
 
 use super::*;
+use crate::db::{Bind, Row};
 use crate::ledger::backend::int;
-use crate::store::sql::engine::{Bind, Row};
 
 async fn outcomes(ledger: &Ledger, run: &RunId) -> Vec<String> {
     let jobs = ledger.jobs(run, Part::All, 0, 99).await.unwrap();

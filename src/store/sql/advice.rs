@@ -7,10 +7,10 @@ use super::SqlStore;
 use super::detect::Found;
 use super::dialect::vitals::{Width, vitals};
 use super::dialect::{Place, speech};
-use super::engine::Statement;
 use super::layout::{Part, part_of_facet};
 use super::row::Cells;
 use crate::adapter::Index;
+use crate::db::Statement;
 use crate::domain::job::State;
 use crate::store::{Budget, Result, SortKey};
 

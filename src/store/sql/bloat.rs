@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::SqlStore;
 use super::dialect::Place;
 use super::dialect::bloat::bloat;
-use super::engine::Statement;
 use super::row::Cells;
+use crate::db::Statement;
 use crate::store::{Budget, Result, StoreError};
 
 /// What a table takes without using it; on SQLite what the whole file does.

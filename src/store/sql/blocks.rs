@@ -15,10 +15,10 @@ use std::time::Instant;
 use super::SqlStore;
 use super::build::Sql;
 use super::dialect::Place;
-use super::engine::{Engine, Row, Statement};
 use super::layout::Layout;
 use super::pace::{LEAST_BLOCKS, Pace, TARGET};
 use super::row::Cells;
+use crate::db::{Engine, Row, Statement};
 use crate::domain::job::JobId;
 use crate::store::{Budget, Result};
 

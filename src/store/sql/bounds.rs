@@ -7,11 +7,11 @@
 
 use super::blocks::{Bound, End, Keys, ROWS_OF_BLOCK, Reader};
 use super::build::Sql;
-use super::engine::{Bind, Statement};
 use super::layout::Layout;
 use super::pace::LEAST_BLOCKS;
 use super::row::Cells;
 use crate::adapter::FieldKind;
+use crate::db::{Bind, Statement};
 use crate::domain::job::JobId;
 use crate::store::{Result, StoreError};
 

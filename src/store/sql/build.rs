@@ -1,7 +1,7 @@
 //! A statement under construction: text and values grow together, so that their order cannot differ.
 
 use super::dialect::Speech;
-use super::engine::{Bind, Statement};
+use crate::db::{Bind, Statement};
 
 /// A statement under construction.
 pub(super) struct Sql {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::detect::{Catalogue, read_catalogue};
 use super::dialect::{speech, table_names};
-use super::engine::{Engine, Row};
 use super::row::Cells;
 use super::twin::twin_name;
 use crate::adapter::{Adapter, Spec, Table, fit};
+use crate::db::{Engine, Row};
 use crate::store::{Budget, Result};
 
 /// Tables of other databases that are looked at.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SqlStore;
 use super::dialect::ties::ties;
-use super::engine::{Row, Statement};
 use super::row::Cells;
 use crate::adapter::{Needs, Object, Right};
+use crate::db::{Row, Statement};
 use crate::domain::action::Action;
 use crate::store::{Budget, Result, StoreError};
 

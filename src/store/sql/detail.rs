@@ -2,11 +2,11 @@
 
 use super::SqlStore;
 use super::build::Sql;
-use super::engine::{Row, Statement};
 use super::judge::Extras;
 use super::layout::{Layout, Part};
 use super::row::{Cells, WIDTH, contract, read, select, whole};
 use crate::adapter::{Column, FieldKind};
+use crate::db::{Row, Statement};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::json::{Document, decode_double};
 use crate::domain::lineage;

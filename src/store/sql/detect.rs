@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::dialect::ties::ties;
 use super::dialect::{IndexPlace, Place, Unique, privileges, speech};
-use super::engine::{Dialect, Engine, EngineOptions, Row, Statement};
 use super::epochs;
 use super::open::ReplayDestination;
 use super::row::Cells;
-use super::target::Target;
 use super::twin::twin_name;
 use crate::adapter::{Adapter, Column, Lacks, Misfit, Right, RowSecurity, Spec, Table, fit, function, veiled};
+use crate::db::target::Target;
+use crate::db::{Dialect, Engine, EngineOptions, Row, Statement};
 use crate::store::{Budget, Result, StoreError};
 
 /// A layout that was found in a database.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::build::Sql;
 use super::detect::Catalogue;
 use super::dialect::{Speech, speech};
-use super::engine::{Engine, Statement};
 use super::row::Cells;
 use crate::adapter::{Adapter, Column, Family, FieldKind, Right, Spec, Table, Times};
+use crate::db::{Engine, Statement};
 use crate::store::{Budget, Result, StoreError};
 
 /// Values that are looked at.

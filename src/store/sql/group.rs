@@ -2,11 +2,11 @@
 
 use super::build::Sql;
 use super::dialect::Text;
-use super::engine::{Row, Statement};
 use super::judge::Judge;
 use super::layout::{Expr, Layout, Part, part_of_facet};
 use super::row::{Cells, contract, message_head};
 use crate::adapter::FieldKind;
+use crate::db::{Row, Statement};
 use crate::domain::facet::Facet;
 use crate::domain::fingerprint::Fingerprint;
 use crate::domain::job::State;

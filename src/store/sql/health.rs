@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::SqlStore;
 use super::dialect::Place;
 use super::dialect::vitals::vitals;
-use super::engine::{Dialect, Engine, Row, Statement, Value};
 use super::row::Cells;
+use crate::db::{Dialect, Engine, Row, Statement, Value};
 use crate::domain::time::Timestamp;
 use crate::store::{Budget, Result};
 

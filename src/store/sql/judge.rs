@@ -448,9 +448,9 @@ fn and(sql: &mut Sql, first: &mut bool) {
 #[cfg(test)]
 mod tests {
     use super::super::dialect::speech;
-    use super::super::engine::Dialect;
     use super::*;
     use crate::adapter::{Table, built_in};
+    use crate::db::Dialect;
 
     #[test]
     fn only_a_term_for_states_or_a_job_named_by_its_key_reaches_jobs_that_are_not_dead() {

@@ -248,7 +248,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sql::engine::{Row, Value as Cell};
+    use crate::db::{Row, Value as Cell};
 
     #[test]
     fn values_are_kept_so_that_each_says_what_it_is() {

@@ -417,8 +417,8 @@ fn is_key(text: &str, kind: FieldKind) -> bool {
 mod tests {
     use super::*;
     use crate::adapter::built_in;
+    use crate::db::Dialect;
     use crate::store::sql::dialect::speech;
-    use crate::store::sql::engine::Dialect;
 
     #[test]
     fn only_what_all_dead_jobs_are_ordered_by_limits_a_list_to_them() {

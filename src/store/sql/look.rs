@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::SqlStore;
 use super::build::Sql;
-use super::engine::Row;
 use super::group::{Counted, Grouping, Tally};
 use super::judge::Judge;
 use super::memory::{in_memory, tally_in_memory, value_in_memory};
 use super::row::{Cells, WIDTH, read, select};
 use super::watch::{Axis, Look, Mark, cells};
+use crate::db::Row;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::store::{Budget, Cell, Changes, Result, StoreError, Watermark};

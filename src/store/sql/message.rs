@@ -139,7 +139,7 @@ fn one_line(json: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sql::engine::{Row, Value};
+    use crate::db::{Row, Value};
 
     #[test]
     fn a_stored_value_that_is_no_text_makes_no_message() {

@@ -46,7 +46,6 @@ mod death;
 mod detail;
 mod detect;
 mod dialect;
-pub mod engine;
 mod epochs;
 mod foresee;
 mod glimpse;
@@ -79,7 +78,6 @@ mod search;
 mod spans;
 mod stats;
 mod steps;
-pub mod target;
 #[cfg(test)]
 mod tests;
 mod twin;
@@ -120,6 +118,7 @@ use super::{
     HistogramStep, Identity, Page, PageQuery, Preparation, Result, Store, StoreError, StoreInfo, Unfit, Watermark,
 };
 use crate::adapter::{Column, Retention};
+use crate::db::{Engine, Tx};
 use crate::domain::action::{Action, JobOutcome, ReplayStatus};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -127,13 +126,12 @@ use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use engine::{Engine, Tx};
 use layout::Layout;
 use open::Destination;
 use pace::Pace;
 
 /// A name as an identifier of the database's.
-pub(super) fn quote(dialect: engine::Dialect, name: &str) -> String {
+pub(super) fn quote(dialect: crate::db::Dialect, name: &str) -> String {
     dialect::speech(dialect).quote(name)
 }
 

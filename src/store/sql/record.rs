@@ -3,9 +3,9 @@
 use super::SqlStore;
 use super::apply::Held;
 use super::dialect::BatchRow;
-use super::engine::Tx;
 use super::witness::named;
 use super::work::Work;
+use crate::db::Tx;
 use crate::domain::job::JobId;
 use crate::store::{Recorded, Result, StoreError};
 

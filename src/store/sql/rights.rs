@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::detect::Found;
 use super::dialect::privileges::{On, grant, plain};
 use super::dialect::speech;
-use super::engine::{Dialect, Engine};
 use super::open::Destination;
 use super::twin::twin_name;
 use crate::adapter::{Needs, Object, Right, Rights, Route, Spec, function};
+use crate::db::{Dialect, Engine};
 use crate::domain::action::Action;
 
 /// Rights on one thing, and what gives them.

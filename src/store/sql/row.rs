@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::build::Sql;
-use super::engine::{Row, Value};
 use super::judge::Extras;
 use super::layout::{Expr, Layout, Part};
 use crate::adapter::FieldKind;
+use crate::db::{Row, Value};
 use crate::domain::encoding;
 use crate::domain::filter::{Key, Subject};
 use crate::domain::fingerprint::Fingerprint;

@@ -3,9 +3,9 @@
 use super::build::Sql;
 use super::detect::read_catalogue;
 use super::dialect::speech;
-use super::engine::Engine;
 use super::row::Cells;
 use crate::adapter::{FieldKind, Sample};
+use crate::db::Engine;
 use crate::store::{Budget, Result, StoreError};
 
 /// Rows that are read: enough for the words of a state, few enough for payloads of any size.

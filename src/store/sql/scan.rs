@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use super::build::Sql;
 use super::death::Rows;
 use super::dialect::{WindowShape, order_by};
-use super::engine::{Engine, Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Layout};
@@ -21,6 +20,7 @@ use super::pace::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
 use super::row::{Read, read, select};
 use super::watch::Axis;
 use super::window::{WindowCounts, read_window, window_statement};
+use crate::db::{Engine, Row, Statement};
 use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
 
 /// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index

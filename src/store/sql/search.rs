@@ -12,12 +12,12 @@ use std::time::Instant;
 use super::SqlStore;
 use super::blocks::{End, ROWS_OF_BLOCK, Reader, Window, share};
 use super::build::Sql;
-use super::engine::Statement;
 use super::judge::{Judge, has_span};
 use super::layout::Expr;
 use super::pace::{LEAST_BLOCKS, TARGET, Yield};
 use super::row::{Read, read, select};
 use super::scan::{Scan, Segment, segments};
+use crate::db::Statement;
 use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Stored};
 
 /// Rows that are looked at in order before anything else is thought of.

@@ -12,7 +12,6 @@ use super::SqlStore;
 use super::build::Sql;
 use super::death::Rows;
 use super::dialect::order_by;
-use super::engine::{Row, Statement};
 use super::layout::Expr;
 use super::outlook::{MOST, Outlook, Span, Way};
 use super::pace::TARGET;
@@ -21,6 +20,7 @@ use super::row::{Cells, Read, WIDTH, read, select};
 use super::scan::{Scan, Segment, Step, directly};
 use super::walk::MANY;
 use crate::adapter::FieldKind;
+use crate::db::{Row, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::{Result, SortKey, StoreError};
 

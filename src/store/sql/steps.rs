@@ -2,10 +2,10 @@
 
 use super::build::Sql;
 use super::dialect::{BatchColumns, BatchRow};
-use super::engine::{Bind, Statement};
 use super::layout::{Layout, Part};
 use super::row::contract;
 use crate::adapter::{FieldKind, Piece, pieces};
+use crate::db::{Bind, Statement};
 use crate::domain::time::Timestamp;
 
 /// What a statement's placeholders stand for.

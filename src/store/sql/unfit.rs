@@ -2,11 +2,11 @@
 
 use super::SqlStore;
 use super::build::Sql;
-use super::engine::Statement;
 use super::layout::Part;
 use super::row::{Cells, contract};
 use super::steps::{Fill, push};
 use crate::adapter::{Field, Refusal};
+use crate::db::Statement;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;

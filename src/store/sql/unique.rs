@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::SqlStore;
 use super::build::Sql;
-use super::engine::Tx;
 use super::layout::Layout;
 use super::row::Cells;
 use super::steps::{Fill, push};
 use crate::adapter::Table;
+use crate::db::Tx;
 use crate::store::Result;
 
 /// Why a job is left alone whose key another row has too.

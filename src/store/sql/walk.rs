@@ -7,12 +7,12 @@ use super::blocks::{End, Reader, Window, read_number, share};
 use super::build::Sql;
 use super::count::CountState;
 use super::dialect::Place;
-use super::engine::{Row, Statement};
 use super::group::Grouping;
 use super::judge::Judge;
 use super::layout::{Expr, Part};
 use super::row::Cells;
 use super::watch::Axis;
+use crate::db::{Row, Statement};
 use crate::domain::job::JobId;
 use crate::store::{Budget, Result};
 

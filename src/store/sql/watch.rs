@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use super::build::Sql;
 use super::dialect::Speech;
-use super::engine::{Gate, Row, Statement};
 use super::group::{Grouping, Tally, untrusted};
 use super::layout::{Expr, Layout};
 use super::row::Cells;
+use crate::db::{Gate, Row, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::{Cell, Older, SortKey};
 
@@ -369,8 +369,8 @@ pub(super) fn cells(counted: Vec<super::group::Counted>) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::super::dialect::speech;
-    use super::super::engine::Dialect;
     use super::*;
+    use crate::db::Dialect;
 
     fn cell(bucket: i64, value: &str, n: u64) -> Cell {
         Cell { bucket, value: Some(value.into()), n, first_seen: None, last_seen: None, example: None }

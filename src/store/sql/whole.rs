@@ -6,10 +6,10 @@
 use super::SqlStore;
 use super::detect::Found;
 use super::dialect::{Form, ties::ties};
-use super::engine::{Row, Statement, Tx};
 use super::layout::Layout;
 use super::row::Cells;
 use crate::adapter::{Column, Keep, Needs, Object, Right, Route, Table, Verb};
+use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
 use crate::store::{Budget, Outdated, Result, StoreError};
 

@@ -2,11 +2,11 @@
 
 use super::build::Sql;
 use super::dialect::WindowShape;
-use super::engine::{Row, Statement};
 use super::group::{Grouping, Tally};
 use super::row::Cells;
 use super::scan::Scan;
 use crate::adapter::FieldKind;
+use crate::db::{Row, Statement};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::store::{Position, Result};

@@ -26,7 +26,7 @@ const SIZES: &[Size] = &[
     Size { of: "struct",   unit: "fields",           goal: 12, largest:  22, over_goal: 18, measure: |s| &s.structs },
     Size { of: "type",     unit: "inherent methods", goal: 25, largest: 160, over_goal:  9, measure: |s| &s.methods },
     Size { of: "trait",    unit: "methods",          goal: 25, largest:  85, over_goal:  2, measure: |s| &s.traits },
-    Size { of: "folder",   unit: "files",            goal: 16, largest:  58, over_goal:  7, measure: |s| &s.folders },
+    Size { of: "folder",   unit: "files",            goal: 16, largest:  58, over_goal:  6, measure: |s| &s.folders },
 ];
 
 /// Of 100 definitions of types and traits, those that share their name with another one. Rounded up, so that not every new
@@ -52,10 +52,10 @@ const BANNED: &[(&str, &str, usize)] = &[
     ("offer",                   "capability",                                     3),
     ("misread",                 "charset_check",                                  3),
     ("foresee",                 "dry_run, explain",                               2),
-    ("rehearsal",               "rollback_only",                                  2),
+    ("rehearsal",               "rollback_only",                                  1),
     ("abreast beside",          "concurrent",                                    10),
     ("ahead",                   "prefetched, pipelined",                          5),
-    ("heard",                   "logged, received",                               8),
+    ("heard",                   "logged, received",                               7),
     ("speech",                  "dialect",                                        3),
     ("judge judged",            "where_clause, filter",                          13),
     ("=loose",                  "prefilter",                                      1),

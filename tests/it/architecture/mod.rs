@@ -11,7 +11,7 @@ use regex::Regex;
 
 /// The floors of the house from the ground up. A floor may use those below it, never one beside or above it.
 const FLOORS: &[&[&str]] =
-    &[&["domain"], &["config"], &["adapter"], &["store"], &["ledger"], &["triage"], &["tui"], &["cli"]];
+    &[&["domain"], &["config"], &["adapter"], &["db"], &["store"], &["ledger"], &["triage"], &["tui"], &["cli"]];
 
 /// The rooms of the console, from the ground up.
 const CONSOLE_FLOORS: &[&[&str]] = &[&["theme"], &["keys"], &["app"], &["view"], &["runtime"]];

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dlq_tui::db::Statement;
 use dlq_tui::store::sql::Oldest;
-use dlq_tui::store::sql::engine::Statement;
 use serde_json::Value;
 
 use super::{about, findings};

@@ -7,8 +7,8 @@ mod values;
 
 use std::time::Duration;
 
-use dlq_tui::store::sql::engine::{Bind, Engine, EngineOptions, Row, Statement, Value};
-use dlq_tui::store::sql::target::Target;
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Bind, Engine, EngineOptions, Row, Statement, Value};
 use dlq_tui::store::{Budget, Result};
 
 use crate::harness::{self, TestDb};

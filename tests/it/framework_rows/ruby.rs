@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dlq_tui::db::{Engine as Session, Statement};
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::text::Untrusted;
 use dlq_tui::store::Store;
 use dlq_tui::store::sql::Rejected;
-use dlq_tui::store::sql::engine::{Engine as Session, Statement};
 use serde_json::Value;
 use sqlx::postgres::PgListener;
 

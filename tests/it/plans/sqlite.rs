@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use dlq_tui::store::sql::engine::{Listener, Statement, Value};
+use dlq_tui::db::{Listener, Statement, Value};
 
 use super::layouts::CASES;
 use super::story::{PHASE, install_missing, tell_to};

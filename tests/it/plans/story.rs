@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dlq_tui::adapter::built_in;
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine, EngineOptions, Listener, Statement};
 use dlq_tui::domain::action::Action;
 use dlq_tui::domain::filter::Filter;
 use dlq_tui::domain::job::JobId;
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions, Listener, Statement};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{OpenOptions, ReplayDestination, detect, missing_indexes, open};
 use dlq_tui::store::{Availability, Cursor, GlanceQuery, PageQuery, Sort};
 use dlq_tui::triage::StoreContext;

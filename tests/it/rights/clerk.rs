@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use dlq_tui::adapter::{Route, built_in};
+use dlq_tui::db::target::Target;
+use dlq_tui::db::{Engine, EngineOptions};
 use dlq_tui::domain::action::Action;
-use dlq_tui::store::sql::engine::{Engine, EngineOptions};
-use dlq_tui::store::sql::target::Target;
 use dlq_tui::store::sql::{Grant, OpenOptions, ReplayDestination, Site, SqlStore, detect, open, required};
 use dlq_tui::store::{Store, StoreError};
 

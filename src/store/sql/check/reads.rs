@@ -2,13 +2,13 @@
 //! compared.
 
 use super::super::build::Sql;
-use super::super::engine::Statement;
 use super::super::group::Grouping;
 use super::super::judge::Judge;
 use super::super::layout::Layout;
 use super::super::watch::Axis;
 use super::{Piece, offset_of};
 use crate::adapter::{Field, Spec};
+use crate::db::Statement;
 use crate::domain::filter::Filter;
 use crate::domain::time::Timestamp;
 

@@ -1,8 +1,8 @@
 //! What databases say of room that their tables take and do not use, and of who keeps it from being used again.
 
 use super::super::build::Sql;
-use super::super::engine::{Dialect, Statement};
 use super::{Place, mysql::Mysql, postgres::Postgres, speech, sqlite::Sqlite};
+use crate::db::{Dialect, Statement};
 
 /// What a database says of bloat.
 pub(in crate::store::sql) fn bloat(dialect: Dialect) -> &'static dyn Bloat {

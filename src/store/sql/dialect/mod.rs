@@ -23,8 +23,8 @@ mod window;
 mod written;
 
 use super::build::Sql;
-use super::engine::{Bind, Dialect, Statement};
 use crate::adapter::{Column, FieldKind, Index};
+use crate::db::{Bind, Dialect, Statement};
 use crate::domain::time::Timestamp;
 pub(super) use batch::{BatchColumns, BatchRow};
 pub(super) use form::{Form, INEXACT, Sort};

@@ -14,9 +14,9 @@ use super::{
     like, literal, order_by,
 };
 use crate::adapter::{Column, FieldKind, Index};
+use crate::db::Statement;
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::Statement;
 use crate::store::sql::pace::rung;
 use charset::{charset, is_wide};
 use types::base_type;

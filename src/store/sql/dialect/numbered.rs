@@ -5,8 +5,8 @@
 
 use super::sqlite::Sqlite;
 use super::{Place, Speech};
+use crate::db::Statement;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::Statement;
 
 /// Numbers that make a block, as many as a block of other databases holds rows.
 const ROWS: u64 = 10;

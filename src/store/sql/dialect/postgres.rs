@@ -11,9 +11,9 @@ use super::{
     fraction, like, stored,
 };
 use crate::adapter::{Column, FieldKind, Index};
+use crate::db::{Bind, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::{Bind, Statement};
 
 pub(super) struct Postgres;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::{Place, speech};
 use crate::adapter::{Right, Table};
-use crate::store::sql::engine::{Dialect, Grants};
+use crate::db::{Dialect, Grants};
 
 /// What a grant is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! How a database tells what time it is there, whether it takes changes, and that something has changed.
 
+use crate::db::Statement;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::Statement;
 
 /// What a database says of itself from one look to the next, and of a transaction.
 pub(in crate::store::sql) trait Signs: Sync {

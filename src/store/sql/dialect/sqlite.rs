@@ -9,9 +9,9 @@ use super::{
     numbered,
 };
 use crate::adapter::{Column, FieldKind, Index};
+use crate::db::{Bind, CHANGES, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::{Bind, CHANGES, Statement};
 
 pub(super) struct Sqlite;
 

@@ -2,8 +2,8 @@
 
 use super::Place;
 use super::postgres::Postgres;
+use crate::db::{Bind, Statement};
 use crate::store::sql::build::Sql;
-use crate::store::sql::engine::{Bind, Statement};
 
 /// What part of its size a table may grow or shrink by until its statistics are old.
 const GROWN: i64 = 5;

@@ -1,8 +1,8 @@
 //! Which tables of a database have a name that speaks of jobs or failures.
 
 use super::super::build::Sql;
-use super::super::engine::{Bind, Dialect, Statement};
 use super::speech;
+use crate::db::{Bind, Dialect, Statement};
 
 /// Words in the names of tables that hold dead jobs, or the queue that they came from; the telling ones come first.
 pub(in crate::store::sql) const WORDS: [&str; 11] =

@@ -2,8 +2,8 @@
 //! whose rows go when theirs do.
 
 use super::super::build::Sql;
-use super::super::engine::{Bind, Dialect, Statement};
 use super::{mysql::Mysql, postgres::Postgres, sqlite::Sqlite};
+use crate::db::{Bind, Dialect, Statement};
 
 /// How the tables of a database hang together.
 pub(in crate::store::sql) fn ties(dialect: Dialect) -> &'static dyn Ties {

@@ -1,9 +1,9 @@
 //! What a database knows of its own tables that bears on how quick we are: extent, widths of columns, housekeeping.
 
 use super::super::build::Sql;
-use super::super::engine::{Bind, Dialect, Statement};
 use super::{Place, mysql::Mysql, postgres::Postgres, speech, sqlite::Sqlite};
 use crate::adapter::Column;
+use crate::db::{Bind, Dialect, Statement};
 
 /// Rows that widths are taken from where the database keeps no statistics of them.
 const SAMPLE: usize = 1_000;

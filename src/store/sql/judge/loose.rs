@@ -106,11 +106,11 @@ impl Judge<'_> {
 mod tests {
     use super::*;
     use crate::adapter::{Column, Field, Spec, Table, built_in};
+    use crate::db::Dialect;
     use crate::domain::encoding::Encoding;
     use crate::domain::filter::Filter;
     use crate::domain::time::Timestamp;
     use crate::store::sql::dialect::speech;
-    use crate::store::sql::engine::Dialect;
     use crate::store::sql::layout::Layout;
 
     #[test]

@@ -9,10 +9,10 @@ mod times;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::engine::{Engine, EngineOptions, Statement};
-use super::target::Target;
 use super::{OpenOptions, SqlStore, detect, open};
 use crate::adapter::Adapter;
+use crate::db::target::Target;
+use crate::db::{Engine, EngineOptions, Statement};
 use crate::store::Budget;
 
 /// Jobs of which those that are `slow` take the database long to tell the error class of.

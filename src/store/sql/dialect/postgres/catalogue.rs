@@ -1,9 +1,9 @@
 //! What the catalogue knows of some tables.
 
 use super::Postgres;
+use crate::db::{Bind, Statement};
 use crate::store::sql::build::Sql;
 use crate::store::sql::dialect::{IndexPlace, Unique};
-use crate::store::sql::engine::{Bind, Statement};
 
 /// Types by the numbers that every server knows them by.
 const TIMESTAMP: u32 = 1114;

@@ -1,10 +1,10 @@
 //! Instants in PostgreSQL's text, and how far its calendar is trusted.
 
 use crate::adapter::FieldKind;
+use crate::db::Bind;
 use crate::domain::time::Timestamp;
 use crate::store::sql::build::Sql;
 use crate::store::sql::dialect::{epoch, literal};
-use crate::store::sql::engine::Bind;
 
 /// What no instant reaches whose microseconds are to fit a whole number: the calendar here goes on for some years, and then
 /// there is infinity.

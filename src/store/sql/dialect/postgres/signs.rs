@@ -1,9 +1,9 @@
 //! What looks ask of PostgreSQL.
 
 use super::Postgres;
+use crate::db::Statement;
 use crate::store::sql::build::Sql;
 use crate::store::sql::dialect::Signs;
-use crate::store::sql::engine::Statement;
 
 impl Signs for Postgres {
     fn clock(&self) -> &'static str {

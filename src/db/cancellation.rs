@@ -1,0 +1,162 @@
+//! One exchange with the server, in a task that owns the connection until the exchange has ended.
+//!
+//! A driver's future that is dropped half way leaves the statement running on the server and its answer in the
+//! connection, in front of the next user's. So cancelling, a deadline, or a caller that goes away make the task stop the
+//! statement *on the server*, wait for its answer, and only then close the transaction and hand the connection back. Such a
+//! future is dropped together with its connection alone: where there is no other one to stop the statement by, or where that
+//! did not help. What ends a transaction is waited for instead.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::db::connection::{Interrupt, Link, Otherwise};
+use crate::db::pool::{Lease, Pool};
+use crate::domain::source_error::{Result, StoreError};
+
+/// What the server's own deadline gets ahead of ours, so that it normally is the server that ends a statement.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long stopping a statement may take before the connection is given up.
+const STOP: Duration = Duration::from_secs(3);
+
+/// The same of one that is let go on: a server that says nothing for so long counts as gone.
+const SILENT: Duration = Duration::from_secs(30);
+
+/// Runs `work` on the connection; without an answer after `limit` (and a little), or when `cancel` says so, or when
+/// this future is dropped, it is stopped on the server.
+///
+/// The connection comes back with any answer that leaves it usable.
+pub(super) async fn step<T, W>(
+    lease: Lease,
+    limit: Duration,
+    cancel: &CancellationToken,
+    work: W,
+) -> (Option<Lease>, Result<T>)
+where
+    T: Send + 'static,
+    W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>> + Send + 'static,
+{
+    steps(lease, (limit, 1), cancel, work).await
+}
+
+/// The same for work of several statements, each with the limit.
+pub(super) async fn steps<T, W>(
+    lease: Lease,
+    limit: (Duration, usize),
+    cancel: &CancellationToken,
+    work: W,
+) -> (Option<Lease>, Result<T>)
+where
+    T: Send + 'static,
+    W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>> + Send + 'static,
+{
+    if cancel.is_cancelled() {
+        return (Some(lease), Err(StoreError::Cancelled));
+    }
+    // A token of the step's own: the guard cancels it when this future is dropped, and nothing else.
+    let stop = cancel.child_token();
+    let _stop_when_dropped = stop.clone().drop_guard();
+    let (answer, answered) = oneshot::channel();
+    tokio::spawn(supervise(lease, limit, stop, answer, work));
+    answered.await.unwrap_or_else(|_| (None, Err(StoreError::Unreachable("the connection's task ended".into()))))
+}
+
+type Answer<T> = oneshot::Sender<(Option<Lease>, Result<T>)>;
+
+async fn supervise<T, W>(
+    mut lease: Lease,
+    (limit, times): (Duration, usize),
+    stop: CancellationToken,
+    answer: Answer<T>,
+    work: W,
+) where
+    W: for<'a> FnOnce(&'a mut dyn Link) -> BoxFuture<'a, Result<T>>,
+{
+    let (pool, is_ending) = (lease.pool(), lease.is_ending());
+    let link = match lease.link() {
+        Ok(link) => link,
+        Err(error) => return reply(answer, None, Err(error)),
+    };
+    let interrupt = if is_ending { link.interrupt().patient() } else { link.interrupt() };
+    let stopping = if interrupt.otherwise() == Otherwise::Wait { SILENT } else { STOP };
+    let started = Instant::now();
+    let patience = limit.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX)).saturating_add(GRACE);
+    let mut work = work(link);
+    let why = tokio::select! {
+        biased;
+        result = &mut work => {
+            drop(work);
+            let result = result.map_err(|error| timed(error, limit, started.elapsed()));
+            if matches!(result, Err(StoreError::Unreachable(_))) {
+                lease.give_up();
+                return reply(answer, None, result);
+            }
+            return reply(answer, Some(lease), result);
+        }
+        () = stop.cancelled() => StoreError::Cancelled,
+        () = tokio::time::sleep(patience) => StoreError::Timeout(limit),
+    };
+    // The caller has its answer now; stopping and tidying up go on behind its back.
+    reply(answer, None, Err(why));
+    let ended = tokio::time::timeout(stopping, stop_on_server(&pool, interrupt, &mut work)).await;
+    drop(work);
+    if ended != Ok(true) {
+        lease.give_up();
+        pool.hung_up();
+    }
+}
+
+/// Whether the statement has ended and left its connection as good as before; else that is to be closed.
+async fn stop_on_server<T>(pool: &Arc<Pool>, interrupt: Interrupt, work: &mut BoxFuture<'_, Result<T>>) -> bool {
+    let (sql, otherwise) = match interrupt {
+        Interrupt::Here(stop) => {
+            stop();
+            return is_usable(&work.await);
+        }
+        Interrupt::There { sql, otherwise } => (sql, otherwise),
+    };
+    let spare = tokio::select! {
+        biased;
+        // It ended by itself before anybody was told.
+        result = &mut *work => return is_usable(&result),
+        spare = pool.spare(otherwise) => spare,
+    };
+    let Some(spare) = spare else { return otherwise == Otherwise::Wait && is_usable(&work.await) };
+    // Also where it ends by itself: a word that is on its way must not reach what comes next on this connection.
+    let (is_over, result) = {
+        let mut telling = pin!(pool.tell(spare, sql, otherwise));
+        tokio::select! {
+            result = &mut *work => (telling.await, result),
+            is_over = &mut telling => match is_over || otherwise == Otherwise::Wait {
+                true => (is_over, work.await),
+                false => return false,
+            },
+        }
+    };
+    is_over && is_usable(&result)
+}
+
+fn is_usable<T>(result: &Result<T>) -> bool {
+    !matches!(result, Err(StoreError::Unreachable(_)))
+}
+
+/// Sends the answer; when nobody waits for it any more, the lease that comes back settles as it is dropped.
+fn reply<T>(answer: Answer<T>, lease: Option<Lease>, result: Result<T>) {
+    drop(answer.send((lease, result)));
+}
+
+/// Tells the server's own deadline, which carries no duration, from an administrator's cancel.
+fn timed(error: StoreError, limit: Duration, elapsed: Duration) -> StoreError {
+    match error {
+        StoreError::Timeout(_) if elapsed.saturating_add(Duration::from_millis(20)) >= limit => {
+            StoreError::Timeout(limit)
+        }
+        StoreError::Timeout(_) => StoreError::Interrupted,
+        other => other,
+    }
+}

@@ -1,0 +1,362 @@
+//! At most two connections, lent out one call at a time.
+//!
+//! A pool of our own, because what matters here is what happens to a connection whose statement was cancelled: it
+//! comes back only after the statement has ended on the server and the transaction is closed; else it is dropped.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::db::connection::{Connector, End, Link, Mode, Otherwise};
+use crate::db::net::address::Address;
+use crate::domain::log;
+use crate::domain::source_error::{Result, StoreError};
+
+/// How long a connection may take to close its transaction before it is given up.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// How long a call waits for a connection that is on its way back.
+const SHORT: Duration = Duration::from_millis(200);
+
+/// How long stopping a statement waits for the other connection: whoever asked for it has been answered already.
+const SPARE: Duration = Duration::from_millis(100);
+
+/// How long a word may take to be answered that hanging up can replace. Other calls wait for the connection that it is on.
+const WORD: Duration = Duration::from_secs(1);
+
+/// How long a server may take to notice that a connection was closed under a statement, and to end that: what is asked next waits
+/// for it. One that looks every 20 ms takes as long as that, and little more.
+const GONE: Duration = Duration::from_millis(100);
+
+/// How long it may take to stop a statement from another connection.
+const INTERRUPT: Duration = Duration::from_secs(3);
+
+/// The connections of one engine.
+pub(super) struct Pool {
+    connector: Box<dyn Connector>,
+    address: Address,
+    /// Its word, for the log.
+    database: &'static str,
+    connect_timeout: Duration,
+    size: usize,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Box<dyn Link>>>,
+    /// Connections on their way back: worth waiting for instead of opening another one.
+    settling: AtomicUsize,
+    /// Until when the server may still have each connection that was closed under a statement, the latest last.
+    gone: Mutex<Vec<Instant>>,
+    returned: Notify,
+}
+
+impl Pool {
+    pub(super) fn new(
+        connector: Box<dyn Connector>,
+        address: Address,
+        database: &'static str,
+        size: usize,
+        connect_timeout: Duration,
+    ) -> Self {
+        Self {
+            connector,
+            address,
+            database,
+            connect_timeout,
+            size: size.max(1),
+            permits: Arc::new(Semaphore::new(size.max(1))),
+            idle: Mutex::new(Vec::new()),
+            settling: AtomicUsize::new(0),
+            gone: Mutex::default(),
+            returned: Notify::new(),
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(super) fn connector(&self) -> &dyn Connector {
+        &*self.connector
+    }
+
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    /// Puts a connection without an open transaction where the next call finds it.
+    pub(super) fn put(&self, link: Box<dyn Link>) {
+        self.lock_idle().push(link);
+        self.returned.notify_one();
+    }
+
+    /// Waits up to `patience` until no connection is lent out or on its way back, and lends none any more.
+    pub(super) async fn close(&self, patience: Duration) {
+        let all = u32::try_from(self.size).unwrap_or(u32::MAX);
+        drop(tokio::time::timeout(patience, self.permits.acquire_many(all)).await);
+        self.permits.close();
+        self.clear();
+    }
+
+    /// Lends a connection that was just opened and never put here.
+    pub(super) fn lend(self: &Arc<Self>, link: Box<dyn Link>) -> Result<Lease> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(|_| StoreError::Unreachable("every connection is lent out".into()))?;
+        Ok(Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) })
+    }
+
+    /// Forgets the idle connections: the server they belong to is gone.
+    pub(super) fn clear(&self) {
+        let stale = std::mem::take(&mut *self.lock_idle());
+        drop(stale);
+    }
+
+    /// Lends a connection, waiting up to `patience` for one to be free; also says whether it was just opened.
+    pub(super) async fn lease(self: &Arc<Self>, patience: Duration) -> Result<(Lease, bool)> {
+        let permit = tokio::time::timeout(patience, Arc::clone(&self.permits).acquire_owned())
+            .await
+            .map_err(|_| StoreError::Timeout(patience))?
+            .map_err(|_| StoreError::Unreachable("the connection was closed".into()))?;
+        let (link, fresh) = match self.idle_link().await {
+            Some(link) => (link, false),
+            None => (self.connect().await?, true),
+        };
+        Ok((Lease { link: Some(link), pool: Arc::clone(self), open: None, ending: false, permit: Some(permit) }, fresh))
+    }
+
+    /// What can take a word to the server while a statement runs: the other connection where that is free, or is soon, else
+    /// one that is to be opened. `None` where hanging up does as well, as it costs no more, and where there will be none.
+    pub(super) async fn spare(self: &Arc<Self>, otherwise: Otherwise) -> Option<Spare> {
+        let free = Arc::clone(&self.permits).acquire_owned();
+        let patience = if self.size == 1 { Duration::ZERO } else { SPARE };
+        let permit = match otherwise {
+            Otherwise::Wait => free.await.ok(),
+            _ => tokio::time::timeout(patience, free).await.ok().and_then(std::result::Result::ok),
+        };
+        let link = permit.as_ref().and_then(|_| self.lock_idle().pop());
+        let can_tell = match otherwise {
+            Otherwise::HangUp => link.is_some(),
+            Otherwise::Connect => true,
+            Otherwise::Wait => permit.is_some(),
+        };
+        can_tell.then_some(Spare { link, permit })
+    }
+
+    /// Sends a word to the server; whether that is over. Else it may be on its way still, and reach whatever comes next on the
+    /// connection that it is about.
+    ///
+    /// When it fails, the server's own deadline still ends the statement.
+    pub(super) async fn tell(&self, Spare { link, mut permit }: Spare, sql: String, otherwise: Otherwise) -> bool {
+        if otherwise == Otherwise::HangUp {
+            let Some(mut link) = link else { return false };
+            let is_told = matches!(tokio::time::timeout(WORD, link.tell(sql)).await, Ok(Ok(())));
+            match is_told {
+                true => self.put(link),
+                false => self.hung_up(),
+            }
+            return is_told;
+        }
+        let telling = async {
+            let mut is_over = true;
+            if let Some(mut link) = link {
+                if link.tell(sql.clone()).await.is_ok() {
+                    return (Some(link), true);
+                }
+                is_over = false;
+            }
+            let Ok(mut link) = self.open().await else { return (None, is_over) };
+            let is_told = link.tell(sql).await.is_ok();
+            (is_told.then_some(link), is_told && is_over)
+        };
+        tokio::pin!(telling);
+        let (link, is_over) = match tokio::time::timeout(SHORT, &mut telling).await {
+            Ok(told) => told,
+            Err(_) => {
+                if otherwise == Otherwise::Connect {
+                    // A server that is slow to answer must not keep other calls waiting for their connection.
+                    permit = None;
+                }
+                tokio::time::timeout(INTERRUPT, telling).await.unwrap_or((None, false))
+            }
+        };
+        if let (Some(link), Some(_)) = (link, permit) {
+            self.put(link);
+        }
+        is_over
+    }
+
+    async fn idle_link(&self) -> Option<Box<dyn Link>> {
+        loop {
+            let returned = self.returned.notified();
+            if let Some(link) = self.lock_idle().pop() {
+                return Some(link);
+            }
+            if self.settling.load(Ordering::SeqCst) == 0 {
+                return None;
+            }
+            // Usually one round trip; when it is more, a new connection is the better choice.
+            if tokio::time::timeout(SHORT, returned).await.is_err() {
+                return None;
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Box<dyn Link>> {
+        self.bounded(self.open()).await.map_err(|error| self.address.tell(error))
+    }
+
+    /// Takes in that a connection was closed while the server may still be at something on it.
+    pub(super) fn hung_up(&self) {
+        self.lock_gone().push(Instant::now() + GONE);
+    }
+
+    /// Opens a connection; where the server would have one too many, when it has had time to be done with one that was hung up.
+    async fn open(&self) -> Result<Box<dyn Link>> {
+        while let Some(at) = self.crowded_until() {
+            tokio::time::sleep_until(at.into()).await;
+        }
+        self.connector.connect().await
+    }
+
+    /// Until when one more, of those that are lent out already, may be one too many.
+    fn crowded_until(&self) -> Option<Instant> {
+        let (now, free) = (Instant::now(), self.permits.available_permits());
+        let mut gone = self.lock_gone();
+        gone.retain(|at| *at > now);
+        gone.first().copied().filter(|_| gone.len() > free)
+    }
+
+    /// Awaits what opens a connection, for as long as connecting may take.
+    pub(super) async fn bounded<T>(&self, connecting: impl Future<Output = Result<T>>) -> Result<T> {
+        let began = Instant::now();
+        let connected = tokio::time::timeout(self.connect_timeout, connecting)
+            .await
+            .unwrap_or_else(|_| Err(no_answer(self.connect_timeout)));
+        log::connected(self.database, connected.as_ref().err().map(StoreError::kind), began.elapsed());
+        connected
+    }
+
+    /// Where its connections lead.
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The database's word.
+    pub(super) fn database(&self) -> &'static str {
+        self.database
+    }
+
+    fn lock_gone(&self) -> std::sync::MutexGuard<'_, Vec<Instant>> {
+        self.gone.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Link>>> {
+        self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// What can take a word to the server.
+pub(super) struct Spare {
+    /// The connection; one is opened where there is none.
+    link: Option<Box<dyn Link>>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+/// How the error of a server that says nothing begins.
+pub(super) const NO_ANSWER: &str = "no answer within ";
+
+/// The error of a server that says nothing.
+pub(super) fn no_answer(after: Duration) -> StoreError {
+    StoreError::Unreachable(format!("{NO_ANSWER}{after:?}"))
+}
+
+/// A connection on loan.
+///
+/// Dropped with an open transaction, it closes it in the background (a read is released, a write undone) and then
+/// returns; so the caller of a read need not wait for the answer to the `COMMIT`.
+pub(super) struct Lease {
+    link: Option<Box<dyn Link>>,
+    pool: Arc<Pool>,
+    open: Option<Mode>,
+    /// It is being ended.
+    ending: bool,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Lease {
+    /// The connection; an error when a lost one was kept in use.
+    pub(super) fn link(&mut self) -> Result<&mut dyn Link> {
+        match &mut self.link {
+            Some(link) => Ok(&mut **link),
+            None => Err(StoreError::Unreachable("the connection was lost".into())),
+        }
+    }
+
+    /// Where it goes back to.
+    pub(super) fn pool(&self) -> Arc<Pool> {
+        Arc::clone(&self.pool)
+    }
+
+    /// Notes that a transaction is open, or about to be.
+    pub(super) fn opened(&mut self, mode: Mode) {
+        self.open = Some(mode);
+    }
+
+    /// Notes that the transaction is about to be ended: what does that is never hung up. The server might not notice, and what
+    /// became of the transaction is known from its answer alone.
+    pub(super) fn ends(&mut self) {
+        self.ending = true;
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending
+    }
+
+    /// Notes that the transaction is closed.
+    pub(super) fn closed(&mut self) {
+        (self.open, self.ending) = (None, false);
+    }
+
+    /// Drops the connection: it is lost, or nobody knows what it is doing.
+    pub(super) fn give_up(&mut self) {
+        self.link = None;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(mut link) = self.link.take() else { return };
+        let Some(mode) = self.open else { return self.pool.put(link) };
+        // Without a runtime there is nobody to talk to the server: closing the connection undoes the transaction.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let end = if mode == Mode::Read { End::Release } else { End::Rollback };
+        let settling = Settling::start(Arc::clone(&self.pool), self.permit.take());
+        runtime.spawn(async move {
+            match tokio::time::timeout(SETTLE, link.end(end)).await {
+                Ok(Ok(())) => settling.pool.put(link),
+                Ok(Err(_)) | Err(_) => settling.pool.hung_up(),
+            }
+        });
+    }
+}
+
+/// Counts a connection as on its way back for as long as it lives.
+struct Settling {
+    pool: Arc<Pool>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Settling {
+    fn start(pool: Arc<Pool>, permit: Option<OwnedSemaphorePermit>) -> Self {
+        pool.settling.fetch_add(1, Ordering::SeqCst);
+        Self { pool, _permit: permit }
+    }
+}
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        self.pool.settling.fetch_sub(1, Ordering::SeqCst);
+        self.pool.returned.notify_waiters();
+    }
+}

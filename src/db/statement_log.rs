@@ -1,0 +1,99 @@
+//! A connection whose statements somebody hears of: which they are is known nowhere else on an engine that keeps no log.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::db::connection::{Answer, Connector, End, Facts, Interrupt, Limits, Link, Mode, Question, Script};
+use crate::db::{Row, Statement};
+use crate::domain::source_error::Result;
+
+/// Hears of each statement before it is sent; those that begin and end transactions are none.
+#[derive(Clone)]
+pub struct Listener(Arc<dyn Fn(&Statement) + Send + Sync>);
+
+impl Listener {
+    /// Calls `hear` with each statement. It must not take long.
+    pub fn new(hear: impl Fn(&Statement) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hear))
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+/// Opens connections whose statements are heard.
+pub(super) struct Heard(pub(super) Box<dyn Connector>, pub(super) Listener);
+
+impl Heard {
+    fn link(&self, link: Box<dyn Link>) -> Box<dyn Link> {
+        Box::new(HeardLink { link, listener: self.1.clone() })
+    }
+}
+
+impl Connector for Heard {
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
+        Box::pin(async { Ok(self.link(self.0.connect().await?)) })
+    }
+
+    fn first(&self) -> BoxFuture<'_, Result<Box<dyn Link>>> {
+        Box::pin(async { Ok(self.link(self.0.first().await?)) })
+    }
+}
+
+struct HeardLink {
+    link: Box<dyn Link>,
+    listener: Listener,
+}
+
+impl Link for HeardLink {
+    fn begin(&mut self, mode: Mode, limits: Limits) -> BoxFuture<'_, Result<()>> {
+        self.link.begin(mode, limits)
+    }
+
+    fn facts<'a>(&'a mut self, question: Option<Question<'a>>) -> BoxFuture<'a, Result<(Facts, Answer)>> {
+        Box::pin(async move {
+            let answer = self.link.facts(question).await?;
+            if let (Some((_, statements)), (_, Some(_))) = (question, &answer) {
+                statements.iter().for_each(|statement| self.listener.0(statement));
+            }
+            Ok(answer)
+        })
+    }
+
+    fn script(&self, question: Question<'_>) -> Option<Script> {
+        let script = self.link.script(question)?;
+        question.1.iter().for_each(|statement| self.listener.0(statement));
+        Some(script)
+    }
+
+    fn run(&mut self, script: Script) -> BoxFuture<'_, Result<Answer>> {
+        self.link.run(script)
+    }
+
+    fn fetch<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<Vec<Row>>> {
+        self.listener.0(statement);
+        self.link.fetch(statement)
+    }
+
+    fn execute<'a>(&'a mut self, statement: &'a Statement) -> BoxFuture<'a, Result<u64>> {
+        self.listener.0(statement);
+        self.link.execute(statement)
+    }
+
+    fn end(&mut self, end: End) -> BoxFuture<'_, Result<()>> {
+        self.link.end(end)
+    }
+
+    fn tell(&mut self, sql: String) -> BoxFuture<'_, Result<()>> {
+        self.link.tell(sql)
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.link.interrupt()
+    }
+}
