@@ -31,66 +31,17 @@
 //! | `check` | an adapter's statements against a live database |
 //! | `advice`, `health`, `bloat` | which indexes serve and what the missing ones would cost; how connection and table are doing; room that is not used |
 
-mod advice;
-mod along;
-mod apply;
-mod bloat;
-mod blocks;
-mod bounds;
-mod build;
-mod candidates;
-mod cascade;
-mod check;
 mod count;
-mod death;
-mod detail;
-mod detect;
+mod diagnostics;
 mod dialect;
-mod epochs;
-mod foresee;
-mod glimpse;
-mod group;
-mod handover;
-mod health;
-mod judge;
-mod kept;
-mod kept_members;
-mod layout;
-mod look;
-mod memory;
-mod message;
-mod misread;
-mod offers;
 mod open;
-mod outlook;
-mod pace;
-mod parts;
-mod reads;
-mod recall;
-mod record;
-mod restore;
-mod rights;
-mod row;
-mod sample;
-mod sampled;
-mod scan;
-mod search;
-mod spans;
-mod stats;
-mod steps;
+mod query;
+mod read;
+mod schema;
 #[cfg(test)]
 mod tests;
-mod twin;
-mod undoable;
-mod unfit;
-mod unique;
-mod walk;
-mod watch;
-mod whole;
-mod window;
-mod witness;
-mod work;
-mod writer;
+mod undo;
+mod write;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -99,19 +50,19 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
-pub use advice::{Extent, MissingIndex, Served, Service};
-pub use bloat::{Bloat, Oldest};
-pub use candidates::{Candidates, NearMiss, Renamed, candidates};
-pub use cascade::Following;
-pub use check::{Finding, check, missing_indexes, untold_key};
-pub use count::CountState;
-pub(super) use detect::read_catalogue;
-pub use detect::{Detection, Found, Rejected, detect, survey};
-pub use health::{Connection, Housekeeping, connection};
+pub use count::histogram::CountState;
+pub use diagnostics::bloat::{Bloat, Oldest};
+pub use diagnostics::health::{Connection, Housekeeping, connection};
+pub use diagnostics::index_advice::{Extent, MissingIndex, Served, Service};
+pub use open::adapter_check::{Finding, check, missing_indexes, untold_key};
+pub use open::privileges::{Grant, Site, numbered, required};
 pub use open::{OpenOptions, ReplayDestination, open};
-pub use rights::{Grant, Site, numbered, required};
-pub use sample::sample;
-pub use watch::Mark;
+pub use query::buckets::Mark;
+pub use schema::candidates::{Candidates, NearMiss, Renamed, candidates};
+pub(super) use schema::discovery::read_catalogue;
+pub use schema::discovery::{Detection, Found, Rejected, detect, survey};
+pub use schema::sample_rows::sample;
+pub use write::foreign_keys::Following;
 
 use super::{
     Applied, Batch, Budget, Changes, Cursor, Ending, Entry, FreezeStep, Glance, GlanceQuery, HistogramQuery,
@@ -126,9 +77,9 @@ use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use layout::Layout;
 use open::Destination;
-use pace::Pace;
+use query::layout::Layout;
+use read::chunk_size::Pace;
 
 /// A name as an identifier of the database's.
 pub(super) fn quote(dialect: crate::db::Dialect, name: &str) -> String {
@@ -156,11 +107,11 @@ pub struct SqlStore {
     /// The database's clock when we last heard it.
     clock: Mutex<(Timestamp, Instant)>,
     /// The newest and oldest instant of death, when it was last asked for.
-    span: Mutex<Option<reads::Span>>,
+    span: Mutex<Option<read::page::Span>>,
     /// How many rows there are, more or less, and when that was asked.
     foretold: Mutex<Option<(Instant, u64)>>,
     /// That counts by state took too long when they were tried last.
-    misses: Mutex<stats::Misses>,
+    misses: Mutex<count::statistics::Misses>,
     /// Where the instants begin that no job was told yet to run at.
     instants: AtomicI64,
 }
@@ -203,7 +154,7 @@ impl SqlStore {
             Some(statement) => match self.engine.read(&[statement], budget).await {
                 Ok(mut results) => {
                     let row = results.pop().unwrap_or_default().pop();
-                    row.map(|row| row::Cells::new(row).text()).transpose()?.flatten()
+                    row.map(|row| query::columns::Cells::new(row).text()).transpose()?.flatten()
                 }
                 // Not every role may ask for it, and not everything that speaks the protocol knows it.
                 Err(

@@ -1,28 +1,35 @@
 //! A store over a layout that was found, and where its replayed jobs go.
 
+pub(super) mod adapter_check;
+pub(super) mod capabilities;
+pub(super) mod charset_check;
+pub(super) mod privileges;
+pub(super) mod row_completeness;
+pub(super) mod undo_capabilities;
+
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::SqlStore;
-use super::along;
-use super::detect::{Catalogue, Found, Seen, read_catalogue, without_transactions};
 use super::dialect::speech;
-use super::epochs;
-use super::layout::{Layout, Part};
-use super::message::Recipe;
-use super::misread::misread;
-use super::offers::{abreast, defers, offers};
-use super::pace::Pace;
-use super::rights::{Grant, Role};
-use super::undoable::undoable;
-use super::unique::{Doubt, doubt};
-use super::watch::{Axis, Look};
-use super::whole::partial;
 use crate::adapter::{Adapter, FieldKind, Route, Spec, Table, Verb, destination_misfits, epoch_by};
 use crate::db::Engine;
 use crate::domain::action::Action;
 use crate::domain::destination;
+use crate::store::sql::open::capabilities::{abreast, defers, offers};
+use crate::store::sql::open::charset_check::misread;
+use crate::store::sql::open::privileges::{Grant, Role};
+use crate::store::sql::open::row_completeness::partial;
+use crate::store::sql::open::undo_capabilities::undoable;
+use crate::store::sql::query::buckets::{Axis, Look};
+use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
+use crate::store::sql::query::layout::{Layout, Part};
+use crate::store::sql::query::message::Recipe;
+use crate::store::sql::read::chunk_size::Pace;
+use crate::store::sql::schema::discovery::{Catalogue, Found, Seen, read_catalogue, without_transactions};
+use crate::store::sql::schema::epoch_columns;
+use crate::store::sql::write::related_rows;
 use crate::store::{Availability, Budget, Result, SortKey, StoreError, StoreInfo};
 
 /// Where replayed jobs go, for layouts that leave this to the operator.
@@ -104,7 +111,7 @@ impl Destination {
     }
 }
 
-/// Opens a layout that [`super::detect()`] found.
+/// Opens a layout that [`crate::store::sql::schema::discovery()`] found.
 ///
 /// # Errors
 /// When the adapter does not speak for this database, its message template is wrong, or the database cannot be read.
@@ -151,7 +158,7 @@ pub async fn open(
         pace: Pace::new(options.gentle),
         awaits_unit: spec.awaits_unit(&found.columns),
         unique: doubt.is_none(),
-        along: along::columns(spec, found),
+        along: related_rows::columns(spec, found),
         clock: Mutex::new(clock),
         span: Mutex::new(None),
         foretold: Mutex::new(None),
@@ -331,7 +338,7 @@ pub(super) async fn check_destination(
                 let found = catalogue.iter_mut().find(|(name, _)| name == schema);
                 let Some(found) = found.and_then(|(_, tables)| tables.get_mut(*table)) else { continue };
                 for column in columns.keys() {
-                    epochs::look_at(engine, schema, (table, found), column, budget).await?;
+                    epoch_columns::look_at(engine, schema, (table, found), column, budget).await?;
                 }
             }
             look(&catalogue)

@@ -7,32 +7,32 @@ use crate::domain::time::Timestamp;
 
 /// One job of a batch as statements see it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::store::sql) struct BatchRow {
-    pub(in crate::store::sql) id: String,
+pub(crate) struct BatchRow {
+    pub(crate) id: String,
     /// What the key is unique within, where that is not the table.
-    pub(in crate::store::sql) scope: String,
-    pub(in crate::store::sql) new_id: String,
-    pub(in crate::store::sql) message: Option<String>,
+    pub(crate) scope: String,
+    pub(crate) new_id: String,
+    pub(crate) message: Option<String>,
     /// When the replayed job may run; of each job its own.
-    pub(in crate::store::sql) run_after: Option<Timestamp>,
+    pub(crate) run_after: Option<Timestamp>,
     /// In an undo: what was kept of the row.
-    pub(in crate::store::sql) kept: Option<String>,
+    pub(crate) kept: Option<String>,
     /// In an undo: the key of the live row.
-    pub(in crate::store::sql) live: Option<String>,
+    pub(crate) live: Option<String>,
 }
 
 /// Which columns a batch has as a row source beside `id`: what the statement does not name is not sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::store::sql) struct BatchColumns {
-    pub(in crate::store::sql) new_id: bool,
-    pub(in crate::store::sql) message: bool,
-    pub(in crate::store::sql) scope: bool,
-    pub(in crate::store::sql) run_after: bool,
+pub(crate) struct BatchColumns {
+    pub(crate) new_id: bool,
+    pub(crate) message: bool,
+    pub(crate) scope: bool,
+    pub(crate) run_after: bool,
     /// How the column that takes `run_after` counts time, where it does.
-    pub(in crate::store::sql) due: Option<FieldKind>,
-    pub(in crate::store::sql) kept: bool,
+    pub(crate) due: Option<FieldKind>,
+    pub(crate) kept: bool,
     /// With the kind of the live table's key.
-    pub(in crate::store::sql) live: Option<FieldKind>,
+    pub(crate) live: Option<FieldKind>,
 }
 
 /// A batch as one bound value, for databases without arrays: `[id, new id, message, run after, kept, live, scope]`.

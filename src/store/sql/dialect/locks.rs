@@ -2,7 +2,7 @@
 
 /// What a transaction that writes locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::sql) enum Locks {
+pub(crate) enum Locks {
     /// All of the database.
     All,
     /// The rows that it finds.

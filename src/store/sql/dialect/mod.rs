@@ -2,42 +2,38 @@
 //! dead-letter table `t`: a quoted column or what an adapter states. Comparisons use it as it stands, so that indexes serve.
 
 mod batch;
-pub(super) mod bloat;
+pub(crate) mod catalogue;
+mod change_token;
 mod epoch;
-mod form;
+mod literals;
 mod locks;
 mod mysql;
-mod numbered;
-mod places;
+mod physical_storage;
 mod postgres;
-pub(super) mod privileges;
-mod signs;
+mod row_number_chunks;
+pub(crate) mod sql_builder;
 mod sqlite;
-mod stored;
 mod table;
-pub(super) mod table_names;
 mod text;
-pub(super) mod ties;
-pub(super) mod vitals;
+mod value_form;
 mod window;
-mod written;
 
-use super::build::Sql;
 use crate::adapter::{Column, FieldKind, Index};
 use crate::db::{Bind, Dialect, Statement};
 use crate::domain::time::Timestamp;
-pub(super) use batch::{BatchColumns, BatchRow};
-pub(super) use form::{Form, INEXACT, Sort};
-pub(super) use locks::Locks;
-pub(super) use places::{IndexPlace, Unique};
-pub(super) use signs::Signs;
-pub(super) use table::{NameLimit, NewTable, Place};
-pub(super) use text::Text;
-pub(super) use window::{WindowShape, order_by};
-use written::{fraction, like, literal};
+use crate::store::sql::dialect::sql_builder::Sql;
+pub(crate) use batch::{BatchColumns, BatchRow};
+pub(crate) use catalogue::index_columns::{IndexPlace, Unique};
+pub(crate) use change_token::Signs;
+use literals::{fraction, like, literal};
+pub(crate) use locks::Locks;
+pub(crate) use table::{NameLimit, NewTable, Place};
+pub(crate) use text::Text;
+pub(crate) use value_form::{Form, INEXACT, Sort};
+pub(crate) use window::{WindowShape, order_by};
 
 /// The speech of a database.
-pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
+pub(crate) fn speech(dialect: Dialect) -> &'static dyn Speech {
     match dialect {
         Dialect::Postgres => &postgres::Postgres,
         Dialect::Mysql => &mysql::Mysql,
@@ -46,7 +42,7 @@ pub(super) fn speech(dialect: Dialect) -> &'static dyn Speech {
 }
 
 /// The text of one database.
-pub(super) trait Speech: Signs {
+pub(crate) trait Speech: Signs {
     /// A quoted identifier.
     fn quote(&self, name: &str) -> String;
 
@@ -335,7 +331,7 @@ pub(super) trait Speech: Signs {
     /// The places of a column in indexes, as the catalogue tells them: here lines of place (from 1), `p` for the primary key
     /// or `u` for another one that is unique over all rows, and index, which may be nameless.
     fn places(&self, told: &str) -> Vec<IndexPlace> {
-        places::read(told)
+        catalogue::index_columns::read(told)
     }
 
     /// The schema that stands before all others, where there can be several.

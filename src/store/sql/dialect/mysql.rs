@@ -3,10 +3,10 @@
 
 mod batch;
 mod catalogue;
+mod change_token;
 mod charset;
 mod conditional;
 mod plan;
-mod signs;
 mod types;
 
 use super::{
@@ -16,8 +16,8 @@ use super::{
 use crate::adapter::{Column, FieldKind, Index};
 use crate::db::Statement;
 use crate::domain::time::Timestamp;
-use crate::store::sql::build::Sql;
-use crate::store::sql::pace::rung;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::read::chunk_size::rung;
 use charset::{charset, is_wide};
 use types::base_type;
 

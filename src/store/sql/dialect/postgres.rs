@@ -1,19 +1,19 @@
 //! PostgreSQL's text.
 
 pub(super) mod catalogue;
+mod change_token;
 mod instant;
 mod member;
-mod signs;
 
 use super::locks::Locks;
 use super::{
     BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch,
-    fraction, like, stored,
+    fraction, like, physical_storage,
 };
 use crate::adapter::{Column, FieldKind, Index};
 use crate::db::{Bind, Statement};
 use crate::domain::time::Timestamp;
-use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::sql_builder::Sql;
 
 pub(super) struct Postgres;
 
@@ -396,19 +396,19 @@ impl Speech for Postgres {
     }
 
     fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {
-        Some(stored::statistics(place, columns))
+        Some(physical_storage::statistics(place, columns))
     }
 
     fn blocks(&self, place: Place<'_>) -> Option<Statement> {
-        Some(stored::blocks(place))
+        Some(physical_storage::blocks(place))
     }
 
     fn cost_of(&self, plan: &str) -> Option<u64> {
-        stored::cost_of(plan)
+        physical_storage::cost_of(plan)
     }
 
     fn expected_of(&self, plan: &str) -> Option<u64> {
-        stored::expected_of(plan)
+        physical_storage::expected_of(plan)
     }
 
     fn together(&self) -> Option<&'static str> {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::batch::batch_json;
 use super::{
     BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Signs, Sort, Speech, Text, WindowShape, epoch, literal,
-    numbered,
+    row_number_chunks,
 };
 use crate::adapter::{Column, FieldKind, Index};
 use crate::db::{Bind, CHANGES, Statement};
 use crate::domain::time::Timestamp;
-use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::sql_builder::Sql;
 
 pub(super) struct Sqlite;
 
@@ -391,15 +391,15 @@ impl Speech for Sqlite {
     }
 
     fn cost_of(&self, plan: &str) -> Option<u64> {
-        numbered::cost_of(plan)
+        row_number_chunks::cost_of(plan)
     }
 
     fn blocks(&self, place: Place<'_>) -> Option<Statement> {
-        Some(numbered::blocks(place))
+        Some(row_number_chunks::blocks(place))
     }
 
     fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
-        numbered::in_blocks(sql, from, to);
+        row_number_chunks::in_blocks(sql, from, to);
     }
 }
 

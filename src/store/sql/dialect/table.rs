@@ -2,14 +2,14 @@
 
 /// Where a table stands, for catalogue look-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::sql) struct Place<'a> {
-    pub(in crate::store::sql) schema: &'a str,
-    pub(in crate::store::sql) table: &'a str,
+pub(crate) struct Place<'a> {
+    pub(crate) schema: &'a str,
+    pub(crate) table: &'a str,
 }
 
 /// How long a name may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::sql) enum NameLimit {
+pub(crate) enum NameLimit {
     Bytes(usize),
     Characters(usize),
     None,
@@ -17,8 +17,8 @@ pub(in crate::store::sql) enum NameLimit {
 
 /// What a table is made of, beside the columns that it takes over.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store::sql) struct NewTable {
-    pub(in crate::store::sql) instant: &'static str,
-    pub(in crate::store::sql) word: &'static str,
-    pub(in crate::store::sql) after: &'static str,
+pub(crate) struct NewTable {
+    pub(crate) instant: &'static str,
+    pub(crate) word: &'static str,
+    pub(crate) after: &'static str,
 }

@@ -2,20 +2,20 @@
 
 /// A text expression over the dead-letter table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store::sql) struct Text {
-    pub(in crate::store::sql) raw: String,
+pub(crate) struct Text {
+    pub(crate) raw: String,
     /// Whether it is stored in the character set that the connection speaks: then its bytes are compared as they stand.
-    pub(in crate::store::sql) is_spoken: bool,
+    pub(crate) is_spoken: bool,
 }
 
 impl Text {
     /// A text in a character set of its own.
-    pub(in crate::store::sql) fn stored(raw: impl Into<String>) -> Self {
+    pub(crate) fn stored(raw: impl Into<String>) -> Self {
         Self { raw: raw.into(), is_spoken: false }
     }
 
     /// A contract column, or what is put together from some.
-    pub(in crate::store::sql) fn spoken(raw: impl Into<String>) -> Self {
+    pub(crate) fn spoken(raw: impl Into<String>) -> Self {
         Self { raw: raw.into(), is_spoken: true }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::row::Cells;
 use super::*;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
+use crate::store::sql::query::columns::Cells;
 use crate::store::{Changes, Store, Watermark};
 
 /// Jobs by bucket of ten seconds, as the database has them.

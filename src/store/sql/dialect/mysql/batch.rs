@@ -2,7 +2,7 @@
 
 use super::super::batch::{BatchColumns, BatchRow, batch_json};
 use crate::adapter::FieldKind;
-use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::sql_builder::Sql;
 
 /// Characters that a key has nearly always, at the most: so long it may be in any index.
 const SHORT: usize = 255;

@@ -1,7 +1,7 @@
 //! What MySQL's catalogue tells of tables: their columns, keys and engines, and what may be done with them.
 
 use crate::db::Statement;
-use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::sql_builder::Sql;
 
 /// Writes a question for the columns of some tables.
 pub(super) fn statement(mut sql: Sql, tables: &[String]) -> Statement {

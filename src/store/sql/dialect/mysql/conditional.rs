@@ -1,7 +1,7 @@
 //! Conditions that only one of MySQL and MariaDB reads, each before an AND. A bound value has no place in what the other passes
 //! over: they are spelled.
 
-use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::sql_builder::Sql;
 
 /// Writes for MariaDB that a text in UTF-8 holds the longest of some pieces of ASCII, whatever the case of their letters: a
 /// pattern goes through bytes quicker than a text is folded and copied. MySQL takes no pattern for bytes.

@@ -2,14 +2,14 @@
 
 use super::Postgres;
 use crate::db::{Bind, Statement};
-use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{IndexPlace, Unique};
 
 /// Types by the numbers that every server knows them by.
 const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
 
-/// What the role may not do, as [`super::super::privileges`] reads it. Who owns the table as good as anybody, and may make others
+/// What the role may not do, as [`crate::store::sql::dialect::catalogue::privileges`] reads it. Who owns the table as good as anybody, and may make others
 /// beside it, is asked no more. A sequence that a column only borrows is left to the database.
 const LACKS: &str = "CASE WHEN pg_has_role(c.relowner, 'USAGE') AND has_schema_privilege(n.oid, 'CREATE') THEN NULL ELSE concat(\
      CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 's' END, \

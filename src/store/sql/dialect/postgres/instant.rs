@@ -3,7 +3,7 @@
 use crate::adapter::FieldKind;
 use crate::db::Bind;
 use crate::domain::time::Timestamp;
-use crate::store::sql::build::Sql;
+use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{epoch, literal};
 
 /// What no instant reaches whose microseconds are to fit a whole number: the calendar here goes on for some years, and then

@@ -1,0 +1,104 @@
+//! Room that a table takes and does not use, and who keeps it from being used again.
+
+use std::time::Duration;
+
+use crate::db::Statement;
+use crate::store::sql::SqlStore;
+use crate::store::sql::dialect::Place;
+use crate::store::sql::dialect::catalogue::bloat::bloat;
+use crate::store::sql::query::columns::Cells;
+use crate::store::{Budget, Result, StoreError};
+
+/// What a table takes without using it; on SQLite what the whole file does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bloat {
+    /// Living row versions, where the database counts versions.
+    pub live: Option<u64>,
+    /// Dead ones, which nobody sees any more.
+    pub dead: Option<u64>,
+    /// Since it was last vacuumed; `None` where that never was, or there is no such thing.
+    pub vacuumed: Option<Duration>,
+    /// Whether it is vacuumed by itself, where there is such a thing.
+    pub automatic: Option<bool>,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Bytes that are free, where the database knows.
+    pub free: Option<u64>,
+    /// Whoever keeps dead versions from being removed.
+    pub oldest: Oldest,
+    /// The statement that makes room.
+    pub vacuum: String,
+    /// The statement that has it vacuumed by itself again.
+    pub autovacuum: Option<String>,
+}
+
+/// The oldest transaction of somebody else's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Oldest {
+    /// There is none, or no such thing.
+    #[default]
+    None,
+    /// It may not be looked for by this role.
+    Hidden,
+    /// This one.
+    Transaction {
+        /// Whether it was prepared for a commit in two phases, and belongs to no session.
+        prepared: bool,
+        /// Its session's number, or its name.
+        known_as: String,
+        /// How old it is.
+        age: Duration,
+        /// The statement that shows it.
+        show: String,
+    },
+}
+
+impl SqlStore {
+    /// The bloat of the table.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn bloat(&self, budget: &Budget) -> Result<Bloat> {
+        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+        let says = bloat(self.engine.dialect());
+        let mut found = Bloat { vacuum: says.vacuum(place), autovacuum: says.autovacuum(place), ..Bloat::default() };
+        let rows = self.engine.read(&[says.unused(place)], budget).await?.pop();
+        if let Some(row) = rows.unwrap_or_default().pop() {
+            let mut cells = Cells::new(row);
+            let mut count = || Ok::<_, StoreError>(cells.int()?.and_then(|n| u64::try_from(n).ok()));
+            found.live = count()?;
+            found.dead = count()?;
+            found.vacuumed = count()?.map(Duration::from_secs);
+            found.automatic = count()?.map(|on| on == 1);
+            found.bytes = count()?.unwrap_or(0);
+            found.free = count()?;
+        }
+        found.oldest = self.oldest(budget).await?;
+        Ok(found)
+    }
+
+    async fn oldest(&self, budget: &Budget) -> Result<Oldest> {
+        let says = bloat(self.engine.dialect());
+        let Some(sql) = says.oldest() else { return Ok(Oldest::None) };
+        let statement = Statement { sql: sql.to_owned(), binds: Vec::new() };
+        let rows = match self.engine.read(&[statement], budget).await {
+            Ok(mut results) => results.pop().unwrap_or_default(),
+            // Not every role may ask for it.
+            Err(StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Unfit { .. }) => {
+                return Ok(Oldest::Hidden);
+            }
+            Err(error) => return Err(error),
+        };
+        let Some(row) = rows.into_iter().next() else { return Ok(Oldest::None) };
+        let mut cells = Cells::new(row);
+        let (kind, known_as, age, hidden) = (cells.text()?, cells.text()?, cells.int()?, cells.int()?);
+        Ok(match (kind, known_as) {
+            (Some(kind), Some(known_as)) => {
+                let age = Duration::from_secs(age.and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
+                Oldest::Transaction { prepared: kind == "prepared", show: says.show(&known_as), known_as, age }
+            }
+            _ if hidden.unwrap_or(0) > 0 => Oldest::Hidden,
+            _ => Oldest::None,
+        })
+    }
+}

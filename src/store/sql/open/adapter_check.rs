@@ -1,0 +1,357 @@
+//! An adapter's statements against a live database: each is explained, none is run.
+
+mod reads;
+
+use toml::Spanned;
+
+use crate::adapter::{Adapter, Along, Field, FieldKind, Route, Spec, Undo, Verb};
+use crate::db::{Engine, Statement};
+use crate::domain::action::Action;
+use crate::domain::job::State;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::dialect::{BatchRow, Place, speech};
+use crate::store::sql::open::undo_capabilities::recallable;
+use crate::store::sql::open::{Destination, ReplayDestination, check_destination, due};
+use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
+use crate::store::sql::query::layout::Layout;
+use crate::store::sql::query::message::push_expr;
+use crate::store::sql::query::template::{Fill, expand, push};
+use crate::store::sql::schema::discovery::Found;
+use crate::store::{Availability, Budget, Result, StoreError};
+
+/// What the database says of one piece of an adapter file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which piece: `fields.error_class`, `verbs.replay.steps[1]`.
+    pub what: String,
+    /// The line of the file where it stands, from 1.
+    pub line: usize,
+    /// Nothing wrong, or the database's own sentence.
+    pub verdict: std::result::Result<(), String>,
+    /// Why it is not used here, where it is not: then nothing is wrong with it, and it was not explained.
+    pub unused: Option<String>,
+}
+
+impl Finding {
+    fn explained(what: String, line: usize, verdict: std::result::Result<(), String>) -> Self {
+        Finding { what, line, verdict, unused: None }
+    }
+}
+
+/// A piece to be explained.
+struct Piece {
+    what: String,
+    offset: usize,
+    statement: Statement,
+}
+
+/// Explains every expression and statement of an adapter against a database that holds its layout. Steps that need a
+/// live table are explained when `target` names one.
+///
+/// # Errors
+/// When the database cannot be reached; what it finds wrong with a statement is a finding.
+pub async fn check(
+    engine: &Engine,
+    adapter: &Adapter,
+    found: &Found,
+    target: Option<&str>,
+    budget: &Budget,
+) -> Result<Vec<Finding>> {
+    let word = engine.dialect().word();
+    let unspoken = || StoreError::Layout(format!("the adapter {} does not speak for {word}", adapter.name));
+    let spec = found.spec(adapter, word).ok_or_else(unspoken)?;
+    let mut layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    let wanted = target.map_or(ReplayDestination::None, |table| ReplayDestination::Table(table.to_owned()));
+    let destination = check_destination(engine, &layout, &wanted, &found.seen, budget).await?;
+    // Of whole numbers whose unit nobody knows nothing is replayed, and one is as good as another to explain a statement.
+    let stand_in = found.untold_times.as_ref().map(|_| FieldKind::EpochS);
+    layout.due = due(spec, found, &destination).or(stand_in);
+    let (target, unusable) = match &destination {
+        Destination::Unusable(reason) => (None, Some(reason.clone())),
+        _ => (target, None),
+    };
+    let unused = unused_undo(&layout, found, &destination);
+    let pieces = pieces(&layout, spec, found, target, unused.is_none());
+    let open_key = match doubt(&layout, &found.columns) {
+        Some(Doubt::Open(why)) => Some(why),
+        Some(Doubt::Untold(_)) | None => None,
+    };
+    let mut findings: Vec<Finding> = Vec::with_capacity(pieces.len());
+    findings.extend(unusable.map(|why| Finding::explained("replay.table".to_owned(), 1, Err(why))));
+    findings.extend(unused.map(|(undo, why)| Finding {
+        unused: Some(why),
+        ..Finding::explained(format!("verbs.{}.undo", Action::Replay), adapter.line(undo.taken.span().start), Ok(()))
+    }));
+    for piece in pieces {
+        let verdict = verdict(engine, &layout, piece.statement, budget).await?;
+        let verdict = match &open_key {
+            Some(why) if piece.what == "key" => verdict.and(Err(why.clone())),
+            _ => verdict,
+        };
+        findings.push(Finding::explained(piece.what, adapter.line(piece.offset), verdict));
+    }
+    // What is wrong with a field would be wrong with all that is made of it.
+    let is_right = findings.iter().all(|finding| finding.verdict.is_ok());
+    for piece in if is_right { reads::pieces(&layout, spec) } else { Vec::new() } {
+        let verdict = verdict(engine, &layout, piece.statement, budget).await?;
+        findings.push(Finding::explained(piece.what, adapter.line(piece.offset), verdict));
+    }
+    Ok(findings)
+}
+
+/// What undoes a replay and cannot do so in this schema, with the reason; `None` also where nothing says how.
+fn unused_undo<'a>(layout: &'a Layout, found: &Found, destination: &Destination) -> Option<(&'a Undo, String)> {
+    let undo = layout.spec.verbs.replay.as_ref()?.undo_by(destination.kind())?;
+    match recallable(layout, found, destination) {
+        Availability::Disabled(reason) => Some((undo, reason)),
+        Availability::Ready { .. } => None,
+    }
+}
+
+/// What the database says of a statement.
+async fn verdict(
+    engine: &Engine,
+    layout: &Layout,
+    statement: Statement,
+    budget: &Budget,
+) -> Result<std::result::Result<(), String>> {
+    let explained = Statement { sql: layout.speech.explain(&statement.sql), binds: statement.binds };
+    match explain(engine, explained, budget).await {
+        Ok(()) => Ok(Ok(())),
+        Err(error @ (StoreError::Unreachable(_) | StoreError::Cancelled)) => Err(error),
+        Err(error) => Ok(Err(error.to_string())),
+    }
+}
+
+/// The text of every expression and statement of a layout.
+pub(crate) fn texts(layout: &Layout, found: &Found, target: Option<&str>) -> Vec<String> {
+    pieces(layout, &layout.spec, found, target, true).into_iter().map(|piece| piece.statement.sql).collect()
+}
+
+fn pieces(layout: &Layout, spec: &Spec, found: &Found, target: Option<&str>, is_recallable: bool) -> Vec<Piece> {
+    let mut pieces = fields(layout, spec);
+    pieces.extend(conditions(layout, spec));
+    for action in Action::ALL {
+        if let Some(verb) = spec.verbs.get(action).filter(|v| v.disabled.is_none()) {
+            let is_undone = action != Action::Replay || is_recallable;
+            pieces.extend(verb_pieces(layout, verb, action, target, is_undone));
+            pieces.extend(along_pieces(layout, verb, action, found));
+        }
+    }
+    let explainable = |text: &str| target.is_some() || !text.contains("{target}");
+    if let Some(outcome) = spec.outcome.as_ref().filter(|o| explainable(o.get_ref())) {
+        let statement = filled(layout, outcome.get_ref(), target);
+        pieces.push(Piece { what: "outcome".to_owned(), offset: outcome.span().start, statement });
+    }
+    pieces
+}
+
+/// The indexes that an adapter wants and a database does not have: what each is for, and the statement that makes it.
+pub fn missing_indexes(engine: &Engine, adapter: &Adapter, found: &Found) -> Vec<(String, String)> {
+    let speech = speech(engine.dialect());
+    let Some(spec) = found.spec(adapter, engine.dialect().word()) else { return Vec::new() };
+    let place = Place { schema: &found.schema, table: &found.table };
+    let missing = spec.indexes.iter().filter(|index| !found.columns.has_index(&index.columns));
+    missing
+        .map(|index| (index.purpose.clone(), speech.create_index(place, index, found.columns.is_partitioned)))
+        .collect()
+}
+
+/// Why it cannot be told whether an adapter's key is unique in a table; `None` where it is known either way.
+pub fn untold_key(engine: &Engine, adapter: &Adapter, found: &Found) -> Option<String> {
+    let spec = found.spec(adapter, engine.dialect().word())?;
+    let layout = Layout::new(speech(engine.dialect()), adapter, spec, &found.schema, &found.columns);
+    match doubt(&layout, &found.columns)? {
+        Doubt::Untold(why) => Some(why),
+        Doubt::Open(_) => None,
+    }
+}
+
+/// Explains one statement in a transaction that is rolled back: a reading one may not even explain a write.
+async fn explain(engine: &Engine, statement: Statement, budget: &Budget) -> Result<()> {
+    let mut tx = engine.begin(budget).await?;
+    let explained = tx.fetch(&statement).await;
+    tx.rollback().await;
+    explained.map(drop)
+}
+
+fn fields(layout: &Layout, spec: &Spec) -> Vec<Piece> {
+    let f = &spec.fields;
+    let all = [
+        ("key", Some(&spec.key)),
+        ("order.time", Some(&spec.order.time)),
+        ("order.otherwise", spec.order.otherwise.as_ref()),
+        ("order.attempts", spec.order.attempts.as_ref()),
+        ("fields.at", Some(&f.at)),
+        ("fields.touched", f.touched.as_ref()),
+        ("fields.state", f.state.as_ref()),
+        ("fields.error_class", f.error_class.as_ref()),
+        ("fields.message", f.message.as_ref()),
+        ("fields.message_head", f.message_head.as_ref()),
+        ("fields.job_class", f.job_class.as_ref()),
+        ("fields.queue", f.queue.as_ref()),
+        ("fields.reason", f.reason.as_ref()),
+        ("fields.worker", f.worker.as_ref()),
+        ("fields.attempts", f.attempts.as_ref()),
+        ("fields.max_attempts", f.max_attempts.as_ref()),
+        ("fields.arguments", f.arguments.as_ref()),
+        ("fields.backtrace", f.backtrace.as_ref()),
+        ("fields.lineage", f.lineage.as_ref()),
+        ("held.since", spec.held.as_ref().and_then(|held| held.since.as_ref())),
+    ];
+    let all = all.into_iter().filter_map(|(what, field)| Some((what.to_owned(), field?)));
+    let more = spec.more.iter().map(|(name, field)| (format!("more.{name}"), field));
+    all.chain(more).map(|(what, field)| field_piece(layout, what, field, false)).collect()
+}
+
+/// The conditions of states.
+fn conditions<'a>(layout: &'a Layout, spec: &'a Spec) -> impl Iterator<Item = Piece> + 'a {
+    let piece = |what: String, text: &Spanned<String>, condition: &str| {
+        let mut sql = Sql::new(layout.speech);
+        push(&mut sql, &format!("SELECT 1 FROM {} WHERE {condition}", layout.from), &Fill::of(layout, None));
+        Piece { what, offset: text.span().start, statement: sql.done() }
+    };
+    let states = State::ALL.into_iter().filter_map(move |state| {
+        Some(piece(format!("states.when.{state}"), spec.states.when.get(state)?, layout.condition(state)?))
+    });
+    states.chain(spec.held.iter().map(move |held| piece("held.when".to_owned(), &held.when, held.when.get_ref())))
+}
+
+/// Where a field's column or expression stands.
+fn offset_of(field: &Field) -> usize {
+    field.column.as_ref().or(field.sql.as_ref()).map_or(0, |s| s.span().start)
+}
+
+fn field_piece(layout: &Layout, what: String, field: &Field, filled_in: bool) -> Piece {
+    let expr = layout.expr(field);
+    let offset = offset_of(field);
+    let mut sql = Sql::new(layout.speech);
+    sql.push("SELECT ");
+    match filled_in {
+        true => push_expr(&mut sql, layout, &expr, &Fill::of(layout, None)),
+        // Nobody fills placeholders in where lists are read.
+        false => drop(sql.push(&layout.speech.contract(&expr.raw, expr.kind))),
+    }
+    sql.push(&format!(" FROM {}", layout.from));
+    Piece { what, offset, statement: sql.done() }
+}
+
+fn verb_pieces(layout: &Layout, verb: &Verb, action: Action, target: Option<&str>, is_undone: bool) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let named = [("when", &verb.when), ("trace", &verb.trace)];
+    let named = named.into_iter().filter_map(|(name, condition)| Some((name.to_owned(), condition.as_ref()?)));
+    let refusals = verb.refuse.iter().enumerate().map(|(i, refusal)| (format!("refuse[{i}].when"), &refusal.when));
+    let warnings = verb.warn.iter().enumerate().map(|(i, warning)| (format!("warn[{i}].when"), &warning.when));
+    for (name, condition) in named.chain(refusals).chain(warnings) {
+        let mut sql = Sql::new(layout.speech);
+        sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
+        push(&mut sql, condition.get_ref(), &Fill::of(layout, target));
+        let (what, offset) = (format!("verbs.{action}.{name}"), condition.span().start);
+        pieces.push(Piece { what, offset, statement: sql.done() });
+    }
+    if let Some(lock) = &verb.lock {
+        let statement = filled(layout, lock.get_ref(), target);
+        pieces.push(Piece { what: format!("verbs.{action}.lock"), offset: lock.span().start, statement });
+    }
+    if let Some(message) = &verb.message {
+        if let Some(edit) = &message.edit {
+            pieces.push(field_piece(layout, format!("verbs.{action}.message.edit"), edit, true));
+        }
+        for (name, field) in &message.values {
+            pieces.push(field_piece(layout, format!("verbs.{action}.message.values.{name}"), field, true));
+        }
+    }
+    let mut lists = vec![("steps", verb.steps.as_slice())];
+    if let (Some(table), Some(_)) = (&verb.into_table, target) {
+        lists.push(("into_table.steps", &table.steps));
+    }
+    if let Some(c) = &verb.command {
+        lists.extend([
+            ("command.claim", c.claim.as_slice()),
+            ("command.accepted", &c.accepted),
+            ("command.refused", &c.refused),
+        ]);
+    }
+    let way = target.map_or(Route::Own, |_| Route::Table);
+    if let Some(undo) = verb.undo_by(way).filter(|_| is_undone) {
+        pieces.extend(undo_pieces(layout, undo, action, target));
+        lists.push(("undo.steps", &undo.steps));
+    }
+    for (list, steps) in lists {
+        for (i, step) in steps.iter().enumerate() {
+            let statement = filled(layout, step.sql.get_ref(), target);
+            pieces.push(Piece {
+                what: format!("verbs.{action}.{list}[{i}]"),
+                offset: step.sql.span().start,
+                statement,
+            });
+        }
+    }
+    pieces
+}
+
+/// The tables whose rows are kept along; one that is not there has none.
+fn along_pieces(layout: &Layout, verb: &Verb, action: Action, found: &Found) -> Vec<Piece> {
+    let there = |table: &String| found.neighbours().is_some_and(|tables| tables.contains_key(table));
+    let along = verb.along.iter().enumerate().filter(|(_, along)| there(along.table.get_ref()));
+    let piece = |(i, along): (usize, &Along)| {
+        let quote = |name: &str| layout.speech.quote(name);
+        let (table, column, of) = (quote(along.table.get_ref()), quote(&along.column), quote(&along.of));
+        let also: String =
+            along.also.iter().map(|(theirs, ours)| format!(" AND x.{} = t.{}", quote(theirs), quote(ours))).collect();
+        let statement = filled(
+            layout,
+            &format!("SELECT 1 FROM {{table}} AS t JOIN {{schema}}.{table} AS x ON x.{column} = t.{of}{also}"),
+            None,
+        );
+        Piece { what: format!("verbs.{action}.along[{i}]"), offset: along.table.span().start, statement }
+    };
+    along.map(piece).collect()
+}
+
+/// What a replay is undone by, but for its steps.
+fn undo_pieces(layout: &Layout, undo: &Undo, action: Action, target: Option<&str>) -> Vec<Piece> {
+    let condition = |table: &str, text: &Spanned<String>| {
+        let mut sql = Sql::new(layout.speech);
+        push(&mut sql, &format!("SELECT 1 FROM {table} WHERE "), &Fill::of(layout, target));
+        push(&mut sql, text.get_ref(), &Fill::of(layout, target));
+        sql.done()
+    };
+    let piece = |what: &str, text: &Spanned<String>, statement| Piece {
+        what: format!("verbs.{action}.undo.{what}"),
+        offset: text.span().start,
+        statement,
+    };
+    let mut pieces: Vec<Piece> = undo.when.iter().map(|w| piece("when", w, condition("{table} AS t", w))).collect();
+    let table = undo.live.as_ref().map_or("{table} AS t".to_owned(), |live| format!("{} AS j", live.table.get_ref()));
+    pieces.push(piece("taken", &undo.taken, condition(&table, &undo.taken)));
+    if let Some(lock) = &undo.lock {
+        pieces.push(piece("lock", lock, filled(layout, lock.get_ref(), target)));
+    }
+    if let Some(live) = &undo.live {
+        pieces.push(piece("live.find", &live.find, filled(layout, live.find.get_ref(), target)));
+    }
+    pieces
+}
+
+/// A statement over one job that is not there.
+fn filled(layout: &Layout, text: &str, target: Option<&str>) -> Statement {
+    let id = match layout.key.kind {
+        FieldKind::Int | FieldKind::Natural => "0",
+        _ => "00000000-0000-0000-0000-000000000000",
+    };
+    let id = layout.scope.as_ref().map_or(id.to_owned(), |_| format!("none/{id}"));
+    let ids = [id.clone()];
+    let (id_text, json) = (id.clone(), Some("{}".to_owned()));
+    let row = BatchRow {
+        new_id: id.clone(),
+        message: json.clone(),
+        kept: json,
+        live: Some("0".to_owned()),
+        id: id_text,
+        ..BatchRow::default()
+    };
+    let live = Some(FieldKind::Int);
+    let fill = Fill { ids: &ids, batch: std::slice::from_ref(&row), live, ..Fill::of(layout, target) };
+    expand(text, &fill)
+}

@@ -1,0 +1,63 @@
+//! What lists, counts and polls ask, as it is made of an adapter's fields: an expression that can be selected may still not be
+//! compared.
+
+use crate::adapter::{Field, Spec};
+use crate::db::Statement;
+use crate::domain::filter::Filter;
+use crate::domain::time::Timestamp;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::open::adapter_check::{Piece, offset_of};
+use crate::store::sql::query::buckets::Axis;
+use crate::store::sql::query::group_by::Grouping;
+use crate::store::sql::query::layout::Layout;
+use crate::store::sql::query::where_clause::Judge;
+
+/// The statements.
+pub(super) fn pieces(layout: &Layout, spec: &Spec) -> Vec<Piece> {
+    let mut pieces = polls(layout, spec);
+    let f = &spec.fields;
+    let filters: [(&str, Option<&Field>, &str); 9] = [
+        ("fields.at", Some(&f.at), "since:2026-01-01 until:2026-02-01"),
+        ("fields.touched", f.touched.as_ref(), "idle:1d"),
+        ("fields.attempts", f.attempts.as_ref(), "attempts:>=1"),
+        ("fields.error_class", f.error_class.as_ref(), "error:x"),
+        ("fields.message", f.message.as_ref(), "msg:x"),
+        ("fields.job_class", f.job_class.as_ref(), "class:x*"),
+        ("fields.queue", f.queue.as_ref(), "queue:x"),
+        ("fields.reason", f.reason.as_ref(), "reason:x"),
+        ("fields.worker", f.worker.as_ref(), "worker:x"),
+    ];
+    for (what, field, text) in filters {
+        let (Some(field), Ok(filter)) = (field, Filter::parse(text)) else { continue };
+        let mut sql = Sql::new(layout.speech);
+        sql.push(&format!("SELECT 1 FROM {} WHERE ", layout.from));
+        Judge::new(layout, &filter, Timestamp(0)).push(&mut sql);
+        pieces.push(piece(&format!("{what}, in a filter"), field, sql.done()));
+    }
+    let (all, filter) = (layout.facets(), Filter::all());
+    let judge = Judge::new(layout, &filter, Timestamp(0));
+    for facet in all {
+        let counted = Grouping { layout, facet }.statement(&judge, None, |_| {});
+        pieces.push(piece(&format!("counts by {}", facet.word()), &f.at, counted));
+    }
+    pieces
+}
+
+/// What polls ask, of dead jobs alone and of all.
+fn polls(layout: &Layout, spec: &Spec) -> Vec<Piece> {
+    let filter = Filter::all();
+    let judges = [(true, Judge::new(layout, &filter, Timestamp(0))), (false, Judge::everything(layout))];
+    let mut pieces = Vec::new();
+    for (dead, judge) in judges {
+        let (Some(axis), Some(facet)) = (Axis::of(layout, dead), layout.facets().first().copied()) else { continue };
+        let field = spec.order.otherwise.as_ref().filter(|_| !dead).unwrap_or(&spec.order.time);
+        let recount = axis.recount(&Grouping { layout, facet }, &judge, 0, None);
+        pieces.push(piece("order.time, in a poll", field, axis.look()));
+        pieces.push(piece("order.time, in a poll", field, recount));
+    }
+    pieces
+}
+
+fn piece(what: &str, field: &Field, statement: Statement) -> Piece {
+    Piece { what: what.to_owned(), offset: offset_of(field), statement }
+}

@@ -1,0 +1,238 @@
+//! The columns of a light row, in the one order in which every statement selects them, and how they are read.
+
+use std::borrow::Cow;
+
+use crate::adapter::FieldKind;
+use crate::db::{Row, Value};
+use crate::domain::encoding;
+use crate::domain::filter::{Key, Subject};
+use crate::domain::fingerprint::Fingerprint;
+use crate::domain::job::{JobId, JobRow, MESSAGE_HEAD, State};
+use crate::domain::json;
+use crate::domain::lineage;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::query::layout::{Expr, Layout, Part};
+use crate::store::sql::query::where_clause::Extras;
+use crate::store::{Entry, Position, Result, StoreError};
+
+/// A row as it was read: light, with its place, and with what the last word in memory needs.
+pub(crate) struct Read {
+    pub(crate) entry: Entry,
+    pub(crate) message: Option<String>,
+    pub(crate) arguments: Option<String>,
+    /// Whether the row met the statement's condition; a window's last row may be there for its place only.
+    pub(crate) hit: bool,
+    /// Its number in the window, from 1.
+    pub(crate) number: u64,
+}
+
+/// How many columns [`select`] writes.
+pub(crate) const WIDTH: usize = 15;
+
+/// Writes the light columns, followed by those that `extras` asks for (NULL for what is not asked for).
+pub(crate) fn select(sql: &mut Sql, layout: &Layout, order: &Expr, extras: Extras) {
+    let speech = layout.speech;
+    let head = || message_head(layout).unwrap_or_else(|| "NULL".to_owned());
+    let shown = |part: Part| if extras.record_only { "NULL".to_owned() } else { contract(layout, part) };
+    let whole = |wanted: bool, part: Part| if wanted { whole(layout, part) } else { "NULL".to_owned() };
+    let columns: [String; WIDTH] = [
+        layout.key_text.clone(),
+        speech.position(&order.raw, order.kind),
+        contract(layout, Part::At),
+        contract(layout, Part::State),
+        contract(layout, Part::Error),
+        if extras.record_only { "NULL".to_owned() } else { head() },
+        contract(layout, Part::Class),
+        shown(Part::Queue),
+        shown(Part::Worker),
+        shown(Part::Reason),
+        shown(Part::Attempts),
+        shown(Part::MaxAttempts),
+        whole(extras.message, Part::Message),
+        whole(extras.arguments, Part::Arguments),
+        whole(extras.lineage, Part::Lineage),
+    ];
+    for (i, column) in columns.iter().enumerate() {
+        if i > 0 {
+            sql.push(", ");
+        }
+        sql.push(&format!("{column} AS c{i}"));
+    }
+}
+
+/// As much of the message as a light row carries.
+pub(crate) fn message_head(layout: &Layout) -> Option<String> {
+    let message = layout.part(Part::MessageHead).or_else(|| layout.part(Part::Message))?;
+    Some(layout.speech.contract(&layout.speech.head(&message.raw, MESSAGE_HEAD), FieldKind::Text))
+}
+
+/// A part as a contract column; NULL where the layout has none.
+pub(crate) fn contract(layout: &Layout, part: Part) -> String {
+    layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.contract(&e.raw, e.kind))
+}
+
+/// A heavy part as a contract column that keeps its bytes, also where they are no text.
+pub(crate) fn whole(layout: &Layout, part: Part) -> String {
+    layout.part(part).map_or("NULL".to_owned(), |e| layout.speech.whole_text(&e.raw, e.kind))
+}
+
+/// Reads the columns that [`select`] wrote.
+pub(crate) fn read(layout: &Layout, row: Row) -> Result<Read> {
+    let mut cells = Cells::new(row);
+    let id = JobId::new(cells.text()?.ok_or_else(|| StoreError::Layout("a primary key is NULL".to_owned()))?);
+    let position = Position { key: cells.text()?, id: id.clone() };
+    let at = cells.int()?.map(Timestamp);
+    let native = match layout.part(Part::State) {
+        Some(_) => cells.text()?.unwrap_or_default(),
+        None => cells.text()?.or_else(|| layout.words(State::Dead).first().cloned()).unwrap_or_default(),
+    };
+    let row = JobRow {
+        id,
+        at,
+        state: if layout.part(Part::State).is_some() { layout.state_of(&native) } else { State::Dead },
+        native_state: Untrusted::new(native),
+        error_class: cells.untrusted()?,
+        message: cells.untrusted()?,
+        job_class: cells.untrusted()?,
+        queue: cells.untrusted()?,
+        worker: cells.untrusted()?,
+        reason: cells.untrusted()?,
+        attempts: cells.int()?,
+        max_attempts: cells.int()?,
+    };
+    let (message, arguments) = (cells.text()?, cells.text()?);
+    let arguments = match layout.decode() {
+        Some(places) => arguments.map(|text| encoding::decode(&text, places).into_owned()),
+        None => arguments,
+    };
+    let lineage = cells.text()?.map(|lineage| lineage::kept(&lineage));
+    Ok(Read {
+        entry: Entry { row, position, lineage },
+        message,
+        arguments,
+        hit: cells.int().ok().flatten().is_none_or(|n| n != 0),
+        number: cells.int().ok().flatten().and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+    })
+}
+
+/// The cells of a row, taken from the left.
+pub(crate) struct Cells(std::vec::IntoIter<Value>);
+
+impl Cells {
+    pub(crate) fn new(row: Row) -> Self {
+        Self(row.0.into_iter())
+    }
+
+    fn next(&mut self) -> Result<Value> {
+        self.0.next().ok_or_else(|| StoreError::Layout("a statement returned too few columns".to_owned()))
+    }
+
+    /// Text; a number is written out, because some databases type values and not columns.
+    pub(crate) fn text(&mut self) -> Result<Option<String>> {
+        Ok(match self.next()? {
+            Value::Null => None,
+            Value::Text(text) => Some(text),
+            Value::Odd(bytes) => Some(Value::shown(bytes)),
+            Value::Int(n) => Some(n.to_string()),
+        })
+    }
+
+    /// Text exactly as it is stored; `Err` with its bytes where they are no UTF-8.
+    pub(crate) fn stored(&mut self) -> Result<std::result::Result<Option<String>, Vec<u8>>> {
+        Ok(match self.next()? {
+            Value::Null => Ok(None),
+            Value::Text(text) => Ok(Some(text)),
+            Value::Int(n) => Ok(Some(n.to_string())),
+            Value::Odd(bytes) => Err(bytes),
+        })
+    }
+
+    pub(crate) fn untrusted(&mut self) -> Result<Option<Untrusted>> {
+        Ok(self.text()?.map(Untrusted::new))
+    }
+
+    /// A whole number; text that is one counts, other text is none.
+    pub(crate) fn int(&mut self) -> Result<Option<i64>> {
+        Ok(match self.next()? {
+            Value::Null => None,
+            Value::Int(n) => Some(n),
+            Value::Text(text) => text.trim().parse().ok(),
+            Value::Odd(_) => None,
+        })
+    }
+
+    /// A whole number on an axis, on which the largest stands for all that are larger.
+    pub(crate) fn place(&mut self) -> Result<Option<i64>> {
+        Ok(match self.next()? {
+            Value::Int(n) => Some(n),
+            Value::Text(text) => on_axis(text.trim()),
+            Value::Null | Value::Odd(_) => None,
+        })
+    }
+
+    /// A count.
+    pub(crate) fn count(&mut self) -> Result<u64> {
+        Ok(self.int()?.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+    }
+}
+
+/// A written whole number on an axis, on which the largest stands for all that are larger.
+pub(crate) fn on_axis(text: &str) -> Option<i64> {
+    text.parse().ok().or_else(|| text.parse::<u64>().ok().map(|_| i64::MAX))
+}
+
+impl Read {
+    /// The fingerprint, which goes by what a light row carries.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of_row(&self.entry.row)
+    }
+}
+
+impl Subject for Read {
+    fn text(&self, key: &Key) -> Option<Cow<'_, str>> {
+        let row = &self.entry.row;
+        let exact = |t: &'_ Option<Untrusted>| t.as_ref().map(|t| Cow::Owned(t.exact().to_owned()));
+        match key {
+            Key::Error => exact(&row.error_class),
+            Key::Class => exact(&row.job_class),
+            Key::Queue => exact(&row.queue),
+            Key::Worker => exact(&row.worker),
+            Key::Reason => exact(&row.reason),
+            Key::Message => match &self.message {
+                Some(whole) => Some(Cow::Borrowed(whole)),
+                None => exact(&row.message),
+            },
+            Key::Native => Some(Cow::Borrowed(row.native_state.exact())),
+            Key::Id => Some(Cow::Borrowed(row.id.as_str())),
+            Key::Fingerprint => Some(Cow::Owned(self.fingerprint().to_string())),
+            _ => None,
+        }
+    }
+
+    fn number(&self, key: &Key) -> Option<i64> {
+        if *key == Key::Attempts { self.entry.row.attempts } else { None }
+    }
+
+    fn time(&self, _key: &Key) -> Option<Timestamp> {
+        self.entry.row.at
+    }
+
+    fn state(&self) -> State {
+        self.entry.row.state
+    }
+
+    fn arguments(&self) -> Option<Cow<'_, str>> {
+        self.arguments.as_deref().map(Cow::Borrowed)
+    }
+
+    fn argument_values(&self, path: &[String]) -> Vec<Cow<'_, str>> {
+        let text = self.arguments.as_deref().unwrap_or_default();
+        json::lookup(text, path)
+            .into_iter()
+            .filter(|s| s.kind != json::NodeKind::Null)
+            .map(|s| Cow::Owned(s.text))
+            .collect()
+    }
+}

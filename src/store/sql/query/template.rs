@@ -1,0 +1,115 @@
+//! Statements of adapter files, filled in.
+
+use crate::adapter::{FieldKind, Piece, pieces};
+use crate::db::{Bind, Statement};
+use crate::domain::time::Timestamp;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::dialect::{BatchColumns, BatchRow};
+use crate::store::sql::query::columns::contract;
+use crate::store::sql::query::layout::{Layout, Part};
+
+/// What a statement's placeholders stand for.
+#[derive(Clone, Copy)]
+pub(crate) struct Fill<'a> {
+    pub(crate) layout: &'a Layout,
+    /// The live table, quoted, with its schema.
+    pub(crate) target: Option<&'a str>,
+    pub(crate) ids: &'a [String],
+    pub(crate) batch: &'a [BatchRow],
+    pub(crate) run: &'a str,
+    pub(crate) run_after: Option<Timestamp>,
+    pub(crate) to_queue: Option<&'a str>,
+    pub(crate) once: bool,
+    /// In an undo: the run that is undone, and the kind of the live table's key.
+    pub(crate) undone: &'a str,
+    pub(crate) live: Option<FieldKind>,
+}
+
+impl<'a> Fill<'a> {
+    /// Nothing but the names of a layout.
+    pub(crate) fn of(layout: &'a Layout, target: Option<&'a str>) -> Self {
+        Self {
+            layout,
+            target,
+            ids: &[],
+            batch: &[],
+            run: "",
+            run_after: None,
+            to_queue: None,
+            once: false,
+            undone: "",
+            live: None,
+        }
+    }
+}
+
+/// Whether a statement gives each job an instant of its own at which it may run.
+pub(crate) fn own_instants(text: &str) -> bool {
+    text.contains("b.run_after")
+}
+
+/// A statement with its placeholders filled in.
+pub(crate) fn expand(text: &str, fill: &Fill<'_>) -> Statement {
+    let mut sql = Sql::new(fill.layout.speech);
+    push(&mut sql, text, fill);
+    sql.done()
+}
+
+/// The present instant as the column for the last change has its times.
+fn touched(layout: &Layout) -> String {
+    let speech = layout.speech;
+    match layout.part(Part::Touched).map(|expr| expr.kind) {
+        Some(kind) if kind.is_epoch() => speech.now_epoch(kind),
+        Some(FieldKind::Utc) => speech.now_utc().to_owned(),
+        _ => speech.now().to_owned(),
+    }
+}
+
+/// Pushes text with its placeholders filled in.
+pub(crate) fn push(sql: &mut Sql, text: &str, fill: &Fill<'_>) {
+    let (layout, speech) = (fill.layout, fill.layout.speech);
+    for piece in pieces(text) {
+        match piece {
+            Piece::Sql(text) => drop(sql.push(text)),
+            Piece::Hole("table") => drop(sql.push(&layout.table)),
+            Piece::Hole("from") => drop(sql.push(&layout.from)),
+            Piece::Hole("schema") => drop(sql.push(&speech.quote(&layout.schema))),
+            Piece::Hole("target") => drop(sql.push(fill.target.unwrap_or("NULL"))),
+            Piece::Hole("key") => drop(sql.push(&layout.key_text)),
+            Piece::Hole("error_class") => drop(sql.push(&contract(layout, Part::Error))),
+            Piece::Hole("ids") => layout.keys_in(sql, fill.ids),
+            Piece::Hole("batch") => {
+                let columns = BatchColumns {
+                    new_id: text.contains("new_id"),
+                    message: text.contains("message"),
+                    scope: layout.scope.is_some() && text.contains("b.scope"),
+                    run_after: own_instants(text),
+                    due: layout.due,
+                    kept: text.contains("b.kept"),
+                    live: fill.live.filter(|_| text.contains("b.live")),
+                };
+                speech.batch(sql, &layout.apart(fill.batch), layout.key.kind, layout.key_collation.as_deref(), columns);
+            }
+            Piece::Hole("now") => drop(sql.push(speech.now())),
+            Piece::Hole("touched") => drop(sql.push(&touched(layout))),
+            Piece::Hole("now_utc") => drop(sql.push(speech.now_utc())),
+            Piece::Hole(hole @ ("run" | "undone")) => {
+                let place = sql.text(if hole == "run" { fill.run } else { fill.undone });
+                sql.push(&speech.cast(&place, FieldKind::Text));
+            }
+            Piece::Hole("to_queue") => {
+                let place = sql.bind(Bind::Text(fill.to_queue.map(str::to_owned)));
+                sql.push(&speech.cast(&place, FieldKind::Text));
+            }
+            Piece::Hole("once") => drop(sql.push(if fill.once { "1 = 1" } else { "1 = 0" })),
+            Piece::Hole(hole) => {
+                // `run_after` and `run_after_utc`: the file was validated, there are no others.
+                let instant = match layout.due {
+                    Some(kind) => speech.epoch_or_now(sql, fill.run_after, kind),
+                    None => speech.instant_or_now(sql, fill.run_after, hole == "run_after"),
+                };
+                sql.push(&instant);
+            }
+        }
+    }
+}

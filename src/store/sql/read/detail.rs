@@ -1,0 +1,97 @@
+//! Everything of a job: what the detail shows, and nothing else asks for.
+
+use crate::adapter::{Column, FieldKind};
+use crate::db::{Row, Statement};
+use crate::domain::job::{JobDetail, JobId};
+use crate::domain::json::{Document, decode_double};
+use crate::domain::lineage;
+use crate::domain::text::Untrusted;
+use crate::domain::time::Timestamp;
+use crate::store::sql::SqlStore;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::query::columns::{Cells, WIDTH, contract, read, select, whole};
+use crate::store::sql::query::layout::{Layout, Part};
+use crate::store::sql::query::where_clause::Extras;
+use crate::store::{Budget, Result, SortKey};
+
+impl SqlStore {
+    pub(crate) async fn read_details(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
+        let valid = self.valid(ids);
+        if valid.is_empty() {
+            return Ok(Vec::new());
+        }
+        let statement = self.detail_statement(|sql| self.layout.keys_in(sql, &valid));
+        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let named = self.named(ids);
+        let details = self.details_of(rows);
+        details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
+    }
+
+    /// Asks for everything of the rows that meet a condition.
+    pub(crate) fn detail_statement(&self, which: impl FnOnce(&mut Sql)) -> Statement {
+        let layout = &self.layout;
+        let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
+        let mut sql = Sql::new(layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, layout, order, Extras { message: true, arguments: true, ..Extras::default() });
+        let backtrace = whole(layout, Part::Backtrace);
+        sql.push(&format!(", {backtrace}, {}", contract(layout, Part::Lineage)));
+        for column in others(layout) {
+            sql.push(&format!(", {}", layout.speech.shown(column)));
+        }
+        for expr in layout.more.values() {
+            sql.push(&format!(", {}", layout.speech.contract(&expr.raw, expr.kind)));
+        }
+        sql.push(&format!(" FROM {} WHERE ", layout.from));
+        which(&mut sql);
+        sql.done()
+    }
+
+    /// What such a statement found.
+    pub(crate) fn details_of(&self, rows: Vec<Row>) -> impl Iterator<Item = Result<JobDetail>> {
+        let others = others(&self.layout);
+        rows.into_iter().map(move |row| detail(&self.layout, &others, row))
+    }
+}
+
+/// Whether arguments that should be JSON by now are none.
+fn is_undecodable(layout: &Layout, text: &str) -> bool {
+    let is_json = layout.part(Part::Arguments).is_some_and(|expr| expr.kind == FieldKind::Json);
+    (is_json || layout.decode().is_some()) && !text.trim().is_empty() && Document::parse(decode_double(text)).is_err()
+}
+
+/// Columns that nothing else of a detail shows.
+fn others(layout: &Layout) -> Vec<&Column> {
+    let heavy = [Part::Message, Part::Arguments, Part::Backtrace];
+    let stored = |p: &&Part| **p != Part::Arguments || layout.decode().is_none();
+    let shown: Vec<&str> = heavy.iter().filter(stored).filter_map(|p| layout.part(*p)?.column.as_deref()).collect();
+    layout.columns.iter().filter(|column| !shown.contains(&column.name.as_str())).collect()
+}
+
+/// A row: the light columns, backtrace and lineage, and those that nothing else shows.
+fn detail(layout: &Layout, others: &[&Column], mut row: Row) -> Result<JobDetail> {
+    let rest = Row(row.0.split_off(WIDTH.min(row.0.len())));
+    let light = read(layout, row)?;
+    let mut cells = Cells::new(rest);
+    let (backtrace, lineage) = (cells.untrusted()?, cells.text()?);
+    let mut metadata =
+        others.iter().map(|column| Ok((column.name.clone(), cells.untrusted()?))).collect::<Result<Vec<_>>>()?;
+    for (name, expr) in &layout.more {
+        let value = match expr.kind.is_time() {
+            true => cells.int()?.map(|at| Untrusted::new(Timestamp(at).to_string())),
+            false => cells.untrusted()?,
+        };
+        metadata.push((name.clone(), value));
+    }
+    let undecodable = light.arguments.as_deref().is_some_and(|text| is_undecodable(layout, text));
+    Ok(JobDetail {
+        undecodable,
+        message: light.message.map(Untrusted::new),
+        arguments: light.arguments.map(Untrusted::new),
+        backtrace,
+        metadata,
+        decoded_from: layout.decoded_from(),
+        lineage: lineage.map(|lineage| Untrusted::new(lineage::kept(&lineage))),
+        row: light.entry.row,
+    })
+}

@@ -1,0 +1,442 @@
+//! Rows in an order, from a place, in either direction: pages, and the ids of a cohort.
+//!
+//! The order falls into two segments, rows that have the key and after them rows that have none (NULL), so that one
+//! index serves both directions. A segment is read *directly* (the condition and a LIMIT: one statement, at best an
+//! index that ends early), and when that takes too long, or when part of the filter is judged in memory, by *windows*:
+//! a number of rows in order, whatever they are, of which those are returned that pass. A window is bounded whatever
+//! the filter is.
+
+use std::iter;
+use std::time::{Duration, Instant};
+
+use crate::db::{Engine, Row, Statement};
+use crate::store::sql::count::window::{WindowCounts, read_window, window_statement};
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::dialect::{WindowShape, order_by};
+use crate::store::sql::query::buckets::Axis;
+use crate::store::sql::query::columns::{Read, read, select};
+use crate::store::sql::query::group_by::Grouping;
+use crate::store::sql::query::layout::{Expr, Layout};
+use crate::store::sql::query::time_of_death::Rows;
+use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::read::chunk_size::{MOST_HEAVY, Pace, TARGET, Yield, up_to};
+use crate::store::sql::read::range_estimate::Outlook;
+use crate::store::{Budget, Cursor, PageQuery, Position, Result, Sort, StoreError};
+
+/// How long the direct statement may take before windows are used instead; where it asks of nothing but payloads no index
+/// helps it, and windows find as soon what is near.
+const DIRECT: Duration = Duration::from_millis(400);
+const DIRECT_OF_PAYLOADS: Duration = Duration::from_millis(50);
+
+/// A question for rows.
+pub(crate) struct Scan<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) layout: &'a Layout,
+    pub(crate) pace: &'a Pace,
+    pub(crate) judge: &'a Judge<'a>,
+    pub(crate) sort: Sort,
+    pub(crate) budget: &'a Budget,
+    /// Only rows before this bucket of the axis of looks are asked for; the others are counted already.
+    pub(crate) before: Option<i64>,
+    /// Rows that are read directly at the most where they lie apart.
+    pub(crate) apart: usize,
+    /// Rows that windows look at, at the most, before it is asked whether there is a better way.
+    pub(crate) newest: usize,
+    /// Whether reading directly has just taken too long.
+    pub(crate) tried: bool,
+    /// What is expected of rows that may lie far apart.
+    pub(crate) outlook: Option<Outlook>,
+}
+
+/// What one step of a scan found, in reading order.
+pub(crate) struct Step {
+    pub(crate) rows: Vec<Read>,
+    /// The last place looked at, when there may be more beyond it.
+    pub(crate) last: Option<Position>,
+    /// Rows looked at, when windows were used.
+    pub(crate) looked_at: Option<u64>,
+}
+
+/// Rows with the key, or rows without, from a place on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Segment {
+    pub(crate) null: bool,
+    pub(crate) from: Option<Position>,
+}
+
+impl Scan<'_> {
+    /// The next rows, at most `limit`, in the direction that the cursor reads.
+    pub(crate) async fn step(&self, cursor: &Cursor, limit: usize) -> Result<Step> {
+        let order = self.order()?;
+        let forward = cursor.is_forward();
+        let segments = segments(cursor, forward, order.nullable && !self.layout.is_key(order));
+        if self.judge.rest.is_some() {
+            return self.windows(order, forward, &segments, limit).await;
+        }
+        // Along the order as long as jobs are mostly dead, and else by what finds the few that are. Where the planner knows which
+        // it is, both are one statement, and the question of the second is known to be slow.
+        let at_once = if self.judge.lies_apart(self.sort.key) { limit.min(self.apart) } else { limit };
+        let at_once = match self.seldom(order, forward, &segments, at_once).await? {
+            (Some(step), _) => return Ok(step),
+            (None, at_once) => at_once,
+        };
+        let few = (!self.judge.reads_payload()).then(|| self.judge.of_few_dead());
+        for judge in iter::once(self.judge).filter(|_| !self.tried).chain(&few) {
+            let scan = Scan { judge, ..*self };
+            let question = scan.question(order, &segments, forward);
+            if self.pace.is_slow(&question) {
+                continue;
+            }
+            match scan.direct(order, forward, &segments, at_once).await {
+                Err(error) if error.took_too_long() && !judge.by_key() => self.pace.remember(&error, &question),
+                other => return other,
+            }
+        }
+        self.windows(order, forward, &segments, limit).await
+    }
+
+    pub(crate) fn order(&self) -> Result<&Expr> {
+        let missing = || StoreError::Input("this layout cannot be sorted by attempts".to_owned());
+        self.layout.order(self.sort.key, self.judge.only_dead()).ok_or_else(missing)
+    }
+
+    /// What the same scan would ask wherever it stands: the memory of what was slow goes by it.
+    fn question(&self, order: &Expr, segments: &[Segment], forward: bool) -> String {
+        let mut anywhere = segments.to_vec();
+        anywhere.iter_mut().for_each(|s| s.from = None);
+        let statement = anywhere.first().map(|s| self.direct_statement(order, s, forward, 1)).unwrap_or_default();
+        format!("{statement:?}")
+    }
+
+    /// The segment of a first page that takes one statement: there is no other, and it is not known to take too long.
+    pub(crate) fn only_segment(&self, query: &PageQuery) -> Result<Option<Segment>> {
+        let order = self.order()?;
+        let mut segments = segments(&query.cursor, true, order.nullable && !self.layout.is_key(order));
+        let is_direct = query.cursor == Cursor::Start && segments.len() == 1 && self.judge.rest.is_none();
+        let is_quick = is_direct && !self.pace.is_slow(&self.question(order, &segments, true));
+        Ok(segments.pop().filter(|_| is_quick))
+    }
+
+    /// The statement of such a page.
+    pub(crate) fn only_statement(&self, only: &Segment, query: &PageQuery) -> Result<Statement> {
+        Ok(self.direct_statement(self.order()?, only, true, query.limit.max(1)))
+    }
+
+    /// Writes that a row is the first of such a page.
+    pub(crate) fn first_key(&self, only: &Segment) -> Result<impl Fn(&mut Sql)> {
+        let (order, key) = (self.order()?, &self.layout.key.raw);
+        Ok(move |sql: &mut Sql| {
+            sql.push(&format!("{key} = (SELECT {key}"));
+            self.push_rows(sql, order, only, true, 1);
+            sql.push(")");
+        })
+    }
+
+    /// What it found.
+    pub(crate) fn only_step(&self, rows: Vec<Row>, query: &PageQuery) -> Result<Step> {
+        let rows: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
+        Ok(directly(rows, query.limit.max(1)))
+    }
+
+    /// The budget of what is read directly.
+    pub(crate) fn direct_budget(&self) -> Budget {
+        let most = match (self.judge.by_key(), self.judge.reads_payload()) {
+            (true, _) => self.budget.statement,
+            (false, true) if self.judge.reads_payload_only() => DIRECT_OF_PAYLOADS,
+            // For what is far the time would be lost.
+            (false, true) => TARGET,
+            (false, false) => DIRECT,
+        };
+        let deadline = self.budget.statement.min(most);
+        Budget { statement: deadline, ..self.budget.clone() }
+    }
+
+    pub(crate) async fn direct(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+        let budget = self.direct_budget();
+        let mut rows = Vec::new();
+        for segment in segments {
+            let wanted = limit.saturating_sub(rows.len());
+            if wanted == 0 {
+                break;
+            }
+            let statement = self.direct_statement(order, segment, forward, wanted);
+            rows.extend(self.fetch(statement, &budget).await?);
+        }
+        Ok(directly(rows, limit))
+    }
+
+    async fn windows(&self, order: &Expr, forward: bool, segments: &[Segment], limit: usize) -> Result<Step> {
+        let started = Instant::now();
+        let question = self.question(order, segments, forward);
+        let (mut rows, mut looked_at, mut last) = (Vec::new(), 0, None);
+        for (i, segment) in segments.iter().enumerate() {
+            let mut from = segment.from.clone();
+            loop {
+                let here = Segment { null: segment.null, from: from.clone() };
+                // What is found beyond the limit is read once more, by the next step.
+                let most = self.pace.rows_for(&question, limit.saturating_sub(rows.len()));
+                let most = most.min(up_to(self.newest.saturating_sub(looked_at as usize)));
+                let (found, seen, end) = self.window(order, forward, &here, most).await?;
+                self.pace.found(&question, Yield { rows: seen, hits: found.len() as u64 });
+                looked_at += seen;
+                for row in found {
+                    if rows.len() < limit {
+                        last = Some(row.entry.position.clone());
+                        rows.push(row);
+                    } else {
+                        // The window held more than was asked for: go on behind the last that is returned.
+                        return Ok(Step { rows, last, looked_at: Some(looked_at) });
+                    }
+                }
+                let done = end.is_none();
+                if let Some(place) = end {
+                    last = Some(place.clone());
+                    from = Some(place);
+                } else if i + 1 == segments.len() {
+                    last = None;
+                }
+                let is_enough = started.elapsed() >= TARGET || looked_at as usize >= self.newest;
+                if rows.len() >= limit || (!done && is_enough) {
+                    return Ok(Step { rows, last, looked_at: Some(looked_at) });
+                }
+                if done {
+                    break;
+                }
+            }
+        }
+        Ok(Step { rows, last: None, looked_at: Some(looked_at) })
+    }
+
+    /// One window, of `most` rows at the most: the rows that pass, how many were looked at, and the last place unless the
+    /// segment ended.
+    async fn window(
+        &self,
+        order: &Expr,
+        forward: bool,
+        segment: &Segment,
+        most: usize,
+    ) -> Result<(Vec<Read>, u64, Option<Position>)> {
+        let most = if self.judge.rest.is_some() { MOST_HEAVY.min(most) } else { most };
+        let (rows, size) = self.paced(most, |size| self.window_statement(order, segment, forward, size)).await?;
+        let mut reads: Vec<Read> = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<_>>()?;
+        let edge = u64::try_from(size).unwrap_or(u64::MAX);
+        let end = reads.iter().find(|r| r.number == edge).map(|r| r.entry.position.clone());
+        let seen = reads.iter().map(|r| r.number).max().unwrap_or(0);
+        reads.sort_by_key(|r| r.number);
+        reads.retain(|r| r.hit && self.judge.rest.as_ref().is_none_or(|rest| rest.matches(r)));
+        Ok((reads, seen, end))
+    }
+
+    /// One window forward from a cursor, or several where they are quick: all rows that pass.
+    pub(crate) async fn window_step(&self, cursor: &Cursor) -> Result<Step> {
+        let order = self.order()?;
+        let nullable = order.nullable && !self.layout.is_key(order);
+        self.windows(order, true, &segments(cursor, true, nullable), usize::MAX).await
+    }
+
+    /// Counts by value in the next window forward, of `most` rows at the most.
+    pub(crate) async fn window_counts(
+        &self,
+        cursor: &Cursor,
+        grouping: &Grouping<'_>,
+        most: usize,
+    ) -> Result<WindowCounts> {
+        let order = self.order()?;
+        let nullable = order.nullable && !self.layout.is_key(order);
+        let segments = segments(cursor, true, nullable);
+        let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
+        for segment in &segments {
+            let statement = |size| self.counting_statement(order, segment, size, grouping);
+            let (rows, _) = self.paced(grouping.most_rows().min(most), statement).await?;
+            let counts = read_window(grouping, rows)?;
+            sum.values.extend(counts.values);
+            sum.looked_at += counts.looked_at;
+            sum.last = counts.last;
+            if sum.last.is_some() {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Reads a window, a smaller one each time that it takes too long: what was not looked at must never pass for the end.
+    async fn paced(&self, most: usize, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
+        loop {
+            let (size, began) = (self.pace.window(most), Instant::now());
+            match self.engine.read(&[statement(size)], self.budget).await {
+                Ok(mut results) => {
+                    self.pace.learn(size, self.engine.worked(began));
+                    return Ok((results.pop().unwrap_or_default(), size));
+                }
+                Err(error) if error.took_too_long() && self.pace.back_off(size) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
+        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let shape = WindowShape {
+            table: &self.layout.table,
+            key: &self.layout.speech.quote(key),
+            by: &self.by(order, segment.null),
+            descending: self.sort.descending,
+            rows: size,
+        };
+        let position = self.layout.speech.position(&order.raw, order.kind);
+        let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, true);
+        window_statement(self, grouping, &shape, &position, within)
+    }
+
+    async fn fetch(&self, statement: Statement, budget: &Budget) -> Result<Vec<Read>> {
+        let mut results = self.engine.read(&[statement], budget).await?;
+        results.pop().unwrap_or_default().into_iter().map(|row| read(self.layout, row)).collect()
+    }
+
+    pub(crate) fn direct_statement(&self, order: &Expr, segment: &Segment, forward: bool, limit: usize) -> Statement {
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT ");
+        select(&mut sql, self.layout, order, self.judge.extras);
+        self.push_rows(&mut sql, order, segment, forward, limit);
+        sql.done()
+    }
+
+    /// Writes which rows are read directly, and in which order.
+    fn push_rows(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool, limit: usize) {
+        sql.push(&format!(" FROM {} WHERE ", self.layout.from));
+        self.judge.push_for(sql, Rows::of(self.sort.key, segment.null));
+        sql.push(" AND ");
+        // What is asked of all rows stands there already: said twice, the planner would take it for two chances.
+        self.beyond(sql, order, segment, forward);
+        let order = order_by(&self.by(order, segment.null), self.sort.descending == forward);
+        sql.push(&format!(" ORDER BY {order} LIMIT {limit}"));
+    }
+
+    fn window_statement(&self, order: &Expr, segment: &Segment, forward: bool, size: usize) -> Statement {
+        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let shape = WindowShape {
+            table: &self.layout.table,
+            key: &self.layout.speech.quote(key),
+            by: &self.by(order, segment.null),
+            descending: self.sort.descending == forward,
+            rows: size,
+        };
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push("SELECT * FROM (SELECT ");
+        select(&mut sql, self.layout, order, self.judge.extras);
+        self.push_hit(&mut sql);
+        sql.push(", rn FROM ");
+        let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, forward);
+        self.layout.speech.window(&mut sql, &shape, within);
+        sql.push(&self.layout.join);
+        sql.push(&format!(") AS x WHERE hit = 1 OR rn = {size}"));
+        sql.done()
+    }
+
+    /// Writes a column: whether a row passes.
+    pub(crate) fn push_hit(&self, sql: &mut Sql) {
+        sql.push(", CASE WHEN ");
+        self.judge.push(sql);
+        sql.push(" THEN 1 ELSE 0 END AS hit");
+    }
+
+    /// Writes which rows of a segment a window may hold, whether or not they pass.
+    pub(crate) fn in_window(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+        self.judge.span(sql, Rows::of(self.sort.key, segment.null));
+        self.within(sql, order, segment, forward);
+    }
+
+    /// Writes whether a row belongs to a segment and lies beyond its place.
+    pub(crate) fn within(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+        if let Some(condition) = self.layout.among(self.judge.only_dead()) {
+            sql.push(&format!("{condition} AND "));
+        }
+        self.beyond(sql, order, segment, forward);
+    }
+
+    /// The same, of rows that are all asked for.
+    pub(crate) fn beyond(&self, sql: &mut Sql, order: &Expr, segment: &Segment, forward: bool) {
+        let speech = self.layout.speech;
+        let key = &self.layout.key;
+        let descending = self.sort.descending == forward;
+        self.older(sql);
+        let Some(from) = &segment.from else {
+            match (segment.null, order.nullable && !self.layout.is_key(order)) {
+                (true, _) => sql.push(&format!("{} IS NULL", order.raw)),
+                (false, true) => sql.push(&format!("{} IS NOT NULL", order.raw)),
+                (false, false) => sql.push("1 = 1"),
+            };
+            return;
+        };
+        if segment.null {
+            sql.push(&format!("{} IS NULL AND ", order.raw));
+        } else if order.nullable && !self.layout.is_key(order) {
+            // It follows from what comes, but not to the planner: an index over rows that have the value serves only then.
+            sql.push(&format!("{} IS NOT NULL AND ", order.raw));
+        }
+        let by_key = segment.null || self.layout.is_key(order);
+        if let Some(value) = from.key.as_ref().filter(|_| !by_key && self.layout.is_unique(order)) {
+            let place = speech.placed(sql, value, order.kind);
+            speech.beyond(sql, None, (&order.raw, place), descending);
+            return;
+        }
+        let value = match (&from.key, by_key) {
+            (Some(value), false) => {
+                let mut place = || speech.placed(sql, value, order.kind);
+                let first = place();
+                if speech.beyond_repeats_key() {
+                    place();
+                }
+                Some((order.raw.as_str(), first))
+            }
+            _ => None,
+        };
+        let id = speech.placed(sql, self.layout.bare(from.id.as_str()), key.kind);
+        speech.beyond(sql, value, (&key.raw, id), descending);
+    }
+
+    /// Writes that looks have not counted a row, before an AND; nothing where it is no matter.
+    pub(crate) fn older(&self, sql: &mut Sql) {
+        if let (Some(bucket), Some(axis)) = (self.before, Axis::of(self.layout, self.judge.only_dead())) {
+            axis.before(sql, bucket);
+            sql.push(" AND ");
+        }
+    }
+
+    /// What orders the rows of a segment, the key last where it takes it to tell them apart. Rows without the order's value
+    /// are ordered by it all the same: a planner that was asked for the key alone would look for them along the whole table.
+    pub(crate) fn by<'b>(&'b self, order: &'b Expr, null: bool) -> Vec<&'b str> {
+        let key = self.layout.key.raw.as_str();
+        match (self.layout.is_key(order), self.layout.is_unique(order) && !null) {
+            (true, _) => vec![key],
+            (false, true) => vec![&order.raw],
+            (false, false) => vec![&order.raw, key],
+        }
+    }
+}
+
+/// What was found directly.
+pub(crate) fn directly(rows: Vec<Read>, limit: usize) -> Step {
+    let last = (rows.len() >= limit).then(|| rows.last().map(|r| r.entry.position.clone())).flatten();
+    Step { rows, last, looked_at: None }
+}
+
+/// The segments that lie ahead of a cursor, in reading order.
+pub(crate) fn segments(cursor: &Cursor, forward: bool, nullable: bool) -> Vec<Segment> {
+    let from = match cursor {
+        Cursor::Start | Cursor::End => None,
+        Cursor::After(place) | Cursor::Before(place) => Some(place.clone()),
+        Cursor::Stored(at) => Some(at.beyond.clone()),
+    };
+    let at_null = from.as_ref().is_some_and(|p| p.key.is_none());
+    let whole = |null| Segment { null, from: None };
+    let part = |null| Segment { null, from: from.clone() };
+    match (forward, at_null) {
+        // NULL stands last in either direction of the sort, so it is read last forwards and first backwards.
+        (true, true) => vec![part(true)],
+        (true, false) if nullable => vec![part(false), whole(true)],
+        (false, true) => vec![part(true), whole(false)],
+        (false, false) if nullable && from.is_none() => vec![whole(true), whole(false)],
+        _ => vec![part(false)],
+    }
+}

@@ -1,0 +1,272 @@
+//! The table beside a dead-letter table that jobs are archived in: its twin, with the same columns and two more.
+//!
+//! It has no constraint but its key, no default and no sequence of its own: whatever could stand in the one table can
+//! stand in the other. Whether it still has every column is looked at in each batch, while that batch holds its rows and
+//! nobody can alter the table: a column that appeared meanwhile must not be left behind.
+
+use crate::adapter::{FieldKind, Rows};
+use crate::db::{Row, Statement, Tx};
+use crate::domain::action::Action;
+use crate::domain::fingerprint::short_hash;
+use crate::domain::job::JobId;
+use crate::store::sql::SqlStore;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::dialect::{BatchRow, NameLimit, Speech};
+use crate::store::sql::query::columns::Cells;
+use crate::store::sql::query::template::{Fill, push};
+use crate::store::sql::schema::discovery::{read_catalogue, without_transactions};
+use crate::store::sql::write::batch::Filled;
+use crate::store::{Availability, Batch, Budget, Preparation, Result, StoreError};
+
+/// What the name of a twin ends with.
+const SUFFIX: &str = "_archive";
+/// The columns that only a twin has: when a row came, and with which run.
+const AT: &str = "archived_at";
+const RUN: &str = "archive_run";
+
+/// A column with what its values may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Column {
+    name: String,
+    definition: String,
+}
+
+/// A table and its twin, as they stand now.
+#[derive(Debug, Default)]
+struct Pair {
+    table: Vec<Column>,
+    twin: Vec<Column>,
+}
+
+impl SqlStore {
+    pub(crate) async fn missing_twin(&self, action: Action, budget: &Budget) -> Result<Option<Preparation>> {
+        if action != Action::Archive || matches!(self.info.availability(action), Availability::Disabled(_)) {
+            return Ok(None);
+        }
+        let rows = self.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
+        let pair = self.pair(rows)?;
+        if pair.twin.is_empty() {
+            let creates = format!("{}.{}", self.layout.schema, self.twin_name());
+            return Ok(Some(Preparation { creates, ddl: self.twin_ddl(&pair.table)? }));
+        }
+        self.check_twin(&pair)?;
+        let name = self.twin_name();
+        let catalogue = read_catalogue(&self.engine, std::slice::from_ref(&name), budget).await?;
+        let here = catalogue.iter().find(|(schema, _)| *schema == self.layout.schema);
+        match here.and_then(|(_, tables)| without_transactions(&name, tables.get(&name)?)) {
+            Some(reason) => Err(StoreError::Input(reason)),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) async fn make_twin(&self, action: Action, budget: &Budget) -> Result<()> {
+        let Some(missing) = self.missing_twin(action, budget).await? else { return Ok(()) };
+        let mut tx = self.begin(budget).await?;
+        let made = match tx.execute(&Statement { sql: missing.ddl, binds: Vec::new() }).await {
+            Ok(_) => tx.commit().await,
+            Err(error) => {
+                tx.rollback().await;
+                Err(error)
+            }
+        };
+        match made {
+            Ok(()) => Ok(()),
+            // Somebody else may have made it between the two looks.
+            Err(error) => match self.missing_twin(action, budget).await? {
+                None => Ok(()),
+                Some(missing) => Err(StoreError::Input(format!(
+                    "{} could not be created: {error}; `dlq-tui archive --dry-run` prints the statement for a role that may",
+                    missing.creates
+                ))),
+            },
+        }
+    }
+
+    pub(crate) async fn in_twin(&self, run: &str, ids: &[JobId], budget: &Budget) -> Result<Vec<JobId>> {
+        let rows = self.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
+        let pair = self.pair(rows)?;
+        if !is_twin(&pair.twin) {
+            return Ok(Vec::new());
+        }
+        let (layout, speech) = (&self.layout, self.layout.speech);
+        let ids: Vec<String> = self.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, self.twin()));
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
+        sql.push(&format!(" AND t.{} = ", speech.quote(RUN)));
+        let place = sql.text(run);
+        sql.push(&speech.cast(&place, FieldKind::Text));
+        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        let ids = rows.into_iter().map(|row| Cells::new(row).text());
+        Ok(ids.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(JobId::new).collect())
+    }
+
+    /// The statements that move rows which are held into the twin.
+    pub(crate) async fn twin_statements(
+        &self,
+        tx: &mut Tx<'_>,
+        batch: &Batch,
+        rows: &[BatchRow],
+    ) -> Result<Vec<Filled>> {
+        let pair = self.pair(tx.fetch(&self.pair_statement()).await?)?;
+        self.check_twin(&pair)?;
+        let (layout, speech) = (&self.layout, self.layout.speech);
+        let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
+        let fill = Fill { ids: &ids, run: &batch.run, ..Fill::of(layout, None) };
+        let quoted: Vec<String> = pair.table.iter().map(|column| speech.quote(&column.name)).collect();
+        let mut copy = Sql::new(speech);
+        let (into, of) = (quoted.join(", "), quoted.join(", t."));
+        copy.push(&format!("INSERT INTO {} ({into}, {AT}, {RUN}) SELECT t.{of}, ", self.twin()));
+        push(&mut copy, "{now}, {run} FROM {table} AS t WHERE {ids}", &fill);
+        let mut delete = Sql::new(speech);
+        delete.push(&speech.delete_from(&layout.table));
+        push(&mut delete, " WHERE {ids}", &fill);
+        let each = |no, statement| Filled { statement, no, rows: Rows::Each };
+        Ok(vec![each(1, copy.done()), each(2, delete.done())])
+    }
+
+    fn twin_name(&self) -> String {
+        twin_name(&self.layout.spec.table, self.layout.speech.longest_name())
+    }
+
+    /// The twin, quoted, with its schema.
+    fn twin(&self) -> String {
+        let speech = self.layout.speech;
+        format!("{}.{}", speech.quote(&self.layout.schema), speech.quote(&self.twin_name()))
+    }
+
+    fn pair_statement(&self) -> Statement {
+        self.layout.speech.definitions(&self.layout.schema, &[self.layout.spec.table.clone(), self.twin_name()])
+    }
+
+    fn pair(&self, rows: Vec<Row>) -> Result<Pair> {
+        let (table, twin) = (&self.layout.spec.table, self.twin_name());
+        let mut pair = Pair::default();
+        for row in rows {
+            let mut cells = Cells::new(row);
+            let mut text = || cells.text().map(Option::unwrap_or_default);
+            let (of, name, definition) = (text()?, text()?, text()?);
+            let column = Column { name, definition };
+            match of {
+                of if of == *table => pair.table.push(column),
+                of if of == twin => pair.twin.push(column),
+                _ => {}
+            }
+        }
+        Ok(pair)
+    }
+
+    fn twin_ddl(&self, table: &[Column]) -> Result<String> {
+        let speech = self.layout.speech;
+        let label = format!("{}.{}", self.layout.schema, self.layout.spec.table);
+        if let Some(own) = table.iter().find(|column| [AT, RUN].contains(&column.name.as_str())) {
+            return Err(StoreError::Input(format!(
+                "{label} has a column {} of its own, which its archive needs for itself",
+                own.name
+            )));
+        }
+        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let column = |column: &Column| {
+            let null = if column.name == key { "NOT NULL" } else { "NULL" };
+            format!("    {} {} {null},\n", speech.quote(&column.name), column.definition)
+        };
+        let columns: String = table.iter().map(column).collect();
+        let new = speech.new_table();
+        // A key may come back: some databases give the number of a deleted row to a new one.
+        Ok(format!(
+            "CREATE TABLE {} (\n{columns}    {AT} {} NOT NULL,\n    {RUN} {} NOT NULL,\n    PRIMARY KEY ({}, {RUN})\n){}",
+            self.twin(),
+            new.instant,
+            new.word,
+            speech.quote(key),
+            new.after
+        ))
+    }
+
+    /// Whether the twin is ours, and holds whatever the table holds.
+    fn check_twin(&self, pair: &Pair) -> Result<()> {
+        let schema = &self.layout.schema;
+        let (table, twin) = (format!("{schema}.{}", self.layout.spec.table), format!("{schema}.{}", self.twin_name()));
+        if pair.twin.is_empty() {
+            return Err(StoreError::Input(format!("{twin} is gone: archive once more to have it created anew")));
+        }
+        if !is_twin(&pair.twin) {
+            return Err(StoreError::Input(format!(
+                "{twin} is no archive of ours: it has no columns {AT} and {RUN}; rename it, and the archive is created beside it"
+            )));
+        }
+        let cures = cures(self.layout.speech, &self.twin(), pair);
+        if cures.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = cures.iter().map(|(name, _)| name.as_str()).collect();
+        let cure = match cures.iter().map(|(_, cure)| cure.clone()).collect::<Option<Vec<String>>>() {
+            Some(statements) => format!("{} mends it", statements.join("; ")),
+            None => "rename it, and a new one is created".to_owned(),
+        };
+        Err(StoreError::Input(format!(
+            "{twin} no longer has the columns of {table} ({}), which would be cut or lost: {cure}",
+            names.join(", ")
+        )))
+    }
+}
+
+fn is_twin(columns: &[Column]) -> bool {
+    [AT, RUN].iter().all(|name| columns.iter().any(|column| column.name == *name))
+}
+
+/// The columns that the twin lacks or has otherwise, with the statement that helps.
+fn cures(speech: &dyn Speech, twin: &str, pair: &Pair) -> Vec<(String, Option<String>)> {
+    let cure = |column: &Column| {
+        let name = speech.quote(&column.name);
+        let statement = match pair.twin.iter().find(|other| other.name == column.name) {
+            Some(other) if other.definition == column.definition => return None,
+            Some(_) => speech.redefine(twin, &name, &column.definition),
+            None => Some(format!("ALTER TABLE {twin} ADD COLUMN {name} {} NULL", column.definition)),
+        };
+        Some((column.name.clone(), statement))
+    };
+    pair.table.iter().filter_map(cure).collect()
+}
+
+/// The name of a table's twin; one that would be too long is cut, and told apart from others by a hash.
+pub(crate) fn twin_name(table: &str, limit: NameLimit) -> String {
+    let room = match limit {
+        NameLimit::Bytes(most) if table.len() + SUFFIX.len() > most => most,
+        NameLimit::Characters(most) if table.chars().count() + SUFFIX.len() > most => most,
+        _ => return format!("{table}{SUFFIX}"),
+    };
+    let hash = short_hash(table);
+    let room = room - SUFFIX.len() - hash.len() - 1;
+    let mut head = String::new();
+    for c in table.chars() {
+        let length = match limit {
+            NameLimit::Bytes(_) => head.len() + c.len_utf8(),
+            _ => head.chars().count() + 1,
+        };
+        if length > room {
+            break;
+        }
+        head.push(c);
+    }
+    format!("{head}_{hash}{SUFFIX}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_too_long_is_cut_and_stays_its_own() {
+        assert_eq!(twin_name("jobs_dlq", NameLimit::Bytes(63)), "jobs_dlq_archive");
+        let (one, two) = (format!("{}a", "x".repeat(60)), format!("{}b", "x".repeat(60)));
+        let names = [&one, &two].map(|table| twin_name(table, NameLimit::Bytes(63)));
+        assert!(names.iter().all(|name| name.len() == 63 && name.ends_with(SUFFIX)), "{names:?}");
+        assert_ne!(names[0], names[1]);
+        assert_eq!(names[0], twin_name(&one, NameLimit::Bytes(63)), "the same each time");
+        let wide = "\u{fc}".repeat(60);
+        assert!(twin_name(&wide, NameLimit::Bytes(63)).len() <= 63);
+        assert_eq!(twin_name(&wide, NameLimit::Characters(64)).chars().count(), 64);
+        assert_eq!(twin_name(&wide, NameLimit::None), format!("{wide}{SUFFIX}"));
+    }
+}

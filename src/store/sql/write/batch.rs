@@ -1,0 +1,434 @@
+//! The verbs: one short transaction for each batch.
+//!
+//! A batch locks its rows (passing over those that others hold) under the verb's guard, runs the adapter's statements
+//! over exactly the locked ones, and commits. When a statement is refused the batch is undone and halved until the row
+//! that is to blame stands alone: it fails with the server's words and costs nobody else.
+
+use std::collections::{HashMap, HashSet};
+use std::future::ready;
+use std::time::Duration;
+
+use tokio::task::yield_now;
+
+use crate::adapter::{Rows, Step};
+use crate::db::{Statement, Tx};
+use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
+use crate::domain::job::JobId;
+use crate::domain::run_options::Attempts;
+use crate::domain::text::Untrusted;
+use crate::store::sql::SqlStore;
+use crate::store::sql::dialect::BatchRow;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::query::columns::Cells;
+use crate::store::sql::query::template::{Fill, expand, push};
+use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::write::collect::Writer;
+use crate::store::sql::write::dry_run::Asker;
+use crate::store::sql::write::journal::{record_done, record_kept};
+use crate::store::sql::write::transaction_id::named;
+use crate::store::sql::write::verb::{Way, Work};
+use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
+
+/// How often a batch is tried again after a deadlock or the like.
+const TRIES: u32 = 6;
+
+/// The rows of a batch are locked by as many statements, each of some rows at least.
+const SLICES: usize = 4;
+const SLICE: usize = 100;
+
+/// A statement of a verb, ready to run.
+pub(crate) struct Filled {
+    pub(crate) statement: Statement,
+    /// Its place among the verb's own, counted from one.
+    pub(crate) no: usize,
+    /// How many rows it must touch.
+    pub(crate) rows: Rows,
+}
+
+/// The statements of a verb, in their order.
+pub(crate) type Statements<'a> = Box<dyn Iterator<Item = Filled> + Send + 'a>;
+
+/// What one attempt brought: an outcome for every job, or why there is none.
+pub(crate) type Attempt = std::result::Result<Vec<JobOutcome>, Broke>;
+
+/// The rows that an attempt holds.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) rows: Vec<BatchRow>,
+    /// What the ledger keeps of them.
+    pub(crate) archive: Vec<(JobId, String)>,
+    /// What is decided already: rows that are not held, or have no message.
+    pub(crate) settled: Vec<JobOutcome>,
+}
+
+/// Rows that one statement has locked.
+#[derive(Default)]
+pub(crate) struct Locked {
+    pub(crate) rows: Vec<(String, Cells)>,
+    /// Keys that other rows have too.
+    pub(crate) shared: HashSet<String>,
+    /// Jobs of which no row was locked.
+    missing: Vec<String>,
+}
+
+impl SqlStore {
+    pub(crate) async fn apply_batch(&self, batch: Batch, budget: &Budget) -> Applied {
+        let mut outcomes = Vec::new();
+        let mut broke = self.work_through(&batch, budget, &mut outcomes).await.err();
+        if let Some(Broke { error: StoreError::Unfit { .. }, .. }) = &broke
+            && let Err(outdated) = self.check_kept_now(batch.action, budget).await
+        {
+            broke = broke.map(|broke| Broke { error: outdated, ..broke });
+        }
+        Applied { outcomes, broke }
+    }
+
+    /// Puts the outcome of each job down as soon as it is committed: what comes after it may break off.
+    async fn work_through(
+        &self,
+        batch: &Batch,
+        budget: &Budget,
+        outcomes: &mut Vec<JobOutcome>,
+    ) -> std::result::Result<(), Broke> {
+        let work = self.work(batch)?;
+        let mut seen = HashSet::new();
+        let (valid, never): (Vec<&JobId>, Vec<&JobId>) =
+            batch.ids.iter().filter(|id| seen.insert(*id)).partition(|id| self.layout.holds(id.as_str()));
+        outcomes.extend(never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
+        let valid: Vec<String> = valid.into_iter().map(|id| id.as_str().to_owned()).collect();
+        let mut waiting: Vec<Vec<String>> =
+            self.parts_of_work(&work, &valid).into_iter().rev().map(<[_]>::to_vec).collect();
+        while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
+            match self.try_batch(&work, &ids, budget).await {
+                Ok(done) => outcomes.extend(done),
+                Err(Broke { error: StoreError::Refused { message, .. }, .. }) if ids.len() == 1 => {
+                    let there = self.put_back_meanwhile(&work, &ids, budget).await?;
+                    let result = if there { JobResult::Skipped(SkipReason::AlreadyThere) } else { failed(&message) };
+                    outcomes.extend(ids.iter().map(|id| (JobId::new(id), result.clone())));
+                }
+                Err(Broke { error: StoreError::Refused { .. }, .. }) => {
+                    let (left, right) = ids.split_at(ids.len() / 2);
+                    waiting.extend([right.to_vec(), left.to_vec()]);
+                }
+                Err(broke) => return Err(broke),
+            }
+        }
+        Ok(())
+    }
+
+    /// One batch, tried again where the database asks for that, unless somebody has set how long it may wait for locks.
+    async fn try_batch(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        let mut pause = Duration::from_millis(5);
+        for _ in 1..if budget.lock.is_some() { 1 } else { TRIES } {
+            match self.attempt(work, ids, budget).await {
+                Err(broke) if again(&broke.error) => {
+                    // Two that ran into each other must not come back in step.
+                    let share = uuid::Uuid::new_v4().as_bytes()[0];
+                    tokio::time::sleep(pause / 2 + pause * u32::from(share) / 256).await;
+                    pause *= 2;
+                }
+                other => return other,
+            }
+        }
+        self.attempt(work, ids, budget).await
+    }
+
+    async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        if !matches!(work.way, Way::Steps(_) | Way::Twin) {
+            named(work).await?;
+        }
+        match work.way {
+            Way::Steps(_) | Way::Twin => self.move_rows(work, ids, budget).await,
+            Way::Command(command) => self.hand_over(work, command, ids, budget).await,
+            Way::Restore => self.restore(work, ids, budget).await,
+            Way::Recall(undo) => self.recall(work, undo, ids, budget).await,
+        }
+    }
+
+    /// All within the database: lock, steps while the rows are archived, commit.
+    async fn move_rows(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        let mut tx = self.begin(budget).await?;
+        let held = self.hold(&mut tx, work, ids).await;
+        let held = match held {
+            Ok(held) => held,
+            Err(error) => return undo(tx, error.into()).await,
+        };
+        if held.rows.is_empty() {
+            tx.rollback().await;
+            return Ok(held.settled);
+        }
+        let statements: Statements<'_> = match work.way {
+            Way::Steps(steps) => self.fill_steps(work, steps, &held.rows),
+            _ => match self.twin_statements(&mut tx, work.batch, &held.rows).await {
+                Ok(statements) => Box::new(statements.into_iter()),
+                Err(error) => return undo(tx, error.into()).await,
+            },
+        };
+        // Both must be durable before the commit; neither needs the other, unless they share the transaction.
+        let apart = work.batch.record.is_none();
+        let done = if apart {
+            let (ran, kept) = tokio::join!(
+                biased;
+                self.run_witnessed(&mut tx, work, statements, &held.rows),
+                behind(|| self.keep(work, &held)),
+            );
+            ran.and(kept)
+        } else {
+            match record_kept(&mut tx, work, &held).await {
+                Ok(()) => self.run_witnessed(&mut tx, work, statements, &held.rows).await,
+                Err(error) => Err(error),
+            }
+        };
+        if let Err(error) = done {
+            return undo(tx, error.into()).await;
+        }
+        if let Err(error) = record_done(&mut tx, work, &held.rows).await {
+            return undo(tx, error.into()).await;
+        }
+        tx.commit().await.map_err(Broke::at_commit)?;
+        Ok(with_all(held.settled, &held.rows, |_| JobResult::Done))
+    }
+
+    /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
+    pub(crate) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
+        let mut writer = Writer::new(self, work);
+        let mut missing = Vec::new();
+        let mut slices = ids.chunks(ids.len().div_ceil(SLICES).max(SLICE));
+        let mut locked = Locked::default();
+        for slice in slices.by_ref() {
+            // While the database locks some, what was read of those before is written down.
+            let (next, written) =
+                tokio::join!(biased; self.lock(tx, work, slice), behind(|| ready(writer.write(locked))));
+            written?;
+            locked = next?;
+            missing.append(&mut locked.missing);
+        }
+        writer.write(locked)?;
+        let mut held = writer.held;
+        if let Some(lock) = work.lock.filter(|_| !held.rows.is_empty()) {
+            self.lock_too(tx, work, lock, &mut held).await?;
+        }
+        self.keep_along(tx, work, &mut held).await?;
+        if !held.archive.is_empty() {
+            self.check_kept(tx, work.batch.action).await?;
+        }
+        if !missing.is_empty() {
+            held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &missing).await?);
+        }
+        Ok(held)
+    }
+
+    async fn lock(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Locked> {
+        let mut found: HashMap<&str, usize> = ids.iter().map(|id| (id.as_str(), 0)).collect();
+        let mut rows = Vec::with_capacity(ids.len());
+        for row in tx.fetch(self.lock_statement(work, ids)).await? {
+            let mut cells = Cells::new(row);
+            // A collation may find a key that is written otherwise than it was named: that is another key.
+            let Some(id) = cells.text()? else { continue };
+            if let Some(times) = found.get_mut(id.as_str()) {
+                *times += 1;
+                rows.push((id, cells));
+            }
+        }
+        let shared = self.shared(tx, &found).await?;
+        let missing = ids.iter().filter(|id| found.get(id.as_str()) == Some(&0)).cloned().collect();
+        Ok(Locked { rows, shared, missing })
+    }
+
+    /// Takes the framework's own locks on the rows that are held, and lets go of those that it was not given.
+    async fn lock_too(&self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, held: &mut Held) -> Result<()> {
+        let ids: Vec<String> = held.rows.iter().map(|row| row.id.clone()).collect();
+        let statement = expand(lock, &Fill { ids: &ids, batch: &held.rows, ..self.fill(work) });
+        let mut given = HashSet::new();
+        for row in tx.fetch(&statement).await? {
+            given.extend(Cells::new(row).text()?);
+        }
+        let Held { rows, archive, settled } = held;
+        archive.retain(|(id, _)| given.contains(id.as_str()));
+        rows.retain(|row| {
+            let had = given.contains(&row.id);
+            if !had {
+                settled.push((JobId::new(&row.id), JobResult::Skipped(SkipReason::Locked)));
+            }
+            had
+        });
+        Ok(())
+    }
+
+    fn lock_statement(&self, work: &Work<'_>, ids: &[String]) -> Statement {
+        let (layout, speech) = (&self.layout, self.layout.speech);
+        let fill = Fill { ids, ..self.fill(work) };
+        let mut sql = Sql::new(speech);
+        sql.push(&format!("SELECT {}", layout.key_text));
+        if let Some(recipe) = &work.recipe {
+            recipe.push_columns(&mut sql, layout, &fill);
+        }
+        if work.stamps {
+            sql.push(", ").push(speech.clock());
+        }
+        for expression in work.keeping.expressions() {
+            sql.push(", ").push(&expression);
+        }
+        sql.push(&format!(" FROM {} WHERE ", layout.from));
+        push(&mut sql, "{ids} AND ", &fill);
+        self.guard(&mut sql, work, &fill);
+        sql.push(&speech.lock_clause("t"));
+        sql.done()
+    }
+
+    /// Writes whether a row may still be acted on: the verb allows it, and it has not left the state it was frozen in.
+    pub(crate) fn guard(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
+        self.still(sql, work, fill);
+        for refusal in work.refuse {
+            sql.push(" AND (");
+            push(sql, refusal.when.get_ref(), fill);
+            sql.push(") IS NOT TRUE");
+        }
+    }
+
+    /// The same, whether or not the verb can be done for the job.
+    pub(crate) fn still(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
+        sql.push("(");
+        push(sql, work.when.unwrap_or("1 = 1"), fill);
+        sql.push(")");
+        if work.batch.action == Action::Recall {
+            // How it stood before the replay is what it is to be brought back to.
+            return;
+        }
+        let Standing { state, native } = &work.batch.standing;
+        let judge = Judge::everything(&self.layout);
+        if let Some(state) = state {
+            sql.push(" AND ");
+            judge.state(sql, *state);
+        }
+        if let Some(word) = native {
+            sql.push(" AND ");
+            judge.native(sql, word);
+        }
+        if let Some(at) = work.batch.options.untouched_since() {
+            sql.push(" AND ");
+            judge.untouched(sql, at);
+        }
+        if let Some(at) = work.batch.died_by {
+            sql.push(" AND ");
+            judge.died_by(sql, at);
+        }
+    }
+
+    pub(crate) async fn run_steps(
+        &self,
+        tx: &mut Tx<'_>,
+        work: &Work<'_>,
+        steps: &[Step],
+        rows: &[BatchRow],
+    ) -> Result<()> {
+        run_each(tx, self.fill_steps(work, steps, rows), rows.len()).await
+    }
+
+    /// The steps that are for this batch, each filled in when it is asked for.
+    pub(crate) fn fill_steps<'a>(
+        &'a self,
+        work: &'a Work<'_>,
+        steps: &'a [Step],
+        rows: &'a [BatchRow],
+    ) -> Statements<'a> {
+        let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
+        let elsewhere = work.batch.options.to_queue.is_some();
+        let steps = (1..).zip(steps).filter(move |(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
+        let filled = move |(no, step): (usize, &'a Step)| {
+            let statement = self.filled(work, step, rows, &ids);
+            Filled { statement, no, rows: step.rows }
+        };
+        Box::new(steps.map(filled))
+    }
+
+    pub(crate) fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
+        let fill = Fill { ids, batch: rows, ..self.fill(work) };
+        expand(step.sql.get_ref(), &fill)
+    }
+
+    /// What the statements of an attempt name, but for its rows.
+    pub(crate) fn fill<'a>(&'a self, work: &'a Work<'_>) -> Fill<'a> {
+        let usual = self.info.offers.attempts.first().copied();
+        let options = &work.batch.options;
+        Fill {
+            run: &work.batch.run,
+            run_after: work.batch.run_after,
+            to_queue: options.to_queue.as_deref(),
+            once: options.attempts.or(usual) == Some(Attempts::Once),
+            undone: work.batch.undo.as_ref().map_or("", |undo| &undo.run),
+            live: work.live().map(|live| live.key.kind),
+            ..Fill::of(&self.layout, self.destination.table())
+        }
+    }
+}
+
+/// Does `work` while the database is at something that was asked of it just now: the task that asks has its turn first.
+async fn behind<F: Future>(work: impl FnOnce() -> F) -> F::Output {
+    yield_now().await;
+    work().await
+}
+
+/// Runs statements over `rows` rows; one that touches another number of them is refused. While the database is at one, the
+/// next is filled in.
+pub(crate) async fn run_each(tx: &mut Tx<'_>, mut statements: Statements<'_>, rows: usize) -> Result<()> {
+    let mut next = statements.next();
+    while let Some(Filled { statement, no, rows: must }) = next {
+        let (affected, filled) = tokio::join!(biased; tx.execute(statement), behind(|| ready(statements.next())));
+        let affected = affected?;
+        next = filled;
+        if must == Rows::Each && affected != rows as u64 {
+            let word = if affected == 1 { "row" } else { "rows" };
+            let message = format!("statement {no} touched {affected} {word} instead of {rows}");
+            return Err(StoreError::Refused { message, code: None });
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn failed(reason: &str) -> JobResult {
+    JobResult::Failed(Untrusted::new(reason))
+}
+
+pub(crate) fn with_all(
+    mut settled: Vec<JobOutcome>,
+    rows: &[BatchRow],
+    result: impl Fn(&JobId) -> JobResult,
+) -> Vec<JobOutcome> {
+    settled.extend(rows.iter().map(|row| {
+        let id = JobId::new(&row.id);
+        let result = result(&id);
+        (id, result)
+    }));
+    settled
+}
+
+pub(crate) async fn undo<T, E>(tx: Tx<'_>, error: E) -> std::result::Result<T, E> {
+    tx.rollback().await;
+    Err(error)
+}
+
+/// Whether the database asks to try the same transaction again: a deadlock, a serialisation failure, a lock not had.
+pub(crate) fn again(error: &StoreError) -> bool {
+    matches!(error, StoreError::Locked(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_done_behind_a_question_waits_until_it_is_asked() {
+        let order = Mutex::new(Vec::new());
+        let note = |what| order.lock().unwrap().push(what);
+        // As the engine asks: in a task of its own, which the runtime runs when this one pauses.
+        let question = async {
+            tokio::spawn(async {}).await.unwrap();
+            note("asked");
+        };
+        tokio::join!(biased; question, behind(|| async { note("behind") }));
+        assert_eq!(*order.lock().unwrap(), ["asked", "behind"]);
+    }
+}

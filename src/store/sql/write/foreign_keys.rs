@@ -1,0 +1,245 @@
+//! Rows of other tables that the database deletes or changes by itself, as the rows go that they refer to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::adapter::{Needs, Object, Right};
+use crate::db::{Row, Statement};
+use crate::domain::action::Action;
+use crate::store::sql::SqlStore;
+use crate::store::sql::dialect::catalogue::foreign_keys::ties;
+use crate::store::sql::query::columns::Cells;
+use crate::store::{Budget, Result, StoreError};
+
+/// A table, with its schema.
+type Place = (String, String);
+
+/// A foreign key by which rows follow those that they refer to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tie {
+    rows: Place,
+    of: Place,
+    rule: String,
+}
+
+impl Tie {
+    /// Whether rows keep those from being deleted that they refer to, and do not follow them.
+    fn refuses(&self) -> bool {
+        self.rule == REFUSING
+    }
+}
+
+/// The rule by which rows do not go that others refer to.
+const REFUSING: &str = "RESTRICT";
+
+/// What becomes of rows that refer to jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Following {
+    /// Whether any verb deletes jobs at all.
+    pub deletes: bool,
+    /// Whether tables of all other databases of the server are among them, where rows there can refer to these.
+    pub all: bool,
+    tables: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Following {
+    /// The tables whose rows go or are changed, by how, as an ON DELETE has it.
+    pub fn taken(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        self.tables.iter().filter(|(rule, _)| *rule != REFUSING).map(|(rule, tables)| (rule.as_str(), tables))
+    }
+
+    /// The tables whose rows keep the jobs from being deleted that they refer to.
+    pub fn refusing(&self) -> impl Iterator<Item = &str> {
+        self.tables.get(REFUSING).into_iter().flatten().map(String::as_str)
+    }
+}
+
+/// Rows that follow: of a table, by what they follow beside the jobs themselves, and how.
+type Followers = BTreeMap<String, BTreeSet<String>>;
+
+impl SqlStore {
+    /// What an action does to rows that nobody named, where it keeps rows or keeps none of them.
+    pub(crate) async fn look_for_consequences(
+        &self,
+        action: Action,
+        keeps: bool,
+        budget: &Budget,
+    ) -> Result<Vec<String>> {
+        let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
+        let shapes = self.shapes_kept(action).filter(|_| keeps);
+        let (is_kept, gone) = (shapes.is_some(), self.deleted_from(&needs, action));
+        let followers = (!gone.is_empty()).then(|| ties(self.engine.dialect()).followers(false));
+        let statements: Vec<_> = shapes.into_iter().chain(followers).collect();
+        if statements.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut results = self.engine.read(&statements, budget).await?.into_iter();
+        if is_kept {
+            self.check_shapes(action, results.next().unwrap_or_default())?;
+        }
+        let mut ties = read(results.next().unwrap_or_default())?;
+        if !gone.is_empty() {
+            ties.extend(
+                self.ties_elsewhere(budget).await?.unwrap_or_default().into_iter().filter(|tie| !tie.refuses()),
+            );
+        }
+        Ok(sentences(&self.following(&needs, action, &gone, &ties), action, is_kept))
+    }
+
+    /// What becomes of rows of other tables that refer to jobs, as these are deleted by any verb.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn followers(&self, budget: &Budget) -> Result<Following> {
+        let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
+        let tells = ties(self.engine.dialect());
+        let seen = tells.seen_elsewhere();
+        let mut ties = read(self.engine.read(&[tells.followers(true)], budget).await?.concat())?;
+        let elsewhere = self.ties_elsewhere(budget).await?;
+        let mut out = Following { all: elsewhere.is_some(), ..Following::default() };
+        match (elsewhere, seen) {
+            (Some(elsewhere), _) => ties.extend(elsewhere),
+            (None, Some(way)) => ties.extend(self.ties_if_told(way, budget).await?.unwrap_or_default()),
+            (None, None) => {}
+        }
+        for action in Action::ALL {
+            let gone = self.deleted_from(&needs, action);
+            if gone.is_empty() {
+                continue;
+            }
+            out.deletes = true;
+            for (rule, tables) in self.following(&needs, action, &gone, &ties) {
+                out.tables.entry(rule).or_default().extend(tables.into_keys());
+            }
+        }
+        Ok(out)
+    }
+
+    /// The ties of all other databases of the server; `None` where the role is not shown them.
+    async fn ties_elsewhere(&self, budget: &Budget) -> Result<Option<Vec<Tie>>> {
+        let ways = ties(self.engine.dialect()).elsewhere();
+        if ways.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        for way in ways {
+            if let Some(ties) = self.ties_if_told(way, budget).await? {
+                return Ok(Some(ties));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn ties_if_told(&self, way: Statement, budget: &Budget) -> Result<Option<Vec<Tie>>> {
+        match self.engine.read(&[way], budget).await {
+            Ok(results) => read(results.concat()).map(Some),
+            Err(
+                StoreError::Denied(_)
+                | StoreError::Refused { .. }
+                | StoreError::Unfit { .. }
+                | StoreError::Timeout(_)
+                | StoreError::Interrupted,
+            ) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The tables that an action's own statements delete rows from; none where they leave the dead-letter table's alone.
+    fn deleted_from(&self, needs: &Needs<'_>, action: Action) -> Vec<Place> {
+        let way = self.destination.kind();
+        let Some(mut rights) = self.layout.spec.verbs.get(action).and_then(|_| needs.act(action, way)) else {
+            return Vec::new();
+        };
+        rights.extend(needs.perhaps(action, way));
+        let deleted = rights.iter().filter(|(_, right, _)| *right == Right::Delete);
+        let table = |object: &Object| match object {
+            Object::Own => Some(self.layout.spec.table.clone()),
+            Object::Beside(table) => Some(table.clone()),
+            Object::Target | Object::Function(_) => None,
+        };
+        let tables: Vec<String> = deleted.filter_map(|(object, ..)| table(object)).collect();
+        match tables.contains(&self.layout.spec.table) {
+            true => tables.into_iter().map(|table| (self.layout.schema.clone(), table)).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// What follows the rows of the tables that an action deletes from, by what happens to it.
+    fn following(
+        &self,
+        needs: &Needs<'_>,
+        action: Action,
+        gone: &[Place],
+        ties: &[Tie],
+    ) -> BTreeMap<String, Followers> {
+        let spec = &self.layout.spec;
+        let own = (self.layout.schema.clone(), spec.table.clone());
+        // What an adapter keeps along is kept, and of the tables that it speaks of beside its own its author knows.
+        let along = spec.verbs.get(action).into_iter().flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
+        let along: BTreeSet<&String> = along.collect();
+        let spoken = needs.tables();
+        let is_told = |tie: &Tie| {
+            let (table, from_own) = (&tie.rows.1, tie.of == own);
+            let is_known = spoken.contains(table) || spec.detect.tables.contains_key(table);
+            let is_ours = gone.contains(&tie.rows) || along.contains(table) || is_known && !from_own;
+            // Other jobs that refer to these are in nobody's plan.
+            from_own && tie.rows == own || !(is_ours && tie.rows.0 == own.0)
+        };
+        let mut told: BTreeMap<String, Followers> = BTreeMap::new();
+        let mut seen: BTreeSet<&Place> = gone.iter().collect();
+        let mut next: Vec<&Place> = gone.iter().filter(|place| **place != own).collect();
+        next.push(&own);
+        while let Some(place) = next.pop() {
+            for tie in ties.iter().filter(|tie| tie.of == *place) {
+                if is_told(tie) {
+                    let by = if gone.contains(place) { String::new() } else { label(place) };
+                    told.entry(tie.rule.clone()).or_default().entry(label(&tie.rows)).or_default().insert(by);
+                }
+                if tie.rule == "CASCADE" && seen.insert(&tie.rows) {
+                    next.push(&tie.rows);
+                }
+            }
+        }
+        told
+    }
+}
+
+fn label((schema, table): &Place) -> String {
+    format!("{schema}.{table}")
+}
+
+fn read(rows: Vec<Row>) -> Result<Vec<Tie>> {
+    rows.into_iter().map(tie).collect()
+}
+
+fn tie(row: Row) -> Result<Tie> {
+    let mut cells = Cells::new(row);
+    let mut text = || cells.text().map(Option::unwrap_or_default);
+    Ok(Tie { rows: (text()?, text()?), of: (text()?, text()?), rule: text()? })
+}
+
+/// What happens, a sentence for each way of it.
+fn sentences(told: &BTreeMap<String, Followers>, action: Action, is_kept: bool) -> Vec<String> {
+    let sentence = |(rule, tables): (&String, &Followers)| {
+        let name = |(table, by): (&String, &BTreeSet<String>)| match by.iter().find(|by| !by.is_empty()) {
+            Some(by) if !by_itself(tables, table) => format!("{table} (by way of {by})"),
+            _ => table.clone(),
+        };
+        let names: Vec<String> = tables.iter().map(name).collect();
+        let (what, back) = match rule.as_str() {
+            "CASCADE" => ("are deleted along with them by the database", "does not bring them back"),
+            "SET NULL" => ("are made by the database to refer to nothing", "does not change them back"),
+            _ => ("are made by the database to refer to their default", "does not change them back"),
+        };
+        let after = match action {
+            Action::Archive => ", and are not archived".to_owned(),
+            _ if is_kept => format!(", and an undo {back}"),
+            _ => String::new(),
+        };
+        format!("rows of {} that refer to these jobs {what} (ON DELETE {rule}){after}", names.join(", "))
+    };
+    told.iter().map(sentence).collect()
+}
+
+/// Whether rows of a table refer to the jobs themselves.
+fn by_itself(tables: &Followers, table: &str) -> bool {
+    tables.get(table).is_some_and(|by| by.contains(""))
+}

@@ -1,0 +1,100 @@
+//! Which transaction acts on a batch, and how it ended.
+//!
+//! A row that a verb removes leaves no trace of who removed it. Where the database remembers how transactions ended,
+//! the batch notes its own before it commits, and an interrupted one is asked about later instead of guessed at.
+
+use crate::db::Tx;
+use crate::domain::action::Action;
+use crate::domain::job::JobId;
+use crate::store::sql::SqlStore;
+use crate::store::sql::dialect::BatchRow;
+use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::query::columns::Cells;
+use crate::store::sql::query::lookup_parts::json_bytes;
+use crate::store::sql::query::template::{Fill, push};
+use crate::store::sql::write::batch::{Statements, run_each};
+use crate::store::sql::write::verb::Work;
+use crate::store::{Budget, Ending, Result, StoreError};
+
+/// Returns when the batch may take effect.
+pub(crate) async fn named(work: &Work<'_>) -> Result<()> {
+    match &work.batch.witness {
+        Some(witness) => witness.named().await,
+        None => Ok(()),
+    }
+}
+
+impl SqlStore {
+    /// Runs a verb's statements while the batch is named and the transaction noted, so that neither costs the batch time of
+    /// its own.
+    pub(crate) async fn run_witnessed(
+        &self,
+        tx: &mut Tx<'_>,
+        work: &Work<'_>,
+        statements: Statements<'_>,
+        rows: &[BatchRow],
+    ) -> Result<()> {
+        let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
+        let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
+            let (done, may) = tokio::join!(biased; run_each(tx, statements, rows.len()), named(work));
+            return done.and(may);
+        };
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push(&format!("SELECT {transaction}"));
+        let Some(row) = tx.fetch(&sql.done()).await?.pop() else {
+            return Err(StoreError::Layout("the transaction has no name".to_owned()));
+        };
+        let name = Cells::new(row).text()?.unwrap_or_default();
+        let ids: Vec<JobId> = rows.iter().map(|row| JobId::new(&row.id)).collect();
+        witness.announce(&name, &ids);
+        let noted = async {
+            // The entry that names the batch drops what was noted before it.
+            witness.named().await?;
+            witness.note(&name, &ids).await
+        };
+        let (done, noted) = tokio::join!(biased; run_each(tx, statements, rows.len()), noted);
+        done.and(noted)
+    }
+
+    pub(crate) async fn read_traces(
+        &self,
+        action: Action,
+        run: &str,
+        ids: &[JobId],
+        budget: &Budget,
+    ) -> Result<Option<Vec<JobId>>> {
+        let layout = &self.layout;
+        let Some(trace) = layout.spec.verbs.get(action).and_then(|verb| verb.trace.as_ref()) else { return Ok(None) };
+        let valid = self.valid(ids);
+        let mut traced = Vec::new();
+        for ids in self.parts(&valid, |id| json_bytes(id)) {
+            let fill = Fill { ids, run, ..Fill::of(layout, self.destination.table()) };
+            let mut sql = Sql::new(layout.speech);
+            push(
+                &mut sql,
+                &format!("SELECT {{key}} FROM {{table}} AS t WHERE {{ids}} AND ({})", trace.get_ref()),
+                &fill,
+            );
+            for row in self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
+                traced.extend(Cells::new(row).text()?.map(JobId::new));
+            }
+        }
+        Ok(Some(traced))
+    }
+
+    pub(crate) async fn read_ending(&self, transaction: &str, budget: &Budget) -> Result<Ending> {
+        let Some(statement) = self.layout.speech.ending(transaction) else { return Ok(Ending::Unknown) };
+        let rows = match self.engine.read(&[statement], budget).await {
+            Ok(mut results) => results.pop().unwrap_or_default(),
+            // A transaction that this server has not come to yet: it was restored from a copy. Or it does not know the function.
+            Err(StoreError::Refused { .. } | StoreError::Unfit { .. }) => return Ok(Ending::Unknown),
+            Err(error) => return Err(error),
+        };
+        let word = rows.into_iter().next().map(|row| Cells::new(row).text()).transpose()?.flatten();
+        Ok(match word.as_deref() {
+            Some("committed") => Ending::Committed,
+            Some("aborted") => Ending::Undone,
+            _ => Ending::Unknown,
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! What a batch asks for, put together from what the adapter says of its verb.
+
+use toml::Spanned;
+
+use crate::adapter::{Along, Command, Live, Refusal, Step, Undo, Verb};
+use crate::domain::action::Action;
+use crate::store::sql::SqlStore;
+use crate::store::sql::open::Destination;
+use crate::store::sql::open::row_completeness::keep_of;
+use crate::store::sql::query::message::Recipe;
+use crate::store::sql::query::row_snapshot::Keeping;
+use crate::store::sql::query::template::own_instants;
+use crate::store::{Availability, Batch, Result, StoreError};
+
+/// What one attempt at a batch is made of.
+pub(crate) struct Work<'a> {
+    pub(crate) batch: &'a Batch,
+    /// The guard.
+    pub(crate) when: Option<&'a str>,
+    /// Jobs for which the verb cannot be done.
+    pub(crate) refuse: &'a [Refusal],
+    /// Takes the framework's own locks.
+    pub(crate) lock: Option<&'a str>,
+    /// Tells of a row that does not pass the guard whether a worker has taken the job.
+    pub(crate) taken: Option<&'a str>,
+    pub(crate) recipe: Option<Recipe>,
+    pub(crate) keeping: Keeping,
+    /// The other tables whose rows are kept along, or put back.
+    pub(crate) along: &'a [Along],
+    /// Whether rows must not go without having been kept.
+    pub(crate) archives: bool,
+    /// Whether each job is told to run at an instant of its own.
+    pub(crate) stamps: bool,
+    pub(crate) way: Way<'a>,
+}
+
+/// How a verb's statements go about it.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'a> {
+    /// Within the database, in one transaction.
+    Steps(&'a [Step]),
+    /// Through a command, between two transactions.
+    Command(&'a Command),
+    /// Into the table that keeps what is archived.
+    Twin,
+    /// Kept rows are put back.
+    Restore,
+    /// Replayed jobs are taken back.
+    Recall(&'a Undo),
+}
+
+impl SqlStore {
+    /// What a batch asks for, as the adapter says it is done.
+    pub(crate) fn work<'a>(&'a self, batch: &'a Batch) -> Result<Work<'a>> {
+        if let Availability::Disabled(reason) = self.info.availability(batch.action) {
+            return Err(StoreError::Input(reason));
+        }
+        let missing = || StoreError::Input(format!("this layout has no {}", batch.action));
+        let bare = |way| Work {
+            batch,
+            when: None,
+            refuse: &[],
+            lock: None,
+            taken: None,
+            recipe: None,
+            keeping: Keeping::default(),
+            along: &[],
+            archives: false,
+            stamps: false,
+            way,
+        };
+        match batch.action {
+            Action::Restore => {
+                let along = self.layout.spec.verbs.discard.as_ref().map_or(&[][..], |verb| &verb.along);
+                return Ok(Work { along, ..bare(Way::Restore) });
+            }
+            Action::Recall => {
+                let verb = self.layout.spec.verbs.replay.as_ref().ok_or_else(missing)?;
+                let undo = verb.undo_by(self.destination.kind()).ok_or_else(missing)?;
+                let text = |sql: &'a Spanned<String>| sql.get_ref().as_str();
+                let taken = undo.live.is_none().then(|| text(&undo.taken));
+                let when = undo.when.as_ref().map(text);
+                return Ok(Work { when, taken, along: &verb.along, ..bare(Way::Recall(undo)) });
+            }
+            _ => {}
+        }
+        let verb = self.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
+        let way = self.way(batch.action, verb)?;
+        let kept = batch.archive.as_ref().is_some_and(|archive| archive.wants_rows());
+        let own_instant = |step: &Step| own_instants(step.sql.get_ref());
+        Ok(Work {
+            // A verb without a guard is refused when its file is read.
+            when: Some(verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())),
+            refuse: &verb.refuse,
+            lock: verb.lock.as_ref().map(|l| l.get_ref().as_str()),
+            recipe: verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?,
+            keeping: match kept {
+                true => Keeping::of(self.layout.speech, &self.layout.columns, keep_of(verb)),
+                false => Keeping::default(),
+            },
+            along: &verb.along,
+            archives: verb.archive,
+            stamps: matches!(way, Way::Steps(steps) if steps.iter().any(own_instant)),
+            ..bare(way)
+        })
+    }
+
+    fn way<'a>(&self, action: Action, verb: &'a Verb) -> Result<Way<'a>> {
+        if action == Action::Archive {
+            return Ok(Way::Twin);
+        }
+        let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
+        match (&self.destination, &verb.into_table, &verb.command) {
+            (Destination::Table(..), Some(table), _) => Ok(Way::Steps(&table.steps)),
+            (Destination::Command(_), _, Some(command)) => Ok(Way::Command(command)),
+            _ if !verb.steps.is_empty() => Ok(Way::Steps(&verb.steps)),
+            _ => Err(nowhere()),
+        }
+    }
+}
+
+impl<'a> Work<'a> {
+    /// The table that the jobs stand in that are taken back.
+    pub(crate) fn live(&self) -> Option<&'a Live> {
+        match self.way {
+            Way::Recall(undo) => undo.live.as_ref(),
+            _ => None,
+        }
+    }
+}
