@@ -5,6 +5,7 @@
 //! be stopped at any moment. `transaction` and this file are what callers use.
 
 mod cancellation;
+pub(crate) mod cells;
 mod connection;
 mod connector;
 mod driver;

@@ -55,10 +55,11 @@ pub use diagnostics::bloat::{Bloat, Oldest};
 pub use diagnostics::health::{Connection, Housekeeping, connection};
 pub use diagnostics::index_advice::{Extent, MissingIndex, Served, Service};
 pub use open::adapter_check::{Finding, check, missing_indexes, untold_key};
+pub use open::open;
 pub use open::privileges::{Grant, Site, numbered, required};
-pub use open::{OpenOptions, ReplayDestination, open};
 pub use query::buckets::Mark;
 pub use schema::candidates::{Candidates, NearMiss, Renamed, candidates};
+pub use schema::destination::{OpenOptions, ReplayDestination};
 pub(super) use schema::discovery::read_catalogue;
 pub use schema::discovery::{Detection, Found, Rejected, detect, survey};
 pub use schema::sample_rows::sample;
@@ -77,9 +78,9 @@ use crate::domain::histogram::{Count, Histogram};
 use crate::domain::job::{JobDetail, JobId, State};
 use crate::domain::log;
 use crate::domain::time::Timestamp;
-use open::Destination;
 use query::layout::Layout;
 use read::chunk_size::Pace;
+use schema::destination::Destination;
 
 /// A name as an identifier of the database's.
 pub(super) fn quote(dialect: crate::db::Dialect, name: &str) -> String {
@@ -154,7 +155,7 @@ impl SqlStore {
             Some(statement) => match self.engine.read(&[statement], budget).await {
                 Ok(mut results) => {
                     let row = results.pop().unwrap_or_default().pop();
-                    row.map(|row| query::columns::Cells::new(row).text()).transpose()?.flatten()
+                    row.map(|row| crate::db::cells::Cells::new(row).text()).transpose()?.flatten()
                 }
                 // Not every role may ask for it, and not everything that speaks the protocol knows it.
                 Err(

@@ -16,6 +16,10 @@ const FLOORS: &[&[&str]] =
 /// The rooms of the console, from the ground up.
 const CONSOLE_FLOORS: &[&[&str]] = &[&["theme"], &["keys"], &["app"], &["view"], &["runtime"]];
 
+/// The rooms of the SQL store, from the ground up.
+const SQL_FLOORS: &[&[&str]] =
+    &[&["dialect"], &["schema"], &["query"], &["read"], &["count"], &["write"], &["undo"], &["open"], &["diagnostics"]];
+
 /// Frameworks are adapters: data. Not one of their names belongs into code.
 const FRAMEWORKS: &[&str] = &[
     "rails",
@@ -223,16 +227,34 @@ fn each_room_of_the_console_uses_only_the_rooms_below_it() {
 }
 
 #[test]
-fn every_folder_of_the_library_has_its_floor() {
-    let known: Vec<&str> = FLOORS.iter().flat_map(|floor| floor.iter().copied()).collect();
+fn each_room_of_the_sql_store_uses_only_the_rooms_below_it() {
     let sources = sources();
-    let unknown: BTreeSet<&str> = sources
-        .iter()
-        .filter_map(|source| source.path.split_once('/'))
-        .map(|(room, _)| room)
-        .filter(|room| !known.contains(room) && *room != "bin")
-        .collect();
-    assert!(unknown.is_empty(), "Say in tests/it/architecture/mod.rs (FLOORS) where these stand: {unknown:?}");
+    let upward = |source: &Source| upward_uses(source, &["store", "sql"], SQL_FLOORS);
+    let faults: Vec<String> = sources.iter().flat_map(upward).collect();
+    none(&faults, "The order stands in SQL_FLOORS: each room imports only those that are named before it.");
+}
+
+#[test]
+fn the_text_of_queries_is_made_without_asking_a_database() {
+    let text = |source: &Source| {
+        ["query", "dialect"].iter().any(|room| source.path.starts_with(&format!("store/sql/{room}/")))
+    };
+    none(&matches(&sources(), r"\.await\b", text, false), "What asks a database is in read, count, write or open.");
+}
+
+#[test]
+fn every_folder_has_its_floor() {
+    let sources = sources();
+    for (list, below, floors) in [("FLOORS", "", FLOORS), ("SQL_FLOORS", "store/sql/", SQL_FLOORS)] {
+        let known: Vec<&str> = floors.iter().flat_map(|floor| floor.iter().copied()).collect();
+        let unknown: BTreeSet<&str> = sources
+            .iter()
+            .filter_map(|source| source.path.strip_prefix(below)?.split_once('/'))
+            .map(|(room, _)| room)
+            .filter(|room| !known.contains(room) && *room != "bin")
+            .collect();
+        assert!(unknown.is_empty(), "Say in tests/it/architecture/mod.rs ({list}) where these stand: {unknown:?}");
+    }
 }
 
 #[test]

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::db::Row;
+use crate::db::cells::Cells;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::store::sql::SqlStore;
 use crate::store::sql::count::in_memory::{in_memory, tally_in_memory, value_in_memory};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::{Axis, Look, Mark, cells};
-use crate::store::sql::query::columns::{Cells, WIDTH, read, select};
+use crate::store::sql::query::columns::{WIDTH, read, select};
 use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::{Budget, Cell, Changes, Result, StoreError, Watermark};

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::job::JobId;
 use crate::store::sql::SqlStore;
@@ -9,17 +10,14 @@ use crate::store::sql::count::histogram::CountState;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::Axis;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::group_by::Grouping;
 use crate::store::sql::query::layout::{Expr, Part};
 use crate::store::sql::query::where_clause::Judge;
-use crate::store::sql::read::chunks::{End, Reader, Window, read_number, share};
+use crate::store::sql::read::chunks::{End, MANY, Reader, Window, read_number, share};
 use crate::store::{Budget, Result};
 
 /// Blocks that one statement gets through in a moment (256 MB).
 pub(crate) const MOMENT: u64 = 32_768;
-/// Rows that one statement gets through before anybody waits for it.
-pub(crate) const MANY: u64 = 100_000;
 /// How long it is good to know how many rows there are.
 const FORETOLD: Duration = Duration::from_secs(2);
 /// What part of the cost of reading every block a plan may have that reads something else.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use crate::adapter::FieldKind;
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
@@ -12,7 +13,6 @@ use crate::domain::job::State;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::group_by::{Grouping, untrusted};
 use crate::store::sql::query::layout::{Part, part_of_facet};
 use crate::store::sql::query::where_clause::Judge;

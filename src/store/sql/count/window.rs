@@ -1,15 +1,16 @@
 //! Counting by value within one window of rows that are read in order.
 
 use crate::adapter::FieldKind;
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::WindowShape;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::group_by::{Grouping, Tally};
-use crate::store::sql::read::scan::Scan;
-use crate::store::{Position, Result};
+use crate::store::sql::query::layout::Expr;
+use crate::store::sql::read::scan::{Scan, Segment, segments};
+use crate::store::{Cursor, Position, Result};
 
 /// What a window counted.
 pub(crate) struct WindowCounts {
@@ -18,8 +19,49 @@ pub(crate) struct WindowCounts {
     pub(crate) last: Option<Position>,
 }
 
+impl Scan<'_> {
+    /// Counts by value in the next window forward, of `most` rows at the most.
+    pub(crate) async fn window_counts(
+        &self,
+        cursor: &Cursor,
+        grouping: &Grouping<'_>,
+        most: usize,
+    ) -> Result<WindowCounts> {
+        let order = self.order()?;
+        let nullable = order.nullable && !self.layout.is_key(order);
+        let segments = segments(cursor, true, nullable);
+        let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
+        for segment in &segments {
+            let statement = |size| self.counting_statement(order, segment, size, grouping);
+            let (rows, _) = self.paced(grouping.most_rows().min(most), statement).await?;
+            let counts = read_window(grouping, rows)?;
+            sum.values.extend(counts.values);
+            sum.looked_at += counts.looked_at;
+            sum.last = counts.last;
+            if sum.last.is_some() {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
+        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let shape = WindowShape {
+            table: &self.layout.table,
+            key: &self.layout.speech.quote(key),
+            by: &self.by(order, segment.null),
+            descending: self.sort.descending,
+            rows: size,
+        };
+        let position = self.layout.speech.position(&order.raw, order.kind);
+        let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, true);
+        window_statement(self, grouping, &shape, &position, within)
+    }
+}
+
 /// Counts by value in one window, with the place of its last row in whichever group that is.
-pub(crate) fn window_statement(
+fn window_statement(
     scan: &Scan<'_>,
     grouping: &Grouping<'_>,
     shape: &WindowShape<'_>,
@@ -52,7 +94,7 @@ pub(crate) fn window_statement(
 }
 
 /// Reads what [`window_statement`] counted; the place is there only when the window was full.
-pub(crate) fn read_window(grouping: &Grouping<'_>, rows: Vec<Row>) -> Result<WindowCounts> {
+fn read_window(grouping: &Grouping<'_>, rows: Vec<Row>) -> Result<WindowCounts> {
     let mut out = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
     for row in rows {
         let mut cells = Cells::new(row);

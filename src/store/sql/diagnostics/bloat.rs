@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::db::Statement;
+use crate::db::cells::Cells;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::catalogue::bloat::bloat;
-use crate::store::sql::query::columns::Cells;
 use crate::store::{Budget, Result, StoreError};
 
 /// What a table takes without using it; on SQLite what the whole file does.

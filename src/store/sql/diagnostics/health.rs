@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use crate::db::cells::Cells;
 use crate::db::{Dialect, Engine, Row, Statement, Value};
 use crate::domain::time::Timestamp;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::catalogue::table_stats::vitals;
-use crate::store::sql::query::columns::Cells;
 use crate::store::{Budget, Result};
 
 /// Questions whose time is taken.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::adapter::Index;
 use crate::db::Statement;
+use crate::db::cells::Cells;
 use crate::domain::job::State;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::catalogue::table_stats::{Width, vitals};
 use crate::store::sql::dialect::{Place, speech};
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::layout::{Part, part_of_facet};
 use crate::store::sql::schema::discovery::Found;
 use crate::store::{Budget, Result, SortKey};

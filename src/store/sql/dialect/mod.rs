@@ -16,7 +16,7 @@ mod sqlite;
 mod table;
 mod text;
 mod value_form;
-mod window;
+pub(crate) mod window;
 
 use crate::adapter::{Column, FieldKind, Index};
 use crate::db::{Bind, Dialect, Statement};

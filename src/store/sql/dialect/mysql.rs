@@ -17,7 +17,7 @@ use crate::adapter::{Column, FieldKind, Index};
 use crate::db::Statement;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::read::chunk_size::rung;
+use crate::store::sql::dialect::window::rung;
 use charset::{charset, is_wide};
 use types::base_type;
 

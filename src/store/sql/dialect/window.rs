@@ -22,3 +22,10 @@ pub(crate) fn order_by(by: &[&str], descending: bool) -> String {
     let direction = if descending { "DESC" } else { "ASC" };
     by.iter().map(|expr| format!("{expr} {direction}")).collect::<Vec<_>>().join(", ")
 }
+
+/// The next number of which there are but four to each doubling. The sizes that statements name come from these, so
+/// that there are few different statements, which a driver can keep prepared.
+pub(crate) fn rung(n: usize) -> usize {
+    let step = ((1usize << (n.max(2) - 1).ilog2()) / 4).max(1);
+    n.div_ceil(step).saturating_mul(step)
+}

@@ -11,11 +11,13 @@ use crate::domain::job::State;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchRow, Place, speech};
 use crate::store::sql::open::undo_capabilities::recallable;
-use crate::store::sql::open::{Destination, ReplayDestination, check_destination, due};
+use crate::store::sql::open::{check_destination, due};
 use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::query::message::push_expr;
 use crate::store::sql::query::template::{Fill, expand, push};
+use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::discovery::Found;
 use crate::store::{Availability, Budget, Result, StoreError};
 

@@ -6,9 +6,9 @@ use crate::domain::job::State;
 use crate::domain::run_options::Attempts;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::Locks;
-use crate::store::sql::open::Destination;
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::template::own_instants;
+use crate::store::sql::schema::destination::Destination;
 use crate::store::{Budget, Offers, Result};
 
 /// Rows up to which a database may find reading a whole table cheaper than finding the rows of a batch by an index, twice over,

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::adapter::{Column, Table};
-use crate::store::sql::open::Destination;
 use crate::store::sql::open::adapter_check::texts;
 use crate::store::sql::query::layout::Layout;
+use crate::store::sql::schema::destination::Destination;
 use crate::store::sql::schema::discovery::Found;
 
 /// Why a layout is not read: one of its statements takes JSON apart that stands in such a column.

@@ -9,9 +9,9 @@ use crate::db::{Dialect, Engine};
 use crate::domain::action::Action;
 use crate::store::sql::dialect::catalogue::privileges::{On, grant, plain};
 use crate::store::sql::dialect::speech;
-use crate::store::sql::open::Destination;
+use crate::store::sql::schema::archive_name::twin_name;
+use crate::store::sql::schema::destination::Destination;
 use crate::store::sql::schema::discovery::Found;
-use crate::store::sql::write::archive_table::twin_name;
 
 /// Rights on one thing, and what gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use crate::db::cells::Cells;
 use crate::db::{Gate, Row, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::Speech;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::group_by::{Grouping, Tally, untrusted};
 use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::{Cell, Older, SortKey};

@@ -1,6 +1,7 @@
 //! Statements that count by a facet.
 
 use crate::adapter::FieldKind;
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::facet::Facet;
 use crate::domain::fingerprint::Fingerprint;
@@ -10,7 +11,7 @@ use crate::domain::time::Timestamp;
 use crate::store::Result;
 use crate::store::sql::dialect::Text;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{Cells, contract, message_head};
+use crate::store::sql::query::columns::{contract, message_head};
 use crate::store::sql::query::layout::{Expr, Layout, Part, part_of_facet};
 use crate::store::sql::query::where_clause::Judge;
 

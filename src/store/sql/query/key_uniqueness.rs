@@ -1,15 +1,7 @@
 //! Whether two rows can have the same key: then a statement that names the one takes the other along.
 
-use std::collections::{HashMap, HashSet};
-
 use super::layout::Layout;
 use crate::adapter::Table;
-use crate::db::Tx;
-use crate::store::Result;
-use crate::store::sql::SqlStore;
-use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
-use crate::store::sql::query::template::{Fill, push};
 
 /// Why a job is left alone whose key another row has too.
 pub(crate) const NOT_UNIQUE: &str =
@@ -53,28 +45,4 @@ pub(crate) fn doubt(layout: &Layout, table: &Table) -> Option<Doubt> {
 
 fn with_rest(why: &str) -> String {
     format!("{why}; jobs that have their key in common are left alone")
-}
-
-impl SqlStore {
-    /// Those of the keys of which rows are held, as many as `found` says, that other rows have too, whether or not the verb
-    /// allows them.
-    pub(crate) async fn shared(&self, tx: &mut Tx<'_>, found: &HashMap<&str, usize>) -> Result<HashSet<String>> {
-        let mut shared: HashSet<String> =
-            found.iter().filter(|(_, n)| **n > 1).map(|(id, _)| (*id).to_owned()).collect();
-        let ids: Vec<String> = found.iter().filter(|(_, n)| **n > 0).map(|(id, _)| (*id).to_owned()).collect();
-        if self.unique || ids.is_empty() {
-            return Ok(shared);
-        }
-        let mut sql = Sql::new(self.layout.speech);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", self.layout.key_text, self.layout.table));
-        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.layout, None) });
-        let mut seen = HashSet::new();
-        for row in tx.fetch(&sql.done()).await? {
-            let id = Cells::new(row).text()?.unwrap_or_default();
-            if let Some(again) = seen.replace(id) {
-                shared.insert(again);
-            }
-        }
-        Ok(shared)
-    }
 }

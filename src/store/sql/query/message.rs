@@ -1,9 +1,9 @@
 //! The message that a destination takes: an adapter's JSON template, filled from one dead job.
 
 use crate::adapter::{FieldKind, Message};
+use crate::db::cells::Cells;
 use crate::domain::json::{Checked, Document, NodeId, Template};
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::{Result, StoreError};

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Map, Value};
 
 use crate::adapter::{Column, Keep};
+use crate::db::cells::Cells;
 use crate::domain::time::Timestamp;
-use crate::store::sql::dialect::{Form, INEXACT, Sort, Speech};
-use crate::store::sql::query::columns::Cells;
+use crate::store::sql::dialect::{BatchRow, Form, INEXACT, Sort, Speech};
 use crate::store::{Result, StoreError};
 
 /// The member that tells when a replayed job was told to run; no column is called that.
@@ -243,6 +243,12 @@ impl Kept {
     pub(crate) fn stands_in(&self, other: &Kept) -> bool {
         self.names().all(|name| other.members.get(name).is_none_or(|now| Some(now) == self.members.get(name)))
     }
+}
+
+/// A job of which nothing is known but what was kept.
+pub(crate) fn row_of(id: &str, kept: &str) -> BatchRow {
+    let run_after = Kept::parse(kept).and_then(|kept| kept.run_after());
+    BatchRow { id: id.to_owned(), kept: Some(kept.to_owned()), run_after, ..BatchRow::default() }
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 //! of a row. Where no guess will do, rows are passed over.
 
 use crate::adapter::FieldKind;
+use crate::db::cells::Cells;
 use crate::db::{Bind, Statement};
 use crate::domain::job::JobId;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::read::chunk_size::LEAST_BLOCKS;
 use crate::store::sql::read::chunks::{Bound, End, Keys, ROWS_OF_BLOCK, Reader};

@@ -1,5 +1,6 @@
 //! How much is read at a time: windows that adapt to what they cost, and what is known to take too long.
 
+use crate::store::sql::dialect::window::rung;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,13 +30,6 @@ const REMEMBERED: usize = 100;
 const FIRST_BLOCKS: u64 = 1_024;
 pub(crate) const LEAST_BLOCKS: u64 = 16;
 const MOST_BLOCKS: u64 = 131_072;
-
-/// The next number of which there are but four to each doubling. The sizes that statements name come from these, so
-/// that there are few different statements, which a driver can keep prepared.
-pub(crate) fn rung(n: usize) -> usize {
-    let step = ((1usize << (n.max(2) - 1).ilog2()) / 4).max(1);
-    n.div_ceil(step).saturating_mul(step)
-}
 
 /// Rows of a window that has so many to go, and a few more: no smaller than windows are, nor of a size of its own.
 pub(crate) fn up_to(rows: usize) -> usize {

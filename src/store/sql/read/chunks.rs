@@ -12,16 +12,18 @@
 
 use std::time::Instant;
 
+use crate::db::cells::Cells;
 use crate::db::{Engine, Row, Statement};
 use crate::domain::job::JobId;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, Pace, TARGET};
 use crate::store::{Budget, Result};
 
+/// Rows that one statement gets through before anybody waits for it.
+pub(crate) const MANY: u64 = 100_000;
 /// Rows that a block is taken to hold.
 pub(crate) const ROWS_OF_BLOCK: u64 = 10;
 /// Windows of a table that is stored by its key, at the least.

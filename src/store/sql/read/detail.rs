@@ -1,6 +1,7 @@
 //! Everything of a job: what the detail shows, and nothing else asks for.
 
 use crate::adapter::{Column, FieldKind};
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::job::{JobDetail, JobId};
 use crate::domain::json::{Document, decode_double};
@@ -9,7 +10,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{Cells, WIDTH, contract, read, select, whole};
+use crate::store::sql::query::columns::{WIDTH, contract, read, select, whole};
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::where_clause::Extras;
 use crate::store::{Budget, Result, SortKey};

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::adapter::FieldKind;
+use crate::db::cells::Cells;
+use crate::db::cells::on_axis;
 use crate::domain::action::ReplayStatus;
 use crate::domain::filter::Filter;
 use crate::domain::job::JobId;
@@ -11,16 +13,16 @@ use crate::domain::text::Untrusted;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{Cells, Read, on_axis, read, select};
+use crate::store::sql::query::columns::{Read, read, select};
 use crate::store::sql::query::layout::Expr;
-use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::row_snapshot::Kept;
+use crate::store::sql::query::row_snapshot::row_of;
 use crate::store::sql::query::snapshot_members::narrowed;
 use crate::store::sql::query::template::{Fill, expand};
 use crate::store::sql::query::where_clause::{Extras, Judge};
 use crate::store::sql::read::chunks::read_number;
+use crate::store::sql::read::lookup_parts::json_bytes;
 use crate::store::sql::read::scan::{Scan, Segment, Step};
-use crate::store::sql::undo::restore::row_of;
 use crate::store::{
     Budget, Cursor, Entry, FreezeStep, Frozen, Glance, GlanceQuery, Page, PageQuery, Position, Result, Scanned, Sort,
     SortKey, StoreError,

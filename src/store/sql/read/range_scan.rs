@@ -9,16 +9,17 @@
 use std::time::{Duration, Instant};
 
 use crate::adapter::FieldKind;
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::time::Timestamp;
 use crate::store::sql::SqlStore;
-use crate::store::sql::count::chunked::MANY;
 use crate::store::sql::dialect::order_by;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{Cells, Read, WIDTH, read, select};
+use crate::store::sql::query::columns::{Read, WIDTH, read, select};
 use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::read::chunk_size::TARGET;
+use crate::store::sql::read::chunks::MANY;
 use crate::store::sql::read::page::axis_value;
 use crate::store::sql::read::range_estimate::{MOST, Outlook, Span, Way};
 use crate::store::sql::read::scan::{Scan, Segment, Step, directly};

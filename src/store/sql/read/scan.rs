@@ -10,12 +10,10 @@ use std::iter;
 use std::time::{Duration, Instant};
 
 use crate::db::{Engine, Row, Statement};
-use crate::store::sql::count::window::{WindowCounts, read_window, window_statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{WindowShape, order_by};
 use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::columns::{Read, read, select};
-use crate::store::sql::query::group_by::Grouping;
 use crate::store::sql::query::layout::{Expr, Layout};
 use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::query::where_clause::Judge;
@@ -234,33 +232,8 @@ impl Scan<'_> {
         self.windows(order, true, &segments(cursor, true, nullable), usize::MAX).await
     }
 
-    /// Counts by value in the next window forward, of `most` rows at the most.
-    pub(crate) async fn window_counts(
-        &self,
-        cursor: &Cursor,
-        grouping: &Grouping<'_>,
-        most: usize,
-    ) -> Result<WindowCounts> {
-        let order = self.order()?;
-        let nullable = order.nullable && !self.layout.is_key(order);
-        let segments = segments(cursor, true, nullable);
-        let mut sum = WindowCounts { values: Vec::new(), looked_at: 0, last: None };
-        for segment in &segments {
-            let statement = |size| self.counting_statement(order, segment, size, grouping);
-            let (rows, _) = self.paced(grouping.most_rows().min(most), statement).await?;
-            let counts = read_window(grouping, rows)?;
-            sum.values.extend(counts.values);
-            sum.looked_at += counts.looked_at;
-            sum.last = counts.last;
-            if sum.last.is_some() {
-                break;
-            }
-        }
-        Ok(sum)
-    }
-
     /// Reads a window, a smaller one each time that it takes too long: what was not looked at must never pass for the end.
-    async fn paced(&self, most: usize, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
+    pub(crate) async fn paced(&self, most: usize, statement: impl Fn(usize) -> Statement) -> Result<(Vec<Row>, usize)> {
         loop {
             let (size, began) = (self.pace.window(most), Instant::now());
             match self.engine.read(&[statement(size)], self.budget).await {
@@ -272,20 +245,6 @@ impl Scan<'_> {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn counting_statement(&self, order: &Expr, segment: &Segment, size: usize, grouping: &Grouping<'_>) -> Statement {
-        let key = self.layout.key.column.as_deref().unwrap_or_default();
-        let shape = WindowShape {
-            table: &self.layout.table,
-            key: &self.layout.speech.quote(key),
-            by: &self.by(order, segment.null),
-            descending: self.sort.descending,
-            rows: size,
-        };
-        let position = self.layout.speech.position(&order.raw, order.kind);
-        let within = &mut |sql: &mut Sql| self.in_window(sql, order, segment, true);
-        window_statement(self, grouping, &shape, &position, within)
     }
 
     async fn fetch(&self, statement: Statement, budget: &Budget) -> Result<Vec<Read>> {

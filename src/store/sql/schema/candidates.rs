@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapter::{Adapter, Spec, Table, fit};
+use crate::db::cells::Cells;
 use crate::db::{Engine, Row};
 use crate::store::sql::dialect::{catalogue::table_names, speech};
-use crate::store::sql::query::columns::Cells;
+use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::discovery::{Catalogue, read_catalogue};
-use crate::store::sql::write::archive_table::twin_name;
 use crate::store::{Budget, Result};
 
 /// Tables of other databases that are looked at.

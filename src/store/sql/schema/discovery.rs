@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::adapter::{Adapter, Column, Lacks, Misfit, Right, RowSecurity, Spec, Table, fit, function, veiled};
+use crate::db::cells::Cells;
 use crate::db::target::Target;
 use crate::db::{Dialect, Engine, EngineOptions, Row, Statement};
 use crate::store::sql::dialect::catalogue::foreign_keys::ties;
 use crate::store::sql::dialect::{IndexPlace, Place, Unique, catalogue::privileges, speech};
-use crate::store::sql::open::ReplayDestination;
-use crate::store::sql::query::columns::Cells;
+use crate::store::sql::schema::archive_name::twin_name;
+use crate::store::sql::schema::destination::ReplayDestination;
 use crate::store::sql::schema::epoch_columns;
-use crate::store::sql::write::archive_table::twin_name;
 use crate::store::{Budget, Result, StoreError};
 
 /// A layout that was found in a database.

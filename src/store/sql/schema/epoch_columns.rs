@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapter::{Adapter, Column, Family, FieldKind, Right, Spec, Table, Times};
+use crate::db::cells::Cells;
 use crate::db::{Engine, Statement};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{Speech, speech};
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::schema::discovery::Catalogue;
 use crate::store::{Budget, Result, StoreError};
 

@@ -2,9 +2,9 @@
 
 use crate::adapter::{FieldKind, Sample};
 use crate::db::Engine;
+use crate::db::cells::Cells;
 use crate::store::sql::dialect::speech;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::schema::discovery::read_catalogue;
 use crate::store::{Budget, Result, StoreError};
 

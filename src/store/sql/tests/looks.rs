@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::db::cells::Cells;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::store::sql::query::columns::Cells;
 use crate::store::{Changes, Store, Watermark};
 
 /// Jobs by bucket of ten seconds, as the database has them.

@@ -6,17 +6,17 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::adapter::{FieldKind, Keep, Live, Undo};
+use crate::db::cells::Cells;
 use crate::db::{Statement, Tx};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::row_snapshot::Kept;
+use crate::store::sql::query::row_snapshot::row_of;
 use crate::store::sql::query::snapshot_members::narrowed;
 use crate::store::sql::query::template::{Fill, expand, push};
-use crate::store::sql::undo::restore::{kept_of, row_of};
 use crate::store::sql::write::batch::{Attempt, Held, failed, undo, with_all};
 use crate::store::sql::write::dry_run::Asker;
 use crate::store::sql::write::journal::record_done;
@@ -131,7 +131,7 @@ impl SqlStore {
         ids: &[String],
     ) -> Result<Found> {
         let mut found = self.as_left(asker, work, way, ids).await?;
-        let kept = kept_of(work);
+        let kept = work.snapshots();
         let needs = self.layout.spec.verbs.replay.as_ref().is_some_and(|verb| verb.keep != Keep::Whole(false));
         let mut rows = Vec::new();
         for row in found.rows {

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter;
 
 use crate::adapter::{Along, Keep};
+use crate::db::cells::Cells;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchRow, Place, Sort, Speech};
-use crate::store::sql::query::columns::Cells;
-use crate::store::sql::query::lookup_parts::json_bytes;
+use crate::store::sql::query::row_snapshot::row_of;
 use crate::store::sql::query::row_snapshot::{Keeping, Kept};
 use crate::store::sql::query::template::{Fill, push};
+use crate::store::sql::read::lookup_parts::json_bytes;
 use crate::store::sql::write::batch::{Attempt, failed, undo, with_all};
 use crate::store::sql::write::dry_run::Asker;
 use crate::store::sql::write::journal::record_done;
@@ -75,7 +76,7 @@ impl SqlStore {
             Ok(places) => places,
             Err(error) => return undo(tx, error.into()).await,
         };
-        let kept = kept_of(work);
+        let kept = work.snapshots();
         let (mut rows, mut settled) = (Vec::new(), Vec::new());
         for (id, result) in places {
             match (result, kept.get(id.as_str())) {
@@ -113,7 +114,7 @@ impl SqlStore {
         ids: &[String],
     ) -> Result<Vec<JobOutcome>> {
         let there = self.keys_there(asker, ids).await?;
-        let kept = kept_of(work);
+        let kept = work.snapshots();
         let place = |id: &String| match (there.contains(id), kept.get(id.as_str())) {
             (true, _) => JobResult::Skipped(SkipReason::AlreadyThere),
             (false, Some(text)) if Kept::parse(text).is_some() => JobResult::Done,
@@ -296,16 +297,4 @@ impl SqlStore {
         }
         Ok(same)
     }
-}
-
-/// What was kept of the jobs of a batch, by key.
-pub(crate) fn kept_of<'a>(work: &Work<'a>) -> HashMap<&'a str, &'a str> {
-    let undo = work.batch.undo.iter();
-    undo.flat_map(|undo| &undo.kept).map(|(id, text)| (id.as_str(), text.as_str())).collect()
-}
-
-/// A job of which nothing is known but what was kept.
-pub(crate) fn row_of(id: &str, kept: &str) -> BatchRow {
-    let run_after = Kept::parse(kept).and_then(|kept| kept.run_after());
-    BatchRow { id: id.to_owned(), kept: Some(kept.to_owned()), run_after, ..BatchRow::default() }
 }

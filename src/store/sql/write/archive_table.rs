@@ -5,21 +5,19 @@
 //! nobody can alter the table: a column that appeared meanwhile must not be left behind.
 
 use crate::adapter::{FieldKind, Rows};
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
-use crate::domain::fingerprint::short_hash;
 use crate::domain::job::JobId;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{BatchRow, NameLimit, Speech};
-use crate::store::sql::query::columns::Cells;
+use crate::store::sql::dialect::{BatchRow, Speech};
 use crate::store::sql::query::template::{Fill, push};
+use crate::store::sql::schema::archive_name::twin_name;
 use crate::store::sql::schema::discovery::{read_catalogue, without_transactions};
 use crate::store::sql::write::batch::Filled;
 use crate::store::{Availability, Batch, Budget, Preparation, Result, StoreError};
 
-/// What the name of a twin ends with.
-const SUFFIX: &str = "_archive";
 /// The columns that only a twin has: when a row came, and with which run.
 const AT: &str = "archived_at";
 const RUN: &str = "archive_run";
@@ -227,46 +225,4 @@ fn cures(speech: &dyn Speech, twin: &str, pair: &Pair) -> Vec<(String, Option<St
         Some((column.name.clone(), statement))
     };
     pair.table.iter().filter_map(cure).collect()
-}
-
-/// The name of a table's twin; one that would be too long is cut, and told apart from others by a hash.
-pub(crate) fn twin_name(table: &str, limit: NameLimit) -> String {
-    let room = match limit {
-        NameLimit::Bytes(most) if table.len() + SUFFIX.len() > most => most,
-        NameLimit::Characters(most) if table.chars().count() + SUFFIX.len() > most => most,
-        _ => return format!("{table}{SUFFIX}"),
-    };
-    let hash = short_hash(table);
-    let room = room - SUFFIX.len() - hash.len() - 1;
-    let mut head = String::new();
-    for c in table.chars() {
-        let length = match limit {
-            NameLimit::Bytes(_) => head.len() + c.len_utf8(),
-            _ => head.chars().count() + 1,
-        };
-        if length > room {
-            break;
-        }
-        head.push(c);
-    }
-    format!("{head}_{hash}{SUFFIX}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_is_too_long_is_cut_and_stays_its_own() {
-        assert_eq!(twin_name("jobs_dlq", NameLimit::Bytes(63)), "jobs_dlq_archive");
-        let (one, two) = (format!("{}a", "x".repeat(60)), format!("{}b", "x".repeat(60)));
-        let names = [&one, &two].map(|table| twin_name(table, NameLimit::Bytes(63)));
-        assert!(names.iter().all(|name| name.len() == 63 && name.ends_with(SUFFIX)), "{names:?}");
-        assert_ne!(names[0], names[1]);
-        assert_eq!(names[0], twin_name(&one, NameLimit::Bytes(63)), "the same each time");
-        let wide = "\u{fc}".repeat(60);
-        assert!(twin_name(&wide, NameLimit::Bytes(63)).len() <= 63);
-        assert_eq!(twin_name(&wide, NameLimit::Characters(64)).chars().count(), 64);
-        assert_eq!(twin_name(&wide, NameLimit::None), format!("{wide}{SUFFIX}"));
-    }
 }

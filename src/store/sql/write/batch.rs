@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::task::yield_now;
 
 use crate::adapter::{Rows, Step};
+use crate::db::cells::Cells;
 use crate::db::{Statement, Tx};
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
@@ -19,7 +20,6 @@ use crate::domain::text::Untrusted;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::template::{Fill, expand, push};
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::write::collect::Writer;

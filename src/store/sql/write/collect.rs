@@ -1,16 +1,19 @@
 //! What is made of the rows of a batch once they are locked: messages, and what is kept of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::db::Tx;
+use crate::db::cells::Cells;
 use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
 use crate::domain::time::Timestamp;
 use crate::store::Result;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::BatchRow;
-use crate::store::sql::query::columns::Cells;
+use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::key_uniqueness::NOT_UNIQUE;
 use crate::store::sql::query::message::Given;
+use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::write::batch::{Held, Locked, failed};
 use crate::store::sql::write::verb::Work;
 
@@ -86,4 +89,28 @@ impl<'a> Writer<'a> {
 /// halved, so that no two jobs have the same.
 fn stamp(first: Option<Timestamp>, place: Option<i64>) -> Option<Timestamp> {
     Some(Timestamp(first?.0.saturating_add(place?)))
+}
+
+impl SqlStore {
+    /// Those of the keys of which rows are held, as many as `found` says, that other rows have too, whether or not the verb
+    /// allows them.
+    pub(crate) async fn shared(&self, tx: &mut Tx<'_>, found: &HashMap<&str, usize>) -> Result<HashSet<String>> {
+        let mut shared: HashSet<String> =
+            found.iter().filter(|(_, n)| **n > 1).map(|(id, _)| (*id).to_owned()).collect();
+        let ids: Vec<String> = found.iter().filter(|(_, n)| **n > 0).map(|(id, _)| (*id).to_owned()).collect();
+        if self.unique || ids.is_empty() {
+            return Ok(shared);
+        }
+        let mut sql = Sql::new(self.layout.speech);
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", self.layout.key_text, self.layout.table));
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.layout, None) });
+        let mut seen = HashSet::new();
+        for row in tx.fetch(&sql.done()).await? {
+            let id = Cells::new(row).text()?.unwrap_or_default();
+            if let Some(again) = seen.replace(id) {
+                shared.insert(again);
+            }
+        }
+        Ok(shared)
+    }
 }

@@ -2,15 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
-use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::undo::restore::kept_of;
+use crate::store::sql::read::lookup_parts::json_bytes;
 use crate::store::sql::write::batch::{failed, with_all};
 use crate::store::sql::write::verb::{Way, Work};
 use crate::store::{Batch, Budget, Result, StoreError};
@@ -65,7 +64,7 @@ impl SqlStore {
 
     /// Jobs of a batch, cut so that what was kept of each part can be sent at once.
     pub(crate) fn parts_of_work<'i>(&self, work: &Work<'_>, ids: &'i [String]) -> Vec<&'i [String]> {
-        let kept = kept_of(work);
+        let kept = work.snapshots();
         self.parts(ids, |id| json_bytes(id) + kept.get(id.as_str()).map_or(0, |kept| json_bytes(kept)))
     }
 

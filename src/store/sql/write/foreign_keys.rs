@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapter::{Needs, Object, Right};
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::action::Action;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::catalogue::foreign_keys::ties;
-use crate::store::sql::query::columns::Cells;
 use crate::store::{Budget, Result, StoreError};
 
 /// A table, with its schema.

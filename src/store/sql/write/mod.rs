@@ -9,5 +9,6 @@ pub(super) mod foreign_keys;
 pub(super) mod journal;
 pub(super) mod refusals;
 pub(super) mod related_rows;
+pub(super) mod row_completeness;
 pub(super) mod transaction_id;
 pub(super) mod verb;

@@ -2,12 +2,13 @@
 
 use crate::adapter::{Field, Refusal};
 use crate::db::Statement;
+use crate::db::cells::Cells;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::{Cells, contract};
+use crate::store::sql::query::columns::contract;
 use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::{Budget, Result, StoreError, Unfit};

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::adapter::{Along, Column, Keep, Spec};
 use crate::db::Tx;
+use crate::db::cells::Cells;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::Result;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::row_snapshot::{Keeping, add_along};
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::schema::discovery::Found;

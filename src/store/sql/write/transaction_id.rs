@@ -4,14 +4,14 @@
 //! the batch notes its own before it commits, and an interrupted one is asked about later instead of guessed at.
 
 use crate::db::Tx;
+use crate::db::cells::Cells;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::query::columns::Cells;
-use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::template::{Fill, push};
+use crate::store::sql::read::lookup_parts::json_bytes;
 use crate::store::sql::write::batch::{Statements, run_each};
 use crate::store::sql::write::verb::Work;
 use crate::store::{Budget, Ending, Result, StoreError};

@@ -1,15 +1,17 @@
 //! What a batch asks for, put together from what the adapter says of its verb.
 
+use std::collections::HashMap;
+
 use toml::Spanned;
 
 use crate::adapter::{Along, Command, Live, Refusal, Step, Undo, Verb};
 use crate::domain::action::Action;
 use crate::store::sql::SqlStore;
-use crate::store::sql::open::Destination;
-use crate::store::sql::open::row_completeness::keep_of;
 use crate::store::sql::query::message::Recipe;
 use crate::store::sql::query::row_snapshot::Keeping;
 use crate::store::sql::query::template::own_instants;
+use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::write::row_completeness::keep_of;
 use crate::store::{Availability, Batch, Result, StoreError};
 
 /// What one attempt at a batch is made of.
@@ -126,5 +128,13 @@ impl<'a> Work<'a> {
             Way::Recall(undo) => undo.live.as_ref(),
             _ => None,
         }
+    }
+}
+
+impl<'a> Work<'a> {
+    /// What was kept of the jobs of the batch that it undoes, by key.
+    pub(crate) fn snapshots(&self) -> HashMap<&'a str, &'a str> {
+        let undo = self.batch.undo.iter();
+        undo.flat_map(|undo| &undo.kept).map(|(id, text)| (id.as_str(), text.as_str())).collect()
     }
 }

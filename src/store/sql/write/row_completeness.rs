@@ -4,11 +4,11 @@
 //! table. What can be told when a store is opened disables its verbs.
 
 use crate::adapter::{Column, Keep, Needs, Object, Right, Route, Table, Verb};
+use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
 use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::{Form, catalogue::foreign_keys::ties};
-use crate::store::sql::query::columns::Cells;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::schema::discovery::Found;
 use crate::store::{Budget, Outdated, Result, StoreError};
