@@ -227,7 +227,8 @@ fn as_asked(spec: &Spec, name: &str) -> Found {
     let columns = if name == spec.table { Some(&spec.detect.columns) } else { spec.detect.tables.get(name) };
     let column = |(name, word): (&String, &String)| Column {
         name: name.clone(),
-        data_type: word.clone(),
+        // Of alternatives (`json|jsonb`), the first.
+        data_type: word.split('|').next().unwrap_or_default().to_owned(),
         nullable: true,
         collation: None,
         times: None,
