@@ -1,4 +1,4 @@
-//! The README's pictures: the shipped console on its demo, as the terminal shows it, written as SVG.
+//! The pictures of README.md and docs/: the shipped console on its demo, as the terminal shows it, written as SVG.
 //!
 //! `cargo test --test it screenshot -- --ignored` writes them to `assets/`.
 
@@ -51,4 +51,38 @@ fn screenshot_of_a_plan() {
     console.wait("the plan", |screen| screen.contains("Replay") && screen.contains("Type"));
     save(&console, "plan.svg");
     console.send("<Esc>q");
+}
+
+#[test]
+#[ignore = "writes assets/incident.svg; run it when the screen has changed"]
+fn screenshots_of_an_incident() {
+    let mut console = watched_demo();
+    let mut frames = Vec::new();
+    let mut frame = |console: &Pty, caption| frames.push((caption, console.with_screen(vt100::Screen::clone)));
+    console.send("j");
+    console.wait("the jobs of a bar", |screen| screen.contains("narrows to them") && screen.contains("Enter narrow"));
+    frame(&console, "1. See what is dying, and how fast.");
+    console.send("<Enter>");
+    console.wait("the filter", |screen| screen.contains(" match ") && screen.contains("Enter open"));
+    console.send("vjjjjjjjjjv");
+    console.wait("the marks", |screen| screen.contains("10 marked"));
+    frame(&console, "2. Enter narrows the filter to it. v marks ten jobs.");
+    console.send("R");
+    console.wait("the plan", |screen| screen.contains("jobs to replay") && screen.contains("y replay 10 jobs"));
+    frame(&console, "3. R shows the plan. Nothing happens before you press y.");
+    console.press_until("y", "the receipt", |screen| {
+        screen.contains("Receipt of") && screen.contains("Every planned job")
+    });
+    frame(&console, "4. The receipt says what was done.");
+    console.send("q/<C-u>replayed:>0<Enter>");
+    // By chance, the shop's worker fails some of the ten again, or none.
+    console.wait("the jobs that came back", |screen| {
+        !screen.contains("scanned")
+            && !screen.contains("counting")
+            && (screen.contains("replayed once before") || screen.contains("nothing matches in"))
+    });
+    frame(&console, "5. replayed:>0 finds jobs that died again. A and R replay the rest. L and U undo a run.");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/incident.svg");
+    std::fs::write(path, svg::animate(&frames)).expect("the picture can be written");
+    console.send("q");
 }

@@ -24,21 +24,61 @@ struct Style {
     underline: bool,
 }
 
-/// The screen as an SVG document.
+/// How long each frame of an animation is shown, in seconds.
+const SECONDS_PER_FRAME: usize = 4;
+/// Height of the caption below an animated screen.
+const CAPTION: f64 = 24.0;
+
+/// Renders the screen as an SVG document.
 pub fn render(screen: &vt100::Screen) -> String {
-    let (rows, columns) = screen.size();
-    let (rows, columns) = (rows.get(), columns.get());
-    let width = f64::from(columns) * CELL.0 + 2.0 * MARGIN;
-    let height = f64::from(rows) * CELL.1 + 2.0 * MARGIN;
-    let mut out = format!(
+    document(screen, 0.0, &lines(screen))
+}
+
+/// Renders captioned screens of one size as an SVG document that shows them in turn, for ever. A viewer without animations,
+/// or a reader who wants none, sees the first one.
+pub fn animate(frames: &[(&str, vt100::Screen)]) -> String {
+    let (seconds, share) = (frames.len() * SECONDS_PER_FRAME, 100.0 / frames.len() as f64);
+    let mut body = format!(
+        "<style>.frame{{visibility:hidden;animation:frame {seconds}s step-end infinite}}\
+         @keyframes frame{{0%{{visibility:visible}}{share:.2}%{{visibility:hidden}}}}\
+         @media (prefers-reduced-motion:reduce){{.frame{{animation:none}}}}</style>\n"
+    );
+    for (index, (caption, screen)) in frames.iter().enumerate() {
+        let (first, delay) = (if index == 0 { "visibility:visible;" } else { "" }, index * SECONDS_PER_FRAME);
+        let y = size(screen).1 + CAPTION * 0.4;
+        let _ = writeln!(
+            body,
+            "<g class=\"frame\" style=\"{first}animation-delay:{delay}s\">\n{}\
+             <text x=\"{MARGIN}\" y=\"{y:.1}\" fill=\"{TEXT}\" font-size=\"16\">{}</text>\n</g>",
+            lines(screen),
+            escaped(caption)
+        );
+    }
+    document(&frames[0].1, CAPTION, &body)
+}
+
+fn document(screen: &vt100::Screen, below: f64, body: &str) -> String {
+    let (width, height) = size(screen);
+    let height = height + below;
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" \
          font-family=\"'DejaVu Sans Mono','Cascadia Mono','SF Mono',Menlo,Consolas,monospace\" font-size=\"14\" \
-         xml:space=\"preserve\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{GROUND}\"/>\n"
-    );
-    for row in 0..rows {
-        line(&mut out, screen, row, columns);
+         xml:space=\"preserve\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{GROUND}\"/>\n{body}</svg>\n"
+    )
+}
+
+/// Width and height of a screen with its margin.
+fn size(screen: &vt100::Screen) -> (f64, f64) {
+    let (rows, columns) = screen.size();
+    (f64::from(columns.get()) * CELL.0 + 2.0 * MARGIN, f64::from(rows.get()) * CELL.1 + 2.0 * MARGIN)
+}
+
+fn lines(screen: &vt100::Screen) -> String {
+    let (rows, columns) = screen.size();
+    let mut out = String::new();
+    for row in 0..rows.get() {
+        line(&mut out, screen, row, columns.get());
     }
-    out.push_str("</svg>\n");
     out
 }
 
@@ -104,13 +144,17 @@ fn run(out: &mut String, style: &Style, text: &str, at: (u16, u16), columns: u16
             look.push_str(attribute);
         }
     }
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let text = escaped(text);
     let _ = writeln!(
         out,
         "<text x=\"{x:.1}\" y=\"{:.1}\" fill=\"{}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\"{look}>{text}</text>",
         y + CELL.1 * 0.74,
         style.fg
     );
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The part of a cell that a block element fills: left, top, width, height, in cells. Drawn as rectangles, they meet
@@ -168,4 +212,20 @@ fn a_screen_becomes_text_and_rectangles_in_its_colours() {
     for part in ["a&lt;b", ">red</text>", "fill=\"#e06c6c\"", "fill=\"#010203\"", "height=\"18.00\""] {
         assert!(image.contains(part), "{part} is missing in {image}");
     }
+}
+
+#[test]
+fn frames_of_an_animation_follow_each_other_and_the_first_is_visible_without_it() {
+    let (two, twenty) = (2.try_into().expect("rows"), 20.try_into().expect("columns"));
+    let frame = |text: &[u8]| {
+        let mut parser = vt100::Parser::new(two, twenty, 0);
+        parser.process(text);
+        parser.screen().clone()
+    };
+    let image = animate(&[("before", frame(b"one")), ("after", frame(b"two"))]);
+    for part in ["frame 8s step-end", "50.00%{visibility:hidden}", "visible;animation-delay:0s", "\"animation-delay:4s"]
+    {
+        assert!(image.contains(part), "{part} is missing in {image}");
+    }
+    assert!(image.find("one") < image.find("before") && image.find("before") < image.find("two"));
 }
