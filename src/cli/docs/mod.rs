@@ -129,26 +129,35 @@ fn filter() -> String {
 const FILTER: &str = "\
 # The filter language
 
-One grammar for the console (`/`) and for `-f`. Terms stand beside each other and must all hold; a key that is repeated
-means *or*; `-` in front of a term negates it.
+The console (`/`) and `-f` use the same filters. A job must match every term. A repeated key means *or*, and `-` before a term
+negates it.
 
     error:Net::ReadTimeout class:Billing* -queue:low since:2h args.user.id:42
 
-- `*` in a value stands for any characters; `/…/` is a regular expression, found anywhere. Both, like equality, are
-  case-sensitive; free words are not.
-- Quotes hold a value with spaces together: `msg:\"card declined\"`. An empty value, `queue:\"\"`, selects jobs without one.
+- `*` in a value matches any characters. `/…/` is a regular expression and matches anywhere in the value. Both are case-sensitive,
+  and so is equality. Free words are not.
+- Quote a value with spaces: `msg:\"card declined\"`. An empty value, `queue:\"\"`, selects jobs without one.
 - Numbers and times compare: `attempts:>=5`, `attempts:2..4`.
-- Spans of time (`90s`, `15m`, `2h`, `7d`) count back from the moment at which the cohort is frozen, and only from there.
-- Without a `state:` or `native:` term a filter selects dead jobs, and those that `id:10442` names, whatever their state; `-id:10442`
-  and `id:10*` name none. `-state:ignored` is such a term: it selects all that is not ignored, live jobs too.
+- Spans of time (`90s`, `15m`, `2h`, `7d`) count back from the moment at which the plan freezes its jobs.
+- Without a `state:` or `native:` term a filter selects dead jobs. `id:10442` selects its job in any state; `-id:10442` and `id:10*`
+  do not. `-state:ignored` is a state term: it selects everything that is not ignored, live jobs too.
+
+| filter | selects |
+|---|---|
+| `error:Net::ReadTimeout` | this error class |
+| `class:Billing* class:Orders*` | job classes that begin with either |
+| `-queue:low since:2h` | not this queue, died in the last two hours |
+| `at:2026-11-20T01:00..2026-11-20T02:00` | died in that hour, UTC |
+| `error:/Net::(Read\\|Open)Timeout/` | a regular expression (write the bar without the backslash) |
+| `state:ignored` | ignored jobs |
+| `replayed:>0 timeout` | replayed before, with the word in error, class or message |
 
 ## Keys
 ";
 
 const EXAMPLES: &str = "
-A filter that cannot be read is answered with the column, what was expected there, and the nearest key.
-What the source can do with an index runs there; all else (message text, argument paths) is scanned in bounded steps, with
-progress, and can be cancelled at any time.
+An invalid filter gets a message with the column, what was expected there, and the nearest key. The database answers what an index
+serves. Everything else (message text, argument paths) is scanned in bounded steps, with progress. You can cancel it at any time.
 ";
 
 #[cfg(test)]
