@@ -30,8 +30,8 @@ const MOVED: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 /// What the console takes of the database's time by default, in per cent.
 const SHARE: f64 = 2.0;
-/// How long the counts may take to be exact again: half as long again as the half hour that README speaks of, so that a count that
-/// misses it has a figure. And how many of them are looked at.
+/// How long the counts may take to be exact again: half as long again as the half hour that docs/scale.md promises, so that a
+/// count that misses it has a figure. And how many of them are looked at.
 const PATIENCE: Duration = Duration::from_secs(2_700);
 const BARS: usize = 5;
 
