@@ -14,6 +14,7 @@ mod monitors;
 mod no_layout;
 mod no_match;
 mod output;
+mod pages;
 mod reads;
 mod references;
 mod rights;
