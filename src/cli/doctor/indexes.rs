@@ -27,9 +27,16 @@ pub async fn findings(
     extent: Extent,
     budget: &Budget,
 ) -> Result<Vec<Finding>> {
-    let housekeeping = store.housekeeping(budget).await?;
+    let housekeeping = store.diagnostics().housekeeping(budget).await?;
     let mut all = vec![size(section, extent, &housekeeping)];
-    all.extend(store.served(found, extent, budget).await?.into_iter().map(|served| index(section, extent, served)));
+    all.extend(
+        store
+            .diagnostics()
+            .served(found, extent, budget)
+            .await?
+            .into_iter()
+            .map(|served| index(section, extent, served)),
+    );
     all.extend(tidiness(section, extent, &housekeeping));
     Ok(all)
 }

@@ -42,13 +42,13 @@ async fn open(surveyed: &Surveyed, found: &Found, budget: &Budget) -> Result<Opt
 async fn of_store(store: &SqlStore, found: &Found, label: &str, budget: &Budget) -> Vec<Finding> {
     let (section, upkeep) = (format!("indexes of {label}"), format!("upkeep of {label}"));
     let failed = |section: &str, about: &str, error: StoreError| vec![Finding::failed(section, about, &error)];
-    let extent = match store.extent(budget).await {
+    let extent = match store.diagnostics().extent(budget).await {
         Ok(extent) => extent,
         Err(error) => return failed(&section, "rows", error),
     };
     let served = indexes::findings(&section, store, found, extent, budget).await;
     let mut all = served.unwrap_or_else(|error| failed(&section, "rows", error));
-    all.extend(match store.bloat(budget).await {
+    all.extend(match store.diagnostics().bloat(budget).await {
         Ok(found) => bloat::findings(&upkeep, &found),
         Err(error) => failed(&upkeep, "bloat", error),
     });

@@ -15,6 +15,8 @@ use super::dialect::speech;
 use crate::adapter::{Adapter, FieldKind, Spec, Verb, destination_misfits, epoch_by};
 use crate::db::Engine;
 use crate::domain::action::Action;
+use crate::store::sql::context::Context;
+use crate::store::sql::count::CountMemory;
 use crate::store::sql::open::capabilities::{abreast, defers, offers};
 use crate::store::sql::open::charset_check::misread;
 use crate::store::sql::open::privileges::{Grant, Role};
@@ -23,7 +25,7 @@ use crate::store::sql::query::buckets::{Axis, Look};
 use crate::store::sql::query::key_uniqueness::{Doubt, doubt};
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::message::Recipe;
-use crate::store::sql::read::chunk_size::Pace;
+use crate::store::sql::read::ReadMemory;
 use crate::store::sql::schema::destination::{Destination, OpenOptions, ReplayDestination, places};
 use crate::store::sql::schema::discovery::{Catalogue, Found, Seen, read_catalogue, without_transactions};
 use crate::store::sql::schema::epoch_columns;
@@ -70,22 +72,18 @@ pub async fn open(
     let doubt = doubt(&layout, &found.columns);
     let mut info = describe(&engine, &layout, found, &destination, doubt.as_ref());
     let lacks = hold_back(&mut info, &Role::new(&engine, spec, found, &destination), found, &destination);
-    Ok(SqlStore {
+    let context = Context {
         engine,
         destination,
         info,
-        lacks,
-        pace: Pace::new(options.gentle),
-        awaits_unit: spec.awaits_unit(&found.columns),
         unique: doubt.is_none(),
         along: related_rows::columns(spec, found),
         clock: Mutex::new(clock),
-        span: Mutex::new(None),
-        foretold: Mutex::new(None),
-        misses: Mutex::default(),
-        instants: AtomicI64::new(0),
+        next_instant: AtomicI64::new(0),
         layout,
-    })
+    };
+    let count = CountMemory { awaits_unit: spec.awaits_unit(&found.columns), ..CountMemory::default() };
+    Ok(SqlStore { context, lacks, read: ReadMemory::new(options.gentle), count })
 }
 
 fn describe(

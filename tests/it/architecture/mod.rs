@@ -17,8 +17,19 @@ const FLOORS: &[&[&str]] =
 const CONSOLE_FLOORS: &[&[&str]] = &[&["theme"], &["keys"], &["app"], &["view"], &["runtime"]];
 
 /// The rooms of the SQL store, from the ground up.
-const SQL_FLOORS: &[&[&str]] =
-    &[&["dialect"], &["schema"], &["query"], &["read"], &["count"], &["write"], &["undo"], &["open"], &["diagnostics"]];
+const SQL_FLOORS: &[&[&str]] = &[
+    &["dialect"],
+    &["schema"],
+    &["query"],
+    &["context"],
+    &["read"],
+    &["count"],
+    &["write"],
+    &["undo"],
+    &["open"],
+    &["diagnostics"],
+    &["first_screen", "verbs"],
+];
 
 /// Frameworks are adapters: data. Not one of their names belongs into code.
 const FRAMEWORKS: &[&str] = &[

@@ -8,7 +8,8 @@ use crate::db::Row;
 use crate::db::cells::Cells;
 use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
+use crate::store::sql::count::CountMemory;
 use crate::store::sql::count::in_memory::{in_memory, tally_in_memory, value_in_memory};
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::{Axis, Look, Mark, cells};
@@ -30,9 +31,16 @@ pub(crate) struct Recent {
     pub(crate) from: i64,
 }
 
-impl SqlStore {
+/// Polls for what changed.
+#[derive(Clone, Copy)]
+pub(crate) struct Poller<'s> {
+    pub(crate) context: &'s Context,
+    pub(crate) memory: &'s CountMemory,
+}
+
+impl<'s> Poller<'s> {
     pub(crate) async fn look_again(
-        &self,
+        self,
         since: Option<&Watermark>,
         facet: Facet,
         filter: &Filter,
@@ -44,8 +52,8 @@ impl SqlStore {
 
     /// A failure with what it cost the database: of several tries, each with less to read than the one before, and each perhaps
     /// ended by a deadline of the server's own.
-    pub(crate) fn timed(&self, error: StoreError, began: Instant) -> StoreError {
-        let took = Duration::from_secs(self.engine.worked(began).as_secs());
+    pub(crate) fn timed(self, error: StoreError, began: Instant) -> StoreError {
+        let took = Duration::from_secs(self.context.engine.worked(began).as_secs());
         match error {
             StoreError::Timeout(after) => StoreError::Timeout(after.max(took)),
             StoreError::Interrupted if !took.is_zero() => StoreError::Timeout(took),
@@ -54,19 +62,19 @@ impl SqlStore {
     }
 
     async fn look_on(
-        &self,
+        self,
         since: Option<&Watermark>,
         facet: Facet,
         filter: &Filter,
         budget: &Budget,
     ) -> Result<Changes> {
         let began = Instant::now();
-        let judge = Judge::new(&self.layout, filter, self.server_now());
-        let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else {
+        let judge = Judge::new(&self.context.layout, filter, self.context.server_now());
+        let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else {
             return Err(StoreError::Layout("the adapter names no order by time".to_owned()));
         };
         let since: Option<&Mark> = since.map(|w| &*w.0);
-        let grouping = Grouping { layout: &self.layout, facet };
+        let grouping = Grouping { layout: &self.context.layout, facet };
         let from = match since {
             Some(mark) => axis.bucket_of(mark.bound()),
             None => self.start_bucket(&axis, budget).await?,
@@ -75,7 +83,7 @@ impl SqlStore {
             self.recount_in_memory(&axis, &judge, &grouping, from, since, budget).await?
         } else {
             let statements = [axis.look(), axis.recount(&grouping, &judge, from, since)];
-            let mut results = self.engine.read(&statements, budget).await?.into_iter();
+            let mut results = self.context.engine.read(&statements, budget).await?.into_iter();
             let look = Look::read(results.next().unwrap_or_default())?;
             Recent { look, cells: cells(grouping.read(results.next().unwrap_or_default())?), from }
         };
@@ -86,18 +94,18 @@ impl SqlStore {
         let cells = if changed { cells } else { Vec::new() };
         let (older, added) = (look.older(since), look.added(since));
         let (rewriting, server_time) = (look.rewriting(since), look.clock);
-        let turned = self.engine.has_turned(look.gate) || self.awaits_unit && changed;
-        self.set_clock(server_time);
+        let turned = self.context.engine.has_turned(look.gate) || self.memory.awaits_unit && changed;
+        self.context.set_clock(server_time);
         let mut mark = look.mark(&axis, since);
         if since.is_none() || whole_from > from {
             mark = mark.not_before(&axis, whole_from);
         }
         // Again where it found something, until two in turn agree.
         if changed {
-            mark = mark.counted(self.layout.speech, &cells);
+            mark = mark.counted(self.context.layout.speech, &cells);
         }
         let watermark = Watermark(Arc::new(mark));
-        let cost = self.engine.worked(began);
+        let cost = self.context.engine.worked(began);
         let from_bucket = whole_from;
         Ok(Changes {
             watermark,
@@ -116,31 +124,31 @@ impl SqlStore {
     }
 
     /// The bucket where a look starts that knows nothing of the past.
-    pub(crate) async fn start_bucket(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
+    pub(crate) async fn start_bucket(self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
         Ok(axis.bucket_of(axis.start(self.reach(axis, budget).await?)))
     }
 
     /// The first bucket that no job lies in yet.
-    pub(crate) async fn end_bucket(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
+    pub(crate) async fn end_bucket(self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
         Ok(axis.bucket_of(self.reach(axis, budget).await?).saturating_add(1))
     }
 
     /// How far the order reaches by now: a plain value, so that an index serves what is compared with it.
-    async fn reach(&self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
+    async fn reach(self, axis: &Axis<'_>, budget: &Budget) -> Result<i64> {
         // The clock is known as well as this needs it; how far keys reach takes an exchange more.
         if axis.is_time() {
-            return Ok(self.server_now().0);
+            return Ok(self.context.server_now().0);
         }
-        let rows = self.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
+        let rows = self.context.engine.read(&[axis.look()], budget).await?.pop().unwrap_or_default();
         let look = Look::read(rows)?;
-        self.set_clock(look.clock);
+        self.context.set_clock(look.clock);
         Ok(look.reach())
     }
 
     /// Counts the recent buckets of what the database cannot judge or tell apart, row by row: the newest of them, where
     /// all are too many.
     pub(crate) async fn recount_in_memory(
-        &self,
+        self,
         axis: &Axis<'_>,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
@@ -149,10 +157,10 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<Recent> {
         let statement = |most: usize| {
-            let mut sql = Sql::new(self.layout.speech);
+            let mut sql = Sql::new(self.context.layout.speech);
             sql.push("SELECT ");
-            select(&mut sql, &self.layout, &self.layout.key, judge.extras);
-            sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.layout.from));
+            select(&mut sql, &self.context.layout, &self.context.layout.key, judge.extras);
+            sql.push(&format!(", {} FROM {} WHERE ", axis.bucket(), self.context.layout.from));
             judge.push(&mut sql);
             sql.push(" AND ");
             axis.from(&mut sql, from);
@@ -162,7 +170,7 @@ impl SqlStore {
         };
         let mut most = MOST;
         let results = loop {
-            match self.engine.read(&[axis.look(), statement(most)], budget).await {
+            match self.context.engine.read(&[axis.look(), statement(most)], budget).await {
                 // Of rows that take long to read fewer are: the rest is for windows.
                 Err(error) if error.took_too_long() && most > LEAST => most = (most / 16).max(LEAST),
                 results => break results?,
@@ -181,7 +189,7 @@ impl SqlStore {
         // Of the bucket of the last row there may be more.
         let from = rows.last().filter(|_| is_full).map_or(from, |(bucket, _)| bucket.saturating_add(1).max(from));
         for (bucket, row) in rows.into_iter().filter(|(bucket, _)| *bucket >= from) {
-            let read = read(&self.layout, row)?;
+            let read = read(&self.context.layout, row)?;
             if judge.rest.as_ref().is_none_or(|rest| rest.matches(&read)) {
                 let one = tally_in_memory(grouping.facet, &read);
                 counted.entry((bucket, value_in_memory(grouping.facet, &read))).or_default().add(&one);

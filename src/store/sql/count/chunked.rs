@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
-use crate::store::sql::count::histogram::CountState;
+use crate::store::sql::count::histogram::Counter;
+use crate::store::sql::count::state::CountState;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::Axis;
 use crate::store::sql::query::group_by::Grouping;
 use crate::store::sql::query::layout::{Expr, Part};
 use crate::store::sql::query::where_clause::Judge;
-use crate::store::sql::read::chunks::{End, MANY, Reader, Window, read_number, share};
+use crate::store::sql::read::chunks::{ChunkReader, End, MANY, Window, read_number, share};
 use crate::store::{Budget, Result};
 
 /// Blocks that one statement gets through in a moment (256 MB).
@@ -78,23 +78,27 @@ impl Walk {
     }
 }
 
-impl SqlStore {
+impl<'s> Counter<'s> {
     /// Whether a statement that counts would read all of a big table, and whether that can be had in pieces.
-    pub(crate) async fn way_to_count(&self, plain: Statement, budget: &Budget) -> Result<Way> {
-        let speech = self.layout.speech;
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
+    pub(crate) async fn way_to_count(self, plain: Statement, budget: &Budget) -> Result<Way> {
+        let speech = self.context.layout.speech;
+        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
         let short = Way { has_blocks: false, is_long: false, may_be_long: false };
         let Some(size) = speech.blocks(place) else {
-            let Some(statement) = self.rows_statement() else { return Ok(short) };
+            let Some(statement) = self.reader.rows_statement() else { return Ok(short) };
             let rows = match self.foretold() {
                 Some(rows) => Some(rows),
-                None => self.number(statement, budget).await?,
+                None => self.reader.number(statement, budget).await?,
             };
             let is_big = rows.is_some_and(|rows| rows > MANY);
-            return Ok(Way { may_be_long: is_big, has_blocks: is_big && self.layout.is_stored_by_key, ..short });
+            return Ok(Way {
+                may_be_long: is_big,
+                has_blocks: is_big && self.context.layout.is_stored_by_key,
+                ..short
+            });
         };
         let plan = Statement { sql: speech.explain(&plain.sql), binds: plain.binds };
-        let mut results = self.engine.read(&[size, plan], budget).await?.into_iter();
+        let mut results = self.context.engine.read(&[size, plan], budget).await?.into_iter();
         let Some(blocks) = read_number(results.next().unwrap_or_default())? else { return Ok(short) };
         let line = results.next().unwrap_or_default().into_iter().next().and_then(|mut row| row.0.pop());
         let plan = line.map(|line| Cells::new(Row(vec![line])).text()).transpose()?.flatten().unwrap_or_default();
@@ -104,33 +108,33 @@ impl SqlStore {
     }
 
     /// Takes in how many rows there are, for the count that comes next.
-    pub(crate) fn foretell(&self, rows: Option<u64>) {
-        *self.foretold.lock().unwrap_or_else(|p| p.into_inner()) = rows.map(|rows| (Instant::now(), rows));
+    pub(crate) fn foretell(self, rows: Option<u64>) {
+        *self.memory.foretold.lock().unwrap_or_else(|p| p.into_inner()) = rows.map(|rows| (Instant::now(), rows));
     }
 
     /// How many rows there are as far as that was told a moment ago.
-    fn foretold(&self) -> Option<u64> {
-        let foretold = self.foretold.lock().unwrap_or_else(|p| p.into_inner()).take();
+    fn foretold(self) -> Option<u64> {
+        let foretold = self.memory.foretold.lock().unwrap_or_else(|p| p.into_inner()).take();
         foretold.filter(|(told, _)| told.elapsed() < FORETOLD).map(|(_, rows)| rows)
     }
 
     /// Counts the next window of blocks; how far that leads, until all are read.
     pub(crate) async fn window_of_blocks(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         walk: Walk,
         budget: &Budget,
     ) -> Result<Option<Walk>> {
-        let axis = Axis::of(&self.layout, judge.only_dead());
+        let axis = Axis::of(&self.context.layout, judge.only_dead());
         let recent = axis.as_ref().zip(state.before());
         let end = recent.and_then(|(axis, bucket)| axis.instant_of(bucket, grouping));
-        let from = &self.layout.stored_joined();
+        let from = &self.context.layout.stored_joined();
         let statement = |window: &Window, is_trusted: bool| {
             let within = |sql: &mut Sql| {
                 sql.push(" AND ");
-                window.push(sql, &self.layout);
+                window.push(sql, &self.context.layout);
                 if let Some((axis, bucket)) = recent.filter(|_| !is_trusted || end.is_none()) {
                     sql.push(" AND ");
                     axis.before(sql, bucket);
@@ -141,11 +145,16 @@ impl SqlStore {
                 false => grouping.statement_over(from, judge, None, within),
             }
         };
-        let reader = Reader { engine: &self.engine, layout: &self.layout, pace: &self.pace, budget };
+        let reader = ChunkReader {
+            engine: &self.context.engine,
+            layout: &self.context.layout,
+            pace: &self.reader.memory.pace,
+            budget,
+        };
         // Most windows hold old rows only, each with its time: then the database need not ask that of each row. What comes
         // back tells whether it was so.
-        let tells = |at: &Expr| self.layout.speech.sorts_in_time(at.kind);
-        let mut is_trusted = walk.untried == 0 && self.layout.part(Part::At).is_some_and(tells);
+        let tells = |at: &Expr| self.context.layout.speech.sorts_in_time(at.kind);
+        let mut is_trusted = walk.untried == 0 && self.context.layout.part(Part::At).is_some_and(tells);
         let mut walk = walk;
         loop {
             let of = |window: &Window| Ok(statement(window, is_trusted));

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
-use crate::store::sql::SqlStore;
+use crate::store::sql::count::histogram::Counter;
 use crate::store::sql::count::in_memory::{tally_in_memory, value_in_memory};
 use crate::store::sql::query::columns::Read;
 use crate::store::sql::query::group_by::{Tally, untrusted};
 use crate::store::{Sort, SortKey};
 
-impl SqlStore {
+impl<'s> Counter<'s> {
     /// Counts what is there already: a part of each bar, and nothing of those that the rows do not have. `None` where rows of a
     /// list do not tell the value, there are none, or the counts themselves are as near.
-    pub(crate) fn glimpsed(&self, facet: Facet, sort: Sort, rows: &[Read]) -> Option<Histogram> {
-        if facet == Facet::Fingerprint || rows.is_empty() || !self.layout.speech.is_far() {
+    pub(crate) fn glimpsed(self, facet: Facet, sort: Sort, rows: &[Read]) -> Option<Histogram> {
+        if facet == Facet::Fingerprint || rows.is_empty() || !self.context.layout.speech.is_far() {
             return None;
         }
         let mut tallies: HashMap<Option<String>, Tally> = HashMap::new();
@@ -31,6 +31,6 @@ impl SqlStore {
         let mut bars: Vec<Bar> = tallies.iter().map(bar).collect();
         facet.sort(&mut bars);
         let total = at_least(bars.iter().map(|bar| bar.count.n).sum());
-        Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None })
+        Some(Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None })
     }
 }

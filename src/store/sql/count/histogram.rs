@@ -8,86 +8,66 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::db::{Row, Statement};
-use crate::domain::facet::Facet;
-use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::time::Timestamp;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
+use crate::store::sql::count::CountMemory;
+use crate::store::sql::count::changes::Poller;
 use crate::store::sql::count::changes::Recent;
 use crate::store::sql::count::chunked::{MOMENT, Walk};
 use crate::store::sql::count::in_memory::in_memory;
-use crate::store::sql::count::table_sample::filled_up;
+use crate::store::sql::count::state::{At, CountState, SLOT, SLOTS, Side, finished, trend, unfinished};
+use crate::store::sql::count::statistics::Statistics;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::buckets::{Axis, Look, cells};
-use crate::store::sql::query::group_by::{Counted, Grouping, Tally, untrusted};
+use crate::store::sql::query::group_by::{Counted, Grouping, Tally};
 use crate::store::sql::query::layout::Part;
 use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::sql::read::chunks::MANY;
 use crate::store::sql::read::chunks::ROWS_OF_BLOCK;
+use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::Scan;
 use crate::store::{Budget, Cell, Cursor, HistogramQuery, HistogramStep, Position, Result, Resume, Sort, Watermark};
 
-/// Values that are told apart.
-const MOST_VALUES: usize = 10_000;
 /// Rows of a first window that is only something to be seen.
 const GLIMPSE: usize = 1_000;
-/// Slots of the trend, and their length in microseconds.
-const SLOTS: usize = 12;
-const SLOT: i64 = TREND_SLOT.as_micros() as i64;
 
-/// Where a count by windows stands.
-#[derive(Clone, Debug)]
-pub struct CountState {
-    pub(crate) bars: HashMap<Option<String>, Tally>,
-    side: Side,
-    at: At,
-    /// Whether the first window was only something to be seen, and one statement over all is tried now.
-    then_whole: bool,
+/// Counts by a facet.
+#[derive(Clone, Copy)]
+pub(crate) struct Counter<'s> {
+    pub(crate) context: &'s Context,
+    pub(crate) reader: Reader<'s>,
+    pub(crate) memory: &'s CountMemory,
 }
 
-/// What windows were read so far.
-#[derive(Clone, Debug)]
-enum At {
-    /// Rows in order, up to a place.
-    Order(Cursor),
-    /// Blocks from one on.
-    Block(Walk),
-}
-
-/// What is read beside the counts, in one snapshot.
-#[derive(Clone, Debug, Default)]
-struct Side {
-    clock: Timestamp,
-    mark: Option<Watermark>,
-    recent: Vec<Cell>,
-    /// From this bucket on `recent` holds all there is.
-    from: Option<i64>,
-    trend: HashMap<Option<String>, Vec<u32>>,
-    /// What chance says of all of the counts, until they are there.
-    sample: HashMap<Option<String>, Tally>,
-    /// Jobs of values that came when there were more than are told apart.
-    rest: u64,
-}
-
-impl SqlStore {
-    pub(crate) async fn count(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
-        let began = Instant::now();
-        let step = self.count_on(query, budget).await.map_err(|error| self.timed(error, began))?;
-        Ok(HistogramStep { cost: self.engine.worked(began), ..step })
+impl<'s> Counter<'s> {
+    pub(crate) fn statistics(self) -> Statistics<'s> {
+        let Counter { context, reader, memory } = self;
+        Statistics { context, reader, memory }
     }
 
-    async fn count_on(&self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
-        let judge = Judge::new(&self.layout, &query.filter, self.server_now());
-        let grouping = Grouping { layout: &self.layout, facet: query.facet };
+    pub(crate) fn poller(self) -> Poller<'s> {
+        Poller { context: self.context, memory: self.memory }
+    }
+
+    pub(crate) async fn count(self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let began = Instant::now();
+        let step = self.count_on(query, budget).await.map_err(|error| self.poller().timed(error, began))?;
+        Ok(HistogramStep { cost: self.context.engine.worked(began), ..step })
+    }
+
+    async fn count_on(self, query: HistogramQuery, budget: &Budget) -> Result<HistogramStep> {
+        let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
+        let grouping = Grouping { layout: &self.context.layout, facet: query.facet };
         if let Some(state) = query.resume.as_ref().and_then(Resume::counted) {
             let mut state = state.clone();
             if std::mem::take(&mut state.then_whole) {
                 let plain = grouping.statement(&judge, None, |_| {});
                 match self.count_whole(&judge, &grouping, budget).await {
                     Err(error) if error.took_too_long() => {
-                        self.pace.remember(&error, &format!("{plain:?}"));
-                        let by_key = self.layout.is_stored_by_key && self.goes_as_stored(&judge);
-                        if let Some(blocks) = if by_key { self.blocks(budget).await? } else { None } {
+                        self.reader.memory.pace.remember(&error, &format!("{plain:?}"));
+                        let by_key = self.context.layout.is_stored_by_key && self.goes_as_stored(&judge);
+                        if let Some(blocks) = if by_key { self.reader.blocks(budget).await? } else { None } {
                             // What was counted of the newest is in the windows again that lie ahead.
                             state = self.begin_windows(&judge, &grouping, budget).await?;
                             state.at = At::Block(Walk::of(blocks));
@@ -102,27 +82,27 @@ impl SqlStore {
         if !in_memory(&judge, &grouping) {
             let plain = grouping.statement(&judge, None, |_| {});
             let (question, way) = (format!("{plain:?}"), self.way_to_count(plain, budget).await?);
-            let is_quick = !way.is_long && !self.pace.is_slow(&question);
+            let is_quick = !way.is_long && !self.reader.memory.pace.is_slow(&question);
             then_whole = is_quick && way.may_be_long;
             if is_quick && !then_whole {
                 match self.count_whole(&judge, &grouping, budget).await {
-                    Err(error) if error.took_too_long() => self.pace.remember(&error, &question),
+                    Err(error) if error.took_too_long() => self.reader.memory.pace.remember(&error, &question),
                     other => return other,
                 }
             }
             by_blocks = way.has_blocks && self.goes_as_stored(&judge);
         } else if self.goes_as_stored(&judge) {
-            let moment = if self.layout.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
-            blocks = self.blocks(budget).await?;
+            let moment = if self.context.layout.is_stored_by_key { MANY / ROWS_OF_BLOCK } else { MOMENT };
+            blocks = self.reader.blocks(budget).await?;
             by_blocks = blocks.is_some_and(|blocks| blocks > moment);
         }
         let mut state = self.begin_windows(&judge, &grouping, budget).await?;
         state.then_whole = then_whole;
         // Asked for last, so that every row that was there when the recent past was read stands in them.
-        if let Some(blocks) = if by_blocks && !then_whole { self.blocks(budget).await? } else { None } {
+        if let Some(blocks) = if by_blocks && !then_whole { self.reader.blocks(budget).await? } else { None } {
             state.at = At::Block(Walk::of(blocks));
         }
-        if let Some(sample) = self.sample(blocks, &judge, &grouping, budget).await? {
+        if let Some(sample) = self.statistics().sample(blocks, &judge, &grouping, budget).await? {
             state.side.sample = sample;
             return Ok(unfinished(query.facet, state, 0.0));
         }
@@ -132,7 +112,7 @@ impl SqlStore {
     /// One step of a count by windows. Where a single block has rows that take too long together, it begins again in order,
     /// in which windows may be of one row.
     async fn count_on_windows(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         state: CountState,
@@ -150,9 +130,9 @@ impl SqlStore {
 
     /// Whether a count that takes windows may take them as the table is stored. In order, it ends with the span of time that
     /// it keeps to, and where live jobs stand in the same table it passes over none of them.
-    fn goes_as_stored(&self, judge: &Judge<'_>) -> bool {
-        match (judge.rest.is_some(), self.layout.is_stored_by_key) {
-            (true, _) => !judge.has_span() && self.layout.among(judge.only_dead()).is_none(),
+    fn goes_as_stored(self, judge: &Judge<'_>) -> bool {
+        match (judge.rest.is_some(), self.context.layout.is_stored_by_key) {
+            (true, _) => !judge.has_span() && self.context.layout.among(judge.only_dead()).is_none(),
             (false, true) => !judge.has_span(),
             (false, false) => true,
         }
@@ -160,7 +140,7 @@ impl SqlStore {
 
     /// A count by windows that has only begun. What is counted of the recent past is what looks take it to be: windows,
     /// which are read later, look at what lies before it.
-    async fn begin_windows(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<CountState> {
+    async fn begin_windows(self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<CountState> {
         let side = match in_memory(judge, grouping) {
             true => self.side_in_memory(judge, grouping, budget).await?,
             false => self.side(judge, grouping, None, budget).await?.0,
@@ -179,16 +159,16 @@ impl SqlStore {
     }
 
     /// Everything in one snapshot: the counts, and what is read beside them.
-    async fn count_whole(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<HistogramStep> {
+    async fn count_whole(self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<HistogramStep> {
         // Where no index gives the last hour, the one pass over all rows tells its slots apart as well.
         let from = self.trend_start();
-        let at = self.layout.part(Part::At).filter(|_| !self.at_is_indexed(judge));
+        let at = self.context.layout.part(Part::At).filter(|_| !self.at_is_indexed(judge));
         let slot = at.map(|at| {
-            let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
+            let slot = self.context.layout.speech.bucket(&at.raw, at.kind, SLOT);
             // The comparison is cheap and spares all older rows the arithmetic.
             move |sql: &mut Sql| {
                 sql.push("CASE WHEN ");
-                self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                self.context.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
                 sql.push(&format!(" THEN {slot} END"));
             }
         });
@@ -208,25 +188,25 @@ impl SqlStore {
 
     /// The same, in less time, where all rows have a time that is one; nothing where some have none.
     async fn count_timed(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         budget: &Budget,
     ) -> Result<Option<HistogramStep>> {
         // A value whose jobs have none at all would be asked for in vain.
-        if self.layout.part(Part::At).is_none_or(|at| at.nullable) {
+        if self.context.layout.part(Part::At).is_none_or(|at| at.nullable) {
             return Ok(None);
         }
         let whole = grouping.statement_of_timed(judge, |_| {});
         let question = format!("{whole:?}");
-        if self.pace.is_slow(&question) {
+        if self.reader.memory.pace.is_slow(&question) {
             return Ok(None);
         }
         let (side, rows) = self.side(judge, grouping, Some(whole), budget).await?;
         let counted = grouping.read(rows)?;
         if !counted.iter().all(|one| one.tally.is_timed(None)) {
             // What is asked in vain takes twice the time.
-            self.pace.mark_slow(&question);
+            self.reader.memory.pace.mark_slow(&question);
             return Ok(None);
         }
         Ok(Some(finished(grouping.facet, summed(counted), side)))
@@ -234,25 +214,27 @@ impl SqlStore {
 
     /// Reads the clock, the recent cells and the trend, and the rows of one statement more.
     async fn side(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         more: Option<Statement>,
         budget: &Budget,
     ) -> Result<(Side, Vec<Row>)> {
-        let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else { return Ok((Side::default(), Vec::new())) };
-        let mut from = self.start_bucket(&axis, budget).await?;
+        let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else {
+            return Ok((Side::default(), Vec::new()));
+        };
+        let mut from = self.poller().start_bucket(&axis, budget).await?;
         let hour_ago = self.trend_start();
         let mut statements = vec![axis.look(), axis.recount(grouping, judge, from, None)];
         statements.extend(self.trend_statement(grouping, judge, hour_ago));
         let mut with_trend = statements.len() == 3;
         let is_alone = more.is_none();
         statements.extend(more);
-        let results = match self.engine.read(&statements, budget).await {
+        let results = match self.context.engine.read(&statements, budget).await {
             Err(error) if error.took_too_long() && is_alone => {
                 // Too many jobs died just now for one statement: windows count them, and looks begin behind them.
-                (from, with_trend) = (self.end_bucket(&axis, budget).await?, false);
-                self.engine.read(&[axis.look(), axis.recount(grouping, judge, from, None)], budget).await?
+                (from, with_trend) = (self.poller().end_bucket(&axis, budget).await?, false);
+                self.context.engine.read(&[axis.look(), axis.recount(grouping, judge, from, None)], budget).await?
             }
             results => results?,
         };
@@ -266,26 +248,26 @@ impl SqlStore {
     }
 
     /// The same for what is judged in memory: only the clock; the deltas start from the mark.
-    async fn side_in_memory(&self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
-        let Some(axis) = Axis::of(&self.layout, judge.only_dead()) else { return Ok(Side::default()) };
-        let from = self.start_bucket(&axis, budget).await?;
-        let recount = self.recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
+    async fn side_in_memory(self, judge: &Judge<'_>, grouping: &Grouping<'_>, budget: &Budget) -> Result<Side> {
+        let Some(axis) = Axis::of(&self.context.layout, judge.only_dead()) else { return Ok(Side::default()) };
+        let from = self.poller().start_bucket(&axis, budget).await?;
+        let recount = self.poller().recount_in_memory(&axis, judge, grouping, from, None, budget).await?;
         let Recent { look, cells: recent, from } = recount;
         let (clock, mark) = (look.clock, self.begin_looks(look, &axis, from, &recent));
         Ok(Side { clock, mark: Some(mark), recent, from: Some(from), ..Side::default() })
     }
 
     /// What looks go on from that follow a count, which has these of the recent past from a bucket on.
-    fn begin_looks(&self, look: Look, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Watermark {
-        self.set_clock(look.clock);
-        Watermark(Arc::new(look.mark(axis, None).not_before(axis, from).counted(self.layout.speech, recent)))
+    fn begin_looks(self, look: Look, axis: &Axis<'_>, from: i64, recent: &[Cell]) -> Watermark {
+        self.context.set_clock(look.clock);
+        Watermark(Arc::new(look.mark(axis, None).not_before(axis, from).counted(self.context.layout.speech, recent)))
     }
 
-    fn trend_statement(&self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
-        let death = self.layout.death(judge.only_dead())?;
+    fn trend_statement(self, grouping: &Grouping<'_>, judge: &Judge<'_>, from: Timestamp) -> Option<Statement> {
+        let death = self.context.layout.death(judge.only_dead())?;
         self.at_is_indexed(judge).then(|| {
             let at = death.expr(Rows::All);
-            let slot = self.layout.speech.bucket(&at.raw, at.kind, SLOT);
+            let slot = self.context.layout.speech.bucket(&at.raw, at.kind, SLOT);
             grouping.statement(
                 judge,
                 Some(&|sql: &mut Sql| {
@@ -294,7 +276,7 @@ impl SqlStore {
                 |sql| {
                     sql.push(" AND ");
                     death.write(sql, Rows::All, &|sql, at| {
-                        self.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
+                        self.context.layout.speech.at_or_after(sql, &at.raw, at.kind, from);
                     });
                 },
             )
@@ -302,18 +284,18 @@ impl SqlStore {
     }
 
     /// Where the first slot of the trend begins.
-    fn trend_start(&self) -> Timestamp {
-        Timestamp(self.server_now().0.div_euclid(SLOT).saturating_sub(SLOTS as i64 - 1).saturating_mul(SLOT))
+    fn trend_start(self) -> Timestamp {
+        Timestamp(self.context.server_now().0.div_euclid(SLOT).saturating_sub(SLOTS as i64 - 1).saturating_mul(SLOT))
     }
 
     /// Whether the time of death is what the list is ordered by, and so has an index.
-    fn at_is_indexed(&self, judge: &Judge<'_>) -> bool {
-        self.layout.death(judge.only_dead()).is_some_and(|death| death.indexed.is_some())
+    fn at_is_indexed(self, judge: &Judge<'_>) -> bool {
+        self.context.layout.death(judge.only_dead()).is_some_and(|death| death.indexed.is_some())
     }
 
     /// One step of a count by windows.
     async fn count_windows(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         mut state: CountState,
@@ -333,7 +315,9 @@ impl SqlStore {
                     false => self.window_grouped(judge, grouping, &mut state, &cursor, budget).await?,
                 };
                 match last {
-                    Some(last) => Some((self.share(&last, judge.only_dead()).await, At::Order(Cursor::After(last)))),
+                    Some(last) => {
+                        Some((self.reader.share(&last, judge.only_dead()).await, At::Order(Cursor::After(last))))
+                    }
                     None => None,
                 }
             }
@@ -346,14 +330,14 @@ impl SqlStore {
     }
 
     async fn window_grouped(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         cursor: &Cursor,
         budget: &Budget,
     ) -> Result<Option<Position>> {
-        let scan = Scan { before: state.side.from, ..self.scan(judge, Sort::default(), budget) };
+        let scan = Scan { before: state.side.from, ..self.reader.scan(judge, Sort::default(), budget) };
         let most = if state.then_whole { GLIMPSE } else { usize::MAX };
         let counted = scan.window_counts(cursor, grouping, most).await?;
         for (value, tally) in counted.values {
@@ -370,76 +354,4 @@ fn summed(counted: Vec<Counted>) -> HashMap<Option<String>, Tally> {
         bars.entry(one.value).or_default().add(&one.tally);
     }
     bars
-}
-
-impl CountState {
-    /// From which bucket of looks on the rows are counted already, and not by windows.
-    pub(crate) fn before(&self) -> Option<i64> {
-        self.side.from
-    }
-
-    /// Adds what was counted.
-    pub(crate) fn take(&mut self, counted: Vec<Counted>) {
-        for one in counted {
-            self.add(one.value, &one.tally);
-        }
-    }
-
-    /// Adds what was counted of a value. Of too many values the later ones are known in the total only, so that memory is
-    /// bounded whatever jobs say.
-    pub(crate) fn add(&mut self, value: Option<String>, tally: &Tally) {
-        match self.bars.len() < MOST_VALUES || self.bars.contains_key(&value) {
-            true => self.bars.entry(value).or_default().add(tally),
-            false => self.side.rest = self.side.rest.saturating_add(tally.n),
-        }
-    }
-}
-
-fn trend(counts: &[Counted], from: Timestamp) -> HashMap<Option<String>, Vec<u32>> {
-    let first = from.0.div_euclid(SLOT);
-    let mut trends: HashMap<Option<String>, Vec<u32>> = HashMap::new();
-    for counted in counts {
-        let Some(slot) = counted.slot else { continue };
-        // What is dated ahead of the clock is shown in the last slot.
-        let slot = slot.saturating_sub(first).clamp(0, SLOTS as i64 - 1);
-        let slots = trends.entry(counted.value.clone()).or_insert_with(|| vec![0; SLOTS]);
-        if let Some(n) = usize::try_from(slot).ok().and_then(|i| slots.get_mut(i)) {
-            *n = n.saturating_add(u32::try_from(counted.tally.n).unwrap_or(u32::MAX));
-        }
-    }
-    trends
-}
-
-fn unfinished(facet: Facet, state: CountState, share: f32) -> HistogramStep {
-    let mut histogram = histogram(facet, &state.bars, &state.side, Exactness::AtLeast);
-    histogram = filled_up(histogram, &state.side.sample);
-    histogram.progress = Some(share);
-    HistogramStep { resume: Some(Resume::from_counted(state)), ..HistogramStep::of(histogram) }
-}
-
-fn finished(facet: Facet, bars: HashMap<Option<String>, Tally>, side: Side) -> HistogramStep {
-    let histogram = histogram(facet, &bars, &side, Exactness::Exact);
-    let recent_from = side.mark.as_ref().and(side.from);
-    HistogramStep { watermark: side.mark, recent: side.recent, recent_from, ..HistogramStep::of(histogram) }
-}
-
-fn histogram(facet: Facet, tallies: &HashMap<Option<String>, Tally>, side: &Side, exactness: Exactness) -> Histogram {
-    let mut bars: Vec<Bar> = tallies
-        .iter()
-        .map(|(value, t)| Bar {
-            value: untrusted(value),
-            count: Count { n: t.n, exactness },
-            first_seen: t.first,
-            last_seen: t.last,
-            trend: match (side.trend.get(value), side.trend.is_empty()) {
-                (Some(slots), _) => slots.clone(),
-                (None, false) => vec![0; SLOTS],
-                (None, true) => Vec::new(),
-            },
-            example: t.example.clone(),
-        })
-        .collect();
-    facet.sort(&mut bars);
-    let n = bars.iter().fold(side.rest, |sum, bar| sum.saturating_add(bar.count.n));
-    Histogram { facet, bars, total: Count { n, exactness }, as_of: side.clock, progress: None }
 }

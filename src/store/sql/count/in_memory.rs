@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use crate::domain::facet::Facet;
-use crate::store::sql::SqlStore;
 use crate::store::sql::count::chunked::Walk;
-use crate::store::sql::count::histogram::CountState;
+use crate::store::sql::count::histogram::Counter;
+use crate::store::sql::count::state::CountState;
 use crate::store::sql::query::columns::Read;
 use crate::store::sql::query::group_by::{Grouping, Tally, example};
 use crate::store::sql::query::where_clause::Judge;
@@ -37,17 +37,17 @@ fn add(state: &mut CountState, facet: Facet, rows: &[Read]) {
     }
 }
 
-impl SqlStore {
+impl<'s> Counter<'s> {
     /// Counts the next window in order; its last place, until all are read.
     pub(crate) async fn window_in_memory(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         cursor: &Cursor,
         budget: &Budget,
     ) -> Result<Option<Position>> {
-        let scan = Scan { before: state.before(), ..self.scan(judge, Sort::default(), budget) };
+        let scan = Scan { before: state.before(), ..self.reader.scan(judge, Sort::default(), budget) };
         let step = scan.window_step(cursor).await?;
         add(state, grouping.facet, &step.rows);
         Ok(step.last)
@@ -55,14 +55,14 @@ impl SqlStore {
 
     /// Counts the next windows of blocks where rows are judged in memory; how far that leads, until all are read.
     pub(crate) async fn rows_of_blocks(
-        &self,
+        self,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
         state: &mut CountState,
         mut walk: Walk,
         budget: &Budget,
     ) -> Result<Option<Walk>> {
-        let scan = Scan { before: state.before(), ..self.scan(judge, Sort::default(), budget) };
+        let scan = Scan { before: state.before(), ..self.reader.scan(judge, Sort::default(), budget) };
         let began = Instant::now();
         loop {
             let (window, reads) = scan.stored(walk.place(), None).await?;

@@ -10,12 +10,15 @@ use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
 use crate::domain::job::State;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
+use crate::store::sql::count::CountMemory;
+use crate::store::sql::count::changes::Poller;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::group_by::{Grouping, untrusted};
 use crate::store::sql::query::layout::{Part, part_of_facet};
 use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::read::page::Reader;
 use crate::store::{Budget, Result, StoreError};
 
 /// Blocks that a sample reads, more or less.
@@ -48,7 +51,7 @@ impl Misses {
 }
 
 /// The statistics of some columns.
-struct Statistics {
+struct ColumnStatistics {
     /// By column, values with their share of all rows, NULL included, in millionths.
     columns: HashMap<String, Vec<(Option<String>, u64)>>,
     rows: u64,
@@ -56,7 +59,7 @@ struct Statistics {
     is_old: bool,
 }
 
-impl Statistics {
+impl ColumnStatistics {
     fn read(rows: Vec<Row>) -> Result<Self> {
         let mut out = Self { columns: HashMap::new(), rows: 0, is_old: false };
         for row in rows {
@@ -76,33 +79,45 @@ impl Statistics {
     }
 }
 
-impl SqlStore {
+/// Estimates counts, and counts by state.
+#[derive(Clone, Copy)]
+pub(crate) struct Statistics<'s> {
+    pub(crate) context: &'s Context,
+    pub(crate) reader: Reader<'s>,
+    pub(crate) memory: &'s CountMemory,
+}
+
+impl<'s> Statistics<'s> {
+    fn poller(self) -> Poller<'s> {
+        Poller { context: self.context, memory: self.memory }
+    }
+
     /// An estimate of a facet among dead jobs; `None` where the database keeps no statistics of it.
-    pub(crate) async fn read_statistics(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
+    pub(crate) async fn read_statistics(self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
         let Some(statement) = self.statistics_statement(facet) else { return Ok(None) };
-        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let rows = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
         self.estimate_of(facet, rows, budget).await
     }
 
     /// The columns whose statistics tell of a facet: its own, and the one of the state.
-    fn columns_of(&self, facet: Facet) -> Option<(String, Option<String>)> {
-        let column = |part: Part| self.layout.part(part).and_then(|e| e.column.clone());
+    fn columns_of(self, facet: Facet) -> Option<(String, Option<String>)> {
+        let column = |part: Part| self.context.layout.part(part).and_then(|e| e.column.clone());
         let state = column(Part::State).filter(|_| facet != Facet::State);
         Some((part_of_facet(facet).and_then(column)?, state))
     }
 
     /// What asks for the statistics of a facet.
-    pub(crate) fn statistics_statement(&self, facet: Facet) -> Option<Statement> {
+    pub(crate) fn statistics_statement(self, facet: Facet) -> Option<Statement> {
         let (column, state) = self.columns_of(facet)?;
         let columns: Vec<&str> = [Some(column.as_str()), state.as_deref()].into_iter().flatten().collect();
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        self.layout.speech.statistics(place, &columns)
+        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
+        self.context.layout.speech.statistics(place, &columns)
     }
 
     /// The estimate that they come to.
-    pub(crate) async fn estimate_of(&self, facet: Facet, rows: Vec<Row>, budget: &Budget) -> Result<Option<Histogram>> {
+    pub(crate) async fn estimate_of(self, facet: Facet, rows: Vec<Row>, budget: &Budget) -> Result<Option<Histogram>> {
         let Some((column, state)) = self.columns_of(facet) else { return Ok(None) };
-        let statistics = Statistics::read(rows)?;
+        let statistics = ColumnStatistics::read(rows)?;
         if statistics.is_old
             && let Some(sample) = self.read_sample(facet, budget).await?
         {
@@ -117,7 +132,7 @@ impl SqlStore {
         let mut values: BTreeMap<Option<String>, u64> = BTreeMap::new();
         for (value, share) in shares {
             let value = match (facet, value) {
-                (Facet::State, Some(word)) => Some(self.layout.state_of(word).word().to_owned()),
+                (Facet::State, Some(word)) => Some(self.context.layout.state_of(word).word().to_owned()),
                 (_, value) => value.clone(),
             };
             *values.entry(value).or_default() += estimate(*share);
@@ -128,32 +143,32 @@ impl SqlStore {
         let mut bars: Vec<Bar> = values.iter().filter(|(_, n)| **n > 0).map(bar).collect();
         facet.sort(&mut bars);
         let total = Count { n: estimate(1_000_000), exactness: Exactness::Estimate };
-        Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
+        Ok(Some(Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None }))
     }
 
     /// An estimate from some blocks of a big table; `None` where it is small, or blocks cannot be taken by chance.
-    async fn read_sample(&self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
-        let judge = Judge::new(&self.layout, &Filter::all(), self.server_now());
-        let grouping = Grouping { layout: &self.layout, facet };
-        let blocks = self.blocks(budget).await?;
+    async fn read_sample(self, facet: Facet, budget: &Budget) -> Result<Option<Histogram>> {
+        let judge = Judge::new(&self.context.layout, &Filter::all(), self.context.server_now());
+        let grouping = Grouping { layout: &self.context.layout, facet };
+        let blocks = self.reader.blocks(budget).await?;
         let Some(sample) = self.sample_of((SAMPLE, blocks), &judge, &grouping, budget).await? else { return Ok(None) };
         let estimated = |n: u64| Count { n, exactness: Exactness::Estimate };
         let total = estimated(sample.values().map(|tally| tally.n).sum());
         let mut bars: Vec<Bar> =
             sample.iter().map(|(value, tally)| Bar::new(untrusted(value), estimated(tally.n))).collect();
         facet.sort(&mut bars);
-        Ok(Some(Histogram { facet, bars, total, as_of: self.server_now(), progress: None }))
+        Ok(Some(Histogram { facet, bars, total, as_of: self.context.server_now(), progress: None }))
     }
 
     /// Jobs by state, whatever the filter: counted, or guessed where that takes too long. What took too long lately is tried
     /// only for somebody who asked.
-    pub(crate) async fn count_states(&self, asked: bool, budget: &Budget) -> Result<Vec<(State, Count)>> {
-        let misses = || self.misses.lock().unwrap_or_else(|p| p.into_inner());
+    pub(crate) async fn count_states(self, asked: bool, budget: &Budget) -> Result<Vec<(State, Count)>> {
+        let misses = || self.memory.misses.lock().unwrap_or_else(|p| p.into_inner());
         let began = Instant::now();
         if !asked && misses().rests(began) {
             return self.guess_states(budget).await;
         }
-        match self.count_each_state(budget).await.map_err(|error| self.timed(error, began)) {
+        match self.count_each_state(budget).await.map_err(|error| self.poller().timed(error, began)) {
             Ok(counted) => {
                 *misses() = Misses::default();
                 Ok(counted)
@@ -169,30 +184,31 @@ impl SqlStore {
         }
     }
 
-    async fn count_each_state(&self, budget: &Budget) -> Result<Vec<(State, Count)>> {
-        let mut sql = Sql::new(self.layout.speech);
-        let Some(expr) = self.layout.part(Part::State) else {
-            sql.push(&format!("SELECT count(*) FROM {} AS t", self.layout.table));
-            let n = first_count(self.engine.read(&[sql.done()], budget).await?.pop())?;
+    async fn count_each_state(self, budget: &Budget) -> Result<Vec<(State, Count)>> {
+        let mut sql = Sql::new(self.context.layout.speech);
+        let Some(expr) = self.context.layout.part(Part::State) else {
+            sql.push(&format!("SELECT count(*) FROM {} AS t", self.context.layout.table));
+            let n = first_count(self.context.engine.read(&[sql.done()], budget).await?.pop())?;
             return Ok(vec![(State::Dead, Count::exact(n))]);
         };
-        let word = self.layout.speech.contract("v", FieldKind::Text);
-        let (group, by) = (self.layout.speech.group(&expr.text()), self.layout.speech.told_apart("v"));
-        let from = &self.layout.from;
+        let word = self.context.layout.speech.contract("v", FieldKind::Text);
+        let (group, by) = (self.context.layout.speech.group(&expr.text()), self.context.layout.speech.told_apart("v"));
+        let from = &self.context.layout.from;
         sql.push(&format!("SELECT {word}, count(*) FROM (SELECT {group} AS v FROM {from}) AS x GROUP BY {by}"));
-        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let mut totals: BTreeMap<State, u64> = BTreeMap::new();
         for row in rows {
             let mut cells = Cells::new(row);
-            let state = self.layout.state_of(cells.text()?.as_deref().unwrap_or_default());
+            let state = self.context.layout.state_of(cells.text()?.as_deref().unwrap_or_default());
             *totals.entry(state).or_default() += cells.count()?;
         }
-        let offered = State::ALL.into_iter().filter(|s| !self.layout.words(*s).is_empty() || totals.contains_key(s));
+        let offered =
+            State::ALL.into_iter().filter(|s| !self.context.layout.words(*s).is_empty() || totals.contains_key(s));
         Ok(offered.map(|s| (s, Count::exact(totals.get(&s).copied().unwrap_or(0)))).collect())
     }
 
     /// Totals from statistics, or by counting the dead up to a cap.
-    async fn guess_states(&self, budget: &Budget) -> Result<Vec<(State, Count)>> {
+    async fn guess_states(self, budget: &Budget) -> Result<Vec<(State, Count)>> {
         if let Some(estimate) = self.read_statistics(Facet::State, budget).await? {
             let count = |state: State| {
                 let bar = estimate.bars.iter().find(|b| b.value.as_ref().is_some_and(|v| v.exact() == state.word()));
@@ -200,30 +216,31 @@ impl SqlStore {
             };
             return Ok(State::ALL.into_iter().map(|s| (s, count(s))).collect());
         }
-        let judge = Judge::everything(&self.layout);
-        let mut sql = Sql::new(self.layout.speech);
-        sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.layout.from));
+        let judge = Judge::everything(&self.context.layout);
+        let mut sql = Sql::new(self.context.layout.speech);
+        sql.push(&format!("SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE ", self.context.layout.from));
         judge.state(&mut sql, State::Dead);
         sql.push(&format!(" LIMIT {CAP}) AS x"));
-        let n = first_count(self.engine.read(&[sql.done()], budget).await?.pop())?;
+        let n = first_count(self.context.engine.read(&[sql.done()], budget).await?.pop())?;
         let exactness = if n < CAP as u64 { Exactness::Exact } else { Exactness::AtLeast };
         Ok(vec![(State::Dead, Count { n, exactness })])
     }
 
     /// The share of dead rows by the statistics of the state column, in millionths.
-    fn dead_share(&self, column: &str, statistics: &Statistics) -> u64 {
+    fn dead_share(self, column: &str, statistics: &ColumnStatistics) -> u64 {
         let Some(shares) = statistics.of(column) else { return 1_000_000 };
-        let dead = self.layout.words(State::Dead);
+        let dead = self.context.layout.words(State::Dead);
         let is_dead = |value: &Option<String>| value.as_ref().is_some_and(|w| dead.contains(w));
         shares.iter().filter(|(value, _)| is_dead(value)).map(|(_, share)| share).sum()
     }
 
     /// The share of dead rows among all of the table, from 0 to 1, as far as statistics know.
-    pub(crate) async fn share_of_dead(&self, budget: &Budget) -> Result<f64> {
-        let Some(column) = self.layout.part(Part::State).and_then(|e| e.column.clone()) else { return Ok(1.0) };
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let Some(statement) = self.layout.speech.statistics(place, &[&column]) else { return Ok(1.0) };
-        let known = Statistics::read(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?;
+    pub(crate) async fn share_of_dead(self, budget: &Budget) -> Result<f64> {
+        let Some(column) = self.context.layout.part(Part::State).and_then(|e| e.column.clone()) else { return Ok(1.0) };
+        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
+        let Some(statement) = self.context.layout.speech.statistics(place, &[&column]) else { return Ok(1.0) };
+        let known =
+            ColumnStatistics::read(self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default())?;
         // What is none by the statistics is little.
         Ok((self.dead_share(&column, &known) as f64 / 1e6).max(0.001))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram};
-use crate::store::sql::SqlStore;
+use crate::store::sql::count::statistics::Statistics;
 use crate::store::sql::query::group_by::{Grouping, Tally, untrusted};
 use crate::store::sql::query::where_clause::Judge;
 use crate::store::{Budget, Result};
@@ -14,11 +14,11 @@ const BLOCKS: u64 = 1_000;
 /// A table of so few times as many blocks is counted as quickly.
 const SMALL: u64 = 4;
 
-impl SqlStore {
+impl<'s> Statistics<'s> {
     /// What some blocks, taken by chance, say of the counts of a whole table; `None` where that is not to be had, or not
     /// needed.
     pub(crate) async fn sample(
-        &self,
+        self,
         blocks: Option<u64>,
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
@@ -32,7 +32,7 @@ impl SqlStore {
 
     /// What so many of the blocks of a table say of the counts, more or less.
     pub(crate) async fn sample_of(
-        &self,
+        self,
         (most, blocks): (u64, Option<u64>),
         judge: &Judge<'_>,
         grouping: &Grouping<'_>,
@@ -40,9 +40,11 @@ impl SqlStore {
     ) -> Result<Option<HashMap<Option<String>, Tally>>> {
         let Some(blocks) = blocks.filter(|blocks| *blocks >= SMALL * most) else { return Ok(None) };
         let share = most as f64 / blocks as f64;
-        let Some(table) = self.layout.speech.sampled(&self.layout.table, share * 100.0) else { return Ok(None) };
-        let statement = grouping.statement_over(&format!("{table}{}", self.layout.join), judge, None, |_| {});
-        let rows = match self.engine.read(&[statement], budget).await {
+        let Some(table) = self.context.layout.speech.sampled(&self.context.layout.table, share * 100.0) else {
+            return Ok(None);
+        };
+        let statement = grouping.statement_over(&format!("{table}{}", self.context.layout.join), judge, None, |_| {});
+        let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // The count itself goes by windows that adapt.
             Err(error) if error.took_too_long() => return Ok(None),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::db::Statement;
 use crate::db::cells::Cells;
-use crate::store::sql::SqlStore;
+use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::catalogue::bloat::bloat;
 use crate::store::{Budget, Result, StoreError};
@@ -53,16 +53,16 @@ pub enum Oldest {
     },
 }
 
-impl SqlStore {
+impl<'s> Diagnostics<'s> {
     /// The bloat of the table.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn bloat(&self, budget: &Budget) -> Result<Bloat> {
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let says = bloat(self.engine.dialect());
+    pub async fn bloat(self, budget: &Budget) -> Result<Bloat> {
+        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
+        let says = bloat(self.context.engine.dialect());
         let mut found = Bloat { vacuum: says.vacuum(place), autovacuum: says.autovacuum(place), ..Bloat::default() };
-        let rows = self.engine.read(&[says.unused(place)], budget).await?.pop();
+        let rows = self.context.engine.read(&[says.unused(place)], budget).await?.pop();
         if let Some(row) = rows.unwrap_or_default().pop() {
             let mut cells = Cells::new(row);
             let mut count = || Ok::<_, StoreError>(cells.int()?.and_then(|n| u64::try_from(n).ok()));
@@ -77,11 +77,11 @@ impl SqlStore {
         Ok(found)
     }
 
-    async fn oldest(&self, budget: &Budget) -> Result<Oldest> {
-        let says = bloat(self.engine.dialect());
+    async fn oldest(self, budget: &Budget) -> Result<Oldest> {
+        let says = bloat(self.context.engine.dialect());
         let Some(sql) = says.oldest() else { return Ok(Oldest::None) };
         let statement = Statement { sql: sql.to_owned(), binds: Vec::new() };
-        let rows = match self.engine.read(&[statement], budget).await {
+        let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // Not every role may ask for it.
             Err(StoreError::Denied(_) | StoreError::Refused { .. } | StoreError::Unfit { .. }) => {

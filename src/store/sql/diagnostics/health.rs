@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::db::cells::Cells;
 use crate::db::{Dialect, Engine, Row, Statement, Value};
 use crate::domain::time::Timestamp;
-use crate::store::sql::SqlStore;
+use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::catalogue::table_stats::vitals;
 use crate::store::{Budget, Result};
@@ -80,14 +80,14 @@ pub async fn connection(engine: &Engine, budget: &Budget) -> Result<Connection> 
     Ok(Connection { latency, other_port, forgets, ahead, encryption })
 }
 
-impl SqlStore {
+impl<'s> Diagnostics<'s> {
     /// The housekeeping of the table.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn housekeeping(&self, budget: &Budget) -> Result<Housekeeping> {
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let vitals = vitals(self.engine.dialect());
+    pub async fn housekeeping(self, budget: &Budget) -> Result<Housekeeping> {
+        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
+        let vitals = vitals(self.context.engine.dialect());
         let mut out = Housekeeping {
             visible: None,
             tidies_after: None,
@@ -96,12 +96,13 @@ impl SqlStore {
             tidy: None,
         };
         if let Some(sql) = vitals.is_analyzed() {
-            let rows = self.engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
+            let rows =
+                self.context.engine.read(&[Statement { sql: sql.to_owned(), binds: Vec::new() }], budget).await?.pop();
             let row = rows.unwrap_or_default().pop();
             out.analyzed = row.map(|row| Cells::new(row).count()).transpose()?.unwrap_or(0) > 0;
         }
         let Some(statement) = vitals.housekeeping(place) else { return Ok(out) };
-        let Some(row) = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop() else {
+        let Some(row) = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop() else {
             return Ok(out);
         };
         let mut cells = Cells::new(row);

@@ -7,7 +7,7 @@ use crate::adapter::Index;
 use crate::db::Statement;
 use crate::db::cells::Cells;
 use crate::domain::job::State;
-use crate::store::sql::SqlStore;
+use crate::store::sql::diagnostics::Diagnostics;
 use crate::store::sql::dialect::catalogue::table_stats::{Width, vitals};
 use crate::store::sql::dialect::{Place, speech};
 use crate::store::sql::query::layout::{Part, part_of_facet};
@@ -56,14 +56,14 @@ pub struct MissingIndex {
     pub build: Option<Duration>,
 }
 
-impl SqlStore {
+impl<'s> Diagnostics<'s> {
     /// What the table holds, as far as is known without counting.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn extent(&self, budget: &Budget) -> Result<Extent> {
-        let statement = vitals(self.engine.dialect()).extent(self.place());
-        let Some(row) = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop() else {
+    pub async fn extent(self, budget: &Budget) -> Result<Extent> {
+        let statement = vitals(self.context.engine.dialect()).extent(self.place());
+        let Some(row) = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default().pop() else {
             return Ok(Extent::default());
         };
         let mut cells = Cells::new(row);
@@ -78,7 +78,7 @@ impl SqlStore {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn served(&self, found: &Found, extent: Extent, budget: &Budget) -> Result<Vec<Served>> {
+    pub async fn served(self, found: &Found, extent: Extent, budget: &Budget) -> Result<Vec<Served>> {
         let asked = self.wishes(found);
         let wanted: Vec<&Index> = asked.iter().filter_map(|(_, wish)| wish.as_ref().err()?.as_ref()).collect();
         let measures = self.measures(&wanted, budget).await?;
@@ -94,33 +94,33 @@ impl SqlStore {
         Ok(served)
     }
 
-    fn place(&self) -> Place<'_> {
-        Place { schema: &self.layout.schema, table: &self.layout.spec.table }
+    fn place(self) -> Place<'s> {
+        Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table }
     }
 
     /// What is asked of the table, with the service that there is or the index that would be one.
-    fn wishes(&self, found: &Found) -> Vec<(String, std::result::Result<Service, Option<Index>>)> {
+    fn wishes(self, found: &Found) -> Vec<(String, std::result::Result<Service, Option<Index>>)> {
         // The catalogue numbers indexes; what they hold says more.
         let named = |begins: &dyn Fn(&[String]) -> bool| {
             let columns = found.columns.indexes.values().find(|columns| begins(columns))?;
             Some(Service::Index(format!("({})", columns.join(", "))))
         };
         let mut wishes = Vec::new();
-        for index in &self.layout.spec.indexes {
+        for index in &self.context.layout.spec.indexes {
             let there = named(&|columns| columns.starts_with(&index.columns));
             wishes.push((index.purpose.clone(), there.ok_or_else(|| Some(index.clone()))));
         }
-        let order = self.layout.order(SortKey::Time, true).and_then(|order| order.column.clone());
-        let key = self.layout.key.column.clone();
+        let order = self.context.layout.order(SortKey::Time, true).and_then(|order| order.column.clone());
+        let key = self.context.layout.key.column.clone();
         if let Some(column) = &order {
             let there = named(&|columns| columns.iter().take(2).any(|c| c == column));
             let there =
                 there.or_else(|| (Some(column) == key.as_ref()).then(|| Service::Index("the primary key".to_owned())));
             wishes.push(("the list by time".to_owned(), there.ok_or(None)));
         }
-        let state = self.layout.part(Part::State).and_then(|e| e.column.clone());
-        for facet in self.layout.facets() {
-            let Some(part) = part_of_facet(facet).and_then(|part| self.layout.part(part)) else { continue };
+        let state = self.context.layout.part(Part::State).and_then(|e| e.column.clone());
+        for facet in self.context.layout.facets() {
+            let Some(part) = part_of_facet(facet).and_then(|part| self.context.layout.part(part)) else { continue };
             let wish = match &part.column {
                 None => Ok(Service::Computed),
                 Some(column) => {
@@ -140,9 +140,9 @@ impl SqlStore {
 
     /// The index that makes a facet quick: its counts with the first and last time of each value, the pages of one value, and
     /// the jobs that a replay of one value takes.
-    fn facet_index(&self, word: &str, column: &str, order: Option<&str>, state: Option<&str>) -> Index {
-        let key = self.layout.key.column.as_deref();
-        let partial = vitals(self.engine.dialect()).has_partial_indexes();
+    fn facet_index(self, word: &str, column: &str, order: Option<&str>, state: Option<&str>) -> Index {
+        let key = self.context.layout.key.column.as_deref();
+        let partial = vitals(self.context.engine.dialect()).has_partial_indexes();
         let leading = state.filter(|state| !partial && *state != column);
         let mut columns: Vec<String> = leading.into_iter().chain([column]).map(str::to_owned).collect();
         for more in [order, key].into_iter().flatten() {
@@ -155,19 +155,19 @@ impl SqlStore {
     }
 
     /// The condition of dead jobs as an index can have it.
-    fn only_dead(&self, state: Option<&str>) -> Option<String> {
-        if let Some(only) = self.layout.spec.indexes.iter().find_map(|index| index.only.clone()) {
+    fn only_dead(self, state: Option<&str>) -> Option<String> {
+        if let Some(only) = self.context.layout.spec.indexes.iter().find_map(|index| index.only.clone()) {
             return Some(only);
         }
-        let words = self.layout.words(State::Dead);
+        let words = self.context.layout.words(State::Dead);
         // Where statements compare another expression than the column, the planner does not see that they mean these rows.
-        let compared = self.layout.part(Part::State).map(|expr| expr.raw.as_str());
-        let column = format!("t.{}", self.layout.speech.quote(state?));
-        if self.layout.condition(State::Dead).is_none() && compared != Some(column.as_str()) {
+        let compared = self.context.layout.part(Part::State).map(|expr| expr.raw.as_str());
+        let column = format!("t.{}", self.context.layout.speech.quote(state?));
+        if self.context.layout.condition(State::Dead).is_none() && compared != Some(column.as_str()) {
             return None;
         }
         let literal = |word: &String| format!("'{}'", word.replace('\'', "''"));
-        let state = self.layout.speech.quote(state?);
+        let state = self.context.layout.speech.quote(state?);
         match words {
             [] => None,
             [word] => Some(format!("{state} = {}", literal(word))),
@@ -175,17 +175,17 @@ impl SqlStore {
         }
     }
 
-    fn missing(&self, found: &Found, index: &Index, extent: Extent, measures: &Measures) -> MissingIndex {
-        let ddl = speech(self.engine.dialect()).create_index(self.place(), index, found.columns.is_partitioned);
-        let vitals = vitals(self.engine.dialect());
+    fn missing(self, found: &Found, index: &Index, extent: Extent, measures: &Measures) -> MissingIndex {
+        let ddl = speech(self.context.engine.dialect()).create_index(self.place(), index, found.columns.is_partitioned);
+        let vitals = vitals(self.context.engine.dialect());
         let share = index.only.as_ref().map_or(1.0, |_| measures.dead_share);
         let rows = extent.rows.map(|rows| rows as f64 * share);
         let width = |name: &String| {
-            let column = self.layout.columns.iter().find(|c| c.name == *name)?;
+            let column = self.context.layout.columns.iter().find(|c| c.name == *name)?;
             Some(Width { column, bytes: measures.widths.get(name).map_or(8.0, |w| w.bytes) })
         };
         let columns: Vec<Width<'_>> = index.columns.iter().filter_map(width).collect();
-        let key = self.layout.key.column.iter().filter(|key| !index.columns.contains(key));
+        let key = self.context.layout.key.column.iter().filter(|key| !index.columns.contains(key));
         let key: Vec<Width<'_>> = key.filter_map(width).collect();
         let known = |name: &String| measures.widths.get(name).and_then(|w| w.distinct);
         let distinct = index.columns.iter().map(known).try_fold(1.0, |product, n| Some(product * n?.max(1.0)));
@@ -198,22 +198,22 @@ impl SqlStore {
     }
 
     /// What is known of the columns of these indexes, and of how many rows are dead.
-    async fn measures(&self, indexes: &[&Index], budget: &Budget) -> Result<Measures> {
+    async fn measures(self, indexes: &[&Index], budget: &Budget) -> Result<Measures> {
         let mut names: Vec<&str> = indexes.iter().flat_map(|index| index.columns.iter().map(String::as_str)).collect();
-        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let key = self.context.layout.key.column.as_deref().unwrap_or_default();
         names.push(key);
         names.sort_unstable();
         names.dedup();
-        let statement: Statement = vitals(self.engine.dialect()).widths(self.place(), &names, key);
+        let statement: Statement = vitals(self.context.engine.dialect()).widths(self.place(), &names, key);
         let mut widths = HashMap::new();
-        for row in self.engine.read(&[statement], budget).await?.pop().unwrap_or_default() {
+        for row in self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default() {
             let mut cells = Cells::new(row);
             let (name, bytes, distinct) = (cells.text()?, cells.int()?, cells.int()?);
             if let (Some(name), Some(bytes)) = (name, bytes) {
                 widths.insert(name, Measure { bytes: bytes as f64, distinct: distinct.map(|n| n as f64) });
             }
         }
-        Ok(Measures { widths, dead_share: self.share_of_dead(budget).await? })
+        Ok(Measures { widths, dead_share: self.statistics.share_of_dead(budget).await? })
     }
 }
 

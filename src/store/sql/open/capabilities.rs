@@ -4,16 +4,11 @@ use crate::adapter::{Piece, Step, Verb, pieces};
 use crate::domain::action::Action;
 use crate::domain::job::State;
 use crate::domain::run_options::Attempts;
-use crate::store::sql::SqlStore;
+use crate::store::Offers;
 use crate::store::sql::dialect::Locks;
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::template::own_instants;
 use crate::store::sql::schema::destination::Destination;
-use crate::store::{Budget, Offers, Result};
-
-/// Rows up to which a database may find reading a whole table cheaper than finding the rows of a batch by an index, twice over,
-/// as how many there are is a guess.
-const SMALL: u64 = 5_000;
 
 /// Whether the statements of a replay say when the job may run.
 pub(crate) fn defers(verb: Option<&Verb>, destination: &Destination) -> bool {
@@ -43,20 +38,6 @@ pub(crate) fn abreast(layout: &Layout) -> bool {
         Locks::Read => layout.is_stored_by_key,
     };
     locks_its_own && !verbs.any(|verb| looks_around(verb) || has_such_steps(verb))
-}
-
-impl SqlStore {
-    /// How many jobs may leave the table before batches would stand in each other's way: a small one is read from end to end
-    /// whatever index leads to the rows, and what is read is locked for as long.
-    pub(crate) async fn room(&self, budget: &Budget) -> Result<u64> {
-        match (self.info.abreast, self.layout.speech.locks(), self.rows_statement()) {
-            (false, ..) => Ok(0),
-            (true, Locks::Read, Some(statement)) => {
-                Ok(self.number(statement, budget).await?.unwrap_or(0).saturating_sub(SMALL))
-            }
-            (true, ..) => Ok(u64::MAX),
-        }
-    }
 }
 
 /// Whether a step asks what is there already, or how much of it. What it finds missing the other batch may be about to add;

@@ -6,6 +6,7 @@ pub(super) mod columns;
 pub(super) mod group_by;
 pub(super) mod key_uniqueness;
 pub(super) mod layout;
+pub(super) mod lookup_parts;
 pub(super) mod message;
 pub(super) mod row_snapshot;
 pub(super) mod snapshot_members;

@@ -12,7 +12,7 @@ use crate::domain::job::JobId;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::read::chunk_size::LEAST_BLOCKS;
-use crate::store::sql::read::chunks::{Bound, End, Keys, ROWS_OF_BLOCK, Reader};
+use crate::store::sql::read::chunks::{Bound, ChunkReader, End, Keys, ROWS_OF_BLOCK};
 use crate::store::{Result, StoreError};
 
 /// Guesses before rows are passed over.
@@ -111,7 +111,7 @@ fn hex_digits(key: &str) -> Option<usize> {
     (is_hex && !is_mixed).then(|| key.chars().filter(|c| *c != '-').count())
 }
 
-impl Reader<'_> {
+impl ChunkReader<'_> {
     /// Where a window of about so many rows ends that is read downwards from `end`; `None` where fewer are left.
     pub(crate) async fn bound_before(self, end: End<'_>, rows: u64) -> Result<Option<Bound>> {
         if let Some(bound) = if rows >= LEAST { self.guess(end, rows).await? } else { None } {

@@ -15,15 +15,18 @@ use std::time::Instant;
 use crate::db::cells::Cells;
 use crate::db::{Engine, Row, Statement};
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
-use crate::store::sql::dialect::Place;
 use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::dialect::{Locks, Place};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, Pace, TARGET};
+use crate::store::sql::read::page::Reader;
 use crate::store::{Budget, Result};
 
 /// Rows that one statement gets through before anybody waits for it.
 pub(crate) const MANY: u64 = 100_000;
+/// Rows up to which a database may find reading a whole table cheaper than finding the rows of a batch by an index, twice over,
+/// as how many there are is a guess.
+const SMALL: u64 = 5_000;
 /// Rows that a block is taken to hold.
 pub(crate) const ROWS_OF_BLOCK: u64 = 10;
 /// Windows of a table that is stored by its key, at the least.
@@ -98,27 +101,42 @@ impl Window {
     }
 }
 
-impl SqlStore {
+impl<'s> Reader<'s> {
     /// How many blocks the table is stored in; `None` where it cannot be read by them.
-    pub(crate) async fn blocks(&self, budget: &Budget) -> Result<Option<u64>> {
-        if self.layout.is_stored_by_key {
+    pub(crate) async fn blocks(self, budget: &Budget) -> Result<Option<u64>> {
+        if self.context.layout.is_stored_by_key {
             let Some(statement) = self.rows_statement() else { return Ok(None) };
             let rows = self.number(statement, budget).await?;
             return Ok(rows.map(|rows| (rows / ROWS_OF_BLOCK).max(1)));
         }
-        let place = Place { schema: &self.layout.schema, table: &self.layout.spec.table };
-        let Some(statement) = self.layout.speech.blocks(place) else { return Ok(None) };
+        let place = Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table };
+        let Some(statement) = self.context.layout.speech.blocks(place) else { return Ok(None) };
         self.number(statement, budget).await
     }
 
     /// What asks how many rows there are, more or less, where counts go by that.
-    pub(crate) fn rows_statement(&self) -> Option<Statement> {
-        self.layout.speech.rows(Place { schema: &self.layout.schema, table: &self.layout.spec.table })
+    pub(crate) fn rows_statement(self) -> Option<Statement> {
+        self.context
+            .layout
+            .speech
+            .rows(Place { schema: &self.context.layout.schema, table: &self.context.layout.spec.table })
     }
 
     /// Asks for one of these numbers.
-    pub(crate) async fn number(&self, statement: Statement, budget: &Budget) -> Result<Option<u64>> {
-        read_number(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
+    pub(crate) async fn number(self, statement: Statement, budget: &Budget) -> Result<Option<u64>> {
+        read_number(self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default())
+    }
+
+    /// How many jobs may leave the table before batches would stand in each other's way: a small one is read from end to end
+    /// whatever index leads to the rows, and what is read is locked for as long.
+    pub(crate) async fn room(self, budget: &Budget) -> Result<u64> {
+        match (self.context.info.abreast, self.context.layout.speech.locks(), self.rows_statement()) {
+            (false, ..) => Ok(0),
+            (true, Locks::Read, Some(statement)) => {
+                Ok(self.number(statement, budget).await?.unwrap_or(0).saturating_sub(SMALL))
+            }
+            (true, ..) => Ok(u64::MAX),
+        }
     }
 }
 
@@ -138,14 +156,14 @@ pub(crate) fn share(left: u64, blocks: u64) -> f32 {
 
 /// What windows are read with.
 #[derive(Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct ChunkReader<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) layout: &'a Layout,
     pub(crate) pace: &'a Pace,
     pub(crate) budget: &'a Budget,
 }
 
-impl Reader<'_> {
+impl ChunkReader<'_> {
     /// Reads the window before a place, a smaller one each time that it takes too long or has more than `most` rows, unless it
     /// is the smallest; the rows of `statement`, and what was read. `None` before the first block.
     ///

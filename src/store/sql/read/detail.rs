@@ -8,29 +8,39 @@ use crate::domain::json::{Document, decode_double};
 use crate::domain::lineage;
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{WIDTH, contract, read, select, whole};
 use crate::store::sql::query::layout::{Layout, Part};
 use crate::store::sql::query::where_clause::Extras;
 use crate::store::{Budget, Result, SortKey};
 
-impl SqlStore {
-    pub(crate) async fn read_details(&self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
-        let valid = self.valid(ids);
+/// Reads everything of a job.
+#[derive(Clone, Copy)]
+pub(crate) struct Details<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> Details<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
+    pub(crate) async fn read_details(self, ids: &[JobId], budget: &Budget) -> Result<Vec<JobDetail>> {
+        let valid = self.context.valid(ids);
         if valid.is_empty() {
             return Ok(Vec::new());
         }
-        let statement = self.detail_statement(|sql| self.layout.keys_in(sql, &valid));
-        let rows = self.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
-        let named = self.named(ids);
+        let statement = self.detail_statement(|sql| self.context.layout.keys_in(sql, &valid));
+        let rows = self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default();
+        let named = self.context.named(ids);
         let details = self.details_of(rows);
         details.filter(|detail| detail.as_ref().map_or(true, |d| named(&d.row.id))).collect()
     }
 
     /// Asks for everything of the rows that meet a condition.
-    pub(crate) fn detail_statement(&self, which: impl FnOnce(&mut Sql)) -> Statement {
-        let layout = &self.layout;
+    pub(crate) fn detail_statement(self, which: impl FnOnce(&mut Sql)) -> Statement {
+        let layout = &self.context.layout;
         let order = layout.order(SortKey::Time, true).unwrap_or(&layout.key);
         let mut sql = Sql::new(layout.speech);
         sql.push("SELECT ");
@@ -49,9 +59,9 @@ impl SqlStore {
     }
 
     /// What such a statement found.
-    pub(crate) fn details_of(&self, rows: Vec<Row>) -> impl Iterator<Item = Result<JobDetail>> {
-        let others = others(&self.layout);
-        rows.into_iter().map(move |row| detail(&self.layout, &others, row))
+    pub(crate) fn details_of(self, rows: Vec<Row>) -> impl Iterator<Item = Result<JobDetail>> {
+        let others = others(&self.context.layout);
+        rows.into_iter().map(move |row| detail(&self.context.layout, &others, row))
     }
 }
 

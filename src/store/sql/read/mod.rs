@@ -4,9 +4,27 @@ pub(super) mod chunk_bounds;
 pub(super) mod chunk_size;
 pub(super) mod chunks;
 pub(super) mod detail;
-pub(super) mod lookup_parts;
 pub(super) mod page;
 pub(super) mod range_estimate;
 pub(super) mod range_scan;
 pub(super) mod scan;
 pub(super) mod unordered;
+
+use std::sync::Mutex;
+
+use chunk_size::Pace;
+use page::Span;
+
+/// What reading remembers from one call to the next.
+pub(crate) struct ReadMemory {
+    pub(crate) pace: Pace,
+    /// The newest and oldest instant of death, when it was last asked for.
+    pub(crate) span: Mutex<Option<Span>>,
+}
+
+impl ReadMemory {
+    /// Of a store whose every table is read in bounded windows, where it is `gentle`.
+    pub(crate) fn new(gentle: bool) -> Self {
+        Self { pace: Pace::new(gentle), span: Mutex::new(None) }
+    }
+}

@@ -12,7 +12,6 @@ use crate::adapter::FieldKind;
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::time::Timestamp;
-use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::order_by;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{Read, WIDTH, read, select};
@@ -20,6 +19,7 @@ use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::time_of_death::Rows;
 use crate::store::sql::read::chunk_size::TARGET;
 use crate::store::sql::read::chunks::MANY;
+use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::page::axis_value;
 use crate::store::sql::read::range_estimate::{MOST, Outlook, Span, Way};
 use crate::store::sql::read::scan::{Scan, Segment, Step, directly};
@@ -39,17 +39,18 @@ const SMALL: &str = "small";
 /// How long what the planner expects is taken to hold.
 const EXPECTED: Duration = Duration::from_secs(300);
 
-impl SqlStore {
+impl<'s> Reader<'s> {
     /// What is expected of the rows of a scan; `None` where they are read in order all the same.
-    pub(crate) async fn outlook(&self, scan: &Scan<'_>) -> Result<Option<Outlook>> {
+    pub(crate) async fn outlook(self, scan: &Scan<'_>) -> Result<Option<Outlook>> {
         let Some(question) = scan.seldom_question()? else { return Ok(None) };
-        let known = || self.pace.outlook(&question, EXPECTED).or_else(|| self.pace.outlook(SMALL, EXPECTED));
+        let known =
+            || self.memory.pace.outlook(&question, EXPECTED).or_else(|| self.memory.pace.outlook(SMALL, EXPECTED));
         if let Some(known) = known() {
             return Ok(known);
         }
         match self.planned(scan).await {
             Ok(Some(outlook)) => {
-                self.pace.expect(&question, outlook);
+                self.memory.pace.expect(&question, outlook);
                 Ok(outlook)
             }
             Err(error @ (StoreError::Cancelled | StoreError::Unreachable(_))) => Err(error),
@@ -59,8 +60,8 @@ impl SqlStore {
     }
 
     /// The same by the planner; `None` where it cannot be told now.
-    async fn planned(&self, scan: &Scan<'_>) -> Result<Option<Option<Outlook>>> {
-        let (speech, from, order) = (self.layout.speech, &self.layout.from, scan.order()?);
+    async fn planned(self, scan: &Scan<'_>) -> Result<Option<Option<Outlook>>> {
+        let (speech, from, order) = (self.context.layout.speech, &self.context.layout.from, scan.order()?);
         let all = Segment { null: false, from: None };
         let explained = |Statement { sql, binds }: Statement| Statement { sql: speech.explain(&sql), binds };
         let of = |condition: &dyn Fn(&mut Sql)| {
@@ -75,7 +76,7 @@ impl SqlStore {
             of(&|sql| scan.in_window(sql, order, &all, true)),
             explained(scan.direct_statement(order, &all, true, WANTED)),
         ];
-        let told = self.engine.read(&plans, &scan.direct_budget()).await?.into_iter().map(|lines| {
+        let told = self.context.engine.read(&plans, &scan.direct_budget()).await?.into_iter().map(|lines| {
             let line = Row(vec![lines.into_iter().next()?.0.pop()?]);
             let line = Cells::new(line).text().ok()??;
             Some((speech.cost_of(&line)?, speech.expected_of(&line)?))
@@ -84,9 +85,9 @@ impl SqlStore {
         let Some(&[(cost, passing), (whole, among), (in_order, _)]) = told.as_deref() else { return Ok(Some(None)) };
         let dead = scan.judge.only_dead();
         // Only where these are all rows of the table.
-        let is_whole = !scan.judge.asks_time() && !order.nullable && self.layout.among(dead).is_none();
+        let is_whole = !scan.judge.asks_time() && !order.nullable && self.context.layout.among(dead).is_none();
         if among <= MANY && is_whole {
-            self.pace.expect(SMALL, None);
+            self.memory.pace.expect(SMALL, None);
         }
         let is_seldom = among > MANY && passing.max(1).saturating_mul(SELDOM) < among;
         // An index that leads to them in order needs no help, and without one that leads to them there is none.

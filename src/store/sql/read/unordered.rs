@@ -10,13 +10,13 @@
 use std::time::Instant;
 
 use crate::db::Statement;
-use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::{Read, read, select};
 use crate::store::sql::query::layout::Expr;
 use crate::store::sql::query::where_clause::{Judge, has_span};
 use crate::store::sql::read::chunk_size::{LEAST_BLOCKS, TARGET, Yield};
-use crate::store::sql::read::chunks::{End, ROWS_OF_BLOCK, Reader, Window, share};
+use crate::store::sql::read::chunks::{ChunkReader, End, ROWS_OF_BLOCK, Window, share};
+use crate::store::sql::read::page::Reader;
 use crate::store::sql::read::scan::{Scan, Segment, segments};
 use crate::store::{Budget, Cursor, Page, PageQuery, Result, Scanned, Stored};
 
@@ -34,28 +34,28 @@ const APART: usize = 25;
 /// Rows that one window returns at the most: they may bring heavy columns along.
 const MOST: usize = 2_000;
 
-impl SqlStore {
-    pub(crate) async fn search_page(&self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page> {
+impl<'s> Reader<'s> {
+    pub(crate) async fn search_page(self, query: PageQuery, screen: usize, budget: &Budget) -> Result<Page> {
         if let Cursor::Stored(at) = &query.cursor {
             return self.stored_step(&query, at.clone(), budget).await;
         }
         let question = format!("{:?} {}", query.sort, query.filter);
-        let newest = if self.layout.is_stored_by_key { NEWEST_BY_KEY } else { NEWEST };
+        let newest = if self.context.layout.is_stored_by_key { NEWEST_BY_KEY } else { NEWEST };
         if query.cursor == Cursor::Start {
-            self.pace.begin(&question);
+            self.memory.pace.begin(&question);
         }
-        let before = self.pace.so_far(&question).rows;
+        let before = self.memory.pace.so_far(&question).rows;
         // Beyond those, the order is kept to because that is the better way. Against it, none of this is counted.
         let left = newest.checked_sub(before).filter(|left| *left > 0 && query.cursor.is_forward());
         let left = left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
         let page = self.read_page(query.clone(), screen.max(APART), left, budget).await?;
         let (Some(Cursor::After(beyond)), Some(scanned)) = (&page.next, page.scanned) else { return Ok(page) };
         let step = Yield { rows: scanned.rows, hits: page.entries.len() as u64 };
-        let so_far = self.pace.note(&question, step, page.entries.len() >= query.limit);
+        let so_far = self.memory.pace.note(&question, step, page.entries.len() >= query.limit);
         if so_far.rows < newest {
             return Ok(page);
         }
-        let is_within = has_span(&self.layout, query.filter.clauses());
+        let is_within = has_span(&self.context.layout, query.filter.clauses());
         let blocks = self.blocks(budget).await?.filter(|blocks| pays(so_far, query.limit, *blocks, is_within));
         let Some(blocks) = blocks else { return Ok(page) };
         let at = Stored { beyond: beyond.clone(), until: None, blocks, left: blocks, floor: 0, key: None };
@@ -63,8 +63,8 @@ impl SqlStore {
     }
 
     /// Some windows of blocks.
-    async fn stored_step(&self, query: &PageQuery, mut at: Stored, budget: &Budget) -> Result<Page> {
-        let judge = Judge::new(&self.layout, &query.filter, self.server_now());
+    async fn stored_step(self, query: &PageQuery, mut at: Stored, budget: &Budget) -> Result<Page> {
+        let judge = Judge::new(&self.context.layout, &query.filter, self.context.server_now());
         let scan = self.scan(&judge, query.sort, budget);
         let (began, mut entries) = (Instant::now(), Vec::new());
         while at.left > at.floor {
@@ -83,7 +83,7 @@ impl SqlStore {
         let next = match (at.left > at.floor, is_first_pass) {
             (true, _) => Some(at),
             // Where rows are stored by their key, none of them moves.
-            (false, true) if !self.layout.is_stored_by_key => Some(self.tail(at, budget).await?),
+            (false, true) if !self.context.layout.is_stored_by_key => Some(self.tail(at, budget).await?),
             (false, _) => None,
         };
         let scanned = Some(Scanned { rows: 0, share });
@@ -92,7 +92,7 @@ impl SqlStore {
 
     /// Where rows went that were changed while all blocks were read: those that the table has gained, and the last ones
     /// before, which had room.
-    async fn tail(&self, at: Stored, budget: &Budget) -> Result<Stored> {
+    async fn tail(self, at: Stored, budget: &Budget) -> Result<Stored> {
         let blocks = self.blocks(budget).await?.unwrap_or(0).max(at.blocks);
         Ok(Stored { blocks, left: blocks, floor: at.blocks.saturating_sub(LEAST_BLOCKS).max(1), ..at })
     }
@@ -103,7 +103,7 @@ impl Scan<'_> {
     pub(crate) async fn stored(&self, end: End<'_>, ahead: Option<&Stored>) -> Result<(Window, Vec<Read>)> {
         let statement = |window: &Window| self.stored_statement(window, ahead);
         let Self { engine, layout, pace, budget, .. } = *self;
-        let read_on = Reader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;
+        let read_on = ChunkReader { engine, layout, pace, budget }.read_before(end, MOST, statement).await?;
         let (window, rows) = read_on.unwrap_or((Window { from: 0, to: 0, blocks: 0, keys: None }, Vec::new()));
         let reads = rows.into_iter().map(|row| read(self.layout, row)).collect::<Result<Vec<Read>>>()?;
         let passes = |read: &Read| self.judge.rest.as_ref().is_none_or(|rest| rest.matches(read));

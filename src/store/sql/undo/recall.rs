@@ -10,16 +10,20 @@ use crate::db::cells::Cells;
 use crate::db::{Statement, Tx};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::row_snapshot::Kept;
 use crate::store::sql::query::row_snapshot::row_of;
 use crate::store::sql::query::snapshot_members::narrowed;
 use crate::store::sql::query::template::{Fill, expand, push};
+use crate::store::sql::undo::restore::Restore;
+use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::batch::{Attempt, Held, failed, undo, with_all};
 use crate::store::sql::write::dry_run::Asker;
+use crate::store::sql::write::dry_run::DryRun;
 use crate::store::sql::write::journal::record_done;
+use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::Work;
 use crate::store::{Broke, Budget, Result};
 
@@ -82,9 +86,19 @@ pub(crate) struct Found {
     pub(crate) settled: Vec<JobOutcome>,
 }
 
-impl SqlStore {
-    pub(crate) async fn recall(&self, work: &Work<'_>, way: &Undo, ids: &[String], budget: &Budget) -> Attempt {
-        let mut tx = self.begin(budget).await?;
+/// Takes replayed jobs out of the queue.
+#[derive(Clone, Copy)]
+pub(crate) struct Recall<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> Recall<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
+    pub(crate) async fn recall(self, work: &Work<'_>, way: &Undo, ids: &[String], budget: &Budget) -> Attempt {
+        let mut tx = self.context.begin(budget).await?;
         let found = self.find_live(&mut Asker::Tx(&mut tx), work, way, ids).await;
         let Found { rows, settled } = match found {
             Ok(found) => found,
@@ -95,9 +109,11 @@ impl SqlStore {
             return Ok(settled);
         }
         let done = async {
-            self.run_witnessed(&mut tx, work, self.fill_steps(work, &way.steps, &rows), &rows).await?;
+            Transactions::new(self.context)
+                .run_witnessed(&mut tx, work, BatchWriter::new(self.context).fill_steps(work, &way.steps, &rows), &rows)
+                .await?;
             match way.put_back {
-                true => self.put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await,
+                true => Restore::new(self.context).put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await,
                 false => Ok(Vec::new()),
             }
         };
@@ -124,7 +140,7 @@ impl SqlStore {
 
     /// The jobs that can be taken back, each with its live row; locked where a transaction asks.
     pub(crate) async fn find_live(
-        &self,
+        self,
         asker: &mut Asker<'_, '_>,
         work: &Work<'_>,
         way: &Undo,
@@ -132,7 +148,7 @@ impl SqlStore {
     ) -> Result<Found> {
         let mut found = self.as_left(asker, work, way, ids).await?;
         let kept = work.snapshots();
-        let needs = self.layout.spec.verbs.replay.as_ref().is_some_and(|verb| verb.keep != Keep::Whole(false));
+        let needs = self.context.layout.spec.verbs.replay.as_ref().is_some_and(|verb| verb.keep != Keep::Whole(false));
         let mut rows = Vec::new();
         for row in found.rows {
             match kept.get(row.id.as_str()).filter(|text| Kept::parse(text).is_some()) {
@@ -155,9 +171,10 @@ impl SqlStore {
     }
 
     /// Takes the locks that workers go by, and lets go of the jobs whose locks it was not given.
-    async fn lock_as_workers_do(&self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, found: &mut Found) -> Result<()> {
+    async fn lock_as_workers_do(self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, found: &mut Found) -> Result<()> {
         let ids: Vec<String> = found.rows.iter().map(|row| row.id.clone()).collect();
-        let statement = expand(lock, &Fill { ids: &ids, batch: &found.rows, ..self.fill(work) });
+        let statement =
+            expand(lock, &Fill { ids: &ids, batch: &found.rows, ..BatchWriter::new(self.context).fill(work) });
         let mut given = HashSet::new();
         for row in tx.fetch(&statement).await? {
             given.extend(Cells::new(row).text()?);
@@ -170,17 +187,17 @@ impl SqlStore {
     }
 
     /// The jobs whose dead row stands as the replay left it, or that have none.
-    async fn as_left(&self, asker: &mut Asker<'_, '_>, work: &Work<'_>, way: &Undo, ids: &[String]) -> Result<Found> {
+    async fn as_left(self, asker: &mut Asker<'_, '_>, work: &Work<'_>, way: &Undo, ids: &[String]) -> Result<Found> {
         let bare = |id: &str| BatchRow { id: id.to_owned(), ..BatchRow::default() };
         if way.when.is_none() {
             return Ok(Found { rows: ids.iter().map(|id| bare(id)).collect(), settled: Vec::new() });
         }
         if let Asker::Tx(tx) = asker {
-            let Held { rows, settled, .. } = self.hold(tx, work, ids).await?;
+            let Held { rows, settled, .. } = BatchWriter::new(self.context).hold(tx, work, ids).await?;
             return Ok(Found { rows, settled });
         }
         let mut found = Found { rows: Vec::new(), settled: Vec::new() };
-        for (id, result) in self.explain_rest(asker, work, ids).await? {
+        for (id, result) in DryRun::new(self.context).explain_rest(asker, work, ids).await? {
             match result {
                 JobResult::Skipped(SkipReason::Locked) => found.rows.push(bare(id.as_str())),
                 result => found.settled.push((id, result)),
@@ -190,7 +207,7 @@ impl SqlStore {
     }
 
     async fn lock_live(
-        &self,
+        self,
         asker: &mut Asker<'_, '_>,
         work: &Work<'_>,
         way: &Undo,
@@ -202,7 +219,7 @@ impl SqlStore {
         let mut held = Vec::new();
         if let (Asker::Tx(_), false) = (&asker, there.is_empty()) {
             let statement = self.live_statement(work, way, live, &there, true);
-            for row in self.fetch(asker, statement).await? {
+            for row in DryRun::new(self.context).fetch(asker, statement).await? {
                 held.extend(Cells::new(row).text()?);
             }
         }
@@ -210,7 +227,9 @@ impl SqlStore {
         let mut free: HashMap<String, bool> = HashMap::new();
         let open: Vec<String> = there.into_iter().filter(|key| !held.contains(key)).collect();
         if !open.is_empty() {
-            for row in self.fetch(asker, self.live_statement(work, way, live, &open, false)).await? {
+            for row in
+                DryRun::new(self.context).fetch(asker, self.live_statement(work, way, live, &open, false)).await?
+            {
                 let mut cells = Cells::new(row);
                 if let Some(key) = cells.text()? {
                     free.insert(key, cells.int()? == Some(1));
@@ -247,7 +266,7 @@ impl SqlStore {
 
     /// The live rows that may be those of these jobs, as the adapter's statement finds them.
     async fn candidates(
-        &self,
+        self,
         asker: &mut Asker<'_, '_>,
         work: &Work<'_>,
         live: &Live,
@@ -256,9 +275,9 @@ impl SqlStore {
         let text = live.find.get_ref();
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
         let batch = narrowed(text, rows);
-        let statement = expand(text, &Fill { ids: &ids, batch: &batch, ..self.fill(work) });
+        let statement = expand(text, &Fill { ids: &ids, batch: &batch, ..BatchWriter::new(self.context).fill(work) });
         let mut candidates = Candidates::default();
-        for row in self.fetch(asker, statement).await? {
+        for row in DryRun::new(self.context).fetch(asker, statement).await? {
             let is_told = row.0.len() > 2;
             let mut cells = Cells::new(row);
             let (Some(id), key) = (cells.text()?, cells.text()?) else { continue };
@@ -269,10 +288,10 @@ impl SqlStore {
     }
 
     /// Live rows by key: those that no worker has taken, locked; or all, with whether no worker has.
-    fn live_statement(&self, work: &Work<'_>, way: &Undo, live: &Live, keys: &[String], lock: bool) -> Statement {
-        let speech = self.layout.speech;
+    fn live_statement(self, work: &Work<'_>, way: &Undo, live: &Live, keys: &[String], lock: bool) -> Statement {
+        let speech = self.context.layout.speech;
         let key = format!("j.{}", speech.quote(live.key.column.as_ref().map_or("", |column| column.get_ref())));
-        let fill = self.fill(work);
+        let fill = BatchWriter::new(self.context).fill(work);
         let free = |sql: &mut Sql| {
             sql.push("(");
             push(sql, way.taken.get_ref(), &fill);

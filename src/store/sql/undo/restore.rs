@@ -7,16 +7,18 @@ use crate::adapter::{Along, Keep};
 use crate::db::cells::Cells;
 use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchRow, Place, Sort, Speech};
+use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::row_snapshot::row_of;
 use crate::store::sql::query::row_snapshot::{Keeping, Kept};
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::read::lookup_parts::json_bytes;
 use crate::store::sql::write::batch::{Attempt, failed, undo, with_all};
 use crate::store::sql::write::dry_run::Asker;
+use crate::store::sql::write::dry_run::DryRun;
 use crate::store::sql::write::journal::record_done;
+use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::Work;
 use crate::store::{Broke, Budget, Result, StoreError};
 
@@ -67,10 +69,20 @@ impl Slots {
     }
 }
 
-impl SqlStore {
+/// Puts kept rows back.
+#[derive(Clone, Copy)]
+pub(crate) struct Restore<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> Restore<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
     /// One transaction: those whose key is free are inserted with all that was kept.
-    pub(crate) async fn restore(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        let mut tx = self.begin(budget).await?;
+    pub(crate) async fn restore(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        let mut tx = self.context.begin(budget).await?;
         let places = self.look_at_places(&mut Asker::Tx(&mut tx), work, ids).await;
         let places = match places {
             Ok(places) => places,
@@ -89,7 +101,7 @@ impl SqlStore {
             return Ok(settled);
         }
         let written = async {
-            self.run_witnessed(&mut tx, work, Box::new(iter::empty()), &rows).await?;
+            Transactions::new(self.context).run_witnessed(&mut tx, work, Box::new(iter::empty()), &rows).await?;
             self.put_back(&mut Asker::Tx(&mut tx), &rows, work.along).await
         }
         .await;
@@ -108,7 +120,7 @@ impl SqlStore {
 
     /// Which of these jobs can be put back: `Done` where a copy is at hand and the key is free.
     pub(crate) async fn look_at_places(
-        &self,
+        self,
         asker: &mut Asker<'_, '_>,
         work: &Work<'_>,
         ids: &[String],
@@ -125,7 +137,7 @@ impl SqlStore {
 
     /// Whether somebody else has put a row back between our look and our INSERT, which was refused.
     pub(crate) async fn put_back_meanwhile(
-        &self,
+        self,
         work: &Work<'_>,
         ids: &[String],
         budget: &Budget,
@@ -136,24 +148,24 @@ impl SqlStore {
         Ok(!self.keys_there(&mut Asker::Look(budget), ids).await?.is_empty())
     }
 
-    async fn keys_there(&self, asker: &mut Asker<'_, '_>, ids: &[String]) -> Result<HashSet<String>> {
-        let layout = &self.layout;
+    async fn keys_there(self, asker: &mut Asker<'_, '_>, ids: &[String]) -> Result<HashSet<String>> {
+        let layout = &self.context.layout;
         let mut sql = Sql::new(layout.speech);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, layout.table));
         push(&mut sql, "{ids}", &Fill { ids, ..Fill::of(layout, None) });
-        let rows = self.fetch(asker, sql.done()).await?;
+        let rows = DryRun::new(self.context).fetch(asker, sql.done()).await?;
         rows.into_iter().map(|row| Ok(Cells::new(row).text()?.unwrap_or_default())).collect()
     }
 
     /// Inserts kept rows, with what belongs to them. Returns those for which there is no place any more, which are left
     /// out.
     pub(crate) async fn put_back(
-        &self,
+        self,
         asker: &mut Asker<'_, '_>,
         rows: &[BatchRow],
         along: &[Along],
     ) -> Result<Vec<JobOutcome>> {
-        let own = self.slots(asker, &self.layout.spec.table).await?;
+        let own = self.slots(asker, &self.context.layout.spec.table).await?;
         let mut others = Vec::new();
         for along in along.iter().filter(|along| !along.stays) {
             others.push((along, self.slots(asker, along.table.get_ref()).await?));
@@ -172,7 +184,7 @@ impl SqlStore {
                 lost.push((JobId::new(&row.id), failed(&reason)));
                 continue;
             }
-            let grudged = own.grudges(self.layout.speech, &kept);
+            let grudged = own.grudges(self.context.layout.speech, &kept);
             if let (true, Some(text)) = (grudged, &row.kept) {
                 careful.push((JobId::new(&row.id), text.clone()));
             }
@@ -198,7 +210,7 @@ impl SqlStore {
     }
 
     /// Inserts rows; those that have the same columns share a statement.
-    async fn insert_all(&self, asker: &mut Asker<'_, '_>, slots: &Slots, rows: &[Kept], grudged: bool) -> Result<()> {
+    async fn insert_all(self, asker: &mut Asker<'_, '_>, slots: &Slots, rows: &[Kept], grudged: bool) -> Result<()> {
         let mut alike: BTreeMap<Vec<String>, Vec<Kept>> = BTreeMap::new();
         for kept in rows {
             let writable = |name: &&str| slots.columns.get(*name).is_some_and(|target| !target.made);
@@ -207,7 +219,7 @@ impl SqlStore {
         }
         for (columns, rows) in alike {
             for rows in rows.chunks((VALUES / columns.len().max(1)).max(1)) {
-                for part in self.parts(rows, Kept::bytes) {
+                for part in self.context.parts(rows, Kept::bytes) {
                     self.insert(asker, (slots, &columns), part, grudged).await?;
                 }
             }
@@ -216,13 +228,13 @@ impl SqlStore {
     }
 
     async fn insert(
-        &self,
+        self,
         asker: &mut Asker<'_, '_>,
         (slots, columns): (&Slots, &[String]),
         rows: &[Kept],
         grudged: bool,
     ) -> Result<()> {
-        let speech = self.layout.speech;
+        let speech = self.context.layout.speech;
         let quoted: Vec<String> = columns.iter().map(|name| speech.quote(name)).collect();
         let mut sql = Sql::new(speech);
         sql.push(speech.putting_back(grudged));
@@ -250,34 +262,36 @@ impl SqlStore {
     }
 
     /// A table of the schema as it is now.
-    async fn slots(&self, asker: &mut Asker<'_, '_>, table: &str) -> Result<Slots> {
-        let speech = self.layout.speech;
-        let rows = self.fetch(asker, speech.columns(Place { schema: &self.layout.schema, table })).await?;
+    async fn slots(self, asker: &mut Asker<'_, '_>, table: &str) -> Result<Slots> {
+        let speech = self.context.layout.speech;
+        let rows = DryRun::new(self.context)
+            .fetch(asker, speech.columns(Place { schema: &self.context.layout.schema, table }))
+            .await?;
         let target = |row| {
             let mut cells = Cells::new(row);
             let (name, data_type) = (cells.text()?.unwrap_or_default(), cells.text()?.unwrap_or_default());
             Ok((name, Target { data_type, made: cells.int()? == Some(1) }))
         };
         let columns = rows.into_iter().map(target).collect::<Result<_>>()?;
-        Ok(Slots { table: format!("{}.{}", speech.quote(&self.layout.schema), speech.quote(table)), columns })
+        Ok(Slots { table: format!("{}.{}", speech.quote(&self.context.layout.schema), speech.quote(table)), columns })
     }
 
-    pub(crate) async fn read_as_kept(&self, kept: &[(JobId, String)], budget: &Budget) -> Result<Vec<JobId>> {
+    pub(crate) async fn read_as_kept(self, kept: &[(JobId, String)], budget: &Budget) -> Result<Vec<JobId>> {
         let mut same = Vec::new();
-        for part in self.parts(kept, |(id, _)| json_bytes(id.as_str())) {
+        for part in self.context.parts(kept, |(id, _)| json_bytes(id.as_str())) {
             same.extend(self.stand_as_kept(&mut Asker::Look(budget), part).await?);
         }
         Ok(same)
     }
 
     /// Those of the rows that stand there with every value that was kept of them.
-    async fn stand_as_kept(&self, asker: &mut Asker<'_, '_>, kept: &[(JobId, String)]) -> Result<Vec<JobId>> {
+    async fn stand_as_kept(self, asker: &mut Asker<'_, '_>, kept: &[(JobId, String)]) -> Result<Vec<JobId>> {
         let ids: Vec<JobId> = kept.iter().map(|(id, _)| id.clone()).collect();
-        let ids = self.valid(&ids);
+        let ids = self.context.valid(&ids);
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let (layout, speech) = (&self.layout, self.layout.speech);
+        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
         let keeping = Keeping::of(speech, &layout.columns, &Keep::Whole(true));
         let mut columns = vec![layout.key_text.clone()];
         columns.extend(keeping.expressions());
@@ -286,7 +300,7 @@ impl SqlStore {
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         let wanted: HashMap<&str, &str> = kept.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
         let mut same = Vec::new();
-        for row in self.fetch(asker, sql.done()).await? {
+        for row in DryRun::new(self.context).fetch(asker, sql.done()).await? {
             let mut cells = Cells::new(row);
             let Some(id) = cells.text()? else { continue };
             let now = Kept::parse(&keeping.read(&mut cells, None)?);

@@ -9,7 +9,7 @@ use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::{BatchRow, Speech};
 use crate::store::sql::query::template::{Fill, push};
@@ -36,30 +36,40 @@ struct Pair {
     twin: Vec<Column>,
 }
 
-impl SqlStore {
-    pub(crate) async fn missing_twin(&self, action: Action, budget: &Budget) -> Result<Option<Preparation>> {
-        if action != Action::Archive || matches!(self.info.availability(action), Availability::Disabled(_)) {
+/// Makes the archive table, and moves rows into it.
+#[derive(Clone, Copy)]
+pub(crate) struct ArchiveTable<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> ArchiveTable<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
+    pub(crate) async fn missing_twin(self, action: Action, budget: &Budget) -> Result<Option<Preparation>> {
+        if action != Action::Archive || matches!(self.context.info.availability(action), Availability::Disabled(_)) {
             return Ok(None);
         }
-        let rows = self.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
+        let rows = self.context.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
         let pair = self.pair(rows)?;
         if pair.twin.is_empty() {
-            let creates = format!("{}.{}", self.layout.schema, self.twin_name());
+            let creates = format!("{}.{}", self.context.layout.schema, self.twin_name());
             return Ok(Some(Preparation { creates, ddl: self.twin_ddl(&pair.table)? }));
         }
         self.check_twin(&pair)?;
         let name = self.twin_name();
-        let catalogue = read_catalogue(&self.engine, std::slice::from_ref(&name), budget).await?;
-        let here = catalogue.iter().find(|(schema, _)| *schema == self.layout.schema);
+        let catalogue = read_catalogue(&self.context.engine, std::slice::from_ref(&name), budget).await?;
+        let here = catalogue.iter().find(|(schema, _)| *schema == self.context.layout.schema);
         match here.and_then(|(_, tables)| without_transactions(&name, tables.get(&name)?)) {
             Some(reason) => Err(StoreError::Input(reason)),
             None => Ok(None),
         }
     }
 
-    pub(crate) async fn make_twin(&self, action: Action, budget: &Budget) -> Result<()> {
+    pub(crate) async fn make_twin(self, action: Action, budget: &Budget) -> Result<()> {
         let Some(missing) = self.missing_twin(action, budget).await? else { return Ok(()) };
-        let mut tx = self.begin(budget).await?;
+        let mut tx = self.context.begin(budget).await?;
         let made = match tx.execute(&Statement { sql: missing.ddl, binds: Vec::new() }).await {
             Ok(_) => tx.commit().await,
             Err(error) => {
@@ -80,35 +90,35 @@ impl SqlStore {
         }
     }
 
-    pub(crate) async fn in_twin(&self, run: &str, ids: &[JobId], budget: &Budget) -> Result<Vec<JobId>> {
-        let rows = self.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
+    pub(crate) async fn in_twin(self, run: &str, ids: &[JobId], budget: &Budget) -> Result<Vec<JobId>> {
+        let rows = self.context.engine.read(&[self.pair_statement()], budget).await?.pop().unwrap_or_default();
         let pair = self.pair(rows)?;
         if !is_twin(&pair.twin) {
             return Ok(Vec::new());
         }
-        let (layout, speech) = (&self.layout, self.layout.speech);
-        let ids: Vec<String> = self.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
+        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let ids: Vec<String> = self.context.valid(ids).into_iter().map(|id| id.as_str().to_owned()).collect();
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {} FROM {} AS t WHERE ", layout.key_text, self.twin()));
         push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(layout, None) });
         sql.push(&format!(" AND t.{} = ", speech.quote(RUN)));
         let place = sql.text(run);
         sql.push(&speech.cast(&place, FieldKind::Text));
-        let rows = self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
+        let rows = self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default();
         let ids = rows.into_iter().map(|row| Cells::new(row).text());
         Ok(ids.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(JobId::new).collect())
     }
 
     /// The statements that move rows which are held into the twin.
     pub(crate) async fn twin_statements(
-        &self,
+        self,
         tx: &mut Tx<'_>,
         batch: &Batch,
         rows: &[BatchRow],
     ) -> Result<Vec<Filled>> {
-        let pair = self.pair(tx.fetch(&self.pair_statement()).await?)?;
+        let pair = self.pair(tx.fetch(self.pair_statement()).await?)?;
         self.check_twin(&pair)?;
-        let (layout, speech) = (&self.layout, self.layout.speech);
+        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
         let fill = Fill { ids: &ids, run: &batch.run, ..Fill::of(layout, None) };
         let quoted: Vec<String> = pair.table.iter().map(|column| speech.quote(&column.name)).collect();
@@ -123,22 +133,25 @@ impl SqlStore {
         Ok(vec![each(1, copy.done()), each(2, delete.done())])
     }
 
-    fn twin_name(&self) -> String {
-        twin_name(&self.layout.spec.table, self.layout.speech.longest_name())
+    fn twin_name(self) -> String {
+        twin_name(&self.context.layout.spec.table, self.context.layout.speech.longest_name())
     }
 
     /// The twin, quoted, with its schema.
-    fn twin(&self) -> String {
-        let speech = self.layout.speech;
-        format!("{}.{}", speech.quote(&self.layout.schema), speech.quote(&self.twin_name()))
+    fn twin(self) -> String {
+        let speech = self.context.layout.speech;
+        format!("{}.{}", speech.quote(&self.context.layout.schema), speech.quote(&self.twin_name()))
     }
 
-    fn pair_statement(&self) -> Statement {
-        self.layout.speech.definitions(&self.layout.schema, &[self.layout.spec.table.clone(), self.twin_name()])
+    fn pair_statement(self) -> Statement {
+        self.context
+            .layout
+            .speech
+            .definitions(&self.context.layout.schema, &[self.context.layout.spec.table.clone(), self.twin_name()])
     }
 
-    fn pair(&self, rows: Vec<Row>) -> Result<Pair> {
-        let (table, twin) = (&self.layout.spec.table, self.twin_name());
+    fn pair(self, rows: Vec<Row>) -> Result<Pair> {
+        let (table, twin) = (&self.context.layout.spec.table, self.twin_name());
         let mut pair = Pair::default();
         for row in rows {
             let mut cells = Cells::new(row);
@@ -154,16 +167,16 @@ impl SqlStore {
         Ok(pair)
     }
 
-    fn twin_ddl(&self, table: &[Column]) -> Result<String> {
-        let speech = self.layout.speech;
-        let label = format!("{}.{}", self.layout.schema, self.layout.spec.table);
+    fn twin_ddl(self, table: &[Column]) -> Result<String> {
+        let speech = self.context.layout.speech;
+        let label = format!("{}.{}", self.context.layout.schema, self.context.layout.spec.table);
         if let Some(own) = table.iter().find(|column| [AT, RUN].contains(&column.name.as_str())) {
             return Err(StoreError::Input(format!(
                 "{label} has a column {} of its own, which its archive needs for itself",
                 own.name
             )));
         }
-        let key = self.layout.key.column.as_deref().unwrap_or_default();
+        let key = self.context.layout.key.column.as_deref().unwrap_or_default();
         let column = |column: &Column| {
             let null = if column.name == key { "NOT NULL" } else { "NULL" };
             format!("    {} {} {null},\n", speech.quote(&column.name), column.definition)
@@ -182,9 +195,10 @@ impl SqlStore {
     }
 
     /// Whether the twin is ours, and holds whatever the table holds.
-    fn check_twin(&self, pair: &Pair) -> Result<()> {
-        let schema = &self.layout.schema;
-        let (table, twin) = (format!("{schema}.{}", self.layout.spec.table), format!("{schema}.{}", self.twin_name()));
+    fn check_twin(self, pair: &Pair) -> Result<()> {
+        let schema = &self.context.layout.schema;
+        let (table, twin) =
+            (format!("{schema}.{}", self.context.layout.spec.table), format!("{schema}.{}", self.twin_name()));
         if pair.twin.is_empty() {
             return Err(StoreError::Input(format!("{twin} is gone: archive once more to have it created anew")));
         }
@@ -193,7 +207,7 @@ impl SqlStore {
                 "{twin} is no archive of ours: it has no columns {AT} and {RUN}; rename it, and the archive is created beside it"
             )));
         }
-        let cures = cures(self.layout.speech, &self.twin(), pair);
+        let cures = cures(self.context.layout.speech, &self.twin(), pair);
         if cures.is_empty() {
             return Ok(());
         }

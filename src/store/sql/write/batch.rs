@@ -1,4 +1,4 @@
-//! The verbs: one short transaction for each batch.
+//! One short transaction for each batch.
 //!
 //! A batch locks its rows (passing over those that others hold) under the verb's guard, runs the adapter's statements
 //! over exactly the locked ones, and commits. When a statement is refused the batch is undone and halved until the row
@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::ready;
-use std::time::Duration;
 
 use tokio::task::yield_now;
 
@@ -17,20 +16,20 @@ use crate::domain::action::{Action, JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::domain::run_options::Attempts;
 use crate::domain::text::Untrusted;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::template::{Fill, expand, push};
 use crate::store::sql::query::where_clause::Judge;
+use crate::store::sql::write::archive_table::ArchiveTable;
 use crate::store::sql::write::collect::Writer;
 use crate::store::sql::write::dry_run::Asker;
+use crate::store::sql::write::dry_run::DryRun;
 use crate::store::sql::write::journal::{record_done, record_kept};
-use crate::store::sql::write::transaction_id::named;
+use crate::store::sql::write::row_completeness::RowCompleteness;
+use crate::store::sql::write::transaction_id::Transactions;
 use crate::store::sql::write::verb::{Way, Work};
-use crate::store::{Applied, Batch, Broke, Budget, Result, Standing, StoreError};
-
-/// How often a batch is tried again after a deadlock or the like.
-const TRIES: u32 = 6;
+use crate::store::{Broke, Budget, Result, Standing, StoreError};
 
 /// The rows of a batch are locked by as many statements, each of some rows at least.
 const SLICES: usize = 4;
@@ -71,83 +70,20 @@ pub(crate) struct Locked {
     missing: Vec<String>,
 }
 
-impl SqlStore {
-    pub(crate) async fn apply_batch(&self, batch: Batch, budget: &Budget) -> Applied {
-        let mut outcomes = Vec::new();
-        let mut broke = self.work_through(&batch, budget, &mut outcomes).await.err();
-        if let Some(Broke { error: StoreError::Unfit { .. }, .. }) = &broke
-            && let Err(outdated) = self.check_kept_now(batch.action, budget).await
-        {
-            broke = broke.map(|broke| Broke { error: outdated, ..broke });
-        }
-        Applied { outcomes, broke }
-    }
+/// Carries a batch out within one transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchWriter<'s> {
+    pub(crate) context: &'s Context,
+}
 
-    /// Puts the outcome of each job down as soon as it is committed: what comes after it may break off.
-    async fn work_through(
-        &self,
-        batch: &Batch,
-        budget: &Budget,
-        outcomes: &mut Vec<JobOutcome>,
-    ) -> std::result::Result<(), Broke> {
-        let work = self.work(batch)?;
-        let mut seen = HashSet::new();
-        let (valid, never): (Vec<&JobId>, Vec<&JobId>) =
-            batch.ids.iter().filter(|id| seen.insert(*id)).partition(|id| self.layout.holds(id.as_str()));
-        outcomes.extend(never.into_iter().map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
-        let valid: Vec<String> = valid.into_iter().map(|id| id.as_str().to_owned()).collect();
-        let mut waiting: Vec<Vec<String>> =
-            self.parts_of_work(&work, &valid).into_iter().rev().map(<[_]>::to_vec).collect();
-        while let Some(ids) = waiting.pop().filter(|ids| !ids.is_empty()) {
-            match self.try_batch(&work, &ids, budget).await {
-                Ok(done) => outcomes.extend(done),
-                Err(Broke { error: StoreError::Refused { message, .. }, .. }) if ids.len() == 1 => {
-                    let there = self.put_back_meanwhile(&work, &ids, budget).await?;
-                    let result = if there { JobResult::Skipped(SkipReason::AlreadyThere) } else { failed(&message) };
-                    outcomes.extend(ids.iter().map(|id| (JobId::new(id), result.clone())));
-                }
-                Err(Broke { error: StoreError::Refused { .. }, .. }) => {
-                    let (left, right) = ids.split_at(ids.len() / 2);
-                    waiting.extend([right.to_vec(), left.to_vec()]);
-                }
-                Err(broke) => return Err(broke),
-            }
-        }
-        Ok(())
-    }
-
-    /// One batch, tried again where the database asks for that, unless somebody has set how long it may wait for locks.
-    async fn try_batch(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        let mut pause = Duration::from_millis(5);
-        for _ in 1..if budget.lock.is_some() { 1 } else { TRIES } {
-            match self.attempt(work, ids, budget).await {
-                Err(broke) if again(&broke.error) => {
-                    // Two that ran into each other must not come back in step.
-                    let share = uuid::Uuid::new_v4().as_bytes()[0];
-                    tokio::time::sleep(pause / 2 + pause * u32::from(share) / 256).await;
-                    pause *= 2;
-                }
-                other => return other,
-            }
-        }
-        self.attempt(work, ids, budget).await
-    }
-
-    async fn attempt(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        if !matches!(work.way, Way::Steps(_) | Way::Twin) {
-            named(work).await?;
-        }
-        match work.way {
-            Way::Steps(_) | Way::Twin => self.move_rows(work, ids, budget).await,
-            Way::Command(command) => self.hand_over(work, command, ids, budget).await,
-            Way::Restore => self.restore(work, ids, budget).await,
-            Way::Recall(undo) => self.recall(work, undo, ids, budget).await,
-        }
+impl<'s> BatchWriter<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
     }
 
     /// All within the database: lock, steps while the rows are archived, commit.
-    async fn move_rows(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
-        let mut tx = self.begin(budget).await?;
+    pub(crate) async fn move_rows(self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Attempt {
+        let mut tx = self.context.begin(budget).await?;
         let held = self.hold(&mut tx, work, ids).await;
         let held = match held {
             Ok(held) => held,
@@ -159,7 +95,7 @@ impl SqlStore {
         }
         let statements: Statements<'_> = match work.way {
             Way::Steps(steps) => self.fill_steps(work, steps, &held.rows),
-            _ => match self.twin_statements(&mut tx, work.batch, &held.rows).await {
+            _ => match ArchiveTable::new(self.context).twin_statements(&mut tx, work.batch, &held.rows).await {
                 Ok(statements) => Box::new(statements.into_iter()),
                 Err(error) => return undo(tx, error.into()).await,
             },
@@ -169,13 +105,13 @@ impl SqlStore {
         let done = if apart {
             let (ran, kept) = tokio::join!(
                 biased;
-                self.run_witnessed(&mut tx, work, statements, &held.rows),
+                Transactions::new(self.context).run_witnessed(&mut tx, work, statements, &held.rows),
                 behind(|| self.keep(work, &held)),
             );
             ran.and(kept)
         } else {
             match record_kept(&mut tx, work, &held).await {
-                Ok(()) => self.run_witnessed(&mut tx, work, statements, &held.rows).await,
+                Ok(()) => Transactions::new(self.context).run_witnessed(&mut tx, work, statements, &held.rows).await,
                 Err(error) => Err(error),
             }
         };
@@ -190,8 +126,8 @@ impl SqlStore {
     }
 
     /// Locks the rows that the guard lets through, reads what is needed of them, and says why the others are not held.
-    pub(crate) async fn hold(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
-        let mut writer = Writer::new(self, work);
+    pub(crate) async fn hold(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Held> {
+        let mut writer = Writer::new(self.context, work);
         let mut missing = Vec::new();
         let mut slices = ids.chunks(ids.len().div_ceil(SLICES).max(SLICE));
         let mut locked = Locked::default();
@@ -210,15 +146,15 @@ impl SqlStore {
         }
         self.keep_along(tx, work, &mut held).await?;
         if !held.archive.is_empty() {
-            self.check_kept(tx, work.batch.action).await?;
+            RowCompleteness::new(self.context).check_kept(tx, work.batch.action).await?;
         }
         if !missing.is_empty() {
-            held.settled.extend(self.explain_rest(&mut Asker::Tx(tx), work, &missing).await?);
+            held.settled.extend(DryRun::new(self.context).explain_rest(&mut Asker::Tx(tx), work, &missing).await?);
         }
         Ok(held)
     }
 
-    async fn lock(&self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Locked> {
+    async fn lock(self, tx: &mut Tx<'_>, work: &Work<'_>, ids: &[String]) -> Result<Locked> {
         let mut found: HashMap<&str, usize> = ids.iter().map(|id| (id.as_str(), 0)).collect();
         let mut rows = Vec::with_capacity(ids.len());
         for row in tx.fetch(self.lock_statement(work, ids)).await? {
@@ -236,7 +172,7 @@ impl SqlStore {
     }
 
     /// Takes the framework's own locks on the rows that are held, and lets go of those that it was not given.
-    async fn lock_too(&self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, held: &mut Held) -> Result<()> {
+    async fn lock_too(self, tx: &mut Tx<'_>, work: &Work<'_>, lock: &str, held: &mut Held) -> Result<()> {
         let ids: Vec<String> = held.rows.iter().map(|row| row.id.clone()).collect();
         let statement = expand(lock, &Fill { ids: &ids, batch: &held.rows, ..self.fill(work) });
         let mut given = HashSet::new();
@@ -255,8 +191,8 @@ impl SqlStore {
         Ok(())
     }
 
-    fn lock_statement(&self, work: &Work<'_>, ids: &[String]) -> Statement {
-        let (layout, speech) = (&self.layout, self.layout.speech);
+    fn lock_statement(self, work: &Work<'_>, ids: &[String]) -> Statement {
+        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
         let fill = Fill { ids, ..self.fill(work) };
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {}", layout.key_text));
@@ -277,7 +213,7 @@ impl SqlStore {
     }
 
     /// Writes whether a row may still be acted on: the verb allows it, and it has not left the state it was frozen in.
-    pub(crate) fn guard(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
+    pub(crate) fn guard(self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
         self.still(sql, work, fill);
         for refusal in work.refuse {
             sql.push(" AND (");
@@ -287,7 +223,7 @@ impl SqlStore {
     }
 
     /// The same, whether or not the verb can be done for the job.
-    pub(crate) fn still(&self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
+    pub(crate) fn still(self, sql: &mut Sql, work: &Work<'_>, fill: &Fill<'_>) {
         sql.push("(");
         push(sql, work.when.unwrap_or("1 = 1"), fill);
         sql.push(")");
@@ -296,7 +232,7 @@ impl SqlStore {
             return;
         }
         let Standing { state, native } = &work.batch.standing;
-        let judge = Judge::everything(&self.layout);
+        let judge = Judge::everything(&self.context.layout);
         if let Some(state) = state {
             sql.push(" AND ");
             judge.state(sql, *state);
@@ -316,7 +252,7 @@ impl SqlStore {
     }
 
     pub(crate) async fn run_steps(
-        &self,
+        self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
         steps: &[Step],
@@ -326,12 +262,10 @@ impl SqlStore {
     }
 
     /// The steps that are for this batch, each filled in when it is asked for.
-    pub(crate) fn fill_steps<'a>(
-        &'a self,
-        work: &'a Work<'_>,
-        steps: &'a [Step],
-        rows: &'a [BatchRow],
-    ) -> Statements<'a> {
+    pub(crate) fn fill_steps<'a>(self, work: &'a Work<'_>, steps: &'a [Step], rows: &'a [BatchRow]) -> Statements<'a>
+    where
+        's: 'a,
+    {
         let ids: Vec<String> = rows.iter().map(|r| r.id.clone()).collect();
         let elsewhere = work.batch.options.to_queue.is_some();
         let steps = (1..).zip(steps).filter(move |(_, step)| step.to_queue.is_none_or(|only| only == elsewhere));
@@ -342,14 +276,17 @@ impl SqlStore {
         Box::new(steps.map(filled))
     }
 
-    pub(crate) fn filled(&self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
+    pub(crate) fn filled(self, work: &Work<'_>, step: &Step, rows: &[BatchRow], ids: &[String]) -> Statement {
         let fill = Fill { ids, batch: rows, ..self.fill(work) };
         expand(step.sql.get_ref(), &fill)
     }
 
     /// What the statements of an attempt name, but for its rows.
-    pub(crate) fn fill<'a>(&'a self, work: &'a Work<'_>) -> Fill<'a> {
-        let usual = self.info.offers.attempts.first().copied();
+    pub(crate) fn fill<'a>(self, work: &'a Work<'_>) -> Fill<'a>
+    where
+        's: 'a,
+    {
+        let usual = self.context.info.offers.attempts.first().copied();
         let options = &work.batch.options;
         Fill {
             run: &work.batch.run,
@@ -358,7 +295,7 @@ impl SqlStore {
             once: options.attempts.or(usual) == Some(Attempts::Once),
             undone: work.batch.undo.as_ref().map_or("", |undo| &undo.run),
             live: work.live().map(|live| live.key.kind),
-            ..Fill::of(&self.layout, self.destination.table())
+            ..Fill::of(&self.context.layout, self.context.destination.table())
         }
     }
 }

@@ -8,18 +8,19 @@ use crate::domain::job::JobId;
 use crate::domain::lineage::successor;
 use crate::domain::time::Timestamp;
 use crate::store::Result;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::key_uniqueness::NOT_UNIQUE;
 use crate::store::sql::query::message::Given;
 use crate::store::sql::query::template::{Fill, push};
+use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::batch::{Held, Locked, failed};
 use crate::store::sql::write::verb::Work;
 
 /// Writes down rows as they are locked, some at a time.
 pub(crate) struct Writer<'a> {
-    store: &'a SqlStore,
+    context: &'a Context,
     work: &'a Work<'a>,
     pub(crate) held: Held,
     /// When the messages of the batch were made.
@@ -30,13 +31,13 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(crate) fn new(store: &'a SqlStore, work: &'a Work<'a>) -> Self {
+    pub(crate) fn new(context: &'a Context, work: &'a Work<'a>) -> Self {
         let places = match work.stamps {
             true => work.batch.ids.iter().map(JobId::as_str).zip(0..).collect(),
             false => HashMap::new(),
         };
-        let now = store.server_now().to_rfc3339();
-        Self { store, work, held: Held::default(), now, places, first: work.batch.run_after }
+        let now = context.server_now().to_rfc3339();
+        Self { context, work, held: Held::default(), now, places, first: work.batch.run_after }
     }
 
     /// Takes rows that are locked.
@@ -71,7 +72,7 @@ impl<'a> Writer<'a> {
             true => {
                 let now = cells.int()?;
                 if let (None, Some(now)) = (self.first, now) {
-                    self.first = Some(self.store.instants(now, work.batch.ids.len()));
+                    self.first = Some(self.context.instants(now, work.batch.ids.len()));
                 }
                 stamp(self.first, self.places.get(id.as_str()).copied())
             }
@@ -91,19 +92,19 @@ fn stamp(first: Option<Timestamp>, place: Option<i64>) -> Option<Timestamp> {
     Some(Timestamp(first?.0.saturating_add(place?)))
 }
 
-impl SqlStore {
+impl<'s> BatchWriter<'s> {
     /// Those of the keys of which rows are held, as many as `found` says, that other rows have too, whether or not the verb
     /// allows them.
-    pub(crate) async fn shared(&self, tx: &mut Tx<'_>, found: &HashMap<&str, usize>) -> Result<HashSet<String>> {
+    pub(crate) async fn shared(self, tx: &mut Tx<'_>, found: &HashMap<&str, usize>) -> Result<HashSet<String>> {
         let mut shared: HashSet<String> =
             found.iter().filter(|(_, n)| **n > 1).map(|(id, _)| (*id).to_owned()).collect();
         let ids: Vec<String> = found.iter().filter(|(_, n)| **n > 0).map(|(id, _)| (*id).to_owned()).collect();
-        if self.unique || ids.is_empty() {
+        if self.context.unique || ids.is_empty() {
             return Ok(shared);
         }
-        let mut sql = Sql::new(self.layout.speech);
-        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", self.layout.key_text, self.layout.table));
-        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.layout, None) });
+        let mut sql = Sql::new(self.context.layout.speech);
+        sql.push(&format!("SELECT {} FROM {} AS t WHERE ", self.context.layout.key_text, self.context.layout.table));
+        push(&mut sql, "{ids}", &Fill { ids: &ids, ..Fill::of(&self.context.layout, None) });
         let mut seen = HashSet::new();
         for row in tx.fetch(&sql.done()).await? {
             let id = Cells::new(row).text()?.unwrap_or_default();

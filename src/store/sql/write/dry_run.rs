@@ -1,18 +1,18 @@
 //! What a batch would come to as the rows stand, and why some of them are left alone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::read::lookup_parts::json_bytes;
-use crate::store::sql::write::batch::{failed, with_all};
-use crate::store::sql::write::verb::{Way, Work};
-use crate::store::{Batch, Budget, Result, StoreError};
+use crate::store::sql::write::batch::BatchWriter;
+use crate::store::sql::write::verb::Work;
+use crate::store::{Budget, Result};
 
 /// What stands for the first of an adapter's refusals.
 const REFUSED: usize = 10;
@@ -23,63 +23,35 @@ pub(crate) enum Asker<'a, 'tx> {
     Look(&'a Budget),
 }
 
-impl SqlStore {
-    /// What a batch would come to, as the rows stand now.
-    pub(crate) async fn look_at_batch(&self, batch: &Batch, budget: &Budget) -> Result<Vec<JobOutcome>> {
-        let work = self.work(batch)?;
-        let mut outcomes = Vec::new();
-        for part in self.parts_of_work(&work, &self.valid(&batch.ids)) {
-            match self.look_at_part(&work, part, budget).await {
-                Ok(told) => outcomes.extend(told),
-                // A job that is too large for the database by itself costs nobody else.
-                Err(StoreError::Refused { message, .. }) if part.len() == 1 => {
-                    outcomes.extend(part.iter().map(|id| (JobId::new(id), failed(&message))));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let told: HashSet<JobId> = outcomes.iter().map(|(id, _)| id.clone()).collect();
-        let never = batch.ids.iter().filter(|id| !told.contains(*id));
-        outcomes.extend(never.map(|id| (id.clone(), JobResult::Skipped(SkipReason::Gone))));
-        Ok(outcomes)
-    }
+/// Says what a batch would come to.
+#[derive(Clone, Copy)]
+pub(crate) struct DryRun<'s> {
+    pub(crate) context: &'s Context,
+}
 
-    async fn look_at_part(&self, work: &Work<'_>, ids: &[String], budget: &Budget) -> Result<Vec<JobOutcome>> {
-        let asker = &mut Asker::Look(budget);
-        Ok(match work.way {
-            Way::Restore => self.look_at_places(asker, work, ids).await?,
-            Way::Recall(undo) => {
-                let found = self.find_live(asker, work, undo, ids).await?;
-                with_all(found.settled, &found.rows, |_| JobResult::Done)
-            }
-            Way::Steps(_) | Way::Twin | Way::Command(_) => {
-                let free = |(id, result)| match result {
-                    JobResult::Skipped(SkipReason::Locked) => (id, JobResult::Done),
-                    result => (id, result),
-                };
-                self.explain_rest(asker, work, ids).await?.into_iter().map(free).collect()
-            }
-        })
+impl<'s> DryRun<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
     }
 
     /// Jobs of a batch, cut so that what was kept of each part can be sent at once.
-    pub(crate) fn parts_of_work<'i>(&self, work: &Work<'_>, ids: &'i [String]) -> Vec<&'i [String]> {
+    pub(crate) fn parts_of_work<'i>(self, work: &Work<'_>, ids: &'i [String]) -> Vec<&'i [String]> {
         let kept = work.snapshots();
-        self.parts(ids, |id| json_bytes(id) + kept.get(id.as_str()).map_or(0, |kept| json_bytes(kept)))
+        self.context.parts(ids, |id| json_bytes(id) + kept.get(id.as_str()).map_or(0, |kept| json_bytes(kept)))
     }
 
     /// Why these rows are not held: gone, changed, taken, or locked by somebody else.
     pub(crate) async fn explain_rest(
-        &self,
+        self,
         asker: &mut Asker<'_, '_>,
         work: &Work<'_>,
         rest: &[String],
     ) -> Result<Vec<JobOutcome>> {
-        let (layout, speech) = (&self.layout, self.layout.speech);
-        let fill = Fill { ids: rest, ..self.fill(work) };
+        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let fill = Fill { ids: rest, ..BatchWriter::new(self.context).fill(work) };
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {}, CASE WHEN ", layout.key_text));
-        self.guard(&mut sql, work, &fill);
+        BatchWriter::new(self.context).guard(&mut sql, work, &fill);
         sql.push(" THEN 1 ");
         if let Some(taken) = work.taken {
             sql.push("WHEN ");
@@ -88,7 +60,7 @@ impl SqlStore {
         }
         for (i, refusal) in work.refuse.iter().enumerate() {
             sql.push("WHEN ");
-            self.still(&mut sql, work, &fill);
+            BatchWriter::new(self.context).still(&mut sql, work, &fill);
             sql.push(" AND (");
             push(&mut sql, refusal.when.get_ref(), &fill);
             sql.push(&format!(") THEN {} ", REFUSED + i));
@@ -115,10 +87,10 @@ impl SqlStore {
         Ok(rest.iter().map(|id| (JobId::new(id), JobResult::Skipped(reason(id)))).collect())
     }
 
-    pub(crate) async fn fetch(&self, asker: &mut Asker<'_, '_>, statement: Statement) -> Result<Vec<Row>> {
+    pub(crate) async fn fetch(self, asker: &mut Asker<'_, '_>, statement: Statement) -> Result<Vec<Row>> {
         match asker {
             Asker::Tx(tx) => tx.fetch(&statement).await,
-            Asker::Look(budget) => Ok(self.engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
+            Asker::Look(budget) => Ok(self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default()),
         }
     }
 }

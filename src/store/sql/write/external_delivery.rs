@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::adapter::{Command, Step};
 use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::BatchRow;
+use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::batch::{Attempt, again, failed, undo, with_all};
 use crate::store::sql::write::journal::recorded;
 use crate::store::sql::write::verb::Work;
@@ -25,9 +25,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Why jobs could not be settled.
 type Unsettled = HashMap<JobId, String>;
 
-impl SqlStore {
+impl<'s> BatchWriter<'s> {
     pub(crate) async fn hand_over(
-        &self,
+        self,
         work: &Work<'_>,
         command: &Command,
         ids: &[String],
@@ -36,7 +36,7 @@ impl SqlStore {
         let Some(deliver) = &work.batch.deliver else {
             return Err(StoreError::Input("nobody delivers to the command".to_owned()).into());
         };
-        let mut tx = self.begin(budget).await?;
+        let mut tx = self.context.begin(budget).await?;
         let held = match self.hold(&mut tx, work, ids).await {
             Ok(held) => held,
             Err(error) => return undo(tx, error.into()).await,
@@ -62,7 +62,7 @@ impl SqlStore {
     /// Marks jobs that were accepted, or gives back those that were not; where a row is refused, the others go on
     /// without it. What cannot be settled stays claimed, with the run's id beside it.
     async fn settle(
-        &self,
+        self,
         work: &Work<'_>,
         steps: &[Step],
         rows: Vec<BatchRow>,
@@ -94,7 +94,7 @@ impl SqlStore {
     }
 
     async fn settle_once(
-        &self,
+        self,
         work: &Work<'_>,
         steps: &[Step],
         rows: &[BatchRow],
@@ -102,9 +102,9 @@ impl SqlStore {
         budget: &Budget,
     ) -> Result<()> {
         let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
-        let mut tx = self.begin(budget).await?;
+        let mut tx = self.context.begin(budget).await?;
         for step in steps {
-            if let Err(error) = tx.execute(&self.filled(work, step, rows, &ids)).await {
+            if let Err(error) = tx.execute(self.filled(work, step, rows, &ids)).await {
                 return undo(tx, error).await;
             }
         }

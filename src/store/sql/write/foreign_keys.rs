@@ -6,8 +6,9 @@ use crate::adapter::{Needs, Object, Right};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement};
 use crate::domain::action::Action;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::catalogue::foreign_keys::ties;
+use crate::store::sql::write::row_completeness::RowCompleteness;
 use crate::store::{Budget, Result, StoreError};
 
 /// A table, with its schema.
@@ -56,25 +57,35 @@ impl Following {
 /// Rows that follow: of a table, by what they follow beside the jobs themselves, and how.
 type Followers = BTreeMap<String, BTreeSet<String>>;
 
-impl SqlStore {
+/// Finds the rows of other tables that go with a job.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignKeys<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> ForeignKeys<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
     /// What an action does to rows that nobody named, where it keeps rows or keeps none of them.
     pub(crate) async fn look_for_consequences(
-        &self,
+        self,
         action: Action,
         keeps: bool,
         budget: &Budget,
     ) -> Result<Vec<String>> {
-        let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
-        let shapes = self.shapes_kept(action).filter(|_| keeps);
+        let needs = Needs::of(&self.context.layout.spec, self.context.engine.dialect().word());
+        let shapes = RowCompleteness::new(self.context).shapes_kept(action).filter(|_| keeps);
         let (is_kept, gone) = (shapes.is_some(), self.deleted_from(&needs, action));
-        let followers = (!gone.is_empty()).then(|| ties(self.engine.dialect()).followers(false));
+        let followers = (!gone.is_empty()).then(|| ties(self.context.engine.dialect()).followers(false));
         let statements: Vec<_> = shapes.into_iter().chain(followers).collect();
         if statements.is_empty() {
             return Ok(Vec::new());
         }
-        let mut results = self.engine.read(&statements, budget).await?.into_iter();
+        let mut results = self.context.engine.read(&statements, budget).await?.into_iter();
         if is_kept {
-            self.check_shapes(action, results.next().unwrap_or_default())?;
+            RowCompleteness::new(self.context).check_shapes(action, results.next().unwrap_or_default())?;
         }
         let mut ties = read(results.next().unwrap_or_default())?;
         if !gone.is_empty() {
@@ -89,11 +100,11 @@ impl SqlStore {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn followers(&self, budget: &Budget) -> Result<Following> {
-        let needs = Needs::of(&self.layout.spec, self.engine.dialect().word());
-        let tells = ties(self.engine.dialect());
+    pub(crate) async fn followers(self, budget: &Budget) -> Result<Following> {
+        let needs = Needs::of(&self.context.layout.spec, self.context.engine.dialect().word());
+        let tells = ties(self.context.engine.dialect());
         let seen = tells.seen_elsewhere();
-        let mut ties = read(self.engine.read(&[tells.followers(true)], budget).await?.concat())?;
+        let mut ties = read(self.context.engine.read(&[tells.followers(true)], budget).await?.concat())?;
         let elsewhere = self.ties_elsewhere(budget).await?;
         let mut out = Following { all: elsewhere.is_some(), ..Following::default() };
         match (elsewhere, seen) {
@@ -115,8 +126,8 @@ impl SqlStore {
     }
 
     /// The ties of all other databases of the server; `None` where the role is not shown them.
-    async fn ties_elsewhere(&self, budget: &Budget) -> Result<Option<Vec<Tie>>> {
-        let ways = ties(self.engine.dialect()).elsewhere();
+    async fn ties_elsewhere(self, budget: &Budget) -> Result<Option<Vec<Tie>>> {
+        let ways = ties(self.context.engine.dialect()).elsewhere();
         if ways.is_empty() {
             return Ok(Some(Vec::new()));
         }
@@ -128,8 +139,8 @@ impl SqlStore {
         Ok(None)
     }
 
-    async fn ties_if_told(&self, way: Statement, budget: &Budget) -> Result<Option<Vec<Tie>>> {
-        match self.engine.read(&[way], budget).await {
+    async fn ties_if_told(self, way: Statement, budget: &Budget) -> Result<Option<Vec<Tie>>> {
+        match self.context.engine.read(&[way], budget).await {
             Ok(results) => read(results.concat()).map(Some),
             Err(
                 StoreError::Denied(_)
@@ -143,35 +154,29 @@ impl SqlStore {
     }
 
     /// The tables that an action's own statements delete rows from; none where they leave the dead-letter table's alone.
-    fn deleted_from(&self, needs: &Needs<'_>, action: Action) -> Vec<Place> {
-        let way = self.destination.kind();
-        let Some(mut rights) = self.layout.spec.verbs.get(action).and_then(|_| needs.act(action, way)) else {
+    fn deleted_from(self, needs: &Needs<'_>, action: Action) -> Vec<Place> {
+        let way = self.context.destination.kind();
+        let Some(mut rights) = self.context.layout.spec.verbs.get(action).and_then(|_| needs.act(action, way)) else {
             return Vec::new();
         };
         rights.extend(needs.perhaps(action, way));
         let deleted = rights.iter().filter(|(_, right, _)| *right == Right::Delete);
         let table = |object: &Object| match object {
-            Object::Own => Some(self.layout.spec.table.clone()),
+            Object::Own => Some(self.context.layout.spec.table.clone()),
             Object::Beside(table) => Some(table.clone()),
             Object::Target | Object::Function(_) => None,
         };
         let tables: Vec<String> = deleted.filter_map(|(object, ..)| table(object)).collect();
-        match tables.contains(&self.layout.spec.table) {
-            true => tables.into_iter().map(|table| (self.layout.schema.clone(), table)).collect(),
+        match tables.contains(&self.context.layout.spec.table) {
+            true => tables.into_iter().map(|table| (self.context.layout.schema.clone(), table)).collect(),
             false => Vec::new(),
         }
     }
 
     /// What follows the rows of the tables that an action deletes from, by what happens to it.
-    fn following(
-        &self,
-        needs: &Needs<'_>,
-        action: Action,
-        gone: &[Place],
-        ties: &[Tie],
-    ) -> BTreeMap<String, Followers> {
-        let spec = &self.layout.spec;
-        let own = (self.layout.schema.clone(), spec.table.clone());
+    fn following(self, needs: &Needs<'_>, action: Action, gone: &[Place], ties: &[Tie]) -> BTreeMap<String, Followers> {
+        let spec = &self.context.layout.spec;
+        let own = (self.context.layout.schema.clone(), spec.table.clone());
         // What an adapter keeps along is kept, and of the tables that it speaks of beside its own its author knows.
         let along = spec.verbs.get(action).into_iter().flat_map(|verb| &verb.along).map(|along| along.table.get_ref());
         let along: BTreeSet<&String> = along.collect();

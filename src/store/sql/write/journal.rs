@@ -2,8 +2,8 @@
 
 use crate::db::Tx;
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::BatchRow;
+use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::batch::Held;
 use crate::store::sql::write::transaction_id::named;
 use crate::store::sql::write::verb::Work;
@@ -12,9 +12,9 @@ use crate::store::{Recorded, Result, StoreError};
 /// Why a batch was undone whose record was not its own any more.
 const TAKEN_OVER: &str = "another client has taken this run over, as nothing was heard of this one for a while";
 
-impl SqlStore {
+impl<'s> BatchWriter<'s> {
     /// Keeps rows outside of the batch's transaction.
-    pub(crate) async fn keep(&self, work: &Work<'_>, held: &Held) -> Result<()> {
+    pub(crate) async fn keep(self, work: &Work<'_>, held: &Held) -> Result<()> {
         named(work).await?;
         let Some(archive) = work.batch.archive.as_ref().filter(|_| work.archives || !held.archive.is_empty()) else {
             return match work.archives {

@@ -6,7 +6,7 @@ use crate::db::cells::Cells;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::columns::contract;
 use crate::store::sql::query::layout::Part;
@@ -18,27 +18,37 @@ const HELD: i64 = -3;
 const OUT_OF_STATE: i64 = -2;
 const FIT: i64 = -1;
 
-impl SqlStore {
+/// Finds the jobs that a plan leaves out, and those of which it warns.
+#[derive(Clone, Copy)]
+pub(crate) struct Refusals<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> Refusals<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
     /// Those of these jobs for which the verb cannot be done, each with the reason: the adapter's, or with `by_state` that its
     /// guard does not hold.
     pub(crate) async fn refused(
-        &self,
+        self,
         action: Action,
         ids: &[JobId],
         by_state: bool,
         budget: &Budget,
     ) -> Result<Vec<(JobId, Unfit)>> {
-        let verb = self.layout.spec.verbs.get(action);
+        let verb = self.context.layout.spec.verbs.get(action);
         let refusals = verb.map_or(&[][..], |verb| &verb.refuse);
         let when = verb.and_then(|verb| verb.when.as_ref()).filter(|_| by_state).map(|when| when.get_ref().as_str());
         // Keys are only looked at where that is of use: whole cohorts come by.
-        let ids = if refusals.is_empty() && when.is_none() { Vec::new() } else { self.valid(ids) };
+        let ids = if refusals.is_empty() && when.is_none() { Vec::new() } else { self.context.valid(ids) };
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let statement = self.refusal_statement(when, refusals, &ids);
         let mut refused = Vec::new();
-        for row in self.engine.read(&[statement], budget).await?.pop().unwrap_or_default() {
+        for row in self.context.engine.read(&[statement], budget).await?.pop().unwrap_or_default() {
             let mut cells = Cells::new(row);
             let (id, which) = (cells.text()?, cells.int()?.unwrap_or(FIT));
             let (since, native) = (cells.int()?, cells.text()?);
@@ -59,9 +69,9 @@ impl SqlStore {
         Ok(refused)
     }
 
-    fn refusal_statement(&self, when: Option<&str>, refusals: &[Refusal], ids: &[String]) -> Statement {
-        let (layout, speech) = (&self.layout, self.layout.speech);
-        let fill = Fill { ids, ..Fill::of(layout, self.destination.table()) };
+    fn refusal_statement(self, when: Option<&str>, refusals: &[Refusal], ids: &[String]) -> Statement {
+        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
+        let fill = Fill { ids, ..Fill::of(layout, self.context.destination.table()) };
         let held = layout.spec.held.as_ref();
         let mut sql = Sql::new(speech);
         sql.push(&format!("SELECT {}, CASE", layout.key_text));
@@ -90,25 +100,25 @@ impl SqlStore {
         sql.done()
     }
 
-    fn contract_of(&self, field: &Field) -> String {
-        let expr = self.layout.expr(field);
-        self.layout.speech.contract(&expr.raw, expr.kind)
+    fn contract_of(self, field: &Field) -> String {
+        let expr = self.context.layout.expr(field);
+        self.context.layout.speech.contract(&expr.raw, expr.kind)
     }
 
     /// The adapter's warnings that hold for some of these jobs, each with their number.
     pub(crate) async fn read_cautions(
-        &self,
+        self,
         action: Action,
         ids: &[JobId],
         budget: &Budget,
     ) -> Result<Vec<(String, u64)>> {
-        let warnings = self.layout.spec.verbs.get(action).map_or(&[][..], |verb| &verb.warn);
-        let ids = if warnings.is_empty() { Vec::new() } else { self.valid(ids) };
+        let warnings = self.context.layout.spec.verbs.get(action).map_or(&[][..], |verb| &verb.warn);
+        let ids = if warnings.is_empty() { Vec::new() } else { self.context.valid(ids) };
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let layout = &self.layout;
-        let fill = Fill { ids: &ids, ..Fill::of(layout, self.destination.table()) };
+        let layout = &self.context.layout;
+        let fill = Fill { ids: &ids, ..Fill::of(layout, self.context.destination.table()) };
         let mut sql = Sql::new(layout.speech);
         sql.push("SELECT ").join(warnings, ", ", |sql, warning| {
             sql.push("COUNT(CASE WHEN ");
@@ -117,7 +127,7 @@ impl SqlStore {
         });
         sql.push(&format!(" FROM {} WHERE ", layout.from));
         push(&mut sql, "{ids}", &fill);
-        let rows = match self.engine.read(&[sql.done()], budget).await {
+        let rows = match self.context.engine.read(&[sql.done()], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // The verb itself does not need what a warning looks at.
             Err(StoreError::Denied(_)) => return Ok(Vec::new()),

@@ -8,11 +8,11 @@ use crate::db::cells::Cells;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
 use crate::store::Result;
-use crate::store::sql::SqlStore;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::query::row_snapshot::{Keeping, add_along};
 use crate::store::sql::query::template::{Fill, push};
 use crate::store::sql::schema::discovery::Found;
+use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::batch::Held;
 use crate::store::sql::write::verb::Work;
 
@@ -24,16 +24,16 @@ pub(crate) fn columns(spec: &Spec, found: &Found) -> BTreeMap<String, Vec<Column
     names.filter_map(table).collect()
 }
 
-impl SqlStore {
+impl<'s> BatchWriter<'s> {
     /// Reads what belongs to the rows that are held, and adds it to what is kept of these.
-    pub(crate) async fn keep_along(&self, tx: &mut Tx<'_>, work: &Work<'_>, held: &mut Held) -> Result<()> {
+    pub(crate) async fn keep_along(self, tx: &mut Tx<'_>, work: &Work<'_>, held: &mut Held) -> Result<()> {
         if work.along.is_empty() || held.archive.is_empty() {
             return Ok(());
         }
         let ids: Vec<String> = held.archive.iter().map(|(id, _)| id.as_str().to_owned()).collect();
         let mut tables: Vec<(&str, HashMap<String, Vec<String>>)> = Vec::new();
         for along in work.along {
-            if let Some(columns) = self.along.get(along.table.get_ref()) {
+            if let Some(columns) = self.context.along.get(along.table.get_ref()) {
                 tables.push((along.table.get_ref(), self.rows_along(tx, along, columns, &ids).await?));
             }
         }
@@ -48,13 +48,13 @@ impl SqlStore {
 
     /// The rows of one table, by the job that they belong to.
     async fn rows_along(
-        &self,
+        self,
         tx: &mut Tx<'_>,
         along: &Along,
         columns: &[Column],
         ids: &[String],
     ) -> Result<HashMap<String, Vec<String>>> {
-        let (layout, speech) = (&self.layout, self.layout.speech);
+        let (layout, speech) = (&self.context.layout, self.context.layout.speech);
         let keeping = Keeping::of(speech, columns, &Keep::Whole(true));
         let expressions: Vec<String> = keeping.expressions().collect();
         let mut sql = Sql::new(speech);

@@ -7,7 +7,7 @@ use crate::adapter::{Column, Keep, Needs, Object, Right, Route, Table, Verb};
 use crate::db::cells::Cells;
 use crate::db::{Row, Statement, Tx};
 use crate::domain::action::Action;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::{Form, catalogue::foreign_keys::ties};
 use crate::store::sql::query::layout::Layout;
 use crate::store::sql::schema::discovery::Found;
@@ -19,9 +19,19 @@ pub(crate) fn keep_of(verb: &Verb) -> &Keep {
     if verb.archive { &WHOLE } else { &verb.keep }
 }
 
-impl SqlStore {
+/// Checks that what is kept of a row is all of it.
+#[derive(Clone, Copy)]
+pub(crate) struct RowCompleteness<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> RowCompleteness<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
     /// Stops a batch where the tables whose rows it keeps are no longer as they were when the store was opened.
-    pub(crate) async fn check_kept(&self, tx: &mut Tx<'_>, action: Action) -> Result<()> {
+    pub(crate) async fn check_kept(self, tx: &mut Tx<'_>, action: Action) -> Result<()> {
         match self.shapes_kept(action) {
             Some(statement) => self.check_shapes(action, tx.fetch(statement).await?),
             None => Ok(()),
@@ -29,29 +39,29 @@ impl SqlStore {
     }
 
     /// The same, once a batch was refused that may have been refused for that. Nothing is wrong where it cannot be told.
-    pub(crate) async fn check_kept_now(&self, action: Action, budget: &Budget) -> Result<()> {
+    pub(crate) async fn check_kept_now(self, action: Action, budget: &Budget) -> Result<()> {
         let Some(statement) = self.shapes_kept(action) else { return Ok(()) };
-        let rows = self.engine.read(&[statement], budget).await.unwrap_or_default().pop().unwrap_or_default();
+        let rows = self.context.engine.read(&[statement], budget).await.unwrap_or_default().pop().unwrap_or_default();
         // A table without columns is not there, and opening it anew mends nothing.
         if rows.is_empty() { Ok(()) } else { self.check_shapes(action, rows) }
     }
 
     /// Asks what the tables are whose rows an action keeps; `None` where it keeps none.
-    pub(crate) fn shapes_kept(&self, action: Action) -> Option<Statement> {
-        let verb = self.layout.spec.verbs.get(action).filter(|verb| !keep_of(verb).is_nothing())?;
+    pub(crate) fn shapes_kept(self, action: Action) -> Option<Statement> {
+        let verb = self.context.layout.spec.verbs.get(action).filter(|verb| !keep_of(verb).is_nothing())?;
         let along = verb.along.iter().map(|along| along.table.get_ref().clone());
-        let tables: Vec<String> = std::iter::once(self.layout.spec.table.clone()).chain(along).collect();
-        Some(ties(self.engine.dialect()).shapes(&self.layout.schema, &tables))
+        let tables: Vec<String> = std::iter::once(self.context.layout.spec.table.clone()).chain(along).collect();
+        Some(ties(self.context.engine.dialect()).shapes(&self.context.layout.schema, &tables))
     }
 
     /// What is wrong with what they are.
-    pub(crate) fn check_shapes(&self, action: Action, rows: Vec<Row>) -> Result<()> {
-        let Some(verb) = self.layout.spec.verbs.get(action) else { return Ok(()) };
-        let (own, whole) = (&self.layout.spec.table, Keep::Whole(true));
-        let mut known = vec![(own, keep_of(verb), self.layout.columns.as_slice(), Vec::new())];
+    pub(crate) fn check_shapes(self, action: Action, rows: Vec<Row>) -> Result<()> {
+        let Some(verb) = self.context.layout.spec.verbs.get(action) else { return Ok(()) };
+        let (own, whole) = (&self.context.layout.spec.table, Keep::Whole(true));
+        let mut known = vec![(own, keep_of(verb), self.context.layout.columns.as_slice(), Vec::new())];
         known.extend(verb.along.iter().map(|along| {
             let table = along.table.get_ref();
-            (table, &whole, self.along.get(table).map_or(&[][..], Vec::as_slice), Vec::new())
+            (table, &whole, self.context.along.get(table).map_or(&[][..], Vec::as_slice), Vec::new())
         }));
         for row in rows {
             let mut cells = Cells::new(row);
@@ -67,7 +77,7 @@ impl SqlStore {
         for (table, keep, then, now) in &known {
             let changed = changed(keep, then, now);
             if !changed.is_empty() {
-                let table = format!("{}.{table}", self.layout.schema);
+                let table = format!("{}.{table}", self.context.layout.schema);
                 return Err(StoreError::Outdated(Outdated {
                     table,
                     columns: changed.into_iter().map(str::to_owned).collect(),

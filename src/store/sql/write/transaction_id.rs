@@ -7,11 +7,11 @@ use crate::db::Tx;
 use crate::db::cells::Cells;
 use crate::domain::action::Action;
 use crate::domain::job::JobId;
-use crate::store::sql::SqlStore;
+use crate::store::sql::context::Context;
 use crate::store::sql::dialect::BatchRow;
 use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::query::lookup_parts::json_bytes;
 use crate::store::sql::query::template::{Fill, push};
-use crate::store::sql::read::lookup_parts::json_bytes;
 use crate::store::sql::write::batch::{Statements, run_each};
 use crate::store::sql::write::verb::Work;
 use crate::store::{Budget, Ending, Result, StoreError};
@@ -24,22 +24,32 @@ pub(crate) async fn named(work: &Work<'_>) -> Result<()> {
     }
 }
 
-impl SqlStore {
+/// Names the transaction of a batch, and says how it ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Transactions<'s> {
+    pub(crate) context: &'s Context,
+}
+
+impl<'s> Transactions<'s> {
+    pub(crate) fn new(context: &'s Context) -> Self {
+        Self { context }
+    }
+
     /// Runs a verb's statements while the batch is named and the transaction noted, so that neither costs the batch time of
     /// its own.
     pub(crate) async fn run_witnessed(
-        &self,
+        self,
         tx: &mut Tx<'_>,
         work: &Work<'_>,
         statements: Statements<'_>,
         rows: &[BatchRow],
     ) -> Result<()> {
         let witness = work.batch.witness.as_ref().filter(|_| work.batch.record.is_none());
-        let (Some(witness), Some(transaction)) = (witness, self.layout.speech.transaction()) else {
+        let (Some(witness), Some(transaction)) = (witness, self.context.layout.speech.transaction()) else {
             let (done, may) = tokio::join!(biased; run_each(tx, statements, rows.len()), named(work));
             return done.and(may);
         };
-        let mut sql = Sql::new(self.layout.speech);
+        let mut sql = Sql::new(self.context.layout.speech);
         sql.push(&format!("SELECT {transaction}"));
         let Some(row) = tx.fetch(&sql.done()).await?.pop() else {
             return Err(StoreError::Layout("the transaction has no name".to_owned()));
@@ -57,34 +67,34 @@ impl SqlStore {
     }
 
     pub(crate) async fn read_traces(
-        &self,
+        self,
         action: Action,
         run: &str,
         ids: &[JobId],
         budget: &Budget,
     ) -> Result<Option<Vec<JobId>>> {
-        let layout = &self.layout;
+        let layout = &self.context.layout;
         let Some(trace) = layout.spec.verbs.get(action).and_then(|verb| verb.trace.as_ref()) else { return Ok(None) };
-        let valid = self.valid(ids);
+        let valid = self.context.valid(ids);
         let mut traced = Vec::new();
-        for ids in self.parts(&valid, |id| json_bytes(id)) {
-            let fill = Fill { ids, run, ..Fill::of(layout, self.destination.table()) };
+        for ids in self.context.parts(&valid, |id| json_bytes(id)) {
+            let fill = Fill { ids, run, ..Fill::of(layout, self.context.destination.table()) };
             let mut sql = Sql::new(layout.speech);
             push(
                 &mut sql,
                 &format!("SELECT {{key}} FROM {{table}} AS t WHERE {{ids}} AND ({})", trace.get_ref()),
                 &fill,
             );
-            for row in self.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
+            for row in self.context.engine.read(&[sql.done()], budget).await?.pop().unwrap_or_default() {
                 traced.extend(Cells::new(row).text()?.map(JobId::new));
             }
         }
         Ok(Some(traced))
     }
 
-    pub(crate) async fn read_ending(&self, transaction: &str, budget: &Budget) -> Result<Ending> {
-        let Some(statement) = self.layout.speech.ending(transaction) else { return Ok(Ending::Unknown) };
-        let rows = match self.engine.read(&[statement], budget).await {
+    pub(crate) async fn read_ending(self, transaction: &str, budget: &Budget) -> Result<Ending> {
+        let Some(statement) = self.context.layout.speech.ending(transaction) else { return Ok(Ending::Unknown) };
+        let rows = match self.context.engine.read(&[statement], budget).await {
             Ok(mut results) => results.pop().unwrap_or_default(),
             // A transaction that this server has not come to yet: it was restored from a copy. Or it does not know the function.
             Err(StoreError::Refused { .. } | StoreError::Unfit { .. }) => return Ok(Ending::Unknown),

@@ -6,11 +6,11 @@ use toml::Spanned;
 
 use crate::adapter::{Along, Command, Live, Refusal, Step, Undo, Verb};
 use crate::domain::action::Action;
-use crate::store::sql::SqlStore;
 use crate::store::sql::query::message::Recipe;
 use crate::store::sql::query::row_snapshot::Keeping;
 use crate::store::sql::query::template::own_instants;
 use crate::store::sql::schema::destination::Destination;
+use crate::store::sql::write::batch::BatchWriter;
 use crate::store::sql::write::row_completeness::keep_of;
 use crate::store::{Availability, Batch, Result, StoreError};
 
@@ -51,10 +51,13 @@ pub(crate) enum Way<'a> {
     Recall(&'a Undo),
 }
 
-impl SqlStore {
+impl<'s> BatchWriter<'s> {
     /// What a batch asks for, as the adapter says it is done.
-    pub(crate) fn work<'a>(&'a self, batch: &'a Batch) -> Result<Work<'a>> {
-        if let Availability::Disabled(reason) = self.info.availability(batch.action) {
+    pub(crate) fn work<'a>(self, batch: &'a Batch) -> Result<Work<'a>>
+    where
+        's: 'a,
+    {
+        if let Availability::Disabled(reason) = self.context.info.availability(batch.action) {
             return Err(StoreError::Input(reason));
         }
         let missing = || StoreError::Input(format!("this layout has no {}", batch.action));
@@ -73,12 +76,12 @@ impl SqlStore {
         };
         match batch.action {
             Action::Restore => {
-                let along = self.layout.spec.verbs.discard.as_ref().map_or(&[][..], |verb| &verb.along);
+                let along = self.context.layout.spec.verbs.discard.as_ref().map_or(&[][..], |verb| &verb.along);
                 return Ok(Work { along, ..bare(Way::Restore) });
             }
             Action::Recall => {
-                let verb = self.layout.spec.verbs.replay.as_ref().ok_or_else(missing)?;
-                let undo = verb.undo_by(self.destination.kind()).ok_or_else(missing)?;
+                let verb = self.context.layout.spec.verbs.replay.as_ref().ok_or_else(missing)?;
+                let undo = verb.undo_by(self.context.destination.kind()).ok_or_else(missing)?;
                 let text = |sql: &'a Spanned<String>| sql.get_ref().as_str();
                 let taken = undo.live.is_none().then(|| text(&undo.taken));
                 let when = undo.when.as_ref().map(text);
@@ -86,7 +89,7 @@ impl SqlStore {
             }
             _ => {}
         }
-        let verb = self.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
+        let verb = self.context.layout.spec.verbs.get(batch.action).ok_or_else(missing)?;
         let way = self.way(batch.action, verb)?;
         let kept = batch.archive.as_ref().is_some_and(|archive| archive.wants_rows());
         let own_instant = |step: &Step| own_instants(step.sql.get_ref());
@@ -95,9 +98,9 @@ impl SqlStore {
             when: Some(verb.when.as_ref().map_or("1 = 0", |w| w.get_ref())),
             refuse: &verb.refuse,
             lock: verb.lock.as_ref().map(|l| l.get_ref().as_str()),
-            recipe: verb.message.as_ref().map(|m| Recipe::new(&self.layout, m)).transpose()?,
+            recipe: verb.message.as_ref().map(|m| Recipe::new(&self.context.layout, m)).transpose()?,
             keeping: match kept {
-                true => Keeping::of(self.layout.speech, &self.layout.columns, keep_of(verb)),
+                true => Keeping::of(self.context.layout.speech, &self.context.layout.columns, keep_of(verb)),
                 false => Keeping::default(),
             },
             along: &verb.along,
@@ -107,12 +110,12 @@ impl SqlStore {
         })
     }
 
-    fn way<'a>(&self, action: Action, verb: &'a Verb) -> Result<Way<'a>> {
+    fn way<'a>(self, action: Action, verb: &'a Verb) -> Result<Way<'a>> {
         if action == Action::Archive {
             return Ok(Way::Twin);
         }
         let nowhere = || StoreError::Input("no destination is configured for replayed jobs".to_owned());
-        match (&self.destination, &verb.into_table, &verb.command) {
+        match (&self.context.destination, &verb.into_table, &verb.command) {
             (Destination::Table(..), Some(table), _) => Ok(Way::Steps(&table.steps)),
             (Destination::Command(_), _, Some(command)) => Ok(Way::Command(command)),
             _ if !verb.steps.is_empty() => Ok(Way::Steps(&verb.steps)),

@@ -1,8 +1,10 @@
 //! Counts by windows beside what happens meanwhile.
 
 use super::*;
+use crate::domain::facet::Facet;
 use crate::domain::filter::Filter;
 use crate::store::Store;
+use crate::store::sql::count::state::MOST_VALUES;
 use crate::store::sql::tests::{Odd, budget, numbers};
 
 #[tokio::test]
@@ -11,13 +13,14 @@ async fn a_job_that_dies_between_the_recent_past_and_the_windows_is_counted_once
     for facet in [Facet::Class, Facet::Fingerprint] {
         let odd = Odd::new(&format!("{} {rows}", numbers(100))).await;
         let (store, filter) = (&odd.store, Filter::all());
-        let judge = Judge::new(&store.layout, &filter, store.server_now());
-        let grouping = Grouping { layout: &store.layout, facet };
-        let begun = store.begin_windows(&judge, &grouping, &budget()).await;
+        let judge = Judge::new(&store.context.layout, &filter, store.context.server_now());
+        let grouping = Grouping { layout: &store.context.layout, facet };
+        let begun = store.counter().begin_windows(&judge, &grouping, &budget()).await;
         let begun = begun.unwrap_or_else(|e| panic!("{e}"));
         odd.run("INSERT INTO odd SELECT 5000, max(at), 0, 'A', 'boom' FROM odd").await;
         odd.run("INSERT INTO odd SELECT 5001, NULL, 0, 'A', 'boom'").await;
-        let done = store.count_windows(&judge, &grouping, begun, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+        let done =
+            store.counter().count_windows(&judge, &grouping, begun, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
         // Looks never see a row without a time.
         assert_eq!((done.resume.is_none(), done.histogram.total.n), (true, 101), "{facet:?}");
         let changes = store.changes(done.watermark.as_ref(), facet, &filter, &budget()).await;
@@ -35,11 +38,12 @@ async fn windows_keep_some_thousand_values_and_count_the_others_together() {
         "SELECT i, strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || (i * 3) || ' seconds'), 0, 'C' || i, 'boom' FROM n";
     let odd = Odd::new(&format!("{} {rows}", numbers(jobs))).await;
     let (store, filter) = (&odd.store, Filter::all());
-    let judge = Judge::new(&store.layout, &filter, store.server_now());
-    let grouping = Grouping { layout: &store.layout, facet: Facet::Class };
-    let mut step = store.begin_windows(&judge, &grouping, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+    let judge = Judge::new(&store.context.layout, &filter, store.context.server_now());
+    let grouping = Grouping { layout: &store.context.layout, facet: Facet::Class };
+    let mut step = store.counter().begin_windows(&judge, &grouping, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
     let histogram = loop {
-        let done = store.count_windows(&judge, &grouping, step, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
+        let done =
+            store.counter().count_windows(&judge, &grouping, step, &budget()).await.unwrap_or_else(|e| panic!("{e}"));
         match done.resume {
             Some(resume) => step = resume.counted().expect("a count").clone(),
             None => break done.histogram,

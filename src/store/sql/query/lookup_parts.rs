@@ -1,32 +1,8 @@
 //! Jobs of one lookup, cut so that what is sent for each part fits what the database takes at once.
 
-use futures_util::future::BoxFuture;
-
-use crate::domain::job::JobId;
-use crate::store::Result;
-use crate::store::sql::SqlStore;
-
-impl SqlStore {
-    /// Looks jobs up by their ids alone, a part at a time.
-    pub(crate) async fn in_parts<'a, T>(
-        &self,
-        ids: &'a [JobId],
-        look_up: impl Fn(&'a [JobId]) -> BoxFuture<'a, Result<Vec<T>>>,
-    ) -> Result<Vec<T>> {
-        let mut found = Vec::new();
-        for part in self.parts(ids, |id| json_bytes(id.as_str())) {
-            found.extend(look_up(part).await?);
-        }
-        Ok(found)
-    }
-
-    /// Cuts jobs into parts, each with as many as fit by what `weigh` says of them; at least one, which may be too large alone.
-    pub(crate) fn parts<'a, T>(&self, jobs: &'a [T], weigh: impl Fn(&T) -> usize) -> Vec<&'a [T]> {
-        cut(jobs, self.engine.room(), weigh)
-    }
-}
-
-fn cut<T>(jobs: &[T], room: usize, weigh: impl Fn(&T) -> usize) -> Vec<&[T]> {
+/// Cuts jobs into parts, each of `room` bytes at the most by what `weigh` says of them; at least one job, which may be too
+/// large alone.
+pub(crate) fn cut<T>(jobs: &[T], room: usize, weigh: impl Fn(&T) -> usize) -> Vec<&[T]> {
     let mut parts = Vec::new();
     let (mut from, mut bytes) = (0, 0_usize);
     for (to, job) in jobs.iter().enumerate() {
