@@ -181,7 +181,7 @@ mod tests {
         let [variant, plain] = adapter.variants("postgres") else { panic!("a variant and the rest") };
         assert_eq!((variant.title.as_str(), plain.title.as_str()), ("older", "jobs and jobs_dlq"));
         assert_eq!(variant.detect.columns["failed_by"], "absent");
-        assert_eq!(variant.detect.columns["payload"], "json");
+        assert_eq!(variant.detect.columns["payload"], "json|jsonb", "of its database");
         assert_eq!(adapter.variants("sqlite").len(), 1);
         let fault =
             Adapter::parse(&text.replace("title = \"older", "titel = \"older"), None).err().map(|e| e.to_string());

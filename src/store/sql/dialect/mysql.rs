@@ -3,22 +3,19 @@
 
 mod batch;
 mod catalogue;
-mod change_token;
 mod charset;
 mod conditional;
 mod plan;
+mod server_state;
 mod types;
 
-use super::{
-    BatchColumns, BatchRow, Form, Locks, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch, fraction,
-    like, literal, order_by,
-};
-use crate::adapter::{Column, FieldKind, Index};
+use super::{BatchColumns, BatchRow, Form, Locks, Place, Sort, Text, WindowShape, epoch, like, literal, order_by};
+use super::{Conditions, Expressions, Plans, Writes};
+use crate::adapter::{Column, FieldKind};
 use crate::db::Statement;
 use crate::domain::time::Timestamp;
 use crate::store::sql::dialect::sql_builder::Sql;
 use crate::store::sql::dialect::window::rung;
-use charset::{charset, is_wide};
 use types::base_type;
 
 pub(super) struct Mysql;
@@ -61,7 +58,7 @@ impl Mysql {
     }
 }
 
-impl Speech for Mysql {
+impl Expressions for Mysql {
     fn quote(&self, name: &str) -> String {
         format!("`{}`", name.replace('`', "``"))
     }
@@ -140,6 +137,36 @@ impl Speech for Mysql {
         format!("{name} /*!50700 , LENGTH({name}) */")
     }
 
+    fn concat(&self, texts: &[&str]) -> String {
+        format!("CONCAT({})", texts.join(", "))
+    }
+
+    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
+        if kind == FieldKind::Natural {
+            return format!("CAST(FLOOR(LEAST({raw}, {}) / {width}) AS SIGNED)", i64::MAX);
+        }
+        format!("CAST(FLOOR(({}) / {width}) AS SIGNED)", self.contract(raw, kind))
+    }
+
+    fn hour(&self, raw: &str, kind: FieldKind) -> String {
+        let utc = match kind {
+            FieldKind::Utc | FieldKind::Instant => raw.to_owned(),
+            kind => format!("TIMESTAMPADD(MICROSECOND, {}, '1970-01-01 00:00:00')", self.contract(raw, kind)),
+        };
+        format!("DATE_FORMAT({utc}, '%Y-%m-%dT%H')")
+    }
+
+    fn shown(&self, column: &Column) -> String {
+        let value = format!("t.{}", self.quote(&column.name));
+        // MySQL converts no vector to text, also where it is not asked to in the end.
+        match base_type(&column.data_type).as_str() {
+            "vector" => format!("HEX({value})"),
+            _ => self.whole_text(&value, FieldKind::Text),
+        }
+    }
+}
+
+impl Conditions for Mysql {
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, ">=");
     }
@@ -198,10 +225,6 @@ impl Speech for Mysql {
         sql.push(")");
     }
 
-    fn concat(&self, texts: &[&str]) -> String {
-        format!("CONCAT({})", texts.join(", "))
-    }
-
     fn glob(&self, sql: &mut Sql, text: &Text, parts: &[String]) {
         let place = sql.text(&like(parts));
         sql.push(&format!("{} LIKE CAST({place} AS BINARY) ESCAPE '!'", bytes(text)));
@@ -258,22 +281,42 @@ impl Speech for Mysql {
         let order = shape.order();
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS v) AS w STRAIGHT_JOIN {table} AS t ON t.{key} = w.wk"));
     }
+}
 
-    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
-        if kind == FieldKind::Natural {
-            return format!("CAST(FLOOR(LEAST({raw}, {}) / {width}) AS SIGNED)", i64::MAX);
+impl Plans for Mysql {
+    fn by_primary_key(&self) -> Option<&'static str> {
+        // The planner does not see that a window is small, and any index would seem the better one.
+        Some(" FORCE INDEX (PRIMARY)")
+    }
+
+    fn explain(&self, sql: &str) -> String {
+        // One text. As a table, MySQL's plans have a column of fractions (`filtered`), which nothing else here reads.
+        format!("EXPLAIN FORMAT=JSON {sql}")
+    }
+
+    fn rows_of(&self, plan: &str) -> Option<u64> {
+        plan::rows_of(plan)
+    }
+
+    fn leads(&self, column: &Column) -> bool {
+        // Bytes are told with what UTF-8 does not know left out, and in other character sets no index serves what is asked.
+        let is_of = |set: &str| column.collation.as_deref().is_some_and(|collation| collation.starts_with(set));
+        match base_type(&column.data_type).as_str() {
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "uuid" => true,
+            "char" | "varchar" => ["ascii", "utf8", "latin1"].into_iter().any(is_of),
+            _ => false,
         }
-        format!("CAST(FLOOR(({}) / {width}) AS SIGNED)", self.contract(raw, kind))
     }
 
-    fn hour(&self, raw: &str, kind: FieldKind) -> String {
-        let utc = match kind {
-            FieldKind::Utc | FieldKind::Instant => raw.to_owned(),
-            kind => format!("TIMESTAMPADD(MICROSECOND, {}, '1970-01-01 00:00:00')", self.contract(raw, kind)),
-        };
-        format!("DATE_FORMAT({utc}, '%Y-%m-%dT%H')")
+    fn rows(&self, place: Place<'_>) -> Option<Statement> {
+        let mut sql = Sql::new(&Mysql);
+        sql.push("SELECT CAST(table_rows AS SIGNED) FROM information_schema.tables WHERE table_schema = ");
+        sql.push_text(place.schema).push(" AND table_name = ").push_text(place.table);
+        Some(sql.done())
     }
+}
 
+impl Writes for Mysql {
     fn batch(&self, sql: &mut Sql, rows: &[BatchRow], kind: FieldKind, collation: Option<&str>, columns: BatchColumns) {
         batch::push(sql, rows, (kind, collation), columns);
     }
@@ -304,21 +347,8 @@ impl Speech for Mysql {
         }
     }
 
-    fn misread<'a>(&self, column: &'a Column) -> Option<&'a str> {
-        charset(column).filter(|charset| is_wide(charset))
-    }
-
     fn kept(&self, column: &Column) -> (String, Form) {
         types::kept(column, &format!("t.{}", self.quote(&column.name)))
-    }
-
-    fn shown(&self, column: &Column) -> String {
-        let value = format!("t.{}", self.quote(&column.name));
-        // MySQL converts no vector to text, also where it is not asked to in the end.
-        match base_type(&column.data_type).as_str() {
-            "vector" => format!("HEX({value})"),
-            _ => self.whole_text(&value, FieldKind::Text),
-        }
     }
 
     fn nulls(&self, columns: &[&Column]) -> Option<String> {
@@ -355,93 +385,13 @@ impl Speech for Mysql {
         }
     }
 
-    fn rounds(&self, data_type: &str) -> bool {
-        matches!(base_type(data_type).as_str(), "datetime" | "timestamp") && fraction(data_type).unwrap_or(0) < 6
-    }
-
-    fn columns(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Mysql);
-        sql.push(
-            "SELECT c.column_name, c.column_type, CASE WHEN COALESCE(c.generation_expression, '') = '' THEN 0 ELSE 1 END \
-             FROM information_schema.columns AS c WHERE c.table_schema = ",
-        );
-        sql.push_text(place.schema).push(" AND c.table_name = ").push_text(place.table);
-        sql.done()
-    }
-
-    fn by_primary_key(&self) -> Option<&'static str> {
-        // The planner does not see that a window is small, and any index would seem the better one.
-        Some(" FORCE INDEX (PRIMARY)")
-    }
-
-    fn explain(&self, sql: &str) -> String {
-        // One text. As a table, MySQL's plans have a column of fractions (`filtered`), which nothing else here reads.
-        format!("EXPLAIN FORMAT=JSON {sql}")
-    }
-
-    fn rows_of(&self, plan: &str) -> Option<u64> {
-        plan::rows_of(plan)
-    }
-
     fn locks(&self) -> Locks {
         // What lies between rows is locked by transactions that read repeatably; those that write here do not.
         Locks::Read
     }
 
-    fn leads(&self, column: &Column) -> bool {
-        // Bytes are told with what UTF-8 does not know left out, and in other character sets no index serves what is asked.
-        let is_of = |set: &str| column.collation.as_deref().is_some_and(|collation| collation.starts_with(set));
-        match base_type(&column.data_type).as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "uuid" => true,
-            "char" | "varchar" => ["ascii", "utf8", "latin1"].into_iter().any(is_of),
-            _ => false,
-        }
-    }
-
-    fn rows(&self, place: Place<'_>) -> Option<Statement> {
-        let mut sql = Sql::new(&Mysql);
-        sql.push("SELECT CAST(table_rows AS SIGNED) FROM information_schema.tables WHERE table_schema = ");
-        sql.push_text(place.schema).push(" AND table_name = ").push_text(place.table);
-        Some(sql.done())
-    }
-
-    fn catalogue(&self, tables: &[String]) -> Statement {
-        catalogue::statement(Sql::new(&Mysql), tables)
-    }
-
-    fn create_index(&self, place: Place<'_>, index: &Index, _is_partitioned: bool) -> String {
-        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
-        format!("CREATE INDEX {name} ON {} ({});", self.quote(place.table), self.index_columns(index))
-    }
-
-    fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Mysql);
-        sql.push(
-            "SELECT c.table_name, c.column_name, CONCAT(c.column_type, \
-             CASE WHEN c.collation_name IS NULL THEN '' ELSE CONCAT(' COLLATE ', c.collation_name) END) \
-             FROM information_schema.columns AS c WHERE c.table_schema = ",
-        );
-        sql.push_text(schema).push(" AND c.table_name IN (").join(tables, ", ", |sql, t| {
-            sql.push_text(t);
-        });
-        sql.push(") ORDER BY c.table_name, c.ordinal_position");
-        sql.done()
-    }
-
-    fn redefine(&self, table: &str, column: &str, definition: &str) -> Option<String> {
-        Some(format!("ALTER TABLE {table} MODIFY COLUMN {column} {definition} NULL"))
-    }
-
     fn delete_from(&self, table: &str) -> String {
         format!("DELETE t FROM {table} AS t")
-    }
-
-    fn longest_name(&self) -> NameLimit {
-        NameLimit::Characters(64)
-    }
-
-    fn new_table(&self) -> NewTable {
-        NewTable { instant: "datetime(6)", word: "varchar(64) CHARACTER SET ascii", after: " ENGINE = InnoDB" }
     }
 }
 

@@ -1,15 +1,17 @@
 //! PostgreSQL's text.
 
 pub(super) mod catalogue;
-mod change_token;
 mod instant;
 mod member;
+mod physical_storage;
+mod server_state;
 
-use super::locks::Locks;
+use super::Locks;
 use super::{
-    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Speech, Text, WindowShape, epoch,
-    fraction, like, physical_storage,
+    BatchColumns, BatchRow, Form, IndexPlace, NameLimit, NewTable, Place, Sort, Text, WindowShape, epoch, fraction,
+    like,
 };
+use super::{Catalogue, Conditions, Expressions, Plans, Writes};
 use crate::adapter::{Column, FieldKind, Index};
 use crate::db::{Bind, Statement};
 use crate::domain::time::Timestamp;
@@ -47,7 +49,7 @@ fn holds(sql: &mut Sql, text: &str, pieces: &[String]) {
     };
 }
 
-impl Speech for Postgres {
+impl Expressions for Postgres {
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
@@ -109,6 +111,29 @@ impl Speech for Postgres {
         }
     }
 
+    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
+        match kind {
+            FieldKind::Utc | FieldKind::Instant => format!(
+                "CASE WHEN {} THEN floor(extract(epoch from {raw}) * 1000000 / {width})::bigint END",
+                instant::countable(raw)
+            ),
+            kind => format!("floor(({})::numeric / {width})::bigint", self.contract(raw, kind)),
+        }
+    }
+
+    fn hour(&self, raw: &str, kind: FieldKind) -> String {
+        let utc = match kind {
+            FieldKind::Utc => raw.to_owned(),
+            FieldKind::Instant => format!("({raw} AT TIME ZONE 'UTC')"),
+            kind => format!("(to_timestamp(({})/1000000.0) AT TIME ZONE 'UTC')", self.contract(raw, kind)),
+        };
+        let hour = |era: &str| format!("to_char(date_trunc('hour', {utc}), 'YYYY-MM-DD\"T\"HH24{era}')");
+        // Without its era a year before the first would pass for the one after it.
+        format!("CASE WHEN {utc} >= '0001-01-01' THEN {} ELSE {} END", hour(""), hour(" BC"))
+    }
+}
+
+impl Conditions for Postgres {
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         let instant = instant::bound(sql, kind, at, true);
         sql.push(&format!("{raw} >= {instant} AND {raw} {}", instant::ends(kind).1));
@@ -190,30 +215,120 @@ impl Speech for Postgres {
         within(sql);
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS t"));
     }
+}
 
+impl Plans for Postgres {
+    fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {
+        Some(physical_storage::statistics(place, columns))
+    }
+
+    fn blocks(&self, place: Place<'_>) -> Option<Statement> {
+        Some(physical_storage::blocks(place))
+    }
+
+    fn cost_of(&self, plan: &str) -> Option<u64> {
+        physical_storage::cost_of(plan)
+    }
+
+    fn expected_of(&self, plan: &str) -> Option<u64> {
+        physical_storage::expected_of(plan)
+    }
+
+    fn together(&self) -> Option<&'static str> {
+        // Values in the order of an index are taken to lie side by side in the table where most of the column does, which says
+        // nothing of the rare ones; and whoever wants the first few of many is taken to find them wherever he begins.
+        Some("SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true)")
+    }
+
+    fn sampled(&self, table: &str, percent: f64) -> Option<String> {
+        Some(format!("{table} AS t TABLESAMPLE SYSTEM ({percent:.6})"))
+    }
+
+    fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
+        sql.push("t.ctid >= ").push_text(&format!("({from},0)")).push("::text::tid AND t.ctid < ");
+        sql.push_text(&format!("({to},0)")).push("::text::tid");
+    }
+}
+
+impl Catalogue for Postgres {
+    fn columns(&self, place: Place<'_>) -> Statement {
+        let mut sql = Sql::new(&Postgres);
+        // Without its modifier: a cast to `varchar(6)` cuts off without a word what the INSERT by itself refuses. The -1 is
+        // for types that mean one character, or one bit, where no modifier is named. Nor does a cast to a domain refuse.
+        sql.push(
+            "SELECT a.attname::text, format_type(COALESCE(NULLIF(y.typbasetype, 0), a.atttypid), -1)::text, \
+             CASE WHEN a.attgenerated = '' THEN 0 ELSE 1 END::bigint \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE n.nspname = ",
+        );
+        sql.push_text(place.schema).push("::text AND c.relname = ").push_text(place.table).push("::text");
+        sql.done()
+    }
+
+    fn rounds(&self, data_type: &str) -> bool {
+        data_type.starts_with("timestamp") && fraction(data_type).is_some_and(|digits| digits < 6)
+    }
+
+    fn catalogue(&self, tables: &[String]) -> Statement {
+        catalogue::tables(tables)
+    }
+
+    fn places(&self, told: &str) -> Vec<IndexPlace> {
+        catalogue::places(told)
+    }
+
+    fn schema_first(&self) -> Option<&'static str> {
+        Some("public")
+    }
+
+    fn policies(&self, tables: &[String]) -> Option<Statement> {
+        Some(catalogue::policies(tables))
+    }
+
+    fn functions(&self, names: &[String]) -> Option<Statement> {
+        Some(catalogue::functions(names))
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index, is_partitioned: bool) -> String {
+        let (schema, table) = (self.quote(place.schema), self.quote(place.table));
+        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
+        // The parts of a table are indexed at once, or not at all.
+        let meanwhile = if is_partitioned { "" } else { " CONCURRENTLY" };
+        format!("CREATE INDEX{meanwhile} ON {schema}.{table} ({}){only};", self.index_columns(index))
+    }
+
+    fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Postgres);
+        sql.push(
+            "SELECT c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod)::text || \
+             CASE WHEN a.attcollation <> y.typcollation \
+             THEN ' COLLATE ' || quote_ident(s.nspname) || '.' || quote_ident(l.collname) ELSE '' END \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid \
+             LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation \
+             LEFT JOIN pg_catalog.pg_namespace s ON s.oid = l.collnamespace WHERE n.nspname = ",
+        );
+        let place = sql.text(schema);
+        sql.push(&format!("{place}::text AND c.relname = ANY("));
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!("{place}::text[]) ORDER BY 1, a.attnum"));
+        sql.done()
+    }
+
+    fn longest_name(&self) -> NameLimit {
+        NameLimit::Bytes(63)
+    }
+
+    fn new_table(&self) -> NewTable {
+        NewTable { instant: "timestamptz", word: "text", after: "" }
+    }
+}
+
+impl Writes for Postgres {
     fn locks(&self) -> Locks {
         Locks::Found
-    }
-
-    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
-        match kind {
-            FieldKind::Utc | FieldKind::Instant => format!(
-                "CASE WHEN {} THEN floor(extract(epoch from {raw}) * 1000000 / {width})::bigint END",
-                instant::countable(raw)
-            ),
-            kind => format!("floor(({})::numeric / {width})::bigint", self.contract(raw, kind)),
-        }
-    }
-
-    fn hour(&self, raw: &str, kind: FieldKind) -> String {
-        let utc = match kind {
-            FieldKind::Utc => raw.to_owned(),
-            FieldKind::Instant => format!("({raw} AT TIME ZONE 'UTC')"),
-            kind => format!("(to_timestamp(({})/1000000.0) AT TIME ZONE 'UTC')", self.contract(raw, kind)),
-        };
-        let hour = |era: &str| format!("to_char(date_trunc('hour', {utc}), 'YYYY-MM-DD\"T\"HH24{era}')");
-        // Without its era a year before the first would pass for the one after it.
-        format!("CASE WHEN {utc} >= '0001-01-01' THEN {} ELSE {} END", hour(""), hour(" BC"))
     }
 
     fn batch(
@@ -317,112 +432,7 @@ impl Speech for Postgres {
         };
     }
 
-    fn columns(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Postgres);
-        // Without its modifier: a cast to `varchar(6)` cuts off without a word what the INSERT by itself refuses. The -1 is
-        // for types that mean one character, or one bit, where no modifier is named. Nor does a cast to a domain refuse.
-        sql.push(
-            "SELECT a.attname::text, format_type(COALESCE(NULLIF(y.typbasetype, 0), a.atttypid), -1)::text, \
-             CASE WHEN a.attgenerated = '' THEN 0 ELSE 1 END::bigint \
-             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE n.nspname = ",
-        );
-        sql.push_text(place.schema).push("::text AND c.relname = ").push_text(place.table).push("::text");
-        sql.done()
-    }
-
-    fn rounds(&self, data_type: &str) -> bool {
-        data_type.starts_with("timestamp") && fraction(data_type).is_some_and(|digits| digits < 6)
-    }
-
     fn overriding(&self) -> &'static str {
         "OVERRIDING SYSTEM VALUE "
-    }
-
-    fn catalogue(&self, tables: &[String]) -> Statement {
-        catalogue::tables(tables)
-    }
-
-    fn places(&self, told: &str) -> Vec<IndexPlace> {
-        catalogue::places(told)
-    }
-
-    fn schema_first(&self) -> Option<&'static str> {
-        Some("public")
-    }
-
-    fn policies(&self, tables: &[String]) -> Option<Statement> {
-        Some(catalogue::policies(tables))
-    }
-
-    fn functions(&self, names: &[String]) -> Option<Statement> {
-        Some(catalogue::functions(names))
-    }
-
-    fn create_index(&self, place: Place<'_>, index: &Index, is_partitioned: bool) -> String {
-        let (schema, table) = (self.quote(place.schema), self.quote(place.table));
-        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
-        // The parts of a table are indexed at once, or not at all.
-        let meanwhile = if is_partitioned { "" } else { " CONCURRENTLY" };
-        format!("CREATE INDEX{meanwhile} ON {schema}.{table} ({}){only};", self.index_columns(index))
-    }
-
-    fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Postgres);
-        sql.push(
-            "SELECT c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod)::text || \
-             CASE WHEN a.attcollation <> y.typcollation \
-             THEN ' COLLATE ' || quote_ident(s.nspname) || '.' || quote_ident(l.collname) ELSE '' END \
-             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid \
-             LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation \
-             LEFT JOIN pg_catalog.pg_namespace s ON s.oid = l.collnamespace WHERE n.nspname = ",
-        );
-        let place = sql.text(schema);
-        sql.push(&format!("{place}::text AND c.relname = ANY("));
-        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
-        sql.push(&format!("{place}::text[]) ORDER BY 1, a.attnum"));
-        sql.done()
-    }
-
-    fn longest_name(&self) -> NameLimit {
-        NameLimit::Bytes(63)
-    }
-
-    fn new_table(&self) -> NewTable {
-        NewTable { instant: "timestamptz", word: "text", after: "" }
-    }
-
-    fn statistics(&self, place: Place<'_>, columns: &[&str]) -> Option<Statement> {
-        Some(physical_storage::statistics(place, columns))
-    }
-
-    fn blocks(&self, place: Place<'_>) -> Option<Statement> {
-        Some(physical_storage::blocks(place))
-    }
-
-    fn cost_of(&self, plan: &str) -> Option<u64> {
-        physical_storage::cost_of(plan)
-    }
-
-    fn expected_of(&self, plan: &str) -> Option<u64> {
-        physical_storage::expected_of(plan)
-    }
-
-    fn together(&self) -> Option<&'static str> {
-        // Values in the order of an index are taken to lie side by side in the table where most of the column does, which says
-        // nothing of the rare ones; and whoever wants the first few of many is taken to find them wherever he begins.
-        Some("SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true)")
-    }
-
-    fn sampled(&self, table: &str, percent: f64) -> Option<String> {
-        Some(format!("{table} AS t TABLESAMPLE SYSTEM ({percent:.6})"))
-    }
-
-    fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
-        sql.push("t.ctid >= ").push_text(&format!("({from},0)")).push("::text::tid AND t.ctid < ");
-        sql.push_text(&format!("({to},0)")).push("::text::tid");
     }
 }

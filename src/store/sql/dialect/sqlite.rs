@@ -1,13 +1,15 @@
 //! SQLite's text. Times are text in UTC (`2026-11-20 03:12:09.123456`, with or without `T`, zone or fraction) or
 //! whole numbers.
 
+mod row_number_chunks;
+
 use std::time::Duration;
 
 use super::batch::batch_json;
 use super::{
-    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, Signs, Sort, Speech, Text, WindowShape, epoch, literal,
-    row_number_chunks,
+    BatchColumns, BatchRow, Form, NameLimit, NewTable, Place, ServerState, Sort, Text, WindowShape, epoch, literal,
 };
+use super::{Catalogue, Conditions, Expressions, Plans, Writes};
 use crate::adapter::{Column, FieldKind, Index};
 use crate::db::{Bind, CHANGES, Statement};
 use crate::domain::time::Timestamp;
@@ -108,7 +110,7 @@ impl Sqlite {
     }
 }
 
-impl Speech for Sqlite {
+impl Expressions for Sqlite {
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
@@ -170,6 +172,22 @@ impl Speech for Sqlite {
         format!("substr({raw}, 1, {n})")
     }
 
+    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
+        // Integer division rounds towards zero; instants before 1970 and negative keys only share a bucket.
+        format!("({}) / {width}", self.contract(raw, kind))
+    }
+
+    fn hour(&self, raw: &str, kind: FieldKind) -> String {
+        format!("strftime('%Y-%m-%dT%H', ({}) / 1000000, 'unixepoch')", self.contract(raw, kind))
+    }
+
+    fn sorts_in_time(&self, kind: FieldKind) -> bool {
+        // Of one day what is written with a `T` sorts behind what is not, and zones count for nothing.
+        !matches!(kind, FieldKind::Utc | FieldKind::Instant)
+    }
+}
+
+impl Conditions for Sqlite {
     fn at_or_after(&self, sql: &mut Sql, raw: &str, kind: FieldKind, at: Timestamp) {
         self.compare(sql, raw, kind, at, true);
     }
@@ -237,16 +255,90 @@ impl Speech for Sqlite {
         within(sql);
         sql.push(&format!(" ORDER BY {order} LIMIT {rows}) AS w CROSS JOIN {table} AS t ON t.{key} = w.wk"));
     }
+}
 
-    fn bucket(&self, raw: &str, kind: FieldKind, width: i64) -> String {
-        // Integer division rounds towards zero; instants before 1970 and negative keys only share a bucket.
-        format!("({}) / {width}", self.contract(raw, kind))
+impl Plans for Sqlite {
+    fn is_far(&self) -> bool {
+        // And for the one key that is first it would rather sort the whole table than follow an index.
+        false
     }
 
-    fn hour(&self, raw: &str, kind: FieldKind) -> String {
-        format!("strftime('%Y-%m-%dT%H', ({}) / 1000000, 'unixepoch')", self.contract(raw, kind))
+    fn explain(&self, sql: &str) -> String {
+        format!("EXPLAIN QUERY PLAN {sql}")
     }
 
+    fn cost_of(&self, plan: &str) -> Option<u64> {
+        row_number_chunks::cost_of(plan)
+    }
+
+    fn blocks(&self, place: Place<'_>) -> Option<Statement> {
+        Some(row_number_chunks::blocks(place))
+    }
+
+    fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
+        row_number_chunks::in_blocks(sql, from, to);
+    }
+}
+
+impl Catalogue for Sqlite {
+    fn columns(&self, place: Place<'_>) -> Statement {
+        let mut sql = Sql::new(&Sqlite);
+        sql.push("SELECT c.name, c.type, CASE WHEN c.hidden IN (2, 3) THEN 1 ELSE 0 END FROM pragma_table_xinfo(");
+        sql.push_text(place.table).push(", ").push_text(place.schema).push(") AS c");
+        sql.done()
+    }
+
+    fn catalogue(&self, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Sqlite);
+        sql.push(
+            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL, \
+             (SELECT group_concat(l.place, char(10)) FROM (\
+             SELECT (p.seqno + 1) || CASE WHEN i.\"unique\" = 0 OR i.partial = 1 OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) \
+             AS e WHERE e.name IS NULL) THEN '' WHEN i.origin = 'pk' THEN 'p' ELSE 'u' END || ' ' || i.name AS place \
+             FROM pragma_index_list(m.name) AS i, pragma_index_info(i.name) AS p WHERE p.name = c.name \
+             UNION ALL SELECT '1p ' WHERE c.pk = 1 AND NOT EXISTS \
+             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, m.type = 'view', NULL \
+             FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
+             WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
+        );
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
+        sql.done()
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index, _is_partitioned: bool) -> String {
+        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
+        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
+        format!("CREATE INDEX {name} ON {} ({}){only};", self.quote(place.table), self.index_columns(index))
+    }
+
+    fn definitions(&self, _schema: &str, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Sqlite);
+        // A column of a strict table may hold anything; elsewhere that type would turn text into numbers.
+        sql.push(
+            "SELECT m.name, c.name, CASE WHEN upper(c.type) = 'ANY' THEN '' ELSE c.type END \
+             FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
+             WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
+        );
+        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
+        sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
+        sql.done()
+    }
+
+    fn redefine(&self, _table: &str, _column: &str, _definition: &str) -> Option<String> {
+        None
+    }
+
+    fn longest_name(&self) -> NameLimit {
+        NameLimit::None
+    }
+
+    fn new_table(&self) -> NewTable {
+        NewTable { instant: "text", word: "text", after: "" }
+    }
+}
+
+impl Writes for Sqlite {
     fn batch(
         &self,
         sql: &mut Sql,
@@ -319,91 +411,9 @@ impl Speech for Sqlite {
             Sort::Real => sql.push(&real(text.parse().unwrap_or_default())),
         };
     }
-
-    fn is_far(&self) -> bool {
-        // And for the one key that is first it would rather sort the whole table than follow an index.
-        false
-    }
-
-    fn sorts_in_time(&self, kind: FieldKind) -> bool {
-        // Of one day what is written with a `T` sorts behind what is not, and zones count for nothing.
-        !matches!(kind, FieldKind::Utc | FieldKind::Instant)
-    }
-
-    fn columns(&self, place: Place<'_>) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
-        sql.push("SELECT c.name, c.type, CASE WHEN c.hidden IN (2, 3) THEN 1 ELSE 0 END FROM pragma_table_xinfo(");
-        sql.push_text(place.table).push(", ").push_text(place.schema).push(") AS c");
-        sql.done()
-    }
-
-    fn catalogue(&self, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
-        sql.push(
-            "SELECT 'main', m.name, c.name, c.type, CASE WHEN c.\"notnull\" = 1 OR c.pk > 0 THEN 0 ELSE 1 END, NULL, NULL, \
-             (SELECT group_concat(l.place, char(10)) FROM (\
-             SELECT (p.seqno + 1) || CASE WHEN i.\"unique\" = 0 OR i.partial = 1 OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) \
-             AS e WHERE e.name IS NULL) THEN '' WHEN i.origin = 'pk' THEN 'p' ELSE 'u' END || ' ' || i.name AS place \
-             FROM pragma_index_list(m.name) AS i, pragma_index_info(i.name) AS p WHERE p.name = c.name \
-             UNION ALL SELECT '1p ' WHERE c.pk = 1 AND NOT EXISTS \
-             (SELECT 1 FROM pragma_index_list(m.name) AS i WHERE i.origin = 'pk')) AS l), NULL, NULL, m.type = 'view', NULL \
-             FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
-             WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
-        );
-        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
-        sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
-        sql.done()
-    }
-
-    fn create_index(&self, place: Place<'_>, index: &Index, _is_partitioned: bool) -> String {
-        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
-        let only = index.only.as_ref().map_or(String::new(), |only| format!(" WHERE {only}"));
-        format!("CREATE INDEX {name} ON {} ({}){only};", self.quote(place.table), self.index_columns(index))
-    }
-
-    fn definitions(&self, _schema: &str, tables: &[String]) -> Statement {
-        let mut sql = Sql::new(&Sqlite);
-        // A column of a strict table may hold anything; elsewhere that type would turn text into numbers.
-        sql.push(
-            "SELECT m.name, c.name, CASE WHEN upper(c.type) = 'ANY' THEN '' ELSE c.type END \
-             FROM main.sqlite_master AS m, pragma_table_info(m.name) AS c \
-             WHERE m.type IN ('table', 'view') AND m.name IN (SELECT value FROM json_each(",
-        );
-        let place = sql.bind(Bind::Texts(tables.iter().cloned().map(Some).collect()));
-        sql.push(&format!("{place})) ORDER BY m.name, c.cid"));
-        sql.done()
-    }
-
-    fn redefine(&self, _table: &str, _column: &str, _definition: &str) -> Option<String> {
-        None
-    }
-
-    fn longest_name(&self) -> NameLimit {
-        NameLimit::None
-    }
-
-    fn new_table(&self) -> NewTable {
-        NewTable { instant: "text", word: "text", after: "" }
-    }
-
-    fn explain(&self, sql: &str) -> String {
-        format!("EXPLAIN QUERY PLAN {sql}")
-    }
-
-    fn cost_of(&self, plan: &str) -> Option<u64> {
-        row_number_chunks::cost_of(plan)
-    }
-
-    fn blocks(&self, place: Place<'_>) -> Option<Statement> {
-        Some(row_number_chunks::blocks(place))
-    }
-
-    fn in_blocks(&self, sql: &mut Sql, from: u64, to: u64) {
-        row_number_chunks::in_blocks(sql, from, to);
-    }
 }
 
-impl Signs for Sqlite {
+impl ServerState for Sqlite {
     fn clock(&self) -> &'static str {
         "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
     }

@@ -6,3 +6,4 @@ pub(super) mod index_columns;
 pub(crate) mod privileges;
 pub(crate) mod table_names;
 pub(crate) mod table_stats;
+pub(super) mod tables;

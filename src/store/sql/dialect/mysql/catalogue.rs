@@ -1,7 +1,12 @@
 //! What MySQL's catalogue tells of tables: their columns, keys and engines, and what may be done with them.
 
+use super::Mysql;
+use super::charset::{charset, is_wide};
+use super::types::base_type;
+use crate::adapter::{Column, Index};
 use crate::db::Statement;
 use crate::store::sql::dialect::sql_builder::Sql;
+use crate::store::sql::dialect::{Catalogue, Expressions, NameLimit, NewTable, Place, fraction};
 
 /// Writes a question for the columns of some tables.
 pub(super) fn statement(mut sql: Sql, tables: &[String]) -> Statement {
@@ -39,4 +44,59 @@ pub(super) fn statement(mut sql: Sql, tables: &[String]) -> Statement {
     names(&mut sql);
     sql.push(") ORDER BY c.table_name, c.ordinal_position");
     sql.done()
+}
+
+impl Catalogue for Mysql {
+    fn misread<'a>(&self, column: &'a Column) -> Option<&'a str> {
+        charset(column).filter(|charset| is_wide(charset))
+    }
+
+    fn rounds(&self, data_type: &str) -> bool {
+        matches!(base_type(data_type).as_str(), "datetime" | "timestamp") && fraction(data_type).unwrap_or(0) < 6
+    }
+
+    fn columns(&self, place: Place<'_>) -> Statement {
+        let mut sql = Sql::new(&Mysql);
+        sql.push(
+            "SELECT c.column_name, c.column_type, CASE WHEN COALESCE(c.generation_expression, '') = '' THEN 0 ELSE 1 END \
+             FROM information_schema.columns AS c WHERE c.table_schema = ",
+        );
+        sql.push_text(place.schema).push(" AND c.table_name = ").push_text(place.table);
+        sql.done()
+    }
+
+    fn catalogue(&self, tables: &[String]) -> Statement {
+        statement(Sql::new(&Mysql), tables)
+    }
+
+    fn create_index(&self, place: Place<'_>, index: &Index, _is_partitioned: bool) -> String {
+        let name = self.quote(&format!("{}_{}", place.table, index.columns.join("_")));
+        format!("CREATE INDEX {name} ON {} ({});", self.quote(place.table), self.index_columns(index))
+    }
+
+    fn definitions(&self, schema: &str, tables: &[String]) -> Statement {
+        let mut sql = Sql::new(&Mysql);
+        sql.push(
+            "SELECT c.table_name, c.column_name, CONCAT(c.column_type, \
+             CASE WHEN c.collation_name IS NULL THEN '' ELSE CONCAT(' COLLATE ', c.collation_name) END) \
+             FROM information_schema.columns AS c WHERE c.table_schema = ",
+        );
+        sql.push_text(schema).push(" AND c.table_name IN (").join(tables, ", ", |sql, t| {
+            sql.push_text(t);
+        });
+        sql.push(") ORDER BY c.table_name, c.ordinal_position");
+        sql.done()
+    }
+
+    fn redefine(&self, table: &str, column: &str, definition: &str) -> Option<String> {
+        Some(format!("ALTER TABLE {table} MODIFY COLUMN {column} {definition} NULL"))
+    }
+
+    fn longest_name(&self) -> NameLimit {
+        NameLimit::Characters(64)
+    }
+
+    fn new_table(&self) -> NewTable {
+        NewTable { instant: "datetime(6)", word: "varchar(64) CHARACTER SET ascii", after: " ENGINE = InnoDB" }
+    }
 }

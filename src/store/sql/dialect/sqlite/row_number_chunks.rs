@@ -3,17 +3,17 @@
 //! A row keeps its number when it is changed, but where that is its key or it is replaced, and with VACUUM in a table that does
 //! not name it: then it may be passed over or met twice, like a row that moves between blocks elsewhere.
 
-use super::sqlite::Sqlite;
 use crate::db::Statement;
 use crate::store::sql::dialect::sql_builder::Sql;
-use crate::store::sql::dialect::{Place, Speech};
+use crate::store::sql::dialect::sqlite::Sqlite;
+use crate::store::sql::dialect::{Expressions, Place};
 
 /// Numbers that make a block, as many as a block of other databases holds rows.
 const ROWS: u64 = 10;
 /// More rows than this have no room on a page: where numbers are larger, most of them are of no row.
 const ROWS_OF_PAGE: u64 = 64;
 
-/// How many blocks a table is stored in, as [`super::Speech::blocks`] wants it.
+/// How many blocks a table is stored in, as [`crate::store::sql::dialect::Speech::blocks`] wants it.
 pub(super) fn blocks(place: Place<'_>) -> Statement {
     let table = Sqlite.quote(place.table);
     let mut sql = Sql::new(&Sqlite);

@@ -1,9 +1,9 @@
 //! What looks ask of MySQL and MariaDB.
 
 use super::Mysql;
-use crate::store::sql::dialect::Signs;
+use crate::store::sql::dialect::ServerState;
 
-impl Signs for Mysql {
+impl ServerState for Mysql {
     fn clock(&self) -> &'static str {
         "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
     }

@@ -1,14 +1,14 @@
 //! What PostgreSQL tells of how a table is stored, and of what is in it.
 
-use super::Place;
-use super::postgres::Postgres;
 use crate::db::{Bind, Statement};
+use crate::store::sql::dialect::Place;
+use crate::store::sql::dialect::postgres::Postgres;
 use crate::store::sql::dialect::sql_builder::Sql;
 
 /// What part of its size a table may grow or shrink by until its statistics are old.
 const GROWN: i64 = 5;
 
-/// The planner's statistics of columns, as [`super::Speech::statistics`] wants them.
+/// The planner's statistics of columns, as [`crate::store::sql::dialect::Speech::statistics`] wants them.
 pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
     let mut sql = Sql::new(&Postgres);
     let schema = sql.text(place.schema);
@@ -29,7 +29,7 @@ pub(super) fn statistics(place: Place<'_>, columns: &[&str]) -> Statement {
     sql.done()
 }
 
-/// How many blocks a table is stored in, as [`super::Speech::blocks`] wants it.
+/// How many blocks a table is stored in, as [`crate::store::sql::dialect::Speech::blocks`] wants it.
 pub(super) fn blocks(place: Place<'_>) -> Statement {
     let mut sql = Sql::new(&Postgres);
     // Before 14 every window would be looked for in the whole table. A partitioned table has no blocks of its own.

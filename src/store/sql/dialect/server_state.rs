@@ -4,7 +4,7 @@ use crate::db::Statement;
 use crate::store::sql::dialect::sql_builder::Sql;
 
 /// What a database says of itself from one look to the next, and of a transaction.
-pub(crate) trait Signs: Sync {
+pub(crate) trait ServerState: Sync {
     /// The database's clock in microseconds, as a contract column.
     fn clock(&self) -> &'static str;
 

@@ -2,10 +2,10 @@
 
 use super::Postgres;
 use crate::db::Statement;
-use crate::store::sql::dialect::Signs;
+use crate::store::sql::dialect::ServerState;
 use crate::store::sql::dialect::sql_builder::Sql;
 
-impl Signs for Postgres {
+impl ServerState for Postgres {
     fn clock(&self) -> &'static str {
         "round(extract(epoch from clock_timestamp()) * 1000000)::bigint"
     }
