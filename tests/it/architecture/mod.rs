@@ -321,6 +321,18 @@ fn files_stay_short_enough_to_hold_in_mind() {
     none(&too_long, &format!("Over {MOST_LINES} lines without tests a room is missing: split at the seam."));
 }
 
+#[test]
+fn the_paths_of_the_architecture_page_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page");
+    let path = Regex::new("`([A-Za-z_./-]+/[A-Za-z_./-]*)`").expect("a valid expression");
+    let named: BTreeSet<&str> = path.captures_iter(&page).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+    let is_there = |path: &&str| ["", "src", "tests/it"].iter().any(|folder| root.join(folder).join(path).exists());
+    let gone: Vec<String> = named.iter().filter(|path| !is_there(path)).map(|path| (*path).to_owned()).collect();
+    assert!(named.len() > 50, "{named:?}");
+    none(&gone, "ARCHITECTURE.md names these, and they are not below src or tests/it any more.");
+}
+
 mod tests {
     use super::*;
 
