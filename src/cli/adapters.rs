@@ -11,7 +11,7 @@ use super::exit::{CliError, Code};
 use super::open::{Surveyed, library, survey, survey_by};
 use super::output;
 use super::source_choice::SourceChoice;
-use super::table::{Column, Table, terminal_width};
+use super::table::{TableColumn, TextTable, terminal_width};
 use crate::adapter::{Adapter, AdapterError, Library, Misfit, fit};
 use crate::config::ReplayTo;
 use crate::domain::text::Clean;
@@ -143,7 +143,11 @@ fn print(library: &Library, format: Format) -> Result<()> {
             }
         }
         Format::Table => {
-            let mut table = Table::new([Column::Whole("adapter"), Column::Whole("databases"), Column::Text("file")]);
+            let mut table = TextTable::new([
+                TableColumn::Whole("adapter"),
+                TableColumn::Whole("databases"),
+                TableColumn::Text("file"),
+            ]);
             for record in &records {
                 table.row(row(record).iter().map(String::as_str));
             }

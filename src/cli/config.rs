@@ -14,7 +14,7 @@ use crate::domain::text::Clean;
 use crate::tui::keys::Keymap;
 
 #[derive(Serialize)]
-struct Record<'a> {
+struct ConfigRecord<'a> {
     key: &'a str,
     value: &'a str,
     origin: &'a str,
@@ -23,7 +23,7 @@ struct Record<'a> {
 #[derive(Serialize)]
 struct ConfigOutput<'a> {
     files: Vec<String>,
-    settings: Vec<Record<'a>>,
+    settings: Vec<ConfigRecord<'a>>,
 }
 
 /// Prints every key that is set or has a default; what is printed can be read as a config again.
@@ -39,7 +39,7 @@ pub fn run(session: &SourceChoice, args: &OutputArg) -> Result<Code> {
     };
     let keys = Keymap::default().named().into_iter().map(default);
     settings.extend(keys.filter(|key| !session.config.keys.iter().any(|k| key.key == format!("keys.{}", k.command))));
-    let records = settings.iter().map(|Setting { key, value, origin }| Record { key, value, origin });
+    let records = settings.iter().map(|Setting { key, value, origin }| ConfigRecord { key, value, origin });
     let mut out = output::stdout();
     match args.output {
         Format::Table => {
@@ -47,7 +47,7 @@ pub fn run(session: &SourceChoice, args: &OutputArg) -> Result<Code> {
                 let state = if file.exists() { "" } else { " (not there)" };
                 writeln!(out, "# {}{state}", file.display())?;
             }
-            for Record { key, value, origin } in records {
+            for ConfigRecord { key, value, origin } in records {
                 writeln!(out, "{} = {}  # {}", Clean::line(key), Clean::line(value), Clean::line(origin))?;
             }
         }

@@ -104,11 +104,11 @@ struct SourceOpener {
     /// Whether what was surveyed could not be opened: what is tried again may have been changed since.
     in_vain: AtomicBool,
     /// The store that is being opened before anybody asks for it, with its name.
-    begun: Mutex<Option<JoinHandle<Begun>>>,
+    begun: Mutex<Option<JoinHandle<OpenedSource>>>,
 }
 
 /// A store that was opened, with its name.
-type Begun = std::result::Result<(String, OpenStore), StoreError>;
+type OpenedSource = std::result::Result<(String, OpenStore), StoreError>;
 
 impl SourceOpener {
     fn new(session: SourceChoice, origin: Origin) -> Self {

@@ -42,7 +42,7 @@ pub async fn named(words: &[String]) -> Result<Vec<JobId>> {
 
 /// What of a line of `list -o jsonl` says which job it is.
 #[derive(Deserialize)]
-struct Line {
+struct JobIdLine {
     id: Id,
 }
 
@@ -65,7 +65,7 @@ fn read(text: &str) -> Result<Vec<JobId>, String> {
             )
         };
         let id = match line.as_bytes()[0] {
-            b'{' => serde_json::from_str(line).map(|line: Line| line.id),
+            b'{' => serde_json::from_str(line).map(|line: JobIdLine| line.id),
             b'"' => serde_json::from_str(line),
             // A document over several lines, as `-o json` prints it.
             b'[' | b']' | b'}' => return Err(wrong()),

@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 
 /// A job, with what the ledger knows of it.
 #[derive(Serialize)]
-pub struct Shown<J: Serialize> {
+pub struct JobWithHistory<J: Serialize> {
     /// As the store has it.
     #[serde(flatten)]
     pub job: J,

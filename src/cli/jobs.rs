@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::args::{Format, PartWord};
 use super::output;
-use super::table::{Column, Table, terminal_width};
+use super::table::{TableColumn, TextTable, terminal_width};
 use crate::domain::action::{JobOutcome, JobResult};
 use crate::domain::text::{Clean, Untrusted};
 use crate::ledger::{Ledger, Outcome, Part, RunId, RunJob};
@@ -28,28 +28,32 @@ struct JobRecord<'a> {
 }
 
 /// Prints jobs one by one, in any form.
-pub struct Printer<'a, W: Write> {
+pub struct JobPrinter<'a, W: Write> {
     out: &'a mut W,
     format: Format,
     run: &'a str,
-    table: Table,
+    table: TextTable,
     count: usize,
 }
 
-impl<'a, W: Write> Printer<'a, W> {
+impl<'a, W: Write> JobPrinter<'a, W> {
     /// Begins a list of jobs of `run`.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn new(out: &'a mut W, format: Format, run: &'a RunId) -> io::Result<Self> {
-        let columns =
-            [Column::Whole("id"), Column::Whole("outcome"), Column::Text("error class"), Column::Text("reason")];
+        let columns = [
+            TableColumn::Whole("id"),
+            TableColumn::Whole("outcome"),
+            TableColumn::Text("error class"),
+            TableColumn::Text("reason"),
+        ];
         match format {
             Format::Csv => output::csv(out, ["run", "id", "outcome", "error_class", "reason"])?,
             Format::Json => write!(out, "{{\"version\":{},\"jobs\":[", output::JSON_VERSION)?,
             Format::Table | Format::Jsonl => {}
         }
-        Ok(Self { out, format, run: &run.0, table: Table::new(columns).yielding(["error class"]), count: 0 })
+        Ok(Self { out, format, run: &run.0, table: TextTable::new(columns).yielding(["error class"]), count: 0 })
     }
 
     fn print(&mut self, record: &JobRecord<'_>) -> io::Result<()> {
@@ -129,7 +133,7 @@ pub async fn of_run(
     format: Format,
 ) -> anyhow::Result<()> {
     let ledger = ledger.of(run).await?;
-    let mut printer = Printer::new(out, format, run)?;
+    let mut printer = JobPrinter::new(out, format, run)?;
     let mut after = 0;
     loop {
         let jobs = ledger.jobs(run, part.into(), after, PAGE).await?;

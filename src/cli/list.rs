@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::args::{Format, ListArgs};
 use super::exit::Code;
-use super::job_json::{RowRecord, Shown};
+use super::job_json::{JobWithHistory, RowRecord};
 use super::open::OpenedStore;
-use super::rows::{PAGE, Walk};
-use super::table::{Column, Table, terminal_width};
+use super::rows::{PAGE, SelectedRows};
+use super::table::{TableColumn, TextTable, terminal_width};
 use super::{no_match, output};
 use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
@@ -23,7 +23,7 @@ struct ListOutput<'a> {
     filter: String,
     /// Whether more jobs match than are listed.
     more: bool,
-    jobs: Vec<Shown<RowRecord<'a>>>,
+    jobs: Vec<JobWithHistory<RowRecord<'a>>>,
 }
 
 /// A job, and how often it was replayed before; `None` where the ledger cannot be read.
@@ -37,10 +37,10 @@ pub async fn run(opened: &OpenedStore, args: &ListArgs) -> Result<Code> {
     let filter = opened.filter(args.filter.filter.as_deref())?;
     let format = args.output.output;
     let mut out = output::stdout();
-    let printer = Printer::new(format, true, &mut out)?;
+    let printer = ListPrinter::new(format, true, &mut out)?;
     let mut jobs: Vec<Job> = Vec::new();
     let mut is_empty = true;
-    let mut walk = Walk::new(opened, filter.clone(), args.limit);
+    let mut walk = SelectedRows::new(opened, filter.clone(), args.limit);
     loop {
         let rows = walk.some(PAGE).await?;
         if rows.is_empty() {
@@ -85,26 +85,26 @@ pub async fn run(opened: &OpenedStore, args: &ListArgs) -> Result<Code> {
     Ok(Code::Done)
 }
 
-fn shown(row: &JobRow, replayed: Option<u64>) -> Shown<RowRecord<'_>> {
-    Shown { job: RowRecord::from(row), replayed }
+fn shown(row: &JobRow, replayed: Option<u64>) -> JobWithHistory<RowRecord<'_>> {
+    JobWithHistory { job: RowRecord::from(row), replayed }
 }
 
 /// Prints rows as they come.
-pub(super) struct Printer {
+pub(super) struct ListPrinter {
     format: Format,
     /// Whether a column says how often each was replayed before.
     replays: bool,
 }
 
-impl Printer {
+impl ListPrinter {
     /// Prints the heading, where the form has one.
-    pub(super) fn new(format: Format, replays: bool, out: &mut impl Write) -> Result<Printer> {
+    pub(super) fn new(format: Format, replays: bool, out: &mut impl Write) -> Result<ListPrinter> {
         if format == Format::Csv {
             let names =
                 ["id", "at", "state", "error", "class", "queue", "attempts", "max_attempts", "worker", "message"];
             output::csv(out, names.into_iter().chain(replays.then_some("replayed")))?;
         }
-        Ok(Printer { format, replays })
+        Ok(ListPrinter { format, replays })
     }
 
     /// Prints a row.
@@ -137,25 +137,25 @@ fn clean(text: &Option<Untrusted>) -> Clean<'_> {
     Clean::line(text.as_ref().map_or("", Untrusted::exact))
 }
 
-fn table(jobs: &[Job]) -> Table {
+fn table(jobs: &[Job]) -> TextTable {
     // Most jobs never were: the room is for the message then.
     let replays = jobs.iter().any(|(_, replayed)| replayed.is_some_and(|n| n > 0));
     let mut columns = vec![
-        Column::Whole("id"),
-        Column::Whole("died"),
-        Column::Whole("state"),
-        Column::Text("error"),
-        Column::Text("job class"),
-        Column::Text("queue"),
-        Column::Number("attempts"),
+        TableColumn::Whole("id"),
+        TableColumn::Whole("died"),
+        TableColumn::Whole("state"),
+        TableColumn::Text("error"),
+        TableColumn::Text("job class"),
+        TableColumn::Text("queue"),
+        TableColumn::Number("attempts"),
     ];
-    columns.extend(replays.then_some(Column::Number("replayed")));
-    columns.push(Column::Text("message"));
+    columns.extend(replays.then_some(TableColumn::Number("replayed")));
+    columns.push(TableColumn::Text("message"));
     // A state that they all have says little; it is the last to go where it does not.
     let states = jobs.iter().any(|(row, _)| row.state != jobs[0].0.state);
     let first = (!states).then_some("state");
     let yields = first.into_iter().chain(["attempts", "queue", "job class", "replayed", "state", "died"]);
-    let mut table = Table::new(columns).yielding(yields.collect::<Vec<_>>());
+    let mut table = TextTable::new(columns).yielding(yields.collect::<Vec<_>>());
     for (row, replayed) in jobs {
         let text = |value: &Option<Untrusted>| value.as_ref().map_or("", Untrusted::exact).to_owned();
         let attempts = match (row.attempts, row.max_attempts) {

@@ -31,11 +31,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// An open log. Its last lines are written when it is dropped.
 #[derive(Debug)]
 pub struct Log {
-    lines: SyncSender<Parcel>,
+    lines: SyncSender<LogMessage>,
 }
 
 #[derive(Debug)]
-enum Parcel {
+enum LogMessage {
     Line(Vec<u8>),
     /// Whoever waits for everything before it.
     Flush(mpsc::Sender<()>),
@@ -66,7 +66,7 @@ impl Drop for Log {
     fn drop(&mut self) {
         let (done, written) = mpsc::channel();
         // Full: the disk is in trouble, and is not waited for.
-        if self.lines.try_send(Parcel::Flush(done)).is_ok() {
+        if self.lines.try_send(LogMessage::Flush(done)).is_ok() {
             let _ = written.recv_timeout(PATIENCE);
         }
     }
@@ -74,7 +74,7 @@ impl Drop for Log {
 
 /// Hears of events, and hands them over as lines.
 struct LogReader {
-    lines: SyncSender<Parcel>,
+    lines: SyncSender<LogMessage>,
     /// Lines that found no room since the last one that did.
     dropped: AtomicU64,
 }
@@ -86,7 +86,7 @@ impl Subscriber for LogReader {
 
     fn event(&self, event: &Event<'_>) {
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        if self.lines.try_send(Parcel::Line(line(event, dropped))).is_err() {
+        if self.lines.try_send(LogMessage::Line(line(event, dropped))).is_err() {
             self.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
         }
     }
@@ -107,7 +107,7 @@ impl Subscriber for LogReader {
 /// An event as a line of the file.
 fn line(event: &Event<'_>, dropped: u64) -> Vec<u8> {
     let metadata = event.metadata();
-    let mut fields = Fields(Map::new());
+    let mut fields = EventFields(Map::new());
     let level = metadata.level().as_str().to_ascii_lowercase();
     fields.0.insert("time".to_owned(), Timestamp::now().to_millisecond().into());
     fields.0.insert("level".to_owned(), level.into());
@@ -122,9 +122,9 @@ fn line(event: &Event<'_>, dropped: u64) -> Vec<u8> {
 }
 
 /// The fields of an event.
-struct Fields(Map<String, Value>);
+struct EventFields(Map<String, Value>);
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.0.insert(field.name().to_owned(), value.into());
     }
@@ -150,11 +150,11 @@ impl Visit for Fields {
 }
 
 /// Writes what arrives, until nobody sends any more. What the disk does not take is lost, and counted.
-fn write_all(mut file: Rotating, inbox: &Receiver<Parcel>) {
+fn write_all(mut file: Rotating, inbox: &Receiver<LogMessage>) {
     let mut lost: u64 = 0;
     while let Ok(parcel) = inbox.recv() {
         match parcel {
-            Parcel::Line(line) => {
+            LogMessage::Line(line) => {
                 let told = if lost > 0 { [lost_lines(lost), line].concat() } else { line };
                 match file.write(&told) {
                     Ok(()) => lost = 0,
@@ -162,7 +162,7 @@ fn write_all(mut file: Rotating, inbox: &Receiver<Parcel>) {
                 }
             }
             // Whoever waited may have lost patience.
-            Parcel::Flush(done) => drop(done.send(())),
+            LogMessage::Flush(done) => drop(done.send(())),
         }
     }
 }
@@ -261,9 +261,9 @@ mod tests {
             &mut file.file,
             OpenOptions::new().write(true).open("/dev/full").expect("a disk without room"),
         );
-        lines.send(Parcel::Line(b"lost\n".to_vec())).expect("sent");
+        lines.send(LogMessage::Line(b"lost\n".to_vec())).expect("sent");
         let (done, written) = mpsc::channel();
-        lines.send(Parcel::Flush(done)).expect("sent");
+        lines.send(LogMessage::Flush(done)).expect("sent");
         drop(lines);
         write_all(file, &inbox);
         assert!(written.try_recv().is_ok() && text(&path).is_empty());
@@ -289,14 +289,14 @@ mod tests {
             tracing::info!(target: TARGET, ?secret, "told {secret}");
             crate::domain::log::call("page", Ok(100), Duration::from_micros(3_250));
             crate::domain::log::run_began("s3cret; not an id", "replay", 1);
-            let Ok(Parcel::Line(_)) = inbox.recv() else { panic!("a line") };
+            let Ok(LogMessage::Line(_)) = inbox.recv() else { panic!("a line") };
             crate::domain::log::call("page", Err("cancelled"), Duration::ZERO);
         });
         let told: Vec<String> = inbox
             .try_iter()
             .map(|parcel| match parcel {
-                Parcel::Line(line) => String::from_utf8(line).expect("text"),
-                Parcel::Flush(_) => panic!("no line"),
+                LogMessage::Line(line) => String::from_utf8(line).expect("text"),
+                LogMessage::Flush(_) => panic!("no line"),
             })
             .collect();
         assert!(told[0].contains(r#""message":"call","call":"page","rows":100,"ms":3.25"#), "{told:?}");

@@ -70,10 +70,10 @@ fn wants_a_value(clause: &Clause) -> bool {
 
 /// Reads the arguments of the newest jobs that the rest of the filter selects. `None` where there are none, or the database
 /// fails: then the path is not what is wrong.
-async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<Seen> {
+async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<SeenArguments> {
     let rest = filter.clauses().iter().filter(|clause| path_of(clause).is_some());
     let rest = rest.fold(filter.clone(), |rest, clause| rest.without(&clause.key));
-    let mut seen = Seen { is_part: !rest.is_all(), ..Seen::default() };
+    let mut seen = SeenArguments { is_part: !rest.is_all(), ..SeenArguments::default() };
     let query = PageQuery { filter: rest, sort: Sort::default(), cursor: Cursor::Start, limit: SAMPLE };
     let page = opened.desk.store.page(query, &opened.budget).await.ok()?;
     let ids: Vec<JobId> = page.entries.into_iter().map(|entry| entry.row.id).collect();
@@ -91,17 +91,17 @@ async fn sample(opened: &OpenedStore, filter: &Filter) -> Option<Seen> {
 
 /// What the arguments of some jobs hold.
 #[derive(Default)]
-struct Seen {
+struct SeenArguments {
     /// Whether only a part of all jobs was looked at, as the filter has other terms.
     is_part: bool,
     jobs: u64,
     bytes: usize,
     /// By the keys on the way, without the numbers of elements.
-    paths: BTreeMap<Vec<String>, Values>,
+    paths: BTreeMap<Vec<String>, SeenValues>,
 }
 
 #[derive(Default)]
-struct Values {
+struct SeenValues {
     /// Jobs that have a value there.
     jobs: u64,
     /// The path with its element numbers, of the first that was seen.
@@ -110,7 +110,7 @@ struct Values {
     values: BTreeMap<String, u64>,
 }
 
-impl Seen {
+impl SeenArguments {
     /// Adds the arguments of a job, in which secrets are masked.
     fn add(&mut self, arguments: &str) {
         self.jobs += 1;
@@ -124,9 +124,10 @@ impl Seen {
                 continue;
             }
             let keys = steps.iter().filter(|step| matches!(step, Step::Key(..))).map(word_of).collect::<Vec<_>>();
-            self.paths
-                .entry(keys.clone())
-                .or_insert_with(|| Values { written: steps.iter().map(word_of).collect(), ..Values::default() });
+            self.paths.entry(keys.clone()).or_insert_with(|| SeenValues {
+                written: steps.iter().map(word_of).collect(),
+                ..SeenValues::default()
+            });
             let values = here.entry(keys).or_default();
             // A value of which a part is masked is not told either: the rest may give it away.
             let value = document.scalar(node).filter(|value| !value.contains(REDACTED));
@@ -160,8 +161,8 @@ impl Seen {
             let told = output::listed(told.into_iter().map(value)).unwrap_or_else(|| "masked".to_owned());
             return Some(format!("values of {} in {of}: {told}", shown(path)));
         }
-        let mut near: Vec<&Values> = self.paths.values().collect();
-        let is_near = |values: &Values| values.written.starts_with(path) || values.written.last() == path.last();
+        let mut near: Vec<&SeenValues> = self.paths.values().collect();
+        let is_near = |values: &SeenValues| values.written.starts_with(path) || values.written.last() == path.last();
         near.sort_by_key(|values| (!is_near(values), std::cmp::Reverse(values.jobs)));
         let near = near.into_iter().map(|values| shown(&values.written)).filter(|word| word.len() <= LONGEST);
         let near = output::listed(near).map_or_else(String::new, |near| format!("; paths seen: {near}"));
@@ -186,13 +187,13 @@ fn shown(path: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn seen(arguments: &[&str]) -> Seen {
-        let mut seen = Seen::default();
+    fn seen(arguments: &[&str]) -> SeenArguments {
+        let mut seen = SeenArguments::default();
         arguments.iter().for_each(|text| seen.add(text));
         seen
     }
 
-    fn note(seen: &Seen, word: &str) -> String {
+    fn note(seen: &SeenArguments, word: &str) -> String {
         let Some(Key::Arg(path)) = Key::from_word(word) else { panic!("{word}") };
         seen.note(&path).expect("a note")
     }

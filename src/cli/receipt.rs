@@ -206,7 +206,7 @@ impl<'a> From<&'a Receipt> for RunRecord<'a> {
 /// Prints a plan for people, in lines of this width.
 pub fn plan(out: &mut impl Write, plan: &Plan, width: Option<usize>) -> io::Result<()> {
     writeln!(out, "plan {}: {} {}", plan.run, plan.action, jobs(plan.count))?;
-    let mut facts = Facts { out, names: 10, width };
+    let mut facts = FactList { out, names: 10, width };
     if let Some(filter) = &plan.filter {
         let filter = if filter.is_empty() { "none: all dead jobs" } else { filter };
         facts.tell("filter", &Clean::line(&typed(filter)))?;
@@ -239,14 +239,14 @@ pub fn plan(out: &mut impl Write, plan: &Plan, width: Option<usize>) -> io::Resu
 }
 
 /// Facts below the title of a plan or a run: a name and what it is, broken between words.
-struct Facts<'a, W> {
+struct FactList<'a, W> {
     out: &'a mut W,
     /// Columns of the names.
     names: usize,
     width: Option<usize>,
 }
 
-impl<W: Write> Facts<'_, W> {
+impl<W: Write> FactList<'_, W> {
     fn tell(&mut self, name: &str, text: &str) -> io::Result<()> {
         let names = self.names;
         writeln!(self.out, "{}", hanging(&format!("  {name:<names$} "), text, self.width))
@@ -263,7 +263,7 @@ impl<W: Write> Facts<'_, W> {
     }
 }
 
-fn shares(facts: &mut Facts<'_, impl Write>, title: &str, shares: &[Share]) -> io::Result<()> {
+fn shares(facts: &mut FactList<'_, impl Write>, title: &str, shares: &[Share]) -> io::Result<()> {
     for (i, share) in shares.iter().enumerate() {
         let title = if i == 0 { title } else { "" };
         let value = match &share.value {
@@ -280,7 +280,7 @@ fn shares(facts: &mut Facts<'_, impl Write>, title: &str, shares: &[Share]) -> i
 pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<()> {
     let intent = &run.intent;
     writeln!(out, "run {}: {}, {}", run.id, intent.action, run.state.word())?;
-    let mut facts = Facts { out, names: 12, width };
+    let mut facts = FactList { out, names: 12, width };
     facts.tell("source", &format!("{} · {}", Clean::line(&intent.source), Clean::line(&intent.store)))?;
     if !intent.resolved.is_empty() {
         facts.tell("filter", &Clean::line(&typed(&intent.resolved)))?;
@@ -305,7 +305,7 @@ pub fn run(out: &mut impl Write, run: &Run, width: Option<usize>) -> io::Result<
     tally(&mut facts, &run.tally, intent.action.done_word())
 }
 
-fn tally(facts: &mut Facts<'_, impl Write>, tally: &Tally, done: &str) -> io::Result<()> {
+fn tally(facts: &mut FactList<'_, impl Write>, tally: &Tally, done: &str) -> io::Result<()> {
     facts.count("planned", tally.planned, "")?;
     facts.count(done, tally.done, "")?;
     for (reason, n) in &tally.skipped {

@@ -11,7 +11,7 @@ use crate::store::{Cursor, PageQuery, Result, Sort};
 pub const PAGE: usize = 500;
 
 /// The jobs that a filter selects, newest first, with what looks like a secret masked.
-pub struct Walk<'a> {
+pub struct SelectedRows<'a> {
     opened: &'a OpenedStore,
     query: PageQuery,
     read: VecDeque<JobRow>,
@@ -19,7 +19,7 @@ pub struct Walk<'a> {
     left: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SelectedRows<'a> {
     /// Begins at the newest; ends after `limit` jobs, or after all where that is 0.
     pub fn new(opened: &'a OpenedStore, filter: Filter, limit: usize) -> Self {
         let query = PageQuery { filter, sort: Sort::default(), cursor: Cursor::Start, limit: PAGE };

@@ -10,7 +10,7 @@ use super::args::{Format, RunsArgs};
 use super::exit::Code;
 use super::receipt::{self, RunRecord};
 use super::source_choice::SourceChoice;
-use super::table::{Column, Table, terminal_width};
+use super::table::{TableColumn, TextTable, terminal_width};
 use super::{jobs, output};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
@@ -116,7 +116,7 @@ fn print_reveals(out: &mut impl Write, reveals: &[Reveal], format: Format) -> Re
         }
         Format::Table => {
             let titles = ["at", "operator", "from", "source", "command"];
-            let mut table = Table::new(titles.map(Column::Text));
+            let mut table = TextTable::new(titles.map(TableColumn::Text));
             for (r, at) in records.iter().zip(reveals.iter().map(|r| r.at.to_second())) {
                 let operator = format!("{}@{}", r.user, r.host);
                 table.row([&at, &operator, r.ssh_client.unwrap_or_default(), r.source, r.command]);
@@ -210,31 +210,31 @@ pub(super) fn csv(out: &mut impl Write, runs: &[Run]) -> io::Result<()> {
     Ok(())
 }
 
-fn table(runs: &[Run]) -> Table {
+fn table(runs: &[Run]) -> TextTable {
     // Said only where it tells runs apart.
     let homes = runs.iter().any(|run| run.place != runs[0].place);
     let sources = runs.iter().any(|run| run.intent.source != runs[0].intent.source);
     let in_doubt = runs.iter().any(|run| run.tally.in_doubt > 0);
     let not_started = runs.iter().any(|run| run.tally.not_started > 0);
     let mut columns = vec![
-        Column::Whole("run"),
-        Column::Whole("frozen"),
-        Column::Whole("action"),
-        Column::Whole("state"),
-        Column::Number("planned"),
-        Column::Number("done"),
-        Column::Number("skipped"),
-        Column::Number("failed"),
+        TableColumn::Whole("run"),
+        TableColumn::Whole("frozen"),
+        TableColumn::Whole("action"),
+        TableColumn::Whole("state"),
+        TableColumn::Number("planned"),
+        TableColumn::Number("done"),
+        TableColumn::Number("skipped"),
+        TableColumn::Number("failed"),
     ];
-    columns.extend(in_doubt.then_some(Column::Number("in doubt")));
-    columns.extend(not_started.then_some(Column::Number("not started")));
-    columns.extend(sources.then_some(Column::Text("source")));
-    columns.extend([Column::Text("operator"), Column::Text("filter")]);
-    columns.extend(homes.then_some(Column::Whole("home")));
+    columns.extend(in_doubt.then_some(TableColumn::Number("in doubt")));
+    columns.extend(not_started.then_some(TableColumn::Number("not started")));
+    columns.extend(sources.then_some(TableColumn::Text("source")));
+    columns.extend([TableColumn::Text("operator"), TableColumn::Text("filter")]);
+    columns.extend(homes.then_some(TableColumn::Whole("home")));
     // The id tells the time too.
     let yields =
         ["frozen", "operator", "home", "filter", "source", "skipped", "failed", "not started", "in doubt", "state"];
-    let mut table = Table::new(columns).yielding(yields);
+    let mut table = TextTable::new(columns).yielding(yields);
     for run in runs {
         let t = &run.tally;
         let operator = format!("{}@{}", run.intent.operator.user, run.intent.operator.host);

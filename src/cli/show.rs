@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::args::{Format, ShowArgs};
 use super::detail_text::{backtrace, pretty};
 use super::exit::{CliError, Code};
-use super::job_json::{DetailRecord, Shown};
+use super::job_json::{DetailRecord, JobWithHistory};
 use super::open::OpenedStore;
 use super::{ids, output};
 use crate::domain::display_rules::Notation;
@@ -45,7 +45,7 @@ async fn one(opened: &OpenedStore, id: &JobId, format: Format) -> Result<()> {
     let replayed = opened.replayed(&detail).await;
     let detail = opened.masked_detail(detail);
     let mut out = output::stdout();
-    let shown = || output::Versioned::new(Shown { job: DetailRecord::from(&detail), replayed });
+    let shown = || output::Versioned::new(JobWithHistory { job: DetailRecord::from(&detail), replayed });
     match format {
         Format::Table => text(&mut out, &detail, replayed, &opened.desk.store.info().notation)?,
         Format::Json => output::json(&mut out, &shown())?,

@@ -10,17 +10,17 @@ use super::exit::Code;
 use super::open::survey;
 use super::output;
 use super::source_choice::{Origin, SourceChoice};
-use super::table::{Column, Table, terminal_width};
+use super::table::{TableColumn, TextTable, terminal_width};
 use crate::config::mask_secrets;
 use crate::domain::text::Clean;
 
 #[derive(Serialize)]
 struct SourcesOutput {
-    sources: Vec<SourceRecord>,
+    sources: Vec<SourceOutput>,
 }
 
 #[derive(Serialize)]
-struct SourceRecord {
+struct SourceOutput {
     source: String,
     address: Option<String>,
     reachable: bool,
@@ -75,8 +75,8 @@ fn origins(session: &SourceChoice) -> Result<Vec<(String, Result<Origin>)>> {
     Ok(first.into_iter().chain(configured).collect())
 }
 
-async fn look(session: &SourceChoice, source: String, origin: Result<Origin>) -> SourceRecord {
-    let mut record = SourceRecord {
+async fn look(session: &SourceChoice, source: String, origin: Result<Origin>) -> SourceOutput {
+    let mut record = SourceOutput {
         source,
         address: None,
         reachable: false,
@@ -117,7 +117,7 @@ async fn look(session: &SourceChoice, source: String, origin: Result<Origin>) ->
     record
 }
 
-fn print(records: Vec<SourceRecord>, format: Format) -> Result<()> {
+fn print(records: Vec<SourceOutput>, format: Format) -> Result<()> {
     let mut out = output::stdout();
     match format {
         Format::Json => output::json(&mut out, &output::Versioned::new(SourcesOutput { sources: records }))?,
@@ -134,14 +134,14 @@ fn print(records: Vec<SourceRecord>, format: Format) -> Result<()> {
             }
         }
         Format::Table => {
-            let mut table = Table::new([
-                Column::Text("source"),
-                Column::Text("address"),
-                Column::Whole("reachable"),
-                Column::Text("server"),
-                Column::Whole("adapter"),
-                Column::Text("store"),
-                Column::Text("error"),
+            let mut table = TextTable::new([
+                TableColumn::Text("source"),
+                TableColumn::Text("address"),
+                TableColumn::Whole("reachable"),
+                TableColumn::Text("server"),
+                TableColumn::Whole("adapter"),
+                TableColumn::Text("store"),
+                TableColumn::Text("error"),
             ])
             .yielding(["server", "address", "reachable"]);
             for row in records.iter().flat_map(rows) {
@@ -155,7 +155,7 @@ fn print(records: Vec<SourceRecord>, format: Format) -> Result<()> {
 }
 
 /// A row for each store of a source, or one that says why there is none.
-fn rows(record: &SourceRecord) -> Vec<[String; 7]> {
+fn rows(record: &SourceOutput) -> Vec<[String; 7]> {
     let row = |adapter: &str, store: &str| {
         [
             record.source.clone(),

@@ -9,7 +9,7 @@ use super::args::{Format, StatsArgs};
 use super::exit::Code;
 use super::job_json::{BarRecord, CountRecord};
 use super::open::OpenedStore;
-use super::table::{Column, Table, terminal_width};
+use super::table::{TableColumn, TextTable, terminal_width};
 use super::{no_match, output};
 use crate::domain::facet::Facet;
 use crate::domain::histogram::{Bar, Histogram};
@@ -82,18 +82,21 @@ fn width(by: Facet) -> usize {
     if by == Facet::Fingerprint { 6 } else { 5 }
 }
 
-fn table(histogram: &Histogram) -> Table {
+fn table(histogram: &Histogram) -> TextTable {
     let width = width(histogram.facet);
     let columns = [
-        Column::Text(histogram.facet.title()),
-        Column::Number("jobs"),
-        Column::Number("share"),
-        Column::Whole("first seen"),
-        Column::Whole("last seen"),
-        Column::Text("example"),
+        TableColumn::Text(histogram.facet.title()),
+        TableColumn::Number("jobs"),
+        TableColumn::Number("share"),
+        TableColumn::Whole("first seen"),
+        TableColumn::Whole("last seen"),
+        TableColumn::Text("example"),
     ];
-    let mut table =
-        Table::new(columns.into_iter().take(width).collect::<Vec<_>>()).yielding(["first seen", "share", "last seen"]);
+    let mut table = TextTable::new(columns.into_iter().take(width).collect::<Vec<_>>()).yielding([
+        "first seen",
+        "share",
+        "last seen",
+    ]);
     let share = |n: u64| match histogram.total.n {
         0 => String::new(),
         total => format!("{:.1}%", n as f64 * 100.0 / total as f64),

@@ -15,7 +15,7 @@ const USEFUL: usize = 10;
 
 /// How a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum TableColumn {
     /// To the left, never cut: ids and times are useless in halves.
     Whole(&'static str),
     /// To the left, cut when the table is too wide, and where the text is very long.
@@ -24,25 +24,25 @@ pub enum Column {
     Number(&'static str),
 }
 
-impl Column {
+impl TableColumn {
     fn title(self) -> &'static str {
         match self {
-            Column::Whole(title) | Column::Text(title) | Column::Number(title) => title,
+            TableColumn::Whole(title) | TableColumn::Text(title) | TableColumn::Number(title) => title,
         }
     }
 }
 
 /// A table that is being filled.
 #[derive(Debug)]
-pub struct Table {
-    columns: Vec<Column>,
+pub struct TextTable {
+    columns: Vec<TableColumn>,
     rows: Vec<Vec<Clean<'static>>>,
     yields: Vec<&'static str>,
 }
 
-impl Table {
+impl TextTable {
     /// An empty table.
-    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+    pub fn new(columns: impl Into<Vec<TableColumn>>) -> Self {
         Self { columns: columns.into(), rows: Vec::new(), yields: Vec::new() }
     }
 
@@ -53,10 +53,10 @@ impl Table {
 
     /// Adds a row; every cell goes through the sanitiser.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
-        let kept = |(cell, column): (&'a str, &Column)| match column {
+        let kept = |(cell, column): (&'a str, &TableColumn)| match column {
             // One character more than is shown, so that the cut shows too.
-            Column::Text(_) => Clean::line(head(cell, MOST + 1)).into_owned(),
-            Column::Whole(_) | Column::Number(_) => Clean::line(cell).into_owned(),
+            TableColumn::Text(_) => Clean::line(head(cell, MOST + 1)).into_owned(),
+            TableColumn::Whole(_) | TableColumn::Number(_) => Clean::line(cell).into_owned(),
         };
         self.rows.push(cells.into_iter().zip(&self.columns).map(kept).collect());
     }
@@ -83,12 +83,12 @@ impl Table {
         for ((cell, column), width) in cells.iter().zip(&self.columns).zip(widths) {
             let Some(width) = width else { continue };
             let cell = match column {
-                Column::Text(_) => cell.truncate(*width, "…"),
-                Column::Whole(_) | Column::Number(_) => cell.clone(),
+                TableColumn::Text(_) => cell.truncate(*width, "…"),
+                TableColumn::Whole(_) | TableColumn::Number(_) => cell.clone(),
             };
             let padding = " ".repeat(width.saturating_sub(cell.width()));
             match column {
-                Column::Number(_) => line.extend([padding.as_str(), &cell]),
+                TableColumn::Number(_) => line.extend([padding.as_str(), &cell]),
                 _ => line.extend([&*cell, padding.as_str()]),
             }
             line.push_str(&" ".repeat(GAP));
@@ -106,7 +106,7 @@ impl Table {
         }
         let Some(width) = width else { return widths.into_iter().map(Some).collect() };
         let shown = self.shown(&widths, width);
-        let columns: Vec<Column> = shown.iter().map(|i| self.columns[*i]).collect();
+        let columns: Vec<TableColumn> = shown.iter().map(|i| self.columns[*i]).collect();
         let kept = Self::cut(&columns, shown.iter().map(|i| widths[*i]).collect(), width);
         let mut cut = vec![None; widths.len()];
         shown.into_iter().zip(kept).for_each(|(i, width)| cut[i] = Some(width));
@@ -116,7 +116,7 @@ impl Table {
     /// The columns that are not left out so that the text of the others has room enough.
     fn shown(&self, widths: &[usize], width: usize) -> Vec<usize> {
         let needs = |i: &usize| match self.columns[*i] {
-            Column::Text(_) => GAP + widths[*i].min(USEFUL),
+            TableColumn::Text(_) => GAP + widths[*i].min(USEFUL),
             _ => GAP + widths[*i],
         };
         let mut shown: Vec<usize> = (0..widths.len()).collect();
@@ -130,17 +130,17 @@ impl Table {
     }
 
     /// The text columns cut, the widest first.
-    fn cut(columns: &[Column], mut widths: Vec<usize>, width: usize) -> Vec<usize> {
+    fn cut(columns: &[TableColumn], mut widths: Vec<usize>, width: usize) -> Vec<usize> {
         loop {
             let excess = (widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)).saturating_sub(width);
             let widest = (0..widths.len())
-                .filter(|i| matches!(columns[*i], Column::Text(_)) && widths[*i] > LEAST)
+                .filter(|i| matches!(columns[*i], TableColumn::Text(_)) && widths[*i] > LEAST)
                 .max_by_key(|i| widths[*i]);
             match widest {
                 Some(i) if excess > 0 => {
                     // Down to the next narrower text column at once, so that a wide table takes few rounds.
                     let next = (0..widths.len())
-                        .filter(|j| matches!(columns[*j], Column::Text(_)) && widths[*j] < widths[i])
+                        .filter(|j| matches!(columns[*j], TableColumn::Text(_)) && widths[*j] < widths[i])
                         .map(|j| widths[j])
                         .max()
                         .unwrap_or(LEAST)
@@ -176,8 +176,12 @@ mod tests {
     use super::*;
 
     fn printed(width: Option<usize>) -> String {
-        let mut table =
-            Table::new([Column::Whole("id"), Column::Text("error"), Column::Text("message"), Column::Number("n")]);
+        let mut table = TextTable::new([
+            TableColumn::Whole("id"),
+            TableColumn::Text("error"),
+            TableColumn::Text("message"),
+            TableColumn::Number("n"),
+        ]);
         table.row(["17", "Net::ReadTimeout", "a\u{1b}[31mred\u{7} and a rather long message that goes on", "1,204"]);
         table.row(["9", "E", "ünïcödé 漢字", "3"]);
         let mut out = Vec::new();
@@ -197,8 +201,13 @@ mod tests {
 
     #[test]
     fn columns_give_way_in_their_order_before_others_say_too_little() {
-        let columns = [Column::Whole("id"), Column::Whole("died"), Column::Number("n"), Column::Text("message")];
-        let mut table = Table::new(columns).yielding(["n", "died"]);
+        let columns = [
+            TableColumn::Whole("id"),
+            TableColumn::Whole("died"),
+            TableColumn::Number("n"),
+            TableColumn::Text("message"),
+        ];
+        let mut table = TextTable::new(columns).yielding(["n", "died"]);
         table.row(["00293003-0000", "2026-11-01", "1204", "a rather long message that goes on"]);
         let titles = |width: usize| {
             let mut out = Vec::new();
@@ -217,7 +226,8 @@ mod tests {
 
     #[test]
     fn one_very_long_text_does_not_make_every_row_as_long() {
-        let mut table = Table::new([Column::Whole("id"), Column::Text("error"), Column::Number("n")]);
+        let mut table =
+            TextTable::new([TableColumn::Whole("id"), TableColumn::Text("error"), TableColumn::Number("n")]);
         table.row(["1", &"é".repeat(1_000_000), "1"]);
         table.row(["2", &"E".repeat(MOST), "2"]);
         table.row([&"9".repeat(MOST * 2), "short", "3"]);

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::args::{Format, UndoArgs};
 use super::exit::{CliError, Code};
-use super::jobs::Printer;
+use super::jobs::JobPrinter;
 use super::open::OpenedStore;
 use super::verbs::{self, Asking};
 use super::{ids, output};
@@ -44,7 +44,7 @@ pub async fn run(opened: &OpenedStore, args: &UndoArgs) -> Result<Code> {
 /// When source or ledger cannot be read, or the list not be written.
 pub async fn foresee(opened: &OpenedStore, ledger: &Ledger, plan: &Plan, format: Format) -> Result<()> {
     let mut out = Vec::new();
-    let mut printer = Printer::new(&mut out, format, &plan.run)?;
+    let mut printer = JobPrinter::new(&mut out, format, &plan.run)?;
     let mut broken = Ok(());
     let mut each = |outcomes: &[_]| {
         for outcome in outcomes {

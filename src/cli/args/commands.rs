@@ -24,8 +24,8 @@ pub struct DemoArgs {
     #[arg(long, default_value_t = 1, value_name = "S", allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
     /// The tables that the shop has.
-    #[arg(long, value_enum, default_value_t = demo::Layout::JobsDlq, value_name = "NAME")]
-    pub layout: demo::Layout,
+    #[arg(long, value_enum, default_value_t = demo::DemoLayout::JobsDlq, value_name = "NAME")]
+    pub layout: demo::DemoLayout,
     /// Makes the database in this folder and lets the shop live until stopped, without a console.
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub serve: Option<PathBuf>,

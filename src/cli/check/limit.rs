@@ -11,7 +11,7 @@ use crate::domain::time::{AGES, exact_span, parse_span_up_to};
 
 /// Whose jobs a threshold is for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Scope {
+pub enum ThresholdScope {
     /// All that are counted together.
     Total,
     /// Each value of a facet that a pattern matches, for itself.
@@ -22,7 +22,7 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Max {
     /// Whose.
-    pub scope: Scope,
+    pub scope: ThresholdScope,
     /// At the most.
     pub jobs: u64,
 }
@@ -31,39 +31,41 @@ pub struct Max {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxGrowth {
     /// Whose.
-    pub scope: Scope,
+    pub scope: ThresholdScope,
     /// At the most.
     pub jobs: u64,
     /// Within this time before the check.
     pub within: Duration,
 }
 
-impl Scope {
+impl ThresholdScope {
     /// What the operator wrote in front of the number.
-    fn parse(text: &str) -> Result<Scope, String> {
+    fn parse(text: &str) -> Result<ThresholdScope, String> {
         if text == "total" {
-            return Ok(Scope::Total);
+            return Ok(ThresholdScope::Total);
         }
         let wrong = || format!("`{text}` is neither `total` nor FACET:VALUE, such as queue:billing");
         // As filters write it, or with `=`: whichever comes first, as a value may hold the other.
         let (word, value) = text.split_once([':', '=']).ok_or_else(wrong)?;
-        Ok(Scope::Each(facet(word)?, value.to_owned()))
+        Ok(ThresholdScope::Each(facet(word)?, value.to_owned()))
     }
 
     /// Whether a value of the facet is meant; an empty text stands for jobs that have none.
     pub fn means(&self, value: Option<&str>) -> bool {
         match self {
-            Scope::Total => true,
-            Scope::Each(_, value_pattern) => pattern(value_pattern).matcher().is_match(value.unwrap_or_default()),
+            ThresholdScope::Total => true,
+            ThresholdScope::Each(_, value_pattern) => {
+                pattern(value_pattern).matcher().is_match(value.unwrap_or_default())
+            }
         }
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for ThresholdScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Scope::Total => f.write_str("total"),
-            Scope::Each(facet, value) => write!(f, "{facet}={value}"),
+            ThresholdScope::Total => f.write_str("total"),
+            ThresholdScope::Each(facet, value) => write!(f, "{facet}={value}"),
         }
     }
 }
@@ -95,7 +97,7 @@ fn number(text: &str) -> Result<u64, String> {
 /// Reads `total:1000` or `queue:billing:0`; the number stands behind the last colon.
 pub fn max(text: &str) -> Result<Max, String> {
     let (scope, jobs) = text.rsplit_once(':').ok_or("write total:N or FACET:VALUE:N, such as queue:billing:0")?;
-    Ok(Max { scope: Scope::parse(scope)?, jobs: number(jobs)? })
+    Ok(Max { scope: ThresholdScope::parse(scope)?, jobs: number(jobs)? })
 }
 
 /// Reads `200/5m`, which is for all together, or `queue:billing:20/5m`.
@@ -103,8 +105,8 @@ pub fn max_growth(text: &str) -> Result<MaxGrowth, String> {
     let (front, span) = text.rsplit_once('/').ok_or("write N/SPAN or FACET:VALUE:N/SPAN, such as 200/5m")?;
     let within = parse_span_up_to(span, AGES)?;
     let (scope, jobs) = match front.rsplit_once(':') {
-        Some((scope, jobs)) => (Scope::parse(scope)?, jobs),
-        None => (Scope::Total, front),
+        Some((scope, jobs)) => (ThresholdScope::parse(scope)?, jobs),
+        None => (ThresholdScope::Total, front),
     };
     Ok(MaxGrowth { scope, jobs: number(jobs)?, within })
 }
@@ -119,7 +121,10 @@ mod tests {
             assert_eq!(max(text).expect(text).to_string(), text);
         }
         assert_eq!(max_growth("200/5m").expect("growth").to_string(), "total:200/5m");
-        assert_eq!(max_growth("error=A::B:2/1h").expect("growth").scope, Scope::Each(Facet::Error, "A::B".into()));
+        assert_eq!(
+            max_growth("error=A::B:2/1h").expect("growth").scope,
+            ThresholdScope::Each(Facet::Error, "A::B".into())
+        );
     }
 
     #[test]

@@ -19,11 +19,11 @@ use crate::domain::histogram::{Count, Histogram, dead_jobs, grouped};
 use crate::domain::job::State;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::{Timestamp, exact_span, short_span};
-use limit::Scope;
+use limit::ThresholdScope;
 
 /// One threshold held against what is there.
 #[derive(Debug, Serialize)]
-struct Finding {
+struct ThresholdResult {
     /// The threshold as it was written.
     threshold: String,
     /// The value of the facet that it was held against; `null` for all together.
@@ -45,7 +45,7 @@ struct CheckOutput<'a> {
     filter: String,
     as_of: String,
     breached: bool,
-    checks: &'a [Finding],
+    checks: &'a [ThresholdResult],
 }
 
 /// Holds each threshold against the store; one line for each that was passed, and nothing when none was.
@@ -74,7 +74,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    async fn findings(mut self, args: &CheckArgs) -> Result<Vec<Finding>> {
+    async fn findings(mut self, args: &CheckArgs) -> Result<Vec<ThresholdResult>> {
         let mut findings = Vec::new();
         let opened = self.opened;
         let shown = |value: &Untrusted| opened.prose(value.clone());
@@ -90,7 +90,7 @@ impl Checker<'_> {
         if let Some(allowed) = args.max_age {
             // Not the end of the list: a layout without an index on times is listed by key.
             let now = self.now;
-            let counted = self.count(&Scope::Total, None).await?;
+            let counted = self.count(&ThresholdScope::Total, None).await?;
             let (oldest, jobs) = (counted.first_seen(), counted.total.n);
             // Nothing is not young.
             ensure!(
@@ -103,11 +103,11 @@ impl Checker<'_> {
         Ok(findings)
     }
 
-    async fn count(&mut self, scope: &Scope, within: Option<Duration>) -> Result<&Histogram> {
+    async fn count(&mut self, scope: &ThresholdScope, within: Option<Duration>) -> Result<&Histogram> {
         let facet = match scope {
-            Scope::Each(facet, _) => *facet,
+            ThresholdScope::Each(facet, _) => *facet,
             // Any facet adds up to the total.
-            Scope::Total => self.opened.desk.store.info().facets.first().copied().unwrap_or(Facet::Error),
+            ThresholdScope::Total => self.opened.desk.store.info().facets.first().copied().unwrap_or(Facet::Error),
         };
         if !self.counts.contains_key(&(facet, within)) {
             let filter = match within {
@@ -142,12 +142,12 @@ fn every_state(filter: Filter) -> Result<Filter> {
 /// A threshold on numbers of jobs held against a count; values are told as `shown` says.
 fn counted(
     histogram: &Histogram,
-    scope: &Scope,
+    scope: &ThresholdScope,
     allowed: u64,
     threshold: &str,
     within: Option<Duration>,
     shown: &dyn Fn(&Untrusted) -> Untrusted,
-) -> Vec<Finding> {
+) -> Vec<ThresholdResult> {
     let finding = |value: Option<String>, subject: &str, count: Count| {
         let verb = match within {
             Some(span) => format!("{} died within {}", grouped(count.n), exact_span(span)),
@@ -155,11 +155,11 @@ fn counted(
         };
         let sentence = format!("{subject}: {verb}, at most {} allowed", grouped(allowed));
         let breached = count.n > allowed;
-        Finding { threshold: threshold.to_owned(), value, found: count.n, allowed, breached, sentence }
+        ThresholdResult { threshold: threshold.to_owned(), value, found: count.n, allowed, breached, sentence }
     };
-    let Scope::Each(facet, named) = scope else { return vec![finding(None, "total", histogram.total)] };
+    let ThresholdScope::Each(facet, named) = scope else { return vec![finding(None, "total", histogram.total)] };
     let meant = histogram.bars.iter().filter(|bar| scope.means(bar.value.as_ref().map(Untrusted::exact)));
-    let mut found: Vec<Finding> = meant
+    let mut found: Vec<ThresholdResult> = meant
         .map(|bar| {
             let value = bar.value.as_ref().map(shown);
             let value = value.as_ref().map_or("", Untrusted::exact);
@@ -174,13 +174,13 @@ fn counted(
 }
 
 /// The threshold on the age of the oldest job.
-fn age(oldest: Option<Duration>, allowed: Duration) -> Finding {
+fn age(oldest: Option<Duration>, allowed: Duration) -> ThresholdResult {
     let found = oldest.unwrap_or_default();
     let sentence = match oldest {
         Some(age) => format!("oldest: died {} ago, at most {} allowed", short_span(age), exact_span(allowed)),
         None => "oldest: no dead job".to_owned(),
     };
-    Finding {
+    ThresholdResult {
         threshold: format!("age:{}", exact_span(allowed)),
         value: None,
         found: found.as_secs(),
@@ -190,7 +190,13 @@ fn age(oldest: Option<Duration>, allowed: Duration) -> Finding {
     }
 }
 
-fn print(opened: &OpenedStore, format: Format, filter: &Filter, now: Timestamp, findings: &[Finding]) -> Result<()> {
+fn print(
+    opened: &OpenedStore,
+    format: Format,
+    filter: &Filter,
+    now: Timestamp,
+    findings: &[ThresholdResult],
+) -> Result<()> {
     let mut out = output::stdout();
     let breaches = findings.iter().filter(|f| f.breached);
     match format {

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::random::{Random, Weighted};
-use super::template::Template;
+use super::template::DemoTemplate;
 
 const JOBS: &str = include_str!("../../../assets/demo/jobs.toml");
 const ERRORS: &str = include_str!("../../../assets/demo/errors.toml");
@@ -105,7 +105,7 @@ pub struct JobKind {
     /// Its language.
     pub lang: Lang,
     /// The text of its arguments.
-    pub args: Template,
+    pub args: DemoTemplate,
 }
 
 /// An error of the shop.
@@ -115,21 +115,21 @@ pub struct ErrorKind {
     pub class: String,
     /// How likely a replayed job dies of it once more.
     pub again: f64,
-    messages: Vec<Template>,
+    messages: Vec<DemoTemplate>,
     /// The jobs that die of it, by index, with the backtrace that each leaves.
-    victims: Vec<(usize, Template)>,
+    victims: Vec<(usize, DemoTemplate)>,
     odds: Weighted,
 }
 
 impl ErrorKind {
     /// Draws a job that dies of it, with the backtrace it leaves.
-    pub fn victim(&self, random: &mut Random) -> Option<(usize, &Template)> {
+    pub fn victim(&self, random: &mut Random) -> Option<(usize, &DemoTemplate)> {
         let (job, trace) = self.victims.get(self.odds.draw(random)?)?;
         Some((*job, trace))
     }
 
     /// The backtrace that a job class leaves when it dies of it.
-    pub fn trace_of(&self, job: usize) -> Option<&Template> {
+    pub fn trace_of(&self, job: usize) -> Option<&DemoTemplate> {
         self.victims.iter().find(|(j, _)| *j == job).map(|(_, trace)| trace)
     }
 
@@ -145,7 +145,7 @@ impl ErrorKind {
 
 /// Everything that can die, and of what.
 #[derive(Debug)]
-pub struct Catalogue {
+pub struct FailureCatalogue {
     /// Job classes.
     pub jobs: Vec<JobKind>,
     /// Errors; a request id ends in the index of one.
@@ -153,12 +153,12 @@ pub struct Catalogue {
     odds: [Weighted; 3],
 }
 
-impl Catalogue {
+impl FailureCatalogue {
     /// Reads the data; `only` keeps one language, for layouts that belong to it.
     ///
     /// # Errors
     /// When the data beside the code is broken, which a test sees first.
-    pub fn load(only: Option<Lang>) -> Result<Catalogue> {
+    pub fn load(only: Option<Lang>) -> Result<FailureCatalogue> {
         let wanted = |lang: Lang| only.is_none_or(|o| o == lang);
         let JobFile { runtime, job } = toml::from_str(JOBS).context("the demo's jobs")?;
         let jobs: Vec<RawJob> = job.into_iter().filter(|j| wanted(j.lang)).collect();
@@ -173,9 +173,9 @@ impl Catalogue {
         let errors = raw.into_iter().map(|e| error_kind(e, &jobs, &runtime)).collect::<Result<_>>()?;
         let jobs = jobs
             .into_iter()
-            .map(|j| JobKind { args: Template::parse(&j.args), class: j.class, queue: j.queue, lang: j.lang })
+            .map(|j| JobKind { args: DemoTemplate::parse(&j.args), class: j.class, queue: j.queue, lang: j.lang })
             .collect();
-        Ok(Catalogue { jobs, errors, odds })
+        Ok(FailureCatalogue { jobs, errors, odds })
     }
 
     /// Draws what dies next in a phase: the index of an error.
@@ -201,13 +201,13 @@ fn error_kind(raw: RawError, jobs: &[RawJob], runtime: &Runtimes) -> Result<Erro
         let named = raw.jobs.is_empty() || raw.jobs.iter().any(|start| job.class.starts_with(start));
         if job.lang == raw.lang && named {
             let frames = raw.frames.iter().chain(&job.frames).chain(runtime.of(raw.lang));
-            victims.push((index, Template::parse(&backtrace(raw.lang, frames))));
+            victims.push((index, DemoTemplate::parse(&backtrace(raw.lang, frames))));
             weights.push(job.weight);
         }
     }
     ensure!(!victims.is_empty(), "no job of the demo dies of {}", raw.class);
     Ok(ErrorKind {
-        messages: raw.messages.iter().map(|m| Template::parse(m)).collect(),
+        messages: raw.messages.iter().map(|m| DemoTemplate::parse(m)).collect(),
         class: raw.class,
         again: raw.again,
         odds: Weighted::new(weights),
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_data_is_whole_and_every_job_carries_a_request_id() {
-        let all = Catalogue::load(None).expect("the data beside the code");
+        let all = FailureCatalogue::load(None).expect("the data beside the code");
         assert!(all.errors.len() >= 40 && all.jobs.len() >= 28);
         let queues: std::collections::BTreeSet<_> = all.jobs.iter().map(|j| &j.queue).collect();
         assert_eq!(queues.len(), 8);
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_layout_of_one_language_still_has_a_story_in_every_phase() {
-        let ruby = Catalogue::load(Some(Lang::Ruby)).expect("the data beside the code");
+        let ruby = FailureCatalogue::load(Some(Lang::Ruby)).expect("the data beside the code");
         assert!(ruby.errors.len() > 12);
         for phase in [Phase::Steady, Phase::Outage, Phase::Search] {
             assert!(ruby.draw(phase, &mut Random::new(1)) < ruby.errors.len());

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{Arguments, AssertSqlSafe, Connection, Row};
 
-use super::Layout;
-use super::timeline::{Body, Death, MAX_ATTEMPTS};
+use super::DemoLayout;
+use super::timeline::{MAX_ATTEMPTS, QueuedJob, SimulatedDeath};
 use crate::domain::time::Timestamp;
 
 /// Rows that one INSERT carries: with 9 columns well below SQLite's limit of 32,766 binds.
@@ -23,12 +23,12 @@ const COUNTED_ON: &str = "INSERT INTO sqlite_sequence (name, seq) VALUES ('jobs'
 /// A connection of the shop to its database.
 pub struct Shop {
     connection: SqliteConnection,
-    layout: Layout,
+    layout: DemoLayout,
 }
 
 impl Shop {
     /// Makes the database with its empty tables.
-    pub async fn create(path: &Path, layout: Layout) -> Result<Shop> {
+    pub async fn create(path: &Path, layout: DemoLayout) -> Result<Shop> {
         // Nothing of it is to survive the machine, so nothing waits for the disk. Pages go to the file itself while the
         // tables are filled: through a write-ahead log they would be written twice.
         let mut shop = Self::connect(path, layout, SqliteJournalMode::Memory).await?;
@@ -41,11 +41,11 @@ impl Shop {
     }
 
     /// Opens the database that [`Shop::create`] made, with readers and writers side by side.
-    pub async fn open(path: &Path, layout: Layout) -> Result<Shop> {
+    pub async fn open(path: &Path, layout: DemoLayout) -> Result<Shop> {
         Self::connect(path, layout, SqliteJournalMode::Wal).await
     }
 
-    async fn connect(path: &Path, layout: Layout, journal: SqliteJournalMode) -> Result<Shop> {
+    async fn connect(path: &Path, layout: DemoLayout, journal: SqliteJournalMode) -> Result<Shop> {
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -58,12 +58,12 @@ impl Shop {
     }
 
     /// Fills the table with deaths, many at a time.
-    pub async fn fill(&mut self, deaths: impl Iterator<Item = Death>) -> Result<()> {
+    pub async fn fill(&mut self, deaths: impl Iterator<Item = SimulatedDeath>) -> Result<()> {
         let mut deaths = deaths.peekable();
         while deaths.peek().is_some() {
             sqlx::query("BEGIN").execute(&mut self.connection).await?;
             for _ in 0..ROWS_A_TRANSACTION / ROWS_A_STATEMENT {
-                let batch: Vec<Death> = deaths.by_ref().take(ROWS_A_STATEMENT).collect();
+                let batch: Vec<SimulatedDeath> = deaths.by_ref().take(ROWS_A_STATEMENT).collect();
                 self.insert(&batch).await?;
             }
             sqlx::query("COMMIT").execute(&mut self.connection).await?;
@@ -72,17 +72,17 @@ impl Shop {
     }
 
     /// Writes deaths that happen now.
-    pub async fn bury(&mut self, deaths: &[Death]) -> Result<()> {
+    pub async fn bury(&mut self, deaths: &[SimulatedDeath]) -> Result<()> {
         self.insert(deaths).await
     }
 
-    async fn insert(&mut self, deaths: &[Death]) -> Result<()> {
+    async fn insert(&mut self, deaths: &[SimulatedDeath]) -> Result<()> {
         if deaths.is_empty() {
             return Ok(());
         }
         let columns = match self.layout {
-            Layout::JobsDlq => JOBS_DLQ_COLUMNS,
-            Layout::DeadLetterJobs => DEAD_LETTER_JOBS_COLUMNS,
+            DemoLayout::JobsDlq => JOBS_DLQ_COLUMNS,
+            DemoLayout::DeadLetterJobs => DEAD_LETTER_JOBS_COLUMNS,
         };
         let width = columns.split(',').count();
         let row = format!("({})", vec!["?"; width].join(","));
@@ -90,8 +90,8 @@ impl Shop {
         let mut values = SqliteArguments::default();
         for death in deaths {
             match self.layout {
-                Layout::JobsDlq => bind_jobs_dlq(&mut values, death)?,
-                Layout::DeadLetterJobs => bind_dead_letter_jobs(&mut values, death)?,
+                DemoLayout::JobsDlq => bind_jobs_dlq(&mut values, death)?,
+                DemoLayout::DeadLetterJobs => bind_dead_letter_jobs(&mut values, death)?,
             }
         }
         let sql = format!("INSERT INTO {} ({columns}) VALUES {rows}", self.layout.word());
@@ -129,7 +129,7 @@ impl Shop {
     }
 
     /// Ends a claimed job: it is gone from the live queue, and where it died again it is among the dead.
-    pub async fn finish(&mut self, id: i64, death: Option<&Death>) -> Result<()> {
+    pub async fn finish(&mut self, id: i64, death: Option<&SimulatedDeath>) -> Result<()> {
         sqlx::query("BEGIN IMMEDIATE").execute(&mut self.connection).await?;
         let done = async {
             if let Some(death) = death {
@@ -145,15 +145,15 @@ impl Shop {
     }
 
     /// What a live job's payload says, read as the layout writes it.
-    pub fn body(&self, id: i64, payload: &str) -> Option<Body> {
+    pub fn body(&self, id: i64, payload: &str) -> Option<QueuedJob> {
         let value: serde_json::Value = serde_json::from_str(payload).ok()?;
         let text = |key: &str| value.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let (class, queue, args) = match self.layout {
-            Layout::JobsDlq => ("class", "queue", "args"),
-            Layout::DeadLetterJobs => ("job_class", "queue_name", "arguments"),
+            DemoLayout::JobsDlq => ("class", "queue", "args"),
+            DemoLayout::DeadLetterJobs => ("job_class", "queue_name", "arguments"),
         };
         // The arguments are only looked at for the request id, and written back as the exact text of the payload.
-        Some(Body {
+        Some(QueuedJob {
             original: id,
             class: text(class)?,
             queue: text(queue).unwrap_or_default(),
@@ -178,7 +178,7 @@ fn raw_member(object: &str, key: &str) -> Option<String> {
 const JOBS_DLQ_COLUMNS: &str =
     "original_id, payload, attempts, error_class, error_msg, stacktrace, failed_by, failed_at";
 
-fn bind_jobs_dlq(values: &mut SqliteArguments, death: &Death) -> Result<()> {
+fn bind_jobs_dlq(values: &mut SqliteArguments, death: &SimulatedDeath) -> Result<()> {
     let payload = format!(r#"{{"class":"{}","queue":"{}","args":{}}}"#, death.class, death.queue, death.args);
     add(values, death.original)?;
     add(values, payload)?;
@@ -193,7 +193,7 @@ fn bind_jobs_dlq(values: &mut SqliteArguments, death: &Death) -> Result<()> {
 const DEAD_LETTER_JOBS_COLUMNS: &str = "id, job_class, job_id, queue_name, arguments, error_class, error_message, \
      error_backtrace, failed_at, metadata, created_at, updated_at";
 
-fn bind_dead_letter_jobs(values: &mut SqliteArguments, death: &Death) -> Result<()> {
+fn bind_dead_letter_jobs(values: &mut SqliteArguments, death: &SimulatedDeath) -> Result<()> {
     let lines: Vec<&str> = death.backtrace.lines().collect();
     let (host, pid) = death.worker.split_once(':').unwrap_or((death.worker.as_str(), "1"));
     let metadata = serde_json::json!({"executions": death.attempts, "hostname": host, "pid": pid, "locale": "en"});

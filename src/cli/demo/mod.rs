@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use catalogue::{Catalogue, Lang};
+use catalogue::{FailureCatalogue, Lang};
 use database::Shop;
 use simulation::Life;
 use timeline::Story;
@@ -32,7 +32,7 @@ const LEAVE: Duration = Duration::from_millis(100);
 
 /// The layouts that the demo can be had in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Layout {
+pub enum DemoLayout {
     /// `jobs` and `jobs_dlq`: jobs in four languages.
     #[default]
     #[value(name = "jobs_dlq", alias = "c")]
@@ -42,27 +42,27 @@ pub enum Layout {
     DeadLetterJobs,
 }
 
-impl Layout {
+impl DemoLayout {
     /// Its name, which is also the name of the dead-letter table.
     pub fn word(self) -> &'static str {
         match self {
-            Layout::JobsDlq => "jobs_dlq",
-            Layout::DeadLetterJobs => "dead_letter_jobs",
+            DemoLayout::JobsDlq => "jobs_dlq",
+            DemoLayout::DeadLetterJobs => "dead_letter_jobs",
         }
     }
 
     fn language(self) -> Option<Lang> {
         match self {
-            Layout::JobsDlq => None,
-            Layout::DeadLetterJobs => Some(Lang::Ruby),
+            DemoLayout::JobsDlq => None,
+            DemoLayout::DeadLetterJobs => Some(Lang::Ruby),
         }
     }
 
     /// The statements that make its tables: the live queue, and the dead-letter table.
     fn schema(self) -> [&'static str; 2] {
         let dead = match self {
-            Layout::JobsDlq => include_str!("../../../migrations/preset/sqlite/jobs_dlq.sql"),
-            Layout::DeadLetterJobs => include_str!("../../../migrations/preset/sqlite/dead_letter_jobs.sql"),
+            DemoLayout::JobsDlq => include_str!("../../../migrations/preset/sqlite/jobs_dlq.sql"),
+            DemoLayout::DeadLetterJobs => include_str!("../../../migrations/preset/sqlite/dead_letter_jobs.sql"),
         };
         [include_str!("../../../migrations/preset/sqlite/jobs.sql"), dead]
     }
@@ -70,20 +70,20 @@ impl Layout {
 
 /// What the demo is made of.
 #[derive(Clone, Debug)]
-pub struct Recipe {
+pub struct DemoRecipe {
     /// Dead jobs at the start.
     pub rows: usize,
     /// The same seed makes the same jobs.
     pub seed: u64,
     /// Which tables.
-    pub layout: Layout,
+    pub layout: DemoLayout,
 }
 
 /// A demo that is running: the database, and the shop that writes into it.
 pub struct Demo {
     life: Life,
     file: PathBuf,
-    layout: Layout,
+    layout: DemoLayout,
     // Deleted with everything in it when the demo ends; `None` where the operator named the folder.
     _folder: Option<tempfile::TempDir>,
 }
@@ -93,7 +93,7 @@ impl Demo {
     ///
     /// # Errors
     /// When the folder cannot be written or holds a demo already.
-    pub async fn start(recipe: &Recipe, folder: Option<&Path>) -> Result<Demo> {
+    pub async fn start(recipe: &DemoRecipe, folder: Option<&Path>) -> Result<Demo> {
         let own = match folder {
             Some(_) => None,
             None => Some(tempfile::Builder::new().prefix("dlq-tui-demo-").tempdir().context("a folder for the demo")?),
@@ -101,7 +101,7 @@ impl Demo {
         let place = folder.or(own.as_ref().map(tempfile::TempDir::path)).unwrap_or(Path::new("."));
         let file = place.join("shop.sqlite3");
         anyhow::ensure!(!file.exists(), "{} is there already; name an empty folder", file.display());
-        let mut story = Story::new(Catalogue::load(recipe.layout.language())?, recipe.seed);
+        let mut story = Story::new(FailureCatalogue::load(recipe.layout.language())?, recipe.seed);
         let mut shop = Shop::create(&file, recipe.layout).await?;
         let times = story.timeline(recipe.rows, Timestamp::now());
         shop.fill(times.into_iter().map(|(at, phase)| story.death(phase, at))).await?;
@@ -126,7 +126,7 @@ impl Demo {
 /// # Errors
 /// As [`Demo::start`] and the console.
 pub async fn run(session: SourceChoice, args: &DemoArgs) -> Result<Code> {
-    let recipe = Recipe { rows: args.rows, seed: args.seed, layout: args.layout };
+    let recipe = DemoRecipe { rows: args.rows, seed: args.seed, layout: args.layout };
     if let Some(folder) = &args.serve {
         return serve(&recipe, folder).await;
     }
@@ -153,7 +153,7 @@ fn at_home(session: SourceChoice, demo: &Demo) -> (SourceChoice, Origin) {
         refresh: None,
         statement_timeout: None,
         connections: None,
-        replay: (demo.layout == Layout::DeadLetterJobs).then(|| ReplayTo::Table("jobs".to_owned())),
+        replay: (demo.layout == DemoLayout::DeadLetterJobs).then(|| ReplayTo::Table("jobs".to_owned())),
         validate: None,
     };
     let origin = Origin {
@@ -170,7 +170,7 @@ fn at_home(session: SourceChoice, demo: &Demo) -> (SourceChoice, Origin) {
 }
 
 /// Runs the demo without a console until it is told to stop, and says where the database is.
-async fn serve(recipe: &Recipe, folder: &Path) -> Result<Code> {
+async fn serve(recipe: &DemoRecipe, folder: &Path) -> Result<Code> {
     let demo = Demo::start(recipe, Some(folder)).await?;
     let mut out = super::output::stdout();
     writeln!(out, "sqlite:{}", demo.file().display())?;

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::Layout;
+use super::DemoLayout;
 use super::database::Shop;
 use super::timeline::Story;
 use crate::domain::time::Timestamp;
@@ -32,7 +32,7 @@ impl Life {
     ///
     /// # Errors
     /// When the database cannot be opened.
-    pub async fn start(path: &Path, layout: Layout, story: Story) -> Result<Life> {
+    pub async fn start(path: &Path, layout: DemoLayout, story: Story) -> Result<Life> {
         let stop = CancellationToken::new();
         let story = Arc::new(Mutex::new(story));
         let mut tasks = JoinSet::new();

@@ -6,20 +6,20 @@ use super::random::Random;
 
 /// A text with gaps. A `<…>` that names nothing known stands for itself.
 #[derive(Clone, Debug)]
-pub struct Template(Vec<Piece>);
+pub struct DemoTemplate(Vec<DemoPiece>);
 
 #[derive(Clone, Debug)]
-enum Piece {
+enum DemoPiece {
     Literal(String),
     Range(u64, u64),
     Letters(usize),
     Hex(usize),
     Pool(&'static [&'static str]),
-    ValueKind(ValueKind),
+    ValueKind(GapKind),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum ValueKind {
+enum GapKind {
     Reference,
     Cents,
     Decimal,
@@ -34,9 +34,9 @@ enum ValueKind {
     Uuid,
 }
 
-impl Template {
+impl DemoTemplate {
     /// Reads a text with gaps.
-    pub fn parse(text: &str) -> Template {
+    pub fn parse(text: &str) -> DemoTemplate {
         let mut pieces = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
@@ -45,7 +45,7 @@ impl Template {
             rest = &rest[open..];
             match rest.find('>').and_then(|close| Some((close, gap(&rest[1..close])?))) {
                 Some((close, piece)) => {
-                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    pieces.push(DemoPiece::Literal(std::mem::take(&mut literal)));
                     pieces.push(piece);
                     rest = &rest[close + 1..];
                 }
@@ -56,38 +56,38 @@ impl Template {
             }
         }
         literal.push_str(rest);
-        pieces.push(Piece::Literal(literal));
-        Template(pieces)
+        pieces.push(DemoPiece::Literal(literal));
+        DemoTemplate(pieces)
     }
 
     /// Appends the text with its gaps filled in. `reference` is what `<ref>` stands for.
     pub fn fill(&self, random: &mut Random, reference: &str, out: &mut String) {
         for piece in &self.0 {
             match piece {
-                Piece::Literal(text) => out.push_str(text),
-                Piece::Range(from, to) => put(out, format_args!("{}", from + random.below(to - from + 1))),
-                Piece::Letters(n) => letters(*n, random, out),
-                Piece::Hex(n) => hex(*n, random, out),
-                Piece::Pool(words) => out.push_str(random.pick(words).copied().unwrap_or_default()),
-                Piece::ValueKind(kind) => kind.fill(random, reference, out),
+                DemoPiece::Literal(text) => out.push_str(text),
+                DemoPiece::Range(from, to) => put(out, format_args!("{}", from + random.below(to - from + 1))),
+                DemoPiece::Letters(n) => letters(*n, random, out),
+                DemoPiece::Hex(n) => hex(*n, random, out),
+                DemoPiece::Pool(words) => out.push_str(random.pick(words).copied().unwrap_or_default()),
+                DemoPiece::ValueKind(kind) => kind.fill(random, reference, out),
             }
         }
     }
 }
 
-impl ValueKind {
+impl GapKind {
     fn fill(self, random: &mut Random, reference: &str, out: &mut String) {
         let mut up_to = |n: u64| random.below(n);
         match self {
-            ValueKind::Reference => out.push_str(reference),
-            ValueKind::Cents => put(out, format_args!("{}", 190 + up_to(400) * up_to(400))),
-            ValueKind::Decimal => put(out, format_args!("{}.{:02}", 3 + up_to(60) * up_to(60), up_to(100))),
+            GapKind::Reference => out.push_str(reference),
+            GapKind::Cents => put(out, format_args!("{}", 190 + up_to(400) * up_to(400))),
+            GapKind::Decimal => put(out, format_args!("{}.{:02}", 3 + up_to(60) * up_to(60), up_to(100))),
             // Beyond what a 64-bit float can hold, as ids from other systems are.
-            ValueKind::Big => put(out, format_args!("{}", 9_007_199_254_740_993 + up_to(1 << 62))),
-            ValueKind::Epoch => put(out, format_args!("{}", 1_790_000_000 + up_to(9_000_000))),
-            ValueKind::Date => put(out, format_args!("2026-{:02}-{:02}", 1 + up_to(12), 1 + up_to(28))),
-            ValueKind::Month => put(out, format_args!("2026-{:02}", 1 + up_to(12))),
-            ValueKind::Email => {
+            GapKind::Big => put(out, format_args!("{}", 9_007_199_254_740_993 + up_to(1 << 62))),
+            GapKind::Epoch => put(out, format_args!("{}", 1_790_000_000 + up_to(9_000_000))),
+            GapKind::Date => put(out, format_args!("2026-{:02}-{:02}", 1 + up_to(12), 1 + up_to(28))),
+            GapKind::Month => put(out, format_args!("2026-{:02}", 1 + up_to(12))),
+            GapKind::Email => {
                 let name = random.pick(PERSONS).copied().unwrap_or_default();
                 out.extend(name.chars().filter(char::is_ascii).map(|c| match c {
                     ' ' => '.',
@@ -98,12 +98,12 @@ impl ValueKind {
                     format_args!("{}@{}.example", random.below(90), random.pick(COMPANIES).copied().unwrap_or("acme")),
                 );
             }
-            ValueKind::Ip => put(out, format_args!("203.0.113.{}", 1 + up_to(254))),
-            ValueKind::Iban => put(out, format_args!("DE{:02}5001051{:011}", 10 + up_to(89), up_to(99_999_999_999))),
-            ValueKind::Sku => {
+            GapKind::Ip => put(out, format_args!("203.0.113.{}", 1 + up_to(254))),
+            GapKind::Iban => put(out, format_args!("DE{:02}5001051{:011}", 10 + up_to(89), up_to(99_999_999_999))),
+            GapKind::Sku => {
                 put(out, format_args!("{}-{:05}", ["TS", "HD", "MG", "BK", "SH"][up_to(5) as usize], up_to(99_999)))
             }
-            ValueKind::Uuid => put(out, format_args!("{}", uuid(random))),
+            GapKind::Uuid => put(out, format_args!("{}", uuid(random))),
         }
     }
 }
@@ -140,47 +140,49 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-fn gap(word: &str) -> Option<Piece> {
+fn gap(word: &str) -> Option<DemoPiece> {
     if let Some((from, to)) = word.split_once("..") {
         let (from, to) = (from.parse().ok()?, to.parse().ok()?);
-        return (from <= to).then_some(Piece::Range(from, to));
+        return (from <= to).then_some(DemoPiece::Range(from, to));
     }
     if let Some(n) = word.strip_prefix("alnum") {
-        return n.parse().ok().map(Piece::Letters);
+        return n.parse().ok().map(DemoPiece::Letters);
     }
     if let Some(n) = word.strip_prefix("hex") {
-        return n.parse().ok().map(Piece::Hex);
+        return n.parse().ok().map(DemoPiece::Hex);
     }
     Some(match word {
-        "ref" => Piece::ValueKind(ValueKind::Reference),
-        "cents" => Piece::ValueKind(ValueKind::Cents),
-        "decimal" => Piece::ValueKind(ValueKind::Decimal),
-        "big" => Piece::ValueKind(ValueKind::Big),
-        "epoch" => Piece::ValueKind(ValueKind::Epoch),
-        "date" => Piece::ValueKind(ValueKind::Date),
-        "month" => Piece::ValueKind(ValueKind::Month),
-        "email" => Piece::ValueKind(ValueKind::Email),
-        "ip" => Piece::ValueKind(ValueKind::Ip),
-        "iban" => Piece::ValueKind(ValueKind::Iban),
-        "sku" => Piece::ValueKind(ValueKind::Sku),
-        "uuid" => Piece::ValueKind(ValueKind::Uuid),
-        "person" => Piece::Pool(PERSONS),
-        "company" => Piece::Pool(COMPANIES),
+        "ref" => DemoPiece::ValueKind(GapKind::Reference),
+        "cents" => DemoPiece::ValueKind(GapKind::Cents),
+        "decimal" => DemoPiece::ValueKind(GapKind::Decimal),
+        "big" => DemoPiece::ValueKind(GapKind::Big),
+        "epoch" => DemoPiece::ValueKind(GapKind::Epoch),
+        "date" => DemoPiece::ValueKind(GapKind::Date),
+        "month" => DemoPiece::ValueKind(GapKind::Month),
+        "email" => DemoPiece::ValueKind(GapKind::Email),
+        "ip" => DemoPiece::ValueKind(GapKind::Ip),
+        "iban" => DemoPiece::ValueKind(GapKind::Iban),
+        "sku" => DemoPiece::ValueKind(GapKind::Sku),
+        "uuid" => DemoPiece::ValueKind(GapKind::Uuid),
+        "person" => DemoPiece::Pool(PERSONS),
+        "company" => DemoPiece::Pool(COMPANIES),
         "city" => {
-            Piece::Pool(&["Berlin", "Lyon", "Kraków", "København", "Torino", "Málaga", "Utrecht", "Graz", "Zürich"])
+            DemoPiece::Pool(&["Berlin", "Lyon", "Kraków", "København", "Torino", "Málaga", "Utrecht", "Graz", "Zürich"])
         }
-        "street" => Piece::Pool(&["Hauptstraße", "Rue Voltaire", "ul. Długa", "Via Roma", "Nørregade", "Calle Mayor"]),
-        "country" => Piece::Pool(&["DE", "FR", "PL", "DK", "IT", "ES", "NL", "AT", "CH"]),
-        "currency" => Piece::Pool(&["eur", "eur", "eur", "usd", "chf", "pln", "dkk", "gbp"]),
-        "locale" => Piece::Pool(&["de-DE", "fr-FR", "pl-PL", "da-DK", "it-IT", "es-ES", "nl-NL", "en-GB"]),
-        "plan" => Piece::Pool(&["starter", "team", "business", "enterprise"]),
-        "brand" => Piece::Pool(&["visa", "mastercard", "amex", "girocard"]),
-        "gateway" => Piece::Pool(&["stripe", "stripe", "stripe", "adyen"]),
-        "carrier" => Piece::Pool(&["dhl", "dpd", "gls", "ups"]),
-        "warehouse" => Piece::Pool(&["FRA1", "LYS2", "WAW1"]),
-        "category" => Piece::Pool(&["shoes/running", "kitchen/knives", "audio/headphones", "books/travel"]),
-        "refund_reason" => Piece::Pool(&["requested_by_customer", "duplicate", "fraudulent", "damaged_in_transit"]),
-        "event" => Piece::Pool(&[
+        "street" => {
+            DemoPiece::Pool(&["Hauptstraße", "Rue Voltaire", "ul. Długa", "Via Roma", "Nørregade", "Calle Mayor"])
+        }
+        "country" => DemoPiece::Pool(&["DE", "FR", "PL", "DK", "IT", "ES", "NL", "AT", "CH"]),
+        "currency" => DemoPiece::Pool(&["eur", "eur", "eur", "usd", "chf", "pln", "dkk", "gbp"]),
+        "locale" => DemoPiece::Pool(&["de-DE", "fr-FR", "pl-PL", "da-DK", "it-IT", "es-ES", "nl-NL", "en-GB"]),
+        "plan" => DemoPiece::Pool(&["starter", "team", "business", "enterprise"]),
+        "brand" => DemoPiece::Pool(&["visa", "mastercard", "amex", "girocard"]),
+        "gateway" => DemoPiece::Pool(&["stripe", "stripe", "stripe", "adyen"]),
+        "carrier" => DemoPiece::Pool(&["dhl", "dpd", "gls", "ups"]),
+        "warehouse" => DemoPiece::Pool(&["FRA1", "LYS2", "WAW1"]),
+        "category" => DemoPiece::Pool(&["shoes/running", "kitchen/knives", "audio/headphones", "books/travel"]),
+        "refund_reason" => DemoPiece::Pool(&["requested_by_customer", "duplicate", "fraudulent", "damaged_in_transit"]),
+        "event" => DemoPiece::Pool(&[
             "order.paid",
             "order.refunded",
             "payment_intent.succeeded",
@@ -217,7 +219,7 @@ mod tests {
 
     fn filled(text: &str) -> String {
         let mut out = String::new();
-        Template::parse(text).fill(&mut Random::new(1), "c0ffee", &mut out);
+        DemoTemplate::parse(text).fill(&mut Random::new(1), "c0ffee", &mut out);
         out
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::catalogue::{Catalogue, Lang, Phase};
+use super::catalogue::{FailureCatalogue, Lang, Phase};
 use super::random::Random;
 use super::template::{hex, uuid};
 use crate::domain::time::Timestamp;
@@ -12,7 +12,7 @@ const HOUR: i64 = 3_600_000_000;
 
 /// A job that has died.
 #[derive(Clone, Debug)]
-pub struct Death {
+pub struct SimulatedDeath {
     /// Number of the job in the live queue.
     pub original: i64,
     /// The framework's id of it.
@@ -40,7 +40,7 @@ pub struct Death {
 /// Tells deaths, the same for the same seed.
 #[derive(Debug)]
 pub struct Story {
-    catalogue: Catalogue,
+    catalogue: FailureCatalogue,
     random: Random,
     next_original: i64,
 }
@@ -50,7 +50,7 @@ pub const MAX_ATTEMPTS: i64 = 5;
 
 impl Story {
     /// A story out of a catalogue.
-    pub fn new(catalogue: Catalogue, seed: u64) -> Self {
+    pub fn new(catalogue: FailureCatalogue, seed: u64) -> Self {
         Self { catalogue, random: Random::new(seed), next_original: 840_000 }
     }
 
@@ -90,7 +90,7 @@ impl Story {
     }
 
     /// A death at a moment of a phase.
-    pub fn death(&mut self, phase: Phase, at: Timestamp) -> Death {
+    pub fn death(&mut self, phase: Phase, at: Timestamp) -> SimulatedDeath {
         let error = self.catalogue.draw(phase, &mut self.random);
         let victim = self.catalogue.errors[error].victim(&mut self.random).map_or(0, |(job, _)| job);
         let mut reference = String::with_capacity(14);
@@ -102,10 +102,10 @@ impl Story {
         job.args.fill(&mut self.random, &reference, &mut args);
         let (class, queue) = (job.class.clone(), job.queue.clone());
         self.next_original += 1 + self.random.below(3) as i64;
-        self.die(Body { original: self.next_original, class, queue, args }, victim, error, at)
+        self.die(QueuedJob { original: self.next_original, class, queue, args }, victim, error, at)
     }
 
-    fn die(&mut self, body: Body, job: usize, error: usize, at: Timestamp) -> Death {
+    fn die(&mut self, body: QueuedJob, job: usize, error: usize, at: Timestamp) -> SimulatedDeath {
         let kind = &self.catalogue.errors[error];
         let message = kind.message(&mut self.random);
         let mut backtrace = String::with_capacity(900);
@@ -125,7 +125,7 @@ impl Story {
             Lang::Elixir => "shop",
             Lang::Go => "svc",
         };
-        Death {
+        SimulatedDeath {
             original: body.original,
             job_id: uuid(&mut self.random).to_string(),
             class: body.class,
@@ -142,7 +142,7 @@ impl Story {
 
     /// What becomes of a replayed job: `None` when it succeeds, the death when it dies of the same error once more.
     /// A job that did not come from this story succeeds.
-    pub fn rerun(&mut self, body: Body, at: Timestamp) -> Option<Death> {
+    pub fn rerun(&mut self, body: QueuedJob, at: Timestamp) -> Option<SimulatedDeath> {
         let error = error_of(&body.args).filter(|e| *e < self.catalogue.errors.len())?;
         let job = self.catalogue.job(&body.class)?;
         if self.random.fraction() >= self.catalogue.errors[error].again {
@@ -173,7 +173,7 @@ impl Story {
 
 /// A live job: what the toy worker finds in its queue.
 #[derive(Clone, Debug)]
-pub struct Body {
+pub struct QueuedJob {
     /// Number of the job in the live queue.
     pub original: i64,
     /// Job class.
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     fn story(seed: u64) -> Story {
-        Story::new(Catalogue::load(None).expect("the data beside the code"), seed)
+        Story::new(FailureCatalogue::load(None).expect("the data beside the code"), seed)
     }
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
@@ -227,7 +227,8 @@ mod tests {
         let (mut again, mut done) = (0, 0);
         for _ in 0..400 {
             let death = story.death(Phase::Outage, NOW);
-            let body = Body { original: 1, class: death.class.clone(), queue: death.queue.clone(), args: death.args };
+            let body =
+                QueuedJob { original: 1, class: death.class.clone(), queue: death.queue.clone(), args: death.args };
             match story.rerun(body, NOW) {
                 Some(second) => {
                     assert_eq!((&second.error, &second.class), (&death.error, &death.class));
@@ -242,7 +243,7 @@ mod tests {
     #[test]
     fn a_job_from_elsewhere_succeeds() {
         let body =
-            Body { original: 1, class: "Elsewhere".into(), queue: "q".into(), args: "{\"a\":\"req_ü\"}".into() };
+            QueuedJob { original: 1, class: "Elsewhere".into(), queue: "q".into(), args: "{\"a\":\"req_ü\"}".into() };
         assert!(story(1).rerun(body, NOW).is_none());
     }
 }

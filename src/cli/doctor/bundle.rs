@@ -44,11 +44,11 @@ const LOG_BYTES: u64 = 100_000;
 struct BundleOutput {
     about: Vec<String>,
     findings: Vec<Finding>,
-    parts: Vec<Part>,
+    parts: Vec<BundleSection>,
 }
 
 #[derive(Serialize)]
-struct Part {
+struct BundleSection {
     title: &'static str,
     lines: Vec<String>,
 }
@@ -109,14 +109,14 @@ fn plain(out: &mut impl Write, document: &BundleOutput) -> Result<()> {
 async fn document(session: &SourceChoice, looked: &Looked, log: Option<&Path>) -> BundleOutput {
     let mut names = known(session, looked);
     let mut parts = vec![
-        Part { title: "system", lines: system() },
-        Part { title: "config", lines: config(session, looked.is_config_broken) },
-        Part { title: "adapters", lines: adapters(looked) },
-        Part { title: "stores", lines: stores(looked) },
-        Part { title: "ledger", lines: ledger(&session.paths.ledger()).await },
+        BundleSection { title: "system", lines: system() },
+        BundleSection { title: "config", lines: config(session, looked.is_config_broken) },
+        BundleSection { title: "adapters", lines: adapters(looked) },
+        BundleSection { title: "stores", lines: stores(looked) },
+        BundleSection { title: "ledger", lines: ledger(&session.paths.ledger()).await },
     ];
     if let Some(log) = log {
-        parts.push(Part { title: "log", lines: log_end(log) });
+        parts.push(BundleSection { title: "log", lines: log_end(log) });
     }
     for line in parts.iter_mut().flat_map(|part| &mut part.lines) {
         *line = names.scrub(line);

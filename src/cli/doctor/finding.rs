@@ -145,26 +145,26 @@ pub fn print(source: &str, findings: &[Finding], format: Format) -> Result<()> {
                 output::csv(&mut out, row.iter().map(String::as_str))?;
             }
         }
-        Format::Table => table(&mut out, findings, Layout::here())?,
+        Format::Table => table(&mut out, findings, TableLayout::here())?,
     }
     Ok(out.flush()?)
 }
 
 /// Prints findings as a table that nothing is cut or wrapped in.
 pub fn print_to(out: &mut impl Write, findings: &[Finding]) -> Result<()> {
-    table(out, findings, Layout::default())
+    table(out, findings, TableLayout::default())
 }
 
 /// How a table is laid out.
 #[derive(Clone, Copy, Debug, Default)]
-struct Layout {
+struct TableLayout {
     /// Columns to wrap at; lines are left whole without.
     width: Option<usize>,
     /// Whether levels have a colour.
     coloured: bool,
 }
 
-impl Layout {
+impl TableLayout {
     /// As standard output wants it.
     fn here() -> Self {
         let set = |name: &str| std::env::var(name).ok();
@@ -187,7 +187,7 @@ impl Layout {
 const LEAST: usize = 24;
 
 /// Sections of lines; below each what to do. What does not fit into a line goes on below its own beginning.
-fn table(out: &mut impl Write, findings: &[Finding], layout: Layout) -> Result<()> {
+fn table(out: &mut impl Write, findings: &[Finding], layout: TableLayout) -> Result<()> {
     for of_section in findings.chunk_by(|a, b| a.section == b.section) {
         let section = of_section.first().map_or("", |finding| &finding.section);
         writeln!(out, "{}", Clean::line(section))?;
@@ -284,7 +284,7 @@ mod tests {
         let finding =
             Finding::new("stores", "adapter", Level::Warn, "a\u{1b}[2Jb").advising("do\u{7}").by("DROP\u{202e}");
         let mut out = Vec::new();
-        table(&mut out, &[finding], Layout::default()).expect("a vector");
+        table(&mut out, &[finding], TableLayout::default()).expect("a vector");
         let text = String::from_utf8(out).expect("text");
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
     }
@@ -293,7 +293,7 @@ mod tests {
     fn a_statement_is_never_broken() {
         let ddl = "CREATE INDEX CONCURRENTLY ON \"public\".\"dead_letter_jobs\" (\"error_class\", \"failed_at\")";
         let mut out = Vec::new();
-        let layout = Layout { width: Some(50), coloured: false };
+        let layout = TableLayout { width: Some(50), coloured: false };
         table(&mut out, &[Finding::new("a", "b", Level::Warn, "no index").by(ddl)], layout).expect("a vector");
         let text = String::from_utf8(out).expect("text");
         assert!(text.lines().any(|line| line == format!("        {ddl}")), "{text}");
@@ -307,12 +307,12 @@ mod tests {
                 .advising("x".repeat(150)),
             Finding::new("b", "c", Level::Fail, "own width"),
         ];
-        let printed = |layout: Layout| {
+        let printed = |layout: TableLayout| {
             let mut out = Vec::new();
             table(&mut out, &all, layout).expect("a vector");
             String::from_utf8(out).expect("text")
         };
-        let text = printed(Layout { width: Some(60), coloured: false });
+        let text = printed(TableLayout { width: Some(60), coloured: false });
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert_eq!(text.matches("three").count(), 12);
         assert_eq!(text.matches('x').count(), 150);
@@ -320,8 +320,8 @@ mod tests {
             text.contains(&format!("\n{}two", " ".repeat(23))) || text.contains(&format!("\n{}three", " ".repeat(23)))
         );
         assert!(text.contains("  fail  c  own width"), "{text}");
-        assert!(printed(Layout::default()).lines().any(|line| line.chars().count() > 150));
-        let coloured = printed(Layout { width: None, coloured: true });
+        assert!(printed(TableLayout::default()).lines().any(|line| line.chars().count() > 150));
+        let coloured = printed(TableLayout { width: None, coloured: true });
         assert!(coloured.contains("\u{1b}[32mok  \u{1b}[0m") && coloured.contains("\u{1b}[1;31mfail"));
     }
 }

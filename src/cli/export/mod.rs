@@ -12,10 +12,10 @@ use anyhow::{Context, Result};
 use super::args::{ExportArgs, ExportFormat, Format};
 use super::exit::{CliError, Code};
 use super::job_json::DetailRecord;
-use super::list::Printer;
+use super::list::ListPrinter;
 use super::open::OpenedStore;
 use super::output;
-use super::rows::Walk;
+use super::rows::SelectedRows;
 use super::{ids, no_match};
 use crate::domain::filter::Filter;
 use crate::domain::histogram::{grouped, jobs};
@@ -35,7 +35,7 @@ enum Selection {
 }
 
 /// What was written.
-struct Written {
+struct ExportTotals {
     jobs: u64,
     /// Jobs that were named and are not there.
     missing: Missing,
@@ -128,20 +128,20 @@ async fn write(
     args: &ExportArgs,
     selection: &Selection,
     out: &mut impl Write,
-) -> Result<Written> {
-    let all = |jobs| Written { jobs, missing: Missing::default() };
+) -> Result<ExportTotals> {
+    let all = |jobs| ExportTotals { jobs, missing: Missing::default() };
     if let (ExportFormat::Markdown, Selection::Filter(filter)) = (args.output, selection) {
         return Ok(all(note::write(opened, filter, out).await?));
     }
     let columns = match args.output {
-        ExportFormat::Csv => Some(Printer::new(Format::Csv, false, out)?),
+        ExportFormat::Csv => Some(ListPrinter::new(Format::Csv, false, out)?),
         _ => None,
     };
     let filter = match selection {
         Selection::Named(ids) => return named(opened, ids, columns.as_ref(), out).await,
         Selection::Filter(filter) => filter,
     };
-    let mut walk = Walk::new(opened, filter.clone(), args.limit);
+    let mut walk = SelectedRows::new(opened, filter.clone(), args.limit);
     let Some(columns) = columns else { return Ok(all(whole(opened, &mut walk, out).await?)) };
     let mut n = 0;
     while let Some(row) = walk.next().await? {
@@ -155,9 +155,9 @@ async fn write(
 async fn named(
     opened: &OpenedStore,
     ids: &[JobId],
-    columns: Option<&Printer>,
+    columns: Option<&ListPrinter>,
     out: &mut impl Write,
-) -> Result<Written> {
+) -> Result<ExportTotals> {
     let (mut n, mut missing) = (0, Vec::new());
     for ids in ids.chunks(CHUNK) {
         let found = details(opened, ids).await?;
@@ -181,11 +181,11 @@ async fn named(
         let were = if missing.n == 1 { "this job was" } else { "these jobs were" };
         anyhow::bail!("nothing to export: {were} not found{missing}");
     }
-    Ok(Written { jobs: n, missing })
+    Ok(ExportTotals { jobs: n, missing })
 }
 
 /// Writes jobs with everything, in the order of the walk.
-async fn whole(opened: &OpenedStore, walk: &mut Walk<'_>, out: &mut impl Write) -> Result<u64> {
+async fn whole(opened: &OpenedStore, walk: &mut SelectedRows<'_>, out: &mut impl Write) -> Result<u64> {
     let (mut n, mut gone) = (0, 0);
     loop {
         let ids: Vec<JobId> = walk.some(CHUNK).await?.into_iter().map(|row| row.id).collect();

@@ -8,7 +8,7 @@ use crate::cli::detail_text::{backtrace, pretty};
 use crate::cli::open::OpenedStore;
 use crate::cli::output::say;
 use crate::cli::receipt::typed;
-use crate::cli::rows::Walk;
+use crate::cli::rows::SelectedRows;
 use crate::config::mask_secrets;
 use crate::domain::display_rules::Notation;
 use crate::domain::facet::Facet;
@@ -50,7 +50,7 @@ pub(super) async fn write(opened: &OpenedStore, filter: &Filter, out: &mut impl 
     }
     for bar in deaths.bars.iter().take(EXAMPLES) {
         let value = bar.value.as_ref().map(Untrusted::exact);
-        let newest = Walk::new(opened, filter.narrow(usual, &[value])?, 1).next().await?;
+        let newest = SelectedRows::new(opened, filter.narrow(usual, &[value])?, 1).next().await?;
         let Some(row) = newest else { continue };
         if let Some(detail) = opened.desk.store.detail(&row.id, &opened.budget).await? {
             example(out, &opened.masked_detail(detail), &info.notation)?;

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
 use self::http::HttpResponse;
-use self::sample::Sample;
+use self::sample::MetricsSample;
 use super::args::MetricsArgs;
 use super::exit::Code;
 use super::open::OpenedStore;
@@ -55,7 +55,7 @@ struct Scrapes {
 
 struct Taken {
     at: Instant,
-    sample: Sample,
+    sample: MetricsSample,
 }
 
 impl Scrapes {
@@ -77,7 +77,7 @@ impl Scrapes {
     }
 
     /// The last sample, or a new one where that is too old.
-    async fn sample(&self) -> Sample {
+    async fn sample(&self) -> MetricsSample {
         let mut last = self.last.lock().await;
         if let Some(taken) = last.as_ref() {
             // However often scrapes come.
@@ -86,7 +86,7 @@ impl Scrapes {
                 return taken.sample.clone();
             }
         }
-        let sample = Sample::take(&self.opened, self.top).await;
+        let sample = MetricsSample::take(&self.opened, self.top).await;
         *last = Some(Taken { at: Instant::now(), sample: sample.clone() });
         sample
     }

@@ -23,7 +23,7 @@ const GROWTH: Duration = Duration::from_secs(300);
 
 /// The numbers of one look at the store.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sample {
+pub(super) struct MetricsSample {
     states: Vec<(&'static str, u64)>,
     queues: Option<Vec<(String, u64)>>,
     errors: Option<Vec<(String, u64)>>,
@@ -35,22 +35,22 @@ pub(super) struct Sample {
     pub(super) fault: Option<&'static str>,
 }
 
-impl Sample {
+impl MetricsSample {
     /// Counts; what the database refuses is the sample's fault.
-    pub(super) async fn take(opened: &OpenedStore, top: usize) -> Sample {
+    pub(super) async fn take(opened: &OpenedStore, top: usize) -> MetricsSample {
         let began = Instant::now();
         let taken = Self::read(opened, top).await;
         let cost = began.elapsed();
         match taken {
-            Ok(sample) => Sample { cost, ..sample },
+            Ok(sample) => MetricsSample { cost, ..sample },
             Err(error) => {
                 let kind = error.downcast_ref().map_or("the numbers cannot be read", StoreError::kind);
-                Sample { cost, fault: Some(kind), ..Sample::default() }
+                MetricsSample { cost, fault: Some(kind), ..MetricsSample::default() }
             }
         }
     }
 
-    async fn read(opened: &OpenedStore, top: usize) -> anyhow::Result<Sample> {
+    async fn read(opened: &OpenedStore, top: usize) -> anyhow::Result<MetricsSample> {
         let (store, all) = (&opened.desk.store, Filter::all());
         // Error classes where the layout keeps them: any facet adds up to all dead jobs.
         let usual = opened.facet(None);
@@ -64,13 +64,13 @@ impl Sample {
         let now = store.clock();
         let recent = Filter::parse(&format!("since:{}", now.before(GROWTH).to_rfc3339()))?;
         let growth = opened.count(usual, &recent).await?.histogram.total.n;
-        Ok(Sample {
+        Ok(MetricsSample {
             states: states(&store.totals(false, &opened.budget).await?, counted.total),
             queues,
             errors,
             growth: Some(growth),
             oldest: counted.first_seen().map(|at| at.age(now)),
-            ..Sample::default()
+            ..MetricsSample::default()
         })
     }
 
@@ -181,11 +181,13 @@ mod tests {
     #[test]
     fn labels_are_escaped_and_a_fault_is_told() {
         let errors = named(&histogram(&[("A\"b\\c\nd", 5)]), 9);
-        let text = Sample { errors: Some(errors), ..Sample::default() }.text("billing", "public.dlq").expect("text");
+        let text = MetricsSample { errors: Some(errors), ..MetricsSample::default() }
+            .text("billing", "public.dlq")
+            .expect("text");
         assert!(text.contains("dlq_up{source=\"billing\",store=\"public.dlq\"} 1"), "{text}");
         let line = text.lines().find(|line| line.starts_with("dlq_dead_jobs_by_error{")).expect("the error");
         assert!(line.contains("error=\"A\\\"b\\\\c") && line.ends_with("} 5"), "{line}");
-        let away = Sample { fault: Some("away"), ..Sample::default() }.text("s", "t").expect("text");
+        let away = MetricsSample { fault: Some("away"), ..MetricsSample::default() }.text("s", "t").expect("text");
         assert!(away.contains("dlq_up{source=\"s\",store=\"t\"} 0\n") && !away.contains("dlq_deaths_5m"), "{away}");
     }
 }
