@@ -7,7 +7,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::Store;
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::RunOptions;
 
 use crate::bench::Bench;
@@ -80,7 +80,7 @@ async fn run(
     let desk = desk(Arc::clone(&stopwatch) as Arc<dyn Store>);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap_or_else(|e| panic!("{e}"));
-    let ask = Ask::new(Scope::Filter(filter(&slice.filter())), Action::Replay, Timestamp::now());
+    let ask = Ask::new(ActionScope::Filter(filter(&slice.filter())), Action::Replay, Timestamp::now());
     let plan = freeze(&desk, &ledger, ask, &bench.budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
     let usual = RunOptions::default();
     let options = RunOptions { batch: size.unwrap_or(usual.batch), adapts: size.is_none(), ..usual };

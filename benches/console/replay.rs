@@ -9,7 +9,7 @@ use dlq_tui::ledger::{Ledger, Operator, RunState, Tally};
 use dlq_tui::store::{Budget, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 use dlq_tui::triage::progress::RunProgress;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 
@@ -189,7 +189,7 @@ pub async fn replayed(
     let desk = desk(store);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap_or_else(|e| panic!("{e}"));
-    let ask = Ask { limit, ..Ask::new(Scope::Filter(filter(words)), Action::Replay, Timestamp::now()) };
+    let ask = Ask { limit, ..Ask::new(ActionScope::Filter(filter(words)), Action::Replay, Timestamp::now()) };
     let began = Instant::now();
     let plan = freeze(&desk, &ledger, ask, budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
     let frozen = began.elapsed();

@@ -10,7 +10,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::store::Store;
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::RunOptions;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
@@ -52,7 +52,7 @@ pub async fn measure(bench: &Bench<'_>, copy: &str, slices: &mut Slices) -> Resu
     let desk = desk(store);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ledger = Ledger::open(&folder.path().join("ledger.sqlite3")).await.unwrap_or_else(|e| panic!("{e}"));
-    let ask = Ask::new(Scope::Filter(filter(&slice.filter())), Action::Replay, Timestamp::now());
+    let ask = Ask::new(ActionScope::Filter(filter(&slice.filter())), Action::Replay, Timestamp::now());
     let plan = freeze(&desk, &ledger, ask, &bench.budget, |_| ()).await.unwrap_or_else(|e| panic!("{e}"));
     let workers = Workers::start(copy);
     tokio::time::sleep(quiet).await;

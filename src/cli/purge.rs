@@ -10,7 +10,7 @@ use crate::domain::action::Action;
 use crate::domain::filter::{Clause, Filter, Key, Test};
 use crate::domain::run_options::Options;
 use crate::domain::time::exact_span;
-use crate::triage::plan::Scope;
+use crate::triage::plan::ActionScope;
 
 /// Plans the purge, asks, and executes it.
 ///
@@ -22,7 +22,7 @@ pub async fn run(opened: &OpenedStore, args: &PurgeArgs) -> Result<Code> {
     if let Some(state) = args.state.iter().find(|state| !info.offers.states.contains(state)) {
         return Err(CliError::refused(format!("{} has no {state} jobs: it keeps no such state", info.title)).into());
     }
-    let scope = Scope::Filter(scope(args)?);
+    let scope = ActionScope::Filter(scope(args)?);
     let options = Options { older_than: Some(args.older_than.as_secs()), ..Options::default() };
     verbs::carry_out(opened, verbs::ask(opened, scope, Action::Purge, options, &args.plan), &args.plan).await
 }

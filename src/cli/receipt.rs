@@ -14,7 +14,7 @@ use crate::domain::run_options::Options;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, Tally};
-use crate::triage::plan::{Plan, Share};
+use crate::triage::plan::{CohortShare, Plan};
 use crate::triage::run::Receipt;
 use crate::triage::undo::CAN;
 
@@ -63,8 +63,8 @@ struct ShareRecord<'a> {
     rest: bool,
 }
 
-impl<'a> From<&'a Share> for ShareRecord<'a> {
-    fn from(share: &'a Share) -> Self {
+impl<'a> From<&'a CohortShare> for ShareRecord<'a> {
+    fn from(share: &'a CohortShare) -> Self {
         Self { value: share.value.as_ref().map(Untrusted::exact), n: share.n, rest: share.rest }
     }
 }
@@ -263,7 +263,7 @@ impl<W: Write> FactList<'_, W> {
     }
 }
 
-fn shares(facts: &mut FactList<'_, impl Write>, title: &str, shares: &[Share]) -> io::Result<()> {
+fn shares(facts: &mut FactList<'_, impl Write>, title: &str, shares: &[CohortShare]) -> io::Result<()> {
     for (i, share) in shares.iter().enumerate() {
         let title = if i == 0 { title } else { "" };
         let value = match &share.value {

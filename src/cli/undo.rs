@@ -12,7 +12,7 @@ use super::verbs::{self, Asking};
 use super::{ids, output};
 use crate::ledger::{Ledger, RunId};
 use crate::triage::freeze::Ask;
-use crate::triage::plan::{Plan, Scope};
+use crate::triage::plan::{ActionScope, Plan};
 use crate::triage::undo::outlook;
 
 /// Plans the undo, asks, and executes it.
@@ -32,7 +32,7 @@ pub async fn run(opened: &OpenedStore, args: &UndoArgs) -> Result<Code> {
     let ask = Ask {
         reason: args.reason.clone(),
         thresholds: opened.thresholds,
-        ..Ask::new(Scope::Undo(undone, ids), action, opened.now)
+        ..Ask::new(ActionScope::Undo(undone, ids), action, opened.now)
     };
     let asking = Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named: true };
     verbs::plan_and_go(opened, &ledger, ask, &asking).await

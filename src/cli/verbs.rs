@@ -20,7 +20,7 @@ use crate::domain::run_options::Options;
 use crate::domain::text::Clean;
 use crate::ledger::{Ledger, Run};
 use crate::triage::freeze::{Ask, PlanError, freeze};
-use crate::triage::plan::{Confirm, Plan, Scope};
+use crate::triage::plan::{ActionScope, Confirm, Plan};
 
 /// Plans an action that has no options of its own, asks, and executes it.
 ///
@@ -74,7 +74,7 @@ async fn act(
 }
 
 /// What the command line asks for.
-pub fn ask(opened: &OpenedStore, scope: Scope, action: Action, options: Options, args: &PlanArgs) -> Ask {
+pub fn ask(opened: &OpenedStore, scope: ActionScope, action: Action, options: Options, args: &PlanArgs) -> Ask {
     let pacing = Pacing { batch: args.batch, rate: args.rate, ..options.pacing };
     Ask {
         scope,
@@ -108,7 +108,7 @@ pub(super) struct Asking {
 /// As [`run()`].
 pub async fn carry_out(opened: &OpenedStore, ask: Ask, args: &PlanArgs) -> Result<Code> {
     let ledger = opened.ledger().await?;
-    let named = matches!(ask.scope, Scope::Jobs(_));
+    let named = matches!(ask.scope, ActionScope::Jobs(_));
     let asking = Asking { dry_run: args.dry_run, yes: args.yes, output: args.output.output, named };
     plan_and_go(opened, &ledger, ask, &asking).await
 }
@@ -120,7 +120,7 @@ pub async fn carry_out(opened: &OpenedStore, ask: Ask, args: &PlanArgs) -> Resul
 pub(super) async fn plan_and_go(opened: &OpenedStore, ledger: &Ledger, ask: Ask, asking: &Asking) -> Result<Code> {
     let talk = std::io::stderr().is_terminal();
     let filter = match &ask.scope {
-        Scope::Filter(filter) => Some(filter.clone()),
+        ActionScope::Filter(filter) => Some(filter.clone()),
         _ => None,
     };
     let frozen = freeze(&opened.desk, ledger, ask, &opened.budget, |progress| {
@@ -190,9 +190,9 @@ async fn dismiss(ledger: &Ledger, plan: &Plan) {
 }
 
 /// The jobs that the command line names.
-async fn scope(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result<Scope> {
+async fn scope(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result<ActionScope> {
     if !args.ids.is_empty() {
-        return Ok(Scope::Jobs(ids::named(&args.ids).await?));
+        return Ok(ActionScope::Jobs(ids::named(&args.ids).await?));
     }
     let filter = match (&args.filter.filter, args.all) {
         (Some(text), _) if !text.trim().is_empty() => opened.filter(Some(text))?,
@@ -207,9 +207,9 @@ async fn scope(opened: &OpenedStore, action: Action, args: &ActArgs) -> Result<S
     // Reopening is for what was ignored; the other verbs are for what is dead, which is what a filter selects.
     let says_state = filter.clauses().iter().any(|c| matches!(c.key, Key::State | Key::Native));
     if action == Action::Reopen && !says_state {
-        return Ok(Scope::Filter(filter.with(&Key::State, Some(State::Ignored.word()), false)?));
+        return Ok(ActionScope::Filter(filter.with(&Key::State, Some(State::Ignored.word()), false)?));
     }
-    Ok(Scope::Filter(filter))
+    Ok(ActionScope::Filter(filter))
 }
 
 enum Decision {

@@ -18,7 +18,7 @@ use crate::domain::job::JobRow;
 use crate::domain::text::{Clean, Untrusted};
 use crate::domain::time::Timestamp;
 use crate::store::{Cursor, HistogramQuery, PageQuery, Resume, Sort, StoreError, Watermark};
-use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Outlay, Poll, Purse};
+use crate::triage::live::{FAILED_REST, FacetValue, LiveCounts, Poll, QueryBudget, QueryCost};
 
 /// A value of the facet whose number of jobs changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -122,7 +122,7 @@ struct Watcher<'a> {
     counts: LiveCounts,
     watermark: Option<Watermark>,
     poll: Poll,
-    purse: Purse,
+    purse: QueryBudget,
     /// The clock of what is paid for, and of what rests.
     began: Instant,
     /// Whether the last look took too long and was stopped.
@@ -133,7 +133,7 @@ struct Watcher<'a> {
     counts_from: Timestamp,
     /// Where a recount goes on that is under way.
     unfinished: Option<Resume>,
-    outlay: Outlay,
+    outlay: QueryCost,
     wait: Duration,
     /// What was printed last, by value.
     told: HashMap<FacetValue, u64>,
@@ -144,12 +144,12 @@ impl<'a> Watcher<'a> {
         let facet = opened.facet(args.by);
         let begun = Instant::now();
         let step = opened.count(facet, &filter).await?;
-        let mut outlay = Outlay::default();
+        let mut outlay = QueryCost::default();
         outlay.add(begun.elapsed(), true);
         let counts = LiveCounts::new(&step);
         let told = numbers(&counts.histogram());
         let (poll, wait) = (Poll::new(args.interval, opened.share), args.interval);
-        let purse = Purse::new(opened.share);
+        let purse = QueryBudget::new(opened.share);
         let (unfinished, watermark) = (None, step.watermark);
         let (began, is_behind, looks_from, counts_from) = (Instant::now(), false, Timestamp(0), Timestamp(0));
         Ok(Self {

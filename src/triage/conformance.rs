@@ -38,7 +38,7 @@ pub struct Chapter {
     pub verdict: std::result::Result<String, String>,
 }
 
-type Verdict = std::result::Result<String, String>;
+type CheckResult = std::result::Result<String, String>;
 
 /// Tells the whole story. `open` opens a store of which nothing lasts, each time a new one.
 ///
@@ -92,7 +92,7 @@ async fn pages(store: &dyn Store, filter: &Filter, from: Cursor, budget: &Budget
 }
 
 /// No job twice, none that is not dead, and the same ones from the other end.
-async fn listed(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict {
+async fn listed(store: &dyn Store, dead: &[Entry], budget: &Budget) -> CheckResult {
     let ids: BTreeSet<&JobId> = dead.iter().map(|e| &e.row.id).collect();
     if ids.len() < dead.len() {
         return Err(format!(
@@ -123,7 +123,7 @@ async fn listed(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict {
 }
 
 /// Every facet counts as many.
-async fn counts(store: &dyn Store, listed: usize, budget: &Budget) -> Verdict {
+async fn counts(store: &dyn Store, listed: usize, budget: &Budget) -> CheckResult {
     let mut totals = BTreeMap::new();
     for facet in store.info().facets.clone() {
         let mut resume = None;
@@ -158,7 +158,7 @@ async fn counts(store: &dyn Store, listed: usize, budget: &Budget) -> Verdict {
 }
 
 /// A job is found by its id and by its error class.
-async fn filters(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict {
+async fn filters(store: &dyn Store, dead: &[Entry], budget: &Budget) -> CheckResult {
     let Some(first) = dead.first() else { return Ok(String::new()) };
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut tried = vec![format!("id:{}", quoted(first.row.id.as_str()))];
@@ -179,7 +179,7 @@ async fn filters(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict 
 }
 
 /// An open job shows what the list shows.
-async fn details(store: &dyn Store, dead: &[Entry], budget: &Budget) -> Verdict {
+async fn details(store: &dyn Store, dead: &[Entry], budget: &Budget) -> CheckResult {
     let mut unreadable = 0;
     for entry in dead.iter().take(TRIED) {
         let id = &entry.row.id;
@@ -213,7 +213,7 @@ impl Archive for Shelf {
 }
 
 /// Acts on some jobs: each once, and not again; and undoes it, where that can be had.
-async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget) -> Verdict {
+async fn verb(store: &dyn Store, action: Action, dead: &[Entry], budget: &Budget) -> CheckResult {
     let all: Vec<JobId> = dead.iter().map(|e| e.row.id.clone()).collect();
     let unfit = store.unfit(action, &all, false, budget).await.map_err(|e| e.to_string())?;
     let ids: Vec<JobId> =

@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::Instant;
 
 use self::request::DeliveryRequest;
-use self::response::{Answers, Tail};
+use self::response::{DeliveryAnswers, Tail};
 use crate::domain::job::JobId;
 use crate::store::{Deliver, Message};
 
@@ -78,7 +78,7 @@ impl CommandDestination {
         let name = self.argv.first().cloned().unwrap_or_default();
         let mut child = self.start().map_err(|e| format!("cannot start `{name}`: {e}"))?;
         let mut group = Group(child.id());
-        let mut talk = Talk { answers: Answers::to(batch), tail: Tail::default(), hung: false };
+        let mut talk = Talk { answers: DeliveryAnswers::to(batch), tail: Tail::default(), hung: false };
         let status = self.talk(&mut child, batch, &mut talk).await;
         if status.is_some() {
             group.0 = None;
@@ -198,7 +198,7 @@ async fn drain(mut pipe: impl AsyncRead + Unpin, mut take: impl FnMut(&[u8])) {
 
 /// What passed between us and the command.
 struct Talk {
-    answers: Answers,
+    answers: DeliveryAnswers,
     tail: Tail,
     hung: bool,
 }

@@ -5,9 +5,9 @@ mod collect;
 use thiserror::Error;
 
 pub use self::collect::Missing;
-use self::collect::{Freezer, Gathered, Tell};
+use self::collect::{CollectedCohort, Freezer, Tell};
 use super::StoreContext;
-use super::plan::{Plan, Scope};
+use super::plan::{ActionScope, Plan};
 use super::progress::FreezeProgress;
 use super::replay_limit::{self, times};
 use super::{plan_notes, undo, validate};
@@ -30,7 +30,7 @@ const SAMPLE: usize = 5;
 #[derive(Clone, Debug)]
 pub struct Ask {
     /// Which jobs.
-    pub scope: Scope,
+    pub scope: ActionScope,
     /// The verb.
     pub action: Action,
     /// Why, in the operator's words.
@@ -47,7 +47,7 @@ pub struct Ask {
 
 impl Ask {
     /// Asks for an action on all of a scope, at no special pace and without a reason.
-    pub fn new(scope: Scope, action: Action, now: Timestamp) -> Ask {
+    pub fn new(scope: ActionScope, action: Action, now: Timestamp) -> Ask {
         Ask {
             scope,
             action,
@@ -134,7 +134,7 @@ async fn frozen(
     budget: &Budget,
     on_progress: Tell<'_>,
 ) -> Result<Plan, PlanError> {
-    if let Scope::Undo(run, _) = &ask.scope {
+    if let ActionScope::Undo(run, _) = &ask.scope {
         // Where its jobs went then counts, and not where jobs go now.
         let undone = ledger.run(run).await?;
         let is_ours = undone.is_of(&desk.source, &desk.store_name());
@@ -147,9 +147,9 @@ async fn frozen(
         Availability::Disabled(reason) => return Err(PlanError::Disabled(reason)),
     };
     let database = desk.store.identity(budget).await?;
-    if let Scope::Undo(run, _) | Scope::Run(run, _) = &ask.scope {
+    if let ActionScope::Undo(run, _) | ActionScope::Run(run, _) = &ask.scope {
         let earlier = ledger.run(run).await?;
-        if matches!(ask.scope, Scope::Undo(..)) {
+        if matches!(ask.scope, ActionScope::Undo(..)) {
             undo::check(desk, &earlier, ask.action)?;
             ask.options.undoes = Some(run.0.clone());
             if ask.action == Action::Recall {
@@ -181,8 +181,8 @@ async fn frozen(
     notes.extend(plan_notes::told(desk, &ask));
     ledger.dismiss_abandoned(ask.now).await?;
     let filter = match &ask.scope {
-        Scope::Filter(filter) => Some(filter.resolve(clock)),
-        Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => None,
+        ActionScope::Filter(filter) => Some(filter.resolve(clock)),
+        ActionScope::Jobs(_) | ActionScope::Run(..) | ActionScope::Undo(..) => None,
     };
     let resolved = filter.as_ref().map(ToString::to_string).unwrap_or_default();
     let run =
@@ -234,8 +234,8 @@ fn intent(desk: &StoreContext, ask: &Ask, resolved: Option<&Filter>) -> RunInten
         source: desk.source.clone(),
         store: desk.store_name(),
         filter: match &ask.scope {
-            Scope::Filter(filter) => kept(filter),
-            Scope::Jobs(_) | Scope::Run(..) | Scope::Undo(..) => String::new(),
+            ActionScope::Filter(filter) => kept(filter),
+            ActionScope::Jobs(_) | ActionScope::Run(..) | ActionScope::Undo(..) => String::new(),
         },
         resolved: resolved.map(kept).unwrap_or_default(),
         reason: ask.reason.clone(),
@@ -263,9 +263,9 @@ async fn plan(
     run: &RunId,
     database: Option<&Identity>,
     budget: &Budget,
-    gathered: Gathered,
+    gathered: CollectedCohort,
 ) -> Result<Plan, PlanError> {
-    let Gathered { census, left_out, cautions } = gathered;
+    let CollectedCohort { census, left_out, cautions } = gathered;
     let count = ledger.seal_counted(run, &census).await?;
     if count == 0 && left_out.barred > 0 {
         return Err(PlanError::Barred { jobs: left_out.barred, max: ask.thresholds.max_replays });
@@ -275,7 +275,7 @@ async fn plan(
         let jobs = unfit.iter().map(|(n, _)| n).sum();
         return Err(PlanError::Unfit { action: ask.action, jobs, because: because.clone() });
     }
-    if count == 0 && left_out.missing.n > 0 && matches!(ask.scope, Scope::Jobs(_) | Scope::Undo(..)) {
+    if count == 0 && left_out.missing.n > 0 && matches!(ask.scope, ActionScope::Jobs(_) | ActionScope::Undo(..)) {
         return Err(PlanError::Missing { action: ask.action, missing: left_out.missing });
     }
     if count == 0 {

@@ -11,7 +11,7 @@ use crate::store::Preparation;
 
 /// Which jobs an action is for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Scope {
+pub enum ActionScope {
     /// The jobs named, one by one: the row under the cursor, or the marked rows.
     Jobs(Vec<JobId>),
     /// All that a filter selects at the moment of freezing.
@@ -34,9 +34,9 @@ pub struct Plan {
     /// How many jobs.
     pub count: u64,
     /// By error class, the largest first; the rest summed up under `None` when there are many.
-    pub by_error: Vec<Share>,
+    pub by_error: Vec<CohortShare>,
     /// By job class, the largest first.
-    pub by_class: Vec<Share>,
+    pub by_class: Vec<CohortShare>,
     /// Oldest and newest death among them.
     pub span: Option<(Timestamp, Timestamp)>,
     /// A few of them as an example.
@@ -57,7 +57,7 @@ pub struct Plan {
 
 /// A part of a cohort.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Share {
+pub struct CohortShare {
     /// The value, `None` for jobs without one.
     pub value: Option<Untrusted>,
     /// Jobs.

@@ -2,7 +2,7 @@
 
 use super::StoreContext;
 use super::freeze::{Ask, Missing};
-use super::plan::{Confirm, Share};
+use super::plan::{CohortShare, Confirm};
 use crate::domain::action::Action;
 use crate::domain::histogram::grouped;
 use crate::domain::job::State;
@@ -29,12 +29,12 @@ pub(super) fn told(desk: &StoreContext, ask: &Ask) -> Vec<String> {
 }
 
 /// The values of a split, and what is not listed of it.
-pub(super) fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<Share> {
-    let mut shares: Vec<Share> =
-        listed.iter().map(|(value, n)| Share { value: value.clone(), n: *n, rest: false }).collect();
+pub(super) fn shares(listed: &[(Option<Untrusted>, u64)], count: u64) -> Vec<CohortShare> {
+    let mut shares: Vec<CohortShare> =
+        listed.iter().map(|(value, n)| CohortShare { value: value.clone(), n: *n, rest: false }).collect();
     let rest = count.saturating_sub(shares.iter().map(|share| share.n).sum());
     if rest > 0 {
-        shares.push(Share { value: None, n: rest, rest: true });
+        shares.push(CohortShare { value: None, n: rest, rest: true });
     }
     shares
 }

@@ -12,7 +12,7 @@ use crate::ledger::{Known, Ledger, LedgerError, RunId, Whose};
 use crate::store::{Budget, Frozen, Identity, Store, StoreError};
 
 /// What is on record of the replays of a cohort's jobs, and which of them that bars.
-pub(super) struct Guard<'a> {
+pub(super) struct ReplayLimit<'a> {
     desk: &'a StoreContext,
     ledger: &'a Ledger,
     run: &'a RunId,
@@ -27,7 +27,7 @@ pub(super) struct Guard<'a> {
     pub(super) barred: u64,
 }
 
-impl<'a> Guard<'a> {
+impl<'a> ReplayLimit<'a> {
     pub(super) fn new(
         desk: &'a StoreContext,
         ledger: &'a Ledger,

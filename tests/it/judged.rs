@@ -14,7 +14,7 @@ use dlq_tui::store::{Cursor, Sort, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::judged::Judged;
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 
 use crate::fixtures::Layout;
@@ -35,7 +35,7 @@ async fn desk(db: &TestDb, ledger: &Path) -> StoreContext {
 }
 
 async fn replay(desk: &StoreContext, ledger: &Ledger, ids: Vec<JobId>) {
-    let ask = Ask::new(Scope::Jobs(ids), Action::Replay, Timestamp::now());
+    let ask = Ask::new(ActionScope::Jobs(ids), Action::Replay, Timestamp::now());
     let plan = freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan");
     let progress = crate::run::progress();
     execute(desk, ledger, &plan.run, RunOptions::default(), &RunControl::new(), &progress).await.expect("a run");
@@ -131,7 +131,7 @@ async fn a_job_that_comes_back_every_time_is_known_by_its_lineage_and_left_out_i
 }
 
 async fn plan(desk: &StoreContext, ledger: &Ledger, max_replays: u64) -> Result<Plan, PlanError> {
-    let ask = Ask::new(Scope::Filter(Filter::all()), Action::Replay, Timestamp::now());
+    let ask = Ask::new(ActionScope::Filter(Filter::all()), Action::Replay, Timestamp::now());
     let thresholds = Thresholds { max_replays, ..Thresholds::default() };
     freeze(desk, ledger, Ask { thresholds, ..ask }, &budget(), |_| {}).await
 }

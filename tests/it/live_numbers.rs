@@ -19,7 +19,7 @@ use dlq_tui::ledger::{Ledger, LedgerLocator, Operator};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::judged::Judged;
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::ActionScope;
 use dlq_tui::triage::run::{RunControl, RunOptions, execute};
 use dlq_tui::tui::StoreChoice;
 use dlq_tui::tui::app::model::{FilterState, Model, Source};
@@ -145,7 +145,7 @@ impl Incident<'_> {
             return;
         }
         let jobs = some.iter().map(JobId::new).collect();
-        let ask = Ask::new(Scope::Jobs(jobs), dlq_tui::domain::action::Action::Replay, Timestamp::now());
+        let ask = Ask::new(ActionScope::Jobs(jobs), dlq_tui::domain::action::Action::Replay, Timestamp::now());
         // Jobs that came back too often are left out, which leaves nothing where all have.
         let Ok(plan) = freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await else { return };
         let progress = crate::run::progress();

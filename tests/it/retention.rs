@@ -7,7 +7,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::Ledger;
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
-use dlq_tui::triage::plan::{Confirm, Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Confirm, Plan};
 use dlq_tui::triage::run::{RunControl, execute};
 
 use crate::cli::User;
@@ -53,7 +53,7 @@ async fn ledger() -> (tempfile::TempDir, Ledger) {
 }
 
 async fn plan(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action) -> Result<Plan, PlanError> {
-    let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
+    let scope = ActionScope::Filter(Filter::parse(filter).expect("a filter"));
     let older_than = (action == Action::Purge).then_some(30 * 86_400);
     let options = Options { older_than, ..Options::default() };
     let ask = Ask { options, ..Ask::new(scope, action, Timestamp::now()) };

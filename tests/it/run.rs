@@ -19,7 +19,7 @@ use dlq_tui::store::{Budget, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::deliver::CommandDestination;
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 use dlq_tui::triage::progress::RunProgress;
 use dlq_tui::triage::run::{Receipt, RunControl, RunOptions, execute, resume};
 use tokio::sync::watch;
@@ -68,7 +68,7 @@ pub fn desk_of(store: impl Store + 'static) -> StoreContext {
 }
 
 pub async fn plan(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action) -> Plan {
-    let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
+    let scope = ActionScope::Filter(Filter::parse(filter).expect("a filter"));
     let ask = Ask { reason: Some("the gateway is back".into()), ..Ask::new(scope, action, Timestamp::now()) };
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
@@ -121,7 +121,7 @@ async fn a_receipts_numbers_are_those_of_the_tables() {
 
 /// A new run over the jobs of an old one: nothing is left to be done. Returns how many were.
 async fn go_again(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> u64 {
-    let scope = Scope::Run(run.clone(), Part::All);
+    let scope = ActionScope::Run(run.clone(), Part::All);
     let ask = Ask::new(scope, Action::Replay, Timestamp::now());
     match freeze(desk, ledger, ask, &budget(), |_| {}).await {
         Ok(plan) => go(desk, ledger, &plan.run).await.run.tally.done,
@@ -435,7 +435,7 @@ async fn a_secret_that_a_row_or_a_server_quotes_goes_on_no_record() {
         let desk = desk(&db.url, "jobs_dlq").await;
         // What is kept for an undo is the row as it stands: here nothing is.
         let options = Options { no_archive: true, ..Options::default() };
-        let scope = Scope::Filter(Filter::parse("state:dead").expect("a filter"));
+        let scope = ActionScope::Filter(Filter::parse("state:dead").expect("a filter"));
         let ask = Ask { options, ..Ask::new(scope, Action::Replay, Timestamp::now()) };
         let plan = freeze(&desk, &ledger, ask, &budget(), |_| {}).await.expect("a plan");
         let splits = format!("{:?} {:?} {:?}", plan.by_error, plan.by_class, plan.warnings);

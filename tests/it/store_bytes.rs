@@ -11,7 +11,7 @@ use dlq_tui::ledger::Ledger;
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::store::{Batch, Cursor, Deliver, Message, Sort, Store};
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::ActionScope;
 use futures_util::future::BoxFuture;
 
 use crate::fixtures::Layout;
@@ -112,7 +112,7 @@ async fn text_that_does_not_fit_any_more_is_not_put_back_in_part() {
     )
     .await;
     let undo = async || {
-        let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), Action::Restore, Timestamp::now());
+        let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), Action::Restore, Timestamp::now());
         let plan = freeze(&desk, &ledger, ask, &budget(), |_| {}).await.expect("a plan");
         go(&desk, &ledger, &plan.run).await.run.tally
     };
@@ -174,7 +174,7 @@ async fn a_database_without_an_encoding_is_read_whole_and_given_back_its_bytes()
             assert_eq!(go(&desk, &ledger, &run).await.run.tally.done, 3, "{action:?}");
             assert_eq!(db.count("jobs_dlq").await, 0, "{action:?}");
             let back = if action == Action::Discard { Action::Restore } else { Action::Recall };
-            let ask = Ask::new(Scope::Undo(run, Vec::new()), back, Timestamp::now());
+            let ask = Ask::new(ActionScope::Undo(run, Vec::new()), back, Timestamp::now());
             let plan = freeze(&desk, &ledger, ask, &budget(), |_| {}).await.expect("a plan");
             assert_eq!(go(&desk, &ledger, &plan.run).await.run.tally.done, 3, "{action:?}");
             assert_eq!(db.column(stored).await, before, "{action:?}");

@@ -216,7 +216,7 @@ async fn a_replay_is_not_undone_where_the_live_queue_has_the_job_twice() {
         .await;
         let before = db.count("jobs").await;
         let ask = dlq_tui::triage::freeze::Ask::new(
-            dlq_tui::triage::plan::Scope::Undo(run, Vec::new()),
+            dlq_tui::triage::plan::ActionScope::Undo(run, Vec::new()),
             Action::Recall,
             dlq_tui::domain::time::Timestamp::now(),
         );

@@ -8,7 +8,7 @@ use dlq_tui::ledger::{Ledger, RunId};
 use dlq_tui::store::{Availability, Cursor, Sort, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb, every_engine};
@@ -27,7 +27,7 @@ async fn ledger() -> (tempfile::TempDir, Ledger) {
 async fn ask(
     desk: &StoreContext,
     ledger: &Ledger,
-    scope: Scope,
+    scope: ActionScope,
     action: Action,
     options: Options,
 ) -> Result<Plan, PlanError> {
@@ -35,14 +35,15 @@ async fn ask(
     freeze(desk, ledger, ask, &budget(), |_| {}).await
 }
 
-fn all() -> Scope {
-    Scope::Filter(Filter::parse("state:dead").expect("a filter"))
+fn all() -> ActionScope {
+    ActionScope::Filter(Filter::parse("state:dead").expect("a filter"))
 }
 
 /// Undoes a run to the end.
 async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> u64 {
     let way = ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
-    let plan = ask(desk, ledger, Scope::Undo(run.clone(), Vec::new()), way, Options::default()).await.expect("a plan");
+    let plan =
+        ask(desk, ledger, ActionScope::Undo(run.clone(), Vec::new()), way, Options::default()).await.expect("a plan");
     go(desk, ledger, &plan.run).await.run.tally.done
 }
 

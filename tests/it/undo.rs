@@ -9,7 +9,7 @@ use dlq_tui::ledger::{Ledger, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb, every_server};
@@ -40,7 +40,7 @@ impl Bench {
     pub async fn plan_undo(&self, run: &RunId, ids: &[&str]) -> Result<Plan, PlanError> {
         let action = self.ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
         let ids = ids.iter().map(|id| JobId::new(*id)).collect();
-        let ask = Ask::new(Scope::Undo(run.clone(), ids), action, Timestamp::now());
+        let ask = Ask::new(ActionScope::Undo(run.clone(), ids), action, Timestamp::now());
         freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await
     }
 
@@ -366,8 +366,10 @@ async fn every_job_is_told_an_instant_of_its_own_also_where_one_of_them_is_refus
             let bench = Bench::new(&db, Layout::JobsDlq).await;
             let filter = dlq_tui::domain::filter::Filter::parse("state:dead").expect("a filter");
             let pacing = dlq_tui::domain::rate::Pacing { spread, ..Default::default() };
-            let ask =
-                Ask { options: pacing.into(), ..Ask::new(Scope::Filter(filter), Action::Replay, Timestamp::now()) };
+            let ask = Ask {
+                options: pacing.into(),
+                ..Ask::new(ActionScope::Filter(filter), Action::Replay, Timestamp::now())
+            };
             let run = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan").run;
             let tally = go(&bench.desk, &bench.ledger, &run).await.run.tally;
             let told = format!("{spread:?} on {:?}: {tally:?}", db.engine);
@@ -559,14 +561,14 @@ async fn what_cannot_be_undone_is_refused_with_the_reason() {
     assert!(why(bench.plan_undo(&planned, &[]).await).contains("did nothing"));
     let (run, _) = bench.act("state:dead", Action::Replay).await;
     let to_command = desk_to(&db.url, "dead_letter_jobs", ReplayDestination::Command("bin/replay".to_owned())).await;
-    let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
+    let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
     let refused = freeze(&to_command, &bench.ledger, ask, &budget(), |_| {}).await;
     let why_not = why(refused);
     for part in ["replayed into the table main.jobs", "go to the command `bin/replay` now", "Set `replay` back"] {
         assert!(why_not.contains(part), "{why_not}");
     }
     let elsewhere = StoreContext { source: "elsewhere".into(), ..bench.desk.clone() };
-    let ask = Ask::new(Scope::Undo(run, Vec::new()), Action::Recall, Timestamp::now());
+    let ask = Ask::new(ActionScope::Undo(run, Vec::new()), Action::Recall, Timestamp::now());
     assert!(why(freeze(&elsewhere, &bench.ledger, ask, &budget(), |_| {}).await).contains("is for test"));
 }
 
@@ -601,7 +603,7 @@ async fn an_erasure_keeps_nothing_and_takes_back_what_earlier_runs_kept() {
         let ask = Ask {
             options: Options { no_archive: true, ..Options::default() },
             reason: Some("erasure request 118".into()),
-            ..Ask::new(Scope::Filter(filter), Action::Discard, Timestamp::now())
+            ..Ask::new(ActionScope::Filter(filter), Action::Discard, Timestamp::now())
         };
         let plan = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan");
         assert_eq!(plan.count, 1);
@@ -633,7 +635,7 @@ async fn an_erasure_leaves_what_was_kept_of_a_job_whose_id_was_given_anew() {
         db.execute("insert into jobs_dlq select * from later").await;
         let filter = dlq_tui::domain::filter::Filter::parse("args.order:7").expect("a filter");
         let options = Options { no_archive: true, ..Options::default() };
-        let ask = Ask { options, ..Ask::new(Scope::Filter(filter), Action::Discard, Timestamp::now()) };
+        let ask = Ask { options, ..Ask::new(ActionScope::Filter(filter), Action::Discard, Timestamp::now()) };
         let plan = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan");
         let says = |what: &str| plan.notes.iter().any(|note| note.contains(what));
         assert!(says("kept nothing under the ids") && says("1 row was kept under these ids"), "{:?}", plan.notes);
@@ -777,7 +779,7 @@ async fn a_job_that_ran_once_since_its_replay_is_not_taken_back_and_one_more_try
                 db.execute(before).await;
                 let dead = layout.count_dead(&db).await;
                 let bench = Bench::new(&db, layout).await;
-                let scope = Scope::Filter(Filter::parse("state:dead").expect("a filter"));
+                let scope = ActionScope::Filter(Filter::parse("state:dead").expect("a filter"));
                 let options = Options { attempts, ..Options::default() };
                 let ask = Ask { options, ..Ask::new(scope, Action::Replay, Timestamp::now()) };
                 let plan = freeze(&bench.desk, &bench.ledger, ask, &budget(), |_| {}).await.expect("a plan");

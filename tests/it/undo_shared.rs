@@ -12,7 +12,7 @@ use dlq_tui::ledger::{Ledger, LedgerLocator, Operator, RunId, Tally};
 use dlq_tui::store::sql::ReplayDestination;
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 
 use crate::fixtures::Layout;
 use crate::harness::{TestDb, every_engine};
@@ -31,7 +31,7 @@ async fn act(desk: &StoreContext, ledger: &Ledger, filter: &str, action: Action)
 
 async fn plan_undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> Plan {
     let action = ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
-    let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
+    let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
 
@@ -45,7 +45,7 @@ async fn undo(desk: &StoreContext, ledger: &Ledger, run: &RunId) -> (RunId, Tall
 async fn plan_erasure(desk: &StoreContext, ledger: &Ledger, id: &str) -> Plan {
     let ask = Ask {
         options: Options { no_archive: true, ..Options::default() },
-        ..Ask::new(Scope::Jobs(vec![JobId::new(id)]), Action::Discard, Timestamp::now())
+        ..Ask::new(ActionScope::Jobs(vec![JobId::new(id)]), Action::Discard, Timestamp::now())
     };
     freeze(desk, ledger, ask, &budget(), |_| {}).await.expect("a plan")
 }
@@ -105,7 +105,8 @@ async fn what_is_undone_purged_archived_and_erased_is_what_the_tables_say() {
 
             let (all, half) = (db.count(rows).await, own / 2);
             let filter = Filter::parse("state:dead").expect("a filter");
-            let ask = Ask { limit: Some(half), ..Ask::new(Scope::Filter(filter), Action::Archive, Timestamp::now()) };
+            let ask =
+                Ask { limit: Some(half), ..Ask::new(ActionScope::Filter(filter), Action::Archive, Timestamp::now()) };
             let run = freeze(&desk, &ledger, ask, &budget(), |_| {}).await.expect("a plan").run;
             let tally = go(&desk, &ledger, &run).await.run.tally;
             assert_eq!((tally.done, recorded(&db, &run).await), (half, half), "{told}: {tally:?}");

@@ -20,7 +20,7 @@ pub(super) struct DeliveryRequest {
 
 /// What of a message can be taken for its identity.
 #[derive(Deserialize, Default)]
-struct Head {
+struct MessageIdentity {
     #[serde(default)]
     id: Option<Value>,
     #[serde(default)]
@@ -32,10 +32,10 @@ impl DeliveryRequest {
     /// it where it has none.
     pub(super) fn new(message: &Message) -> Self {
         let json = message.json.trim();
-        let head: Option<Head> = if json.starts_with('{') { serde_json::from_str(json).ok() } else { None };
+        let head: Option<MessageIdentity> = if json.starts_with('{') { serde_json::from_str(json).ok() } else { None };
         let id = Value::String(message.id.as_str().to_owned());
         let text = match (&head, json.strip_prefix('{').map(str::trim_start)) {
-            (Some(Head { id: Some(_), .. }), _) => format!("{json}\n"),
+            (Some(MessageIdentity { id: Some(_), .. }), _) => format!("{json}\n"),
             (Some(_), Some("}")) => format!("{{\"id\":{id}}}\n"),
             (Some(_), Some(rest)) => format!("{{\"id\":{id},{rest}\n"),
             _ => format!("{{\"id\":{id},\"job\":{json}}}\n"),

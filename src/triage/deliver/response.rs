@@ -15,7 +15,7 @@ const TAIL: usize = 1_000;
 
 /// The answers to the jobs of a batch; the first for a job counts.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct DeliveryAnswers {
     /// Which job a name means.
     names: HashMap<String, usize>,
     told: Vec<Option<Result<(), String>>>,
@@ -31,7 +31,7 @@ struct DeliveryResponse {
     error: Option<Value>,
 }
 
-impl Answers {
+impl DeliveryAnswers {
     /// Waits for answers to these jobs. The `id` of a line means that line's job; any other name means a job only where
     /// it means no other.
     pub(super) fn to(batch: &[DeliveryRequest]) -> Self {

@@ -19,9 +19,9 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{Census, Ledger, Part, RunId};
 use crate::store::{Budget, Cursor, FreezeStep, Frozen, Identity, Store, StoreError, Unfit};
 use crate::triage::StoreContext;
-use crate::triage::plan::Scope;
+use crate::triage::plan::ActionScope;
 use crate::triage::progress::FreezeProgress;
-use crate::triage::replay_limit::Guard;
+use crate::triage::replay_limit::ReplayLimit;
 use crate::triage::undo;
 
 /// Jobs gathered before they are written: a transaction costs what some hundreds of them do.
@@ -49,7 +49,7 @@ pub(super) struct Freezer<'a> {
     gathered: Vec<Frozen>,
     census: Census,
     progress: FreezeProgress,
-    guard: Guard<'a>,
+    guard: ReplayLimit<'a>,
     unfit: LeftOutBy,
     cautions: BTreeMap<String, u64>,
     masker: Masker,
@@ -60,7 +60,7 @@ pub(super) struct Freezer<'a> {
 pub(super) type LeftOutBy = BTreeMap<String, (u64, Option<Timestamp>)>;
 
 /// What came of a scope.
-pub(super) struct Gathered {
+pub(super) struct CollectedCohort {
     /// The cohort, in numbers.
     pub census: Census,
     /// The rest.
@@ -147,7 +147,7 @@ impl<'a> Freezer<'a> {
             gathered: Vec::new(),
             census: Census::default(),
             progress: NOTHING,
-            guard: Guard::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
+            guard: ReplayLimit::new(desk, ledger, run, ask.action, database, ask.thresholds.max_replays),
             unfit: LeftOutBy::default(),
             cautions: BTreeMap::new(),
             masker: Masker::new(Arc::clone(&desk.redactor)),
@@ -160,22 +160,22 @@ impl<'a> Freezer<'a> {
     ///
     /// # Errors
     /// When the source or the ledger fails, and when the budget is cancelled.
-    pub async fn gather(mut self, scope: &Scope, filter: Option<&Filter>) -> Result<Gathered, PlanError> {
+    pub async fn gather(mut self, scope: &ActionScope, filter: Option<&Filter>) -> Result<CollectedCohort, PlanError> {
         let missing = match (scope, filter) {
-            (Scope::Jobs(ids), _) => {
+            (ActionScope::Jobs(ids), _) => {
                 // A job that is named twice is one job, and not one that is missing.
                 let mut seen = HashSet::new();
                 let once: Vec<JobId> = ids.iter().filter(|id| seen.insert(*id)).cloned().collect();
                 self.named(&once, once.len() as u64).await?
             }
-            (Scope::Run(from, part), _) => self.of_run(from, *part).await?,
-            (Scope::Undo(from, ids), _) => self.undone(from, ids).await?,
-            (Scope::Filter(_), Some(filter)) => self.filtered(filter).await?,
-            (Scope::Filter(_), None) => Missing::default(),
+            (ActionScope::Run(from, part), _) => self.of_run(from, *part).await?,
+            (ActionScope::Undo(from, ids), _) => self.undone(from, ids).await?,
+            (ActionScope::Filter(_), Some(filter)) => self.filtered(filter).await?,
+            (ActionScope::Filter(_), None) => Missing::default(),
         };
         self.write(0).await?;
         let left_out = LeftOut { missing, barred: self.guard.barred, unfit: self.unfit };
-        Ok(Gathered { census: self.census, left_out, cautions: self.cautions })
+        Ok(CollectedCohort { census: self.census, left_out, cautions: self.cautions })
     }
 
     async fn filtered(&mut self, filter: &Filter) -> Result<Missing, PlanError> {

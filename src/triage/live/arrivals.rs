@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{FacetValue, Recent};
+use super::{FacetValue, RecentBuckets};
 use crate::domain::time::Timestamp;
 use crate::store::Cell;
 
@@ -19,7 +19,7 @@ pub(super) struct Came {
 ///
 /// A job whose value changes goes from one cell and comes into another of the same bucket, as it stands where it died. So what
 /// comes into a bucket makes up for what went from it, unless it is later than every death that is known: then it is one.
-pub(super) fn came(known: &Recent, cells: &[Cell], latest: Option<Timestamp>) -> Vec<(FacetValue, Came)> {
+pub(super) fn came(known: &RecentBuckets, cells: &[Cell], latest: Option<Timestamp>) -> Vec<(FacetValue, Came)> {
     let now = super::by_bucket(cells);
     let mut gone: HashMap<i64, u64> = HashMap::new();
     for (bucket, values) in known {

@@ -30,13 +30,13 @@ pub(super) struct Arrivals {
     /// Deaths that were seen while another facet was counted.
     before: Vec<(Timestamp, u64)>,
     /// What trends told when watching began.
-    told: Option<Told>,
+    told: Option<ReportedDeaths>,
     unseen: u64,
 }
 
 /// Deaths by the trends of a count.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct ReportedDeaths {
     pub(super) n: u64,
     /// From when on.
     pub(super) from: Timestamp,
@@ -50,7 +50,7 @@ impl Arrivals {
     }
 
     /// Goes on from what was seen while another facet was counted, and from what was `told` then.
-    pub(super) fn follow(&mut self, earlier: &Arrivals, told: Option<Told>) {
+    pub(super) fn follow(&mut self, earlier: &Arrivals, told: Option<ReportedDeaths>) {
         let seen = earlier.seen.iter().map(|(at, _, n)| (*at, *n));
         self.before = earlier.before.iter().copied().chain(seen).collect();
         (self.since, self.are_any, self.told) = (earlier.since, earlier.are_any, told);
@@ -64,7 +64,7 @@ impl Arrivals {
         }
     }
 
-    pub(super) fn told(&self) -> Option<Told> {
+    pub(super) fn told(&self) -> Option<ReportedDeaths> {
         self.told
     }
 

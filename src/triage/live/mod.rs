@@ -6,7 +6,7 @@
 //! tells that no row of the table was changed or removed, and looks have found as many as were added; which it may take some
 //! seconds to tell.
 //!
-//! A full count may take its time while looks go on ([`Purse`] says how much). What it says of older rows then replaces
+//! A full count may take its time while looks go on ([`QueryBudget`] says how much). What it says of older rows then replaces
 //! what was known of them, all at once; of what looks have read again since it began, the looks know better.
 
 mod arrivals;
@@ -21,10 +21,10 @@ use std::time::Duration;
 
 pub use growth::Growth;
 pub use new_values::Since;
-pub use poll::{FAILED_REST, Outlay, Poll, Purse};
+pub use poll::{FAILED_REST, Poll, QueryBudget, QueryCost};
 
-use self::growth::{Arrivals, Told};
-use self::new_values::News;
+use self::growth::{Arrivals, ReportedDeaths};
+use self::new_values::NewValues;
 use crate::domain::histogram::{Bar, Count, Exactness, Histogram, TREND_SLOT};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
@@ -46,14 +46,14 @@ const CALM: Duration = Duration::from_secs(10);
 pub type FacetValue = Option<Untrusted>;
 
 /// The recent past by bucket and value.
-type Recent = BTreeMap<i64, HashMap<FacetValue, u64>>;
+type RecentBuckets = BTreeMap<i64, HashMap<FacetValue, u64>>;
 
 /// The counts of one facet under one filter, kept up to date by looks.
 #[derive(Clone, Debug)]
 pub struct LiveCounts {
     base: Histogram,
     /// The recent past as it was last counted: what the next look replaces.
-    recent: Recent,
+    recent: RecentBuckets,
     /// Jobs that came (positive) or went since the full count.
     drift: HashMap<FacetValue, Drift>,
     /// When a look last found that something may have changed since the full count.
@@ -73,7 +73,7 @@ pub struct LiveCounts {
     /// The latest death that is known of.
     latest: Option<Timestamp>,
     arrivals: Arrivals,
-    news: News,
+    news: NewValues,
 }
 
 /// How far a value is from the full count.
@@ -121,7 +121,7 @@ impl LiveCounts {
     }
 
     fn from_count(base: Histogram, recent: &[Cell]) -> Self {
-        let mut news = News::default();
+        let mut news = NewValues::default();
         news.learn(&base);
         let as_of = base.as_of;
         let (recent, arrivals) = (by_bucket(recent), Arrivals::new(as_of));
@@ -237,7 +237,7 @@ impl LiveCounts {
         let is_short = seen.since.is_some_and(|since| since.age(now) < TREND_SLOT);
         match self.told() {
             Some(_) if !is_short => Growth { since: None, ..seen },
-            Some(Told { n, from, as_of }) => match n + self.arrivals.after(as_of) {
+            Some(ReportedDeaths { n, from, as_of }) => match n + self.arrivals.after(as_of) {
                 0 => Growth { n: 0, since: None },
                 n => Growth { n, since: Some(from) },
             },
@@ -246,7 +246,7 @@ impl LiveCounts {
     }
 
     /// What the last two slots of the trends tell, or told of the facet before where this one has none.
-    fn told(&self) -> Option<Told> {
+    fn told(&self) -> Option<ReportedDeaths> {
         let trends = self.base.bars.iter().map(|bar| bar.trend.as_slice());
         if trends.clone().all(<[u32]>::is_empty) {
             return self.arrivals.told();
@@ -254,7 +254,7 @@ impl LiveCounts {
         let n = trends.flat_map(|trend| trend.iter().rev().take(2)).map(|n| u64::from(*n)).sum();
         let slot = i64::try_from(TREND_SLOT.as_micros()).unwrap_or(i64::MAX);
         let from = Timestamp((self.base.as_of.0.div_euclid(slot) - 1).saturating_mul(slot));
-        Some(Told { n, from, as_of: self.base.as_of })
+        Some(ReportedDeaths { n, from, as_of: self.base.as_of })
     }
 
     /// Goes on with the growth of another facet's counts under the same filter: it is of all its jobs, whatever they are
@@ -294,7 +294,7 @@ impl LiveCounts {
     }
 
     /// Whether a full count may find what looks did not, and the last one was not just now. When it may be paid for is for
-    /// [`Purse`] to say.
+    /// [`QueryBudget`] to say.
     ///
     /// While rows are being rewritten it waits for them to come to rest, at the most for as long as it would take itself
     /// (`takes`): begun before the last of them was, it would have to be done over.
@@ -362,15 +362,15 @@ fn latest(counted: &Histogram) -> Option<Timestamp> {
     counted.bars.iter().filter_map(|bar| bar.last_seen).max()
 }
 
-fn by_bucket(cells: &[Cell]) -> Recent {
-    let mut recent = Recent::new();
+fn by_bucket(cells: &[Cell]) -> RecentBuckets {
+    let mut recent = RecentBuckets::new();
     for cell in cells {
         *recent.entry(cell.bucket).or_default().entry(cell.value.clone()).or_default() += cell.n;
     }
     recent
 }
 
-fn by_value(recent: &Recent) -> HashMap<FacetValue, u64> {
+fn by_value(recent: &RecentBuckets) -> HashMap<FacetValue, u64> {
     let mut sums: HashMap<FacetValue, u64> = HashMap::new();
     for (value, n) in recent.values().flatten() {
         *sums.entry(value.clone()).or_default() += n;

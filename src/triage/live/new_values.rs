@@ -23,12 +23,12 @@ struct Before {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct News {
+pub(super) struct NewValues {
     opened: Option<Before>,
     baseline: Option<Before>,
 }
 
-impl News {
+impl NewValues {
     /// Learns what was there when the console opened: from the first count that is finished, since an unfinished one
     /// has not met every value.
     pub(super) fn learn(&mut self, histogram: &Histogram) {

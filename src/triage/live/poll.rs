@@ -110,12 +110,12 @@ impl Poll {
 /// once, when a source was lost, afterwards. What the operator asks for is not, and to open a source is to ask for its counts:
 /// the debt of millions would keep recounts waiting for a quarter of an hour.
 #[derive(Clone, Copy, Debug)]
-pub struct Purse {
+pub struct QueryBudget {
     share: Share,
     paid_at: Timestamp,
 }
 
-impl Purse {
+impl QueryBudget {
     /// A purse that takes in this share.
     pub fn new(share: Share) -> Self {
         Self { share, paid_at: Timestamp(i64::MIN) }
@@ -166,12 +166,12 @@ impl Purse {
 
 /// What counts cost the database: the one under way so far, and the last one that was completed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outlay {
+pub struct QueryCost {
     spent: Duration,
     last: Duration,
 }
 
-impl Outlay {
+impl QueryCost {
     /// A count begins anew.
     pub fn begin(&mut self) {
         self.spent = Duration::ZERO;
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn what_was_spent_is_paid_for_before_more_is_begun() {
         let at = |ms: i64| Timestamp(ms * 1_000);
-        let mut purse = Purse::new(Share::DEFAULT);
+        let mut purse = QueryBudget::new(Share::DEFAULT);
         assert!(purse.is_paid(at(0)));
         purse.spend(MS(150), at(0));
         purse.spend(MS(10), at(1_000));

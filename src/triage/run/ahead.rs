@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::batch::BatchResult;
 use super::executor::{Alike, RunExecutor};
-use super::stop_reason::Halt;
+use super::stop_reason::StopReason;
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Next, Note, Upcoming};
 use crate::store::{StoreError, Witness};
@@ -31,7 +31,7 @@ const READ: usize = 5_000;
 
 /// How far a batch may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+enum BatchStage {
     /// The one before is under way.
     Behind,
     /// It has ended.
@@ -43,7 +43,7 @@ enum Stage {
 /// Whether the record names the jobs that are worked on, and the transaction that acts on them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Naming {
-    stage: Option<watch::Receiver<Stage>>,
+    stage: Option<watch::Receiver<BatchStage>>,
     acting: Arc<Mutex<Acting>>,
 }
 
@@ -58,8 +58,8 @@ struct Acting {
 
 impl Naming {
     /// Of a batch that is begun behind another one; failed when the sender is dropped before it has said more.
-    fn awaited() -> (watch::Sender<Stage>, Self) {
-        let (sender, stage) = watch::channel(Stage::Behind);
+    fn awaited() -> (watch::Sender<BatchStage>, Self) {
+        let (sender, stage) = watch::channel(BatchStage::Behind);
         (sender, Self { stage: Some(stage), acting: Arc::default() })
     }
 
@@ -75,27 +75,27 @@ impl Naming {
 
     /// Whether the batch before is under way.
     pub(super) fn is_behind(&self) -> bool {
-        self.stage.as_ref().is_some_and(|stage| *stage.borrow() == Stage::Behind)
+        self.stage.as_ref().is_some_and(|stage| *stage.borrow() == BatchStage::Behind)
     }
 
     /// Whether it is not known yet, or known to have failed.
     pub(super) fn is_open(&self) -> bool {
-        self.stage.as_ref().is_some_and(|stage| *stage.borrow() != Stage::Named)
+        self.stage.as_ref().is_some_and(|stage| *stage.borrow() != BatchStage::Named)
     }
 
     /// Whether the record names them, as soon as that is known.
     pub(super) async fn known(&self) -> bool {
-        self.reached(Stage::Named).await
+        self.reached(BatchStage::Named).await
     }
 
-    async fn reached(&self, wanted: Stage) -> bool {
+    async fn reached(&self, wanted: BatchStage) -> bool {
         match self.stage.clone() {
             Some(mut stage) => stage.wait_for(|stage| *stage >= wanted).await.is_ok(),
             None => true,
         }
     }
 
-    async fn soon(&self, wanted: Stage, patience: Duration) -> Result<(), StoreError> {
+    async fn soon(&self, wanted: BatchStage, patience: Duration) -> Result<(), StoreError> {
         match timeout(patience, self.reached(wanted)).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(StoreError::Unrecorded("the entry that names the batch failed".to_owned())),
@@ -113,8 +113,8 @@ pub(super) struct Announced {
 impl Witness for Announced {
     fn named(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            self.naming.soon(Stage::Next, BEHIND).await?;
-            self.naming.soon(Stage::Named, PATIENCE).await
+            self.naming.soon(BatchStage::Next, BEHIND).await?;
+            self.naming.soon(BatchStage::Named, PATIENCE).await
         })
     }
 
@@ -179,12 +179,12 @@ fn alike(jobs: &[Upcoming]) -> Alike {
 }
 
 /// The work on a batch.
-type Asked<'e> = BoxFuture<'e, Result<BatchResult, Halt>>;
+type Asked<'e> = BoxFuture<'e, Result<BatchResult, StopReason>>;
 
 /// A batch that is worked on before the record names it.
 pub(super) struct Flight<'e> {
     jobs: Vec<Upcoming>,
-    stage: watch::Sender<Stage>,
+    stage: watch::Sender<BatchStage>,
     naming: Naming,
     answer: Pin<Box<MaybeDone<Asked<'e>>>>,
 }
@@ -197,7 +197,7 @@ impl Flight<'_> {
 
     /// Says that the batch before it has ended.
     pub(super) fn is_next(&self) {
-        self.stage.send_replace(Stage::Next);
+        self.stage.send_replace(BatchStage::Next);
     }
 
     /// The transaction that acts on its jobs, where that has begun.
@@ -208,7 +208,7 @@ impl Flight<'_> {
     /// Says that the record names its jobs, and has that `note`: it may take effect.
     pub(super) fn is_named(&self, note: Option<&Note>) {
         self.naming.take_in(note);
-        self.stage.send_replace(Stage::Named);
+        self.stage.send_replace(BatchStage::Named);
     }
 
     /// The same by their places.
@@ -227,7 +227,7 @@ impl Flight<'_> {
     }
 
     /// What became of it.
-    pub(super) async fn answer(&mut self) -> Result<BatchResult, Halt> {
+    pub(super) async fn answer(&mut self) -> Result<BatchResult, StopReason> {
         self.answer.as_mut().await;
         self.answer.as_mut().take_output().unwrap_or_else(|| Ok(BatchResult::default()))
     }

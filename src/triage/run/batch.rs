@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::ahead::{Announced, BEHIND, Naming};
 use super::control::Wish;
 use super::executor::{Alike, RunExecutor};
-use super::stop_reason::Halt;
+use super::stop_reason::StopReason;
 use crate::domain::action::{JobResult, SkipReason};
 use crate::domain::job::JobId;
 use crate::ledger::{LedgerWitness, Settled};
@@ -32,7 +32,7 @@ pub(super) struct BatchResult {
     /// No job of the batch was touched.
     pub(super) untouched: bool,
     /// Why the run cannot go on.
-    pub(super) halt: Option<Halt>,
+    pub(super) halt: Option<StopReason>,
     /// What the slowest call to the store took.
     pub(super) elapsed: Duration,
     /// It gave way to the batch before, or to somebody else, and was tried again.
@@ -47,7 +47,7 @@ impl BatchResult {
 }
 
 /// Some jobs of a batch between two tries.
-pub(super) struct Part {
+pub(super) struct BatchPart {
     pub(super) ids: Vec<JobId>,
     /// How they stood when they were frozen.
     pub(super) standing: Standing,
@@ -74,8 +74,8 @@ impl RunExecutor<'_> {
     pub(super) async fn answer(&self, named: Alike, doubtful: bool, naming: &Naming) -> BatchResult {
         let mut answer = BatchResult::default();
         let named = self.by_due(named);
-        let part = |(standing, ids)| Part { ids, standing, naming: naming.clone(), doubtful, tries: 0 };
-        let mut parts: Vec<Part> = named.into_iter().map(part).collect();
+        let part = |(standing, ids)| BatchPart { ids, standing, naming: naming.clone(), doubtful, tries: 0 };
+        let mut parts: Vec<BatchPart> = named.into_iter().map(part).collect();
         let began = Instant::now();
         while let Some(mut part) = parts.pop() {
             let (started, unnamed, behind) = (Instant::now(), naming.is_open(), naming.is_behind());
@@ -94,7 +94,7 @@ impl RunExecutor<'_> {
             if gives_way {
                 // The entry that names the batch was late, or failed, or the batch before stands in the way: nothing has been
                 // touched. That may be over since.
-                parts.push(Part { tries: 0, ..part });
+                parts.push(BatchPart { tries: 0, ..part });
                 answer.gave_way |= behind;
                 if naming.known().await {
                     continue;
@@ -118,7 +118,7 @@ impl RunExecutor<'_> {
             if !error.retryable() || enough {
                 parts.push(part);
                 answer.untouched = answer.settled.is_empty() && parts.iter().all(|part| !part.doubtful);
-                answer.halt = Some(Halt::by(error));
+                answer.halt = Some(StopReason::by(error));
                 return answer;
             }
             self.tell(Some(format!("{error}; trying again")));
@@ -128,7 +128,7 @@ impl RunExecutor<'_> {
                 let halves = [part.ids, second];
                 parts.extend(halves.map(|ids| {
                     let (standing, naming) = (part.standing.clone(), part.naming.clone());
-                    Part { ids, standing, naming, tries: 0, ..part }
+                    BatchPart { ids, standing, naming, tries: 0, ..part }
                 }));
             } else {
                 parts.push(part);
@@ -159,14 +159,14 @@ impl RunExecutor<'_> {
         }
     }
 
-    async fn attempt(&self, part: &Part) -> Tried {
+    async fn attempt(&self, part: &BatchPart) -> Tried {
         if part.doubtful {
             return self.reconcile(part).await;
         }
         tried(&part.ids, self.screened(&part.ids, part).await)
     }
 
-    pub(super) async fn apply(&self, ids: &[JobId], part: &Part) -> Applied {
+    pub(super) async fn apply(&self, ids: &[JobId], part: &BatchPart) -> Applied {
         let intent = &self.run.intent;
         let undo = match undo::undoing(self.ledger, intent.action, &intent.options, ids).await {
             Ok(undo) => undo,
@@ -198,7 +198,7 @@ impl RunExecutor<'_> {
 
     /// The jobs of a part that ran into locks or deadlines too often. Those left out stay in doubt, and the run says
     /// so when it ends.
-    async fn given_up(&self, part: &Part, error: &StoreError) -> Vec<Settled> {
+    async fn given_up(&self, part: &BatchPart, error: &StoreError) -> Vec<Settled> {
         let locked = matches!(error, StoreError::Locked(_));
         if part.doubtful {
             let looked = if locked { Ok(Vec::new()) } else { self.look(part, &error.to_string()).await };

@@ -10,9 +10,9 @@ use super::batch::BatchResult;
 use super::control::Wish;
 use super::executor::RunExecutor;
 use super::pace::{BatchSize, RateLimit, Spread};
-use super::progress::Answered;
+use super::progress::UnrecordedBatch;
 use super::schedule::jitter;
-use super::stop_reason::Halt;
+use super::stop_reason::StopReason;
 use crate::domain::action::SkipReason;
 use crate::domain::job::JobId;
 use crate::domain::time::Timestamp;
@@ -52,7 +52,7 @@ impl BatchLoop {
 
 impl RunExecutor<'_> {
     /// Every job that no batch has named yet.
-    pub(super) async fn pass(&mut self) -> Result<(), Halt> {
+    pub(super) async fn pass(&mut self) -> Result<(), StopReason> {
         let mut march = self.march();
         let (mut refusals, mut in_hand) = (0, None);
         // What was in doubt is behind us.
@@ -114,7 +114,7 @@ impl RunExecutor<'_> {
     }
 
     /// Begins a batch when its time has come.
-    async fn first(&mut self, march: &mut BatchLoop) -> Result<Option<Answered>, Halt> {
+    async fn first(&mut self, march: &mut BatchLoop) -> Result<Option<UnrecordedBatch>, StopReason> {
         self.control.rest(march.pace.wait(Instant::now())).await;
         self.allowed().await?;
         let n = march.most();
@@ -126,7 +126,12 @@ impl RunExecutor<'_> {
     }
 
     /// Writes down what became of a batch, and goes on with the `next` jobs.
-    async fn go_on(&mut self, batch: Answered, next: usize, march: &mut BatchLoop) -> Result<Option<Answered>, Halt> {
+    async fn go_on(
+        &mut self,
+        batch: UnrecordedBatch,
+        next: usize,
+        march: &mut BatchLoop,
+    ) -> Result<Option<UnrecordedBatch>, StopReason> {
         let straight = batch.answer.is_straight() && march.entry < PATIENCE;
         let coming = march.coming.as_mut().filter(|_| straight).map(|coming| coming.take(next)).unwrap_or_default();
         if !coming.is_empty() {
@@ -146,21 +151,21 @@ impl RunExecutor<'_> {
         (no, ids): (BatchNo, Vec<JobId>),
         reached: u64,
         march: &mut BatchLoop,
-    ) -> Result<Answered, Halt> {
+    ) -> Result<UnrecordedBatch, StopReason> {
         self.set_out(reached, ids.len(), &mut march.pace);
         march.coming.iter_mut().for_each(|coming| coming.passed(&ids));
         let (answer, ()) = tokio::join!(self.ask_named(&ids, false), self.look_ahead(&mut march.coming));
-        Ok(Answered { no, answer: answer?, ids })
+        Ok(UnrecordedBatch { no, answer: answer?, ids })
     }
 
     /// Writes down what became of a batch, and meanwhile works on the jobs that come next; also on those behind them, where
     /// two batches do not get into each other's way, and so on until something speaks against it.
     async fn go_ahead(
         &self,
-        mut batch: Answered,
+        mut batch: UnrecordedBatch,
         coming: Vec<Upcoming>,
         march: &mut BatchLoop,
-    ) -> Result<Option<Answered>, Halt> {
+    ) -> Result<Option<UnrecordedBatch>, StopReason> {
         let mut flight = self.take_off(coming);
         let mut has_lead = false;
         loop {
@@ -181,7 +186,7 @@ impl RunExecutor<'_> {
                 // Other jobs than were read ahead: of those nothing has been touched.
                 turn_back(flight, behind, march).await;
                 let answer = self.ask_named(&named, false).await?;
-                return Ok(Some(Answered { no, answer, ids: named }));
+                return Ok(Some(UnrecordedBatch { no, answer, ids: named }));
             }
             flight.is_named(note.as_ref());
             behind = behind.or_else(|| self.behind(march));
@@ -196,14 +201,14 @@ impl RunExecutor<'_> {
             match (answer, behind) {
                 (Ok(answer), Some(next)) if goes_on => {
                     march.size.took(ids.len(), answer.elapsed);
-                    (batch, flight) = (Answered { no, answer, ids }, next);
+                    (batch, flight) = (UnrecordedBatch { no, answer, ids }, next);
                 }
                 (answer, behind) => {
                     if let Some(behind) = behind {
                         let jobs = behind.turn_back().await;
                         march.coming.iter_mut().for_each(|coming| coming.give_back(&jobs));
                     }
-                    return answer.map(|answer| Some(Answered { no, answer, ids }));
+                    return answer.map(|answer| Some(UnrecordedBatch { no, answer, ids }));
                 }
             }
         }
@@ -232,10 +237,10 @@ impl RunExecutor<'_> {
     /// Writes down what became of a batch and that the `next` jobs are about to be touched, and by which transaction.
     async fn name(
         &self,
-        batch: Answered,
+        batch: UnrecordedBatch,
         (next, note): (Next, Option<&Note>),
         march: &mut BatchLoop,
-    ) -> Result<Option<Begun>, Halt> {
+    ) -> Result<Option<Begun>, StopReason> {
         let began = Instant::now();
         let begun = self.record(batch, next, note).await?;
         march.entry = began.elapsed();
@@ -257,14 +262,14 @@ impl RunExecutor<'_> {
     }
 
     /// Stops a run of which whoever has its jobs first takes none.
-    fn heard(&self, refusals: u32) -> Result<(), Halt> {
+    fn heard(&self, refusals: u32) -> Result<(), StopReason> {
         let silent = self.silent.load(Ordering::Relaxed);
         let rest = self.books.told().tally.not_started;
         if silent >= REFUSALS && rest > 0 {
-            return Err(Halt::Because(format!("the validator answered for no job of {silent} batches in a row")));
+            return Err(StopReason::Because(format!("the validator answered for no job of {silent} batches in a row")));
         }
         if refusals >= REFUSALS && rest > 0 {
-            return Err(Halt::Because(format!("the destination accepted no job of {refusals} batches in a row")));
+            return Err(StopReason::Because(format!("the destination accepted no job of {refusals} batches in a row")));
         }
         Ok(())
     }
@@ -277,7 +282,7 @@ impl RunExecutor<'_> {
     }
 
     /// Rows that another session held get one more try, at the pace of the others.
-    pub(super) async fn sweep(&mut self) -> Result<(), Halt> {
+    pub(super) async fn sweep(&mut self) -> Result<(), StopReason> {
         let defers = self.desk.store.info().defers;
         let mut pace = RateLimit::new(self.rate(self.spread().filter(|_| !defers)));
         let most = pace.cap(self.run.intent.options.pacing.batch.unwrap_or(SWEEP).clamp(1, SWEEP));

@@ -15,12 +15,12 @@ const GIVEN: u8 = 1;
 const ACCEPTED: u8 = 2;
 
 /// A destination of which is remembered how it took what it was given.
-pub(super) struct Handed {
+pub(super) struct DeliveryMonitor {
     to: Arc<dyn Deliver>,
     seen: AtomicU8,
 }
 
-impl Handed {
+impl DeliveryMonitor {
     pub(super) fn new(to: Arc<dyn Deliver>) -> Self {
         Self { to, seen: AtomicU8::new(0) }
     }
@@ -32,7 +32,7 @@ impl Handed {
     }
 }
 
-impl Deliver for Handed {
+impl Deliver for DeliveryMonitor {
     fn deliver(&self, batch: Vec<Message>) -> BoxFuture<'_, Vec<(JobId, Result<(), String>)>> {
         if !batch.is_empty() {
             self.seen.fetch_or(GIVEN, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A line through the latest pieces of work, of which older ones count less and less: what each takes by itself (round
 /// trips, a commit), and what every unit in it takes. In seconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Effort {
+pub(super) struct CostModel {
     weight: f64,
     units: f64,
     squares: f64,
@@ -15,7 +15,7 @@ pub(super) struct Effort {
     own: f64,
 }
 
-impl Effort {
+impl CostModel {
     /// What is left of a piece's weight after the next one.
     const FADE: f64 = 0.8;
     /// A piece that took that many times as long as was to be expected says more about its moment than about its size.
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_a_piece_takes_by_itself_is_told_from_what_its_units_take() {
-        let mut effort = Effort::default();
+        let mut effort = CostModel::default();
         let sizes = [100.0, 200.0, 400.0, 300.0, 350.0];
         let mut add = |own: f64, rounds: usize| {
             for units in sizes.repeat(rounds) {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_piece_that_took_far_longer_than_the_others_says_little() {
-        let mut effort = Effort::default();
+        let mut effort = CostModel::default();
         for units in [100.0, 200.0, 400.0, 300.0] {
             effort.add(units, Duration::from_secs_f64(units * 0.001));
         }

@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::ahead::Naming;
 use super::batch::BatchResult;
 use super::control::{RunControl, Wish};
-use super::delivery_monitor::Handed;
+use super::delivery_monitor::DeliveryMonitor;
 use super::pace::Spread;
-use super::progress::{Answered, Books};
-use super::stop_reason::Halt;
+use super::progress::{Books, UnrecordedBatch};
+use super::stop_reason::StopReason;
 use super::{Receipt, RunError, RunOptions, preflight};
 use crate::domain::action::{Action, JobOutcome, JobResult};
 use crate::domain::job::JobId;
@@ -85,16 +85,16 @@ async fn execute_held(
     let (mut denied, mut outdated) = (false, None);
     let halted = match worked {
         Ok(()) => None,
-        Err(Halt::Because(reason)) => Some(reason),
-        Err(Halt::Denied(reason)) => {
+        Err(StopReason::Because(reason)) => Some(reason),
+        Err(StopReason::Denied(reason)) => {
             denied = true;
             Some(reason)
         }
-        Err(Halt::Outdated(reason, table)) => {
+        Err(StopReason::Outdated(reason, table)) => {
             outdated = Some(table);
             Some(reason)
         }
-        Err(Halt::Broken(error)) => {
+        Err(StopReason::Broken(error)) => {
             // How far it got is on record no more, perhaps.
             engine.tell(None);
             return Err(error.into());
@@ -152,7 +152,7 @@ pub(super) struct RunExecutor<'a> {
     /// Batches in a row for which the validator gave no answer at all.
     pub(super) silent: AtomicU32,
     /// The destination outside the database, where there is one.
-    pub(super) handed: Option<Arc<Handed>>,
+    pub(super) handed: Option<Arc<DeliveryMonitor>>,
     /// Where the record is in the source, what writes it along with the effect.
     pub(super) record: Option<Arc<dyn Record>>,
     pub(super) progress: &'a watch::Sender<RunProgress>,
@@ -201,7 +201,7 @@ impl<'a> RunExecutor<'a> {
             record,
             validator: None,
             silent: AtomicU32::new(0),
-            handed: handed.map(|to| Arc::new(Handed::new(to))),
+            handed: handed.map(|to| Arc::new(DeliveryMonitor::new(to))),
             progress,
             books: Books::new(tally),
             abreast: 0,
@@ -213,7 +213,7 @@ impl<'a> RunExecutor<'a> {
         }
     }
 
-    async fn work(&mut self) -> Result<(), Halt> {
+    async fn work(&mut self) -> Result<(), StopReason> {
         self.tell(None);
         self.spread = self.spread().filter(|_| self.desk.store.info().defers);
         let reached = {
@@ -241,7 +241,7 @@ impl<'a> RunExecutor<'a> {
     }
 
     /// The jobs of batches whose result is not known.
-    async fn settle_doubts(&mut self) -> Result<(), Halt> {
+    async fn settle_doubts(&mut self) -> Result<(), StopReason> {
         let doubts = self.kept(false, || self.ledger.in_doubt(&self.run.id)).await?;
         if self.spread.is_some() && !doubts.is_empty() {
             let all = usize::MAX >> 1;
@@ -255,30 +255,30 @@ impl<'a> RunExecutor<'a> {
     }
 
     /// Returns once the operator lets the run go on; a stop ends it.
-    pub(super) async fn allowed(&self) -> Result<(), Halt> {
+    pub(super) async fn allowed(&self) -> Result<(), StopReason> {
         if self.control.wish() == Wish::Pause {
             self.tell(Some("paused".to_owned()));
         }
         match self.control.unpaused().await {
-            Wish::Stop => Err(Halt::Because(STOPPED.to_owned())),
+            Wish::Stop => Err(StopReason::Because(STOPPED.to_owned())),
             Wish::Go | Wish::Pause => Ok(()),
         }
     }
 
     /// Applies the action to a batch that the ledger has named, and writes down what became of it.
-    pub(super) async fn settle(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), Halt> {
+    pub(super) async fn settle(&self, no: BatchNo, ids: Vec<JobId>, doubtful: bool) -> Result<(), StopReason> {
         let answer = self.ask_named(&ids, doubtful).await?;
-        self.record(Answered { no, ids, answer }, Next::First(0), None).await.map(drop)
+        self.record(UnrecordedBatch { no, ids, answer }, Next::First(0), None).await.map(drop)
     }
 
     /// Applies the action to jobs that the ledger has named.
-    pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<BatchResult, Halt> {
+    pub(super) async fn ask_named(&self, ids: &[JobId], doubtful: bool) -> Result<BatchResult, StopReason> {
         let named = self.kept(false, || self.ledger.frozen_standings(&self.run.id, ids)).await?;
         self.ask(named, doubtful, &Naming::default()).await
     }
 
     /// Applies the action to jobs that the ledger names, or is about to.
-    pub(super) async fn ask(&self, named: Alike, doubtful: bool, naming: &Naming) -> Result<BatchResult, Halt> {
+    pub(super) async fn ask(&self, named: Alike, doubtful: bool, naming: &Naming) -> Result<BatchResult, StopReason> {
         let (named, never) = self.worth_a_try(named).await?;
         let mut answer = match named.is_empty() {
             true => BatchResult::default(),
@@ -293,7 +293,7 @@ impl<'a> RunExecutor<'a> {
     }
 
     /// The jobs that are tried, and those that an undo does not even try.
-    async fn worth_a_try(&self, named: Alike) -> Result<(Alike, Vec<JobOutcome>), Halt> {
+    async fn worth_a_try(&self, named: Alike) -> Result<(Alike, Vec<JobOutcome>), StopReason> {
         let Run { id, intent, .. } = self.run;
         let Some(undone) = intent.options.undoes.clone().map(RunId) else { return Ok((named, Vec::new())) };
         self.kept(false, || undo::sort_out(self.ledger, (id, intent.action), &undone, &named)).await
@@ -301,7 +301,7 @@ impl<'a> RunExecutor<'a> {
 
     /// Erases what earlier runs kept of jobs that were deleted without a copy: before they count as done, so that an
     /// interrupted run comes back to it.
-    async fn erase(&self, answer: &BatchResult) -> Result<(), Halt> {
+    async fn erase(&self, answer: &BatchResult) -> Result<(), StopReason> {
         if !self.erases() {
             return Ok(());
         }
@@ -310,7 +310,7 @@ impl<'a> RunExecutor<'a> {
         if ids.is_empty() { Ok(()) } else { self.erase_kept(&ids).await }
     }
 
-    async fn erase_kept(&self, ids: &[JobId]) -> Result<(), Halt> {
+    async fn erase_kept(&self, ids: &[JobId]) -> Result<(), StopReason> {
         let Run { id, intent, .. } = self.run;
         // What the run was planned on, and nobody executes it anywhere else.
         let whose = Whose { source: &intent.source, store: &intent.store, database: intent.database.as_ref() };
@@ -319,7 +319,7 @@ impl<'a> RunExecutor<'a> {
 
     /// Where the record is in the source, jobs count as done along with the effect, and an interruption may have come
     /// before what was kept of them was erased.
-    async fn erase_again(&self) -> Result<(), Halt> {
+    async fn erase_again(&self) -> Result<(), StopReason> {
         if self.record.is_none() || !self.erases() {
             return Ok(());
         }

@@ -70,7 +70,7 @@ impl Default for RunOptions {
 /// What an execution left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receipt {
-    /// The run as the ledger has it now. Its remainder is a cohort of its own: [`super::plan::Scope::Run`].
+    /// The run as the ledger has it now. Its remainder is a cohort of its own: [`super::plan::ActionScope::Run`].
     pub run: Run,
     /// Why it did not reach the end; a sentence. `None` when it did.
     pub halted: Option<String>,

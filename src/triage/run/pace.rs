@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::effort::Effort;
+use super::effort::CostModel;
 use crate::domain::time::Timestamp;
 
 /// Jobs of the smallest batch: below it a transaction's own cost is nearly all there is, and says nothing of the jobs.
@@ -33,7 +33,7 @@ pub(super) struct BatchSize {
     is_probe: bool,
     /// What [`BatchSize::get`] said until the last batch was taken in: one under way behind another was cut by that.
     earlier: usize,
-    effort: Effort,
+    effort: CostModel,
 }
 
 impl BatchSize {
@@ -48,7 +48,7 @@ impl BatchSize {
     }
 
     fn new(size: usize, max: usize, fixed: bool) -> Self {
-        Self { size, max, fixed, first: true, is_probe: false, earlier: size, effort: Effort::default() }
+        Self { size, max, fixed, first: true, is_probe: false, earlier: size, effort: CostModel::default() }
     }
 
     /// Jobs of the next batch.
@@ -85,7 +85,7 @@ impl BatchSize {
 
 /// Jobs of a batch that takes what it should; more where most of that would be the transaction itself, as long as that is
 /// no patience of others'.
-fn best(effort: Effort) -> f64 {
+fn best(effort: CostModel) -> f64 {
     let (own, target) = (effort.own(), TARGET.as_secs_f64());
     // Over a long line a transaction takes longer than that whatever is in it.
     let most = MOST.as_secs_f64().max(own + target);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::stop_reason::Halt;
+use super::stop_reason::StopReason;
 use super::{RunError, RunOptions};
 use crate::domain::action::Action;
 use crate::domain::text::Clean;
@@ -41,12 +41,12 @@ pub(super) async fn same_database(desk: &StoreContext, run: &Run, options: &RunO
 }
 
 /// Makes what the action needs in the database, as its plan said.
-pub(super) async fn prepare(desk: &StoreContext, run: &Run, options: &RunOptions) -> Result<(), Halt> {
+pub(super) async fn prepare(desk: &StoreContext, run: &Run, options: &RunOptions) -> Result<(), StopReason> {
     let budget = Budget::new(options.statement);
     let prepared = desk.store.prepare(run.intent.action, &budget).await;
     prepared.map_err(|error| {
         let why = desk.redactor.prose(&error.to_string()).into_owned();
-        if error.retryable() { Halt::Because(why) } else { Halt::Denied(why) }
+        if error.retryable() { StopReason::Because(why) } else { StopReason::Denied(why) }
     })
 }
 

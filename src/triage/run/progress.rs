@@ -8,7 +8,7 @@ use super::batch::{BatchResult, pause};
 use super::control::Wish;
 use super::executor::RunExecutor;
 use super::pace::Meter;
-use super::stop_reason::Halt;
+use super::stop_reason::StopReason;
 use crate::domain::action::JobResult;
 use crate::domain::job::JobId;
 use crate::domain::log;
@@ -17,10 +17,10 @@ use crate::ledger::{BatchNo, Begun, LedgerError, Next, Note, Results, RunState, 
 use crate::triage::progress::RunProgress;
 
 /// What is told of a run while it goes on. Behind a lock, as the entry of one batch is written beside the work on the next.
-pub(super) struct Books(Mutex<Told>);
+pub(super) struct Books(Mutex<ReportedCounts>);
 
 /// The numbers of a run.
-pub(super) struct Told {
+pub(super) struct ReportedCounts {
     pub(super) state: RunState,
     pub(super) tally: Tally,
     pub(super) meter: Meter,
@@ -28,17 +28,17 @@ pub(super) struct Told {
 
 impl Books {
     pub(super) fn new(tally: Tally) -> Self {
-        Self(Mutex::new(Told { state: RunState::Running, tally, meter: Meter::new(Instant::now()) }))
+        Self(Mutex::new(ReportedCounts { state: RunState::Running, tally, meter: Meter::new(Instant::now()) }))
     }
 
     /// The numbers as they are; not to be held over a wait.
-    pub(super) fn told(&self) -> MutexGuard<'_, Told> {
+    pub(super) fn told(&self) -> MutexGuard<'_, ReportedCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A batch that the store has answered for, whose results the record does not have yet.
-pub(super) struct Answered {
+pub(super) struct UnrecordedBatch {
     pub(super) no: BatchNo,
     pub(super) ids: Vec<JobId>,
     pub(super) answer: BatchResult,
@@ -47,8 +47,13 @@ pub(super) struct Answered {
 impl RunExecutor<'_> {
     /// Writes down what became of a batch and, where the run goes on, that the `next` jobs are about to be touched, and by which
     /// transaction.
-    pub(super) async fn record(&self, batch: Answered, next: Next, note: Option<&Note>) -> Result<Option<Begun>, Halt> {
-        let Answered { no, ids, answer } = batch;
+    pub(super) async fn record(
+        &self,
+        batch: UnrecordedBatch,
+        next: Next,
+        note: Option<&Note>,
+    ) -> Result<Option<Begun>, StopReason> {
+        let UnrecordedBatch { no, ids, answer } = batch;
         let next = if answer.halt.is_none() { next } else { Next::First(0) };
         let mut begun = None;
         if answer.untouched {
@@ -79,7 +84,7 @@ impl RunExecutor<'_> {
     /// An entry of the record, tried again while that is full, locked or away: until `results` stand there nobody else knows
     /// of them, and some layouts keep no trace by which they could be found out; and a record in the source is away
     /// whenever the source is.
-    pub(super) async fn kept<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, Halt>
+    pub(super) async fn kept<T, F>(&self, results: bool, entry: impl Fn() -> F) -> Result<T, StopReason>
     where
         F: Future<Output = Result<T, LedgerError>>,
     {

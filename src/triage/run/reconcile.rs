@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::batch::{Part, Tried, tried};
+use super::batch::{BatchPart, Tried, tried};
 use super::executor::RunExecutor;
-use super::tx_status::Testimony;
+use super::tx_status::TransactionStatus;
 use crate::domain::action::{Action, JobOutcome, JobResult, ReplayStatus, SkipReason};
 use crate::domain::job::{JobId, State};
 use crate::ledger::{Run, Settled};
@@ -31,7 +31,7 @@ const STILL_HELD: &str = "the interrupted transaction has not ended";
 
 impl RunExecutor<'_> {
     /// Settles jobs of an interrupted batch: what still is as it was is acted on, what shows the effect is done.
-    pub(super) async fn reconcile(&self, part: &Part) -> Tried {
+    pub(super) async fn reconcile(&self, part: &BatchPart) -> Tried {
         let ids = &part.ids;
         let outside = self.goes_outside();
         let same = part.standing.state == Some(State::Retrying) && self.run.intent.action == Action::Replay;
@@ -73,7 +73,7 @@ impl RunExecutor<'_> {
     }
 
     /// Settles jobs of an interrupted batch by looking only; what is as it was failed for `reason`.
-    pub(super) async fn look(&self, part: &Part, reason: &str) -> Result<Vec<Settled>, StoreError> {
+    pub(super) async fn look(&self, part: &BatchPart, reason: &str) -> Result<Vec<Settled>, StoreError> {
         let ids = &part.ids;
         let states = self.states(ids).await?;
         let usual = if self.run.intent.action == Action::Reopen { State::Ignored } else { State::Dead };
@@ -210,7 +210,7 @@ struct Evidence {
     fates: HashMap<JobId, ReplayStatus>,
     archived: Vec<JobId>,
     brought_back: Vec<JobId>,
-    testimony: Testimony,
+    testimony: TransactionStatus,
     traces: Traces,
 }
 

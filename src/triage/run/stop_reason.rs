@@ -4,7 +4,7 @@ use crate::ledger::LedgerError;
 use crate::store::{Outdated, StoreError};
 
 /// Why the loop ends before its end.
-pub(super) enum Halt {
+pub(super) enum StopReason {
     /// The run can be resumed; a sentence for the receipt.
     Because(String),
     /// The same, where the database does not allow it, or does not have what it takes.
@@ -15,7 +15,7 @@ pub(super) enum Halt {
     Broken(LedgerError),
 }
 
-impl Halt {
+impl StopReason {
     /// A run that the store stopped by an error that nothing else can be made of.
     pub(super) fn by(error: StoreError) -> Self {
         let why = match error.remedy() {
@@ -40,7 +40,7 @@ impl Halt {
     }
 }
 
-impl From<LedgerError> for Halt {
+impl From<LedgerError> for StopReason {
     fn from(error: LedgerError) -> Self {
         Self::Broken(error)
     }

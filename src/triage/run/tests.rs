@@ -25,7 +25,7 @@ use crate::store::{Budget, Message, StoreError};
 use crate::triage::freeze::{Ask, PlanError, freeze};
 use crate::triage::memory_store::{Fake, InjectedFault, Row};
 use crate::triage::outcomes::count_outcomes;
-use crate::triage::plan::{Plan, Scope};
+use crate::triage::plan::{ActionScope, Plan};
 use crate::triage::progress::RunProgress;
 
 struct Bench {
@@ -57,21 +57,21 @@ impl Bench {
         Self { _folder: folder, ledger, fake, control, progress: watch::Sender::new(start) }
     }
 
-    async fn plan(&self, scope: Scope, action: Action) -> Result<Plan, PlanError> {
+    async fn plan(&self, scope: ActionScope, action: Action) -> Result<Plan, PlanError> {
         self.plan_paced(scope, action, Pacing::default()).await
     }
 
     async fn paced(&self, pacing: Pacing) -> RunId {
-        self.plan_paced(Scope::Filter(Filter::all()), Action::Replay, pacing).await.unwrap().run
+        self.plan_paced(ActionScope::Filter(Filter::all()), Action::Replay, pacing).await.unwrap().run
     }
 
-    async fn plan_paced(&self, scope: Scope, action: Action, pacing: Pacing) -> Result<Plan, PlanError> {
+    async fn plan_paced(&self, scope: ActionScope, action: Action, pacing: Pacing) -> Result<Plan, PlanError> {
         let ask = Ask { options: pacing.into(), ..Ask::new(scope, action, Timestamp(1_795_144_329_000_000)) };
         freeze(&self.fake.desk(), &self.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await
     }
 
     async fn all(&self, action: Action) -> RunId {
-        self.plan(Scope::Filter(Filter::all()), action).await.unwrap().run
+        self.plan(ActionScope::Filter(Filter::all()), action).await.unwrap().run
     }
 
     async fn execute(&self, run: &RunId, options: RunOptions) -> Receipt {
@@ -99,7 +99,7 @@ fn dropped() -> StoreError {
 #[tokio::test]
 async fn a_cohort_is_replayed_whole_and_what_arrived_later_is_not_touched() {
     let bench = Bench::new(25).await;
-    let plan = bench.plan(Scope::Filter(Filter::all()), Action::Replay).await.unwrap();
+    let plan = bench.plan(ActionScope::Filter(Filter::all()), Action::Replay).await.unwrap();
     assert_eq!((plan.count, plan.sample.len(), plan.by_error.len()), (25, 5, 2));
     assert_eq!((plan.span, plan.notes.len()), (Some((Timestamp(0), Timestamp(24))), 1));
     bench.fake.with(|data| {
@@ -423,9 +423,9 @@ async fn locked_rows_get_one_later_sweep_and_stay_on_record_as_locked() {
     assert_eq!((tally.done, tally.skipped_total(), tally.failed_total()), (28, 1, 1));
     assert_eq!(receipt.run.state, RunState::Finished);
     assert!(!receipt.is_complete() && receipt.halted.is_none());
-    let rest = bench.plan(Scope::Run(run.clone(), Part::Remainder), Action::Replay).await.unwrap();
+    let rest = bench.plan(ActionScope::Run(run.clone(), Part::Remainder), Action::Replay).await.unwrap();
     assert_eq!(rest.count, 2);
-    let undo = bench.plan(Scope::Run(run, Part::Done), Action::Discard).await.unwrap();
+    let undo = bench.plan(ActionScope::Run(run, Part::Done), Action::Discard).await.unwrap();
     assert_eq!(undo.count, 28);
     assert!(undo.warnings[0].contains("28 of them are resolved"), "{:?}", undo.warnings);
 }
@@ -528,7 +528,7 @@ async fn what_a_store_does_not_offer_is_refused_before_anything_is_frozen() {
         Options { to_queue: Some("low".into()), ..Options::default() },
         Options { attempts: Some(Attempts::Once), ..Options::default() },
     ] {
-        let scope = Scope::Filter(Filter::all());
+        let scope = ActionScope::Filter(Filter::all());
         let ask = Ask { options, ..Ask::new(scope, Action::Replay, Timestamp(1_795_144_329_000_000)) };
         let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await;
         assert!(matches!(plan, Err(PlanError::Disabled(_))), "{plan:?}");
@@ -558,10 +558,10 @@ async fn a_paused_run_waits_and_a_stop_ends_the_pause() {
 #[tokio::test]
 async fn nothing_is_frozen_for_an_action_that_is_disabled_and_an_empty_cohort_is_dismissed() {
     let bench = Bench::new(3).await;
-    let refused = bench.plan(Scope::Filter(Filter::all()), Action::Reopen).await;
+    let refused = bench.plan(ActionScope::Filter(Filter::all()), Action::Reopen).await;
     assert!(matches!(refused, Err(PlanError::Disabled(_))));
     assert!(bench.ledger.runs(9).await.unwrap().is_empty());
-    let empty = bench.plan(Scope::Jobs(vec![JobId::new("77")]), Action::Replay).await;
+    let empty = bench.plan(ActionScope::Jobs(vec![JobId::new("77")]), Action::Replay).await;
     assert!(matches!(empty, Err(PlanError::Missing { action: Action::Replay, .. })), "{empty:?}");
     assert_eq!(bench.ledger.runs(9).await.unwrap()[0].state, RunState::Dismissed);
 }
@@ -569,11 +569,11 @@ async fn nothing_is_frozen_for_an_action_that_is_disabled_and_an_empty_cohort_is
 #[tokio::test]
 async fn the_ledger_judges_how_often_a_job_was_replayed() {
     let bench = Bench::new(6).await;
-    let ids = |ids: &[u64]| Scope::Jobs(ids.iter().map(|id| JobId::new(id.to_string())).collect());
+    let ids = |ids: &[u64]| ActionScope::Jobs(ids.iter().map(|id| JobId::new(id.to_string())).collect());
     let run = bench.plan(ids(&[1, 2]), Action::Replay).await.unwrap().run;
     bench.execute(&run, small()).await;
     bench.fake.with(|data| data.rows.values_mut().for_each(|row| row.state = State::Dead));
-    let filter = |text: &str| Scope::Filter(Filter::parse(text).unwrap());
+    let filter = |text: &str| ActionScope::Filter(Filter::parse(text).unwrap());
     assert_eq!(bench.plan(filter("replayed:>0"), Action::Ignore).await.unwrap().count, 2);
     assert_eq!(bench.plan(filter("replayed:0"), Action::Ignore).await.unwrap().count, 4);
     let again = bench.plan(ids(&[1, 3, 55]), Action::Replay).await.unwrap();
@@ -601,7 +601,7 @@ async fn a_run_is_executed_on_the_store_it_was_planned_on_and_by_one_process() {
 async fn a_job_that_is_named_twice_is_one_job_and_none_is_missing() {
     let bench = Bench::new(3).await;
     let ids = ["1", "2", "1", "77"].map(JobId::new).into();
-    let plan = bench.plan(Scope::Jobs(ids), Action::Replay).await.unwrap();
+    let plan = bench.plan(ActionScope::Jobs(ids), Action::Replay).await.unwrap();
     assert_eq!((plan.count, plan.warnings), (2, vec!["1 of those that were named was not found: 77".to_owned()]));
 }
 
@@ -609,7 +609,7 @@ async fn a_job_that_is_named_twice_is_one_job_and_none_is_missing() {
 async fn named_jobs_that_are_not_there_are_told_by_their_ids() {
     let bench = Bench::new(3).await;
     let told = async |ids: &[&str]| {
-        let scope = Scope::Jobs(ids.iter().copied().map(JobId::new).collect());
+        let scope = ActionScope::Jobs(ids.iter().copied().map(JobId::new).collect());
         bench.plan(scope, Action::Replay).await.expect_err("no plan").to_string()
     };
     assert_eq!(told(&["99999999"]).await, "nothing to replay: this job was not found: 99999999");
@@ -622,7 +622,7 @@ async fn named_jobs_that_are_not_there_are_told_by_their_ids() {
 async fn times_of_a_filter_count_from_the_sources_clock() {
     let bench = Bench::new(3).await;
     bench.fake.with(|data| data.clock = Timestamp(1_600_000_000_000_000));
-    let plan = bench.plan(Scope::Filter(Filter::parse("since:1h").unwrap()), Action::Replay).await.unwrap();
+    let plan = bench.plan(ActionScope::Filter(Filter::parse("since:1h").unwrap()), Action::Replay).await.unwrap();
     let counted = Filter::parse("since:1h").unwrap().resolve(Timestamp(1_600_000_000_000_000)).to_string();
     assert_eq!(
         (plan.filter.as_deref(), bench.fake.with(|data| data.frozen_by.clone())),
@@ -634,7 +634,7 @@ async fn times_of_a_filter_count_from_the_sources_clock() {
 async fn a_cancelled_freeze_leaves_a_dismissed_run_and_no_jobs() {
     let bench = Bench::new(30).await;
     let budget = Budget::new(Duration::from_secs(1));
-    let ask = Ask::new(Scope::Filter(Filter::all()), Action::Replay, Timestamp(1_795_144_329_000_000));
+    let ask = Ask::new(ActionScope::Filter(Filter::all()), Action::Replay, Timestamp(1_795_144_329_000_000));
     let cancel = budget.cancel.clone();
     let mut told = Vec::new();
     let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |progress| {
@@ -746,16 +746,16 @@ async fn an_interrupted_undo_is_done_where_the_row_stands_as_it_was_kept() {
     let bench = Bench::new(25).await;
     let run = bench.all(Action::Discard).await;
     bench.execute(&run, small()).await;
-    let plan = bench.plan(Scope::Undo(run.clone(), Vec::new()), Action::Restore).await.unwrap();
+    let plan = bench.plan(ActionScope::Undo(run.clone(), Vec::new()), Action::Restore).await.unwrap();
     assert_eq!((plan.count, plan.options.undoes.as_ref()), (25, Some(&run.0)));
     assert_eq!(plan.outlook, [("can be undone".to_owned(), 25)]);
     bench.fake.with(|data| data.faults = [InjectedFault::After(dropped()), InjectedFault::Before(dropped())].into());
     let receipt = bench.execute(&plan.run, small()).await;
     assert!(receipt.is_complete(), "{receipt:?}");
     assert_eq!(bench.fake.with(|data| data.rows.len()), 25);
-    let again = bench.plan(Scope::Undo(run, Vec::new()), Action::Restore).await.unwrap();
+    let again = bench.plan(ActionScope::Undo(run, Vec::new()), Action::Restore).await.unwrap();
     assert_eq!(again.outlook, [("undone before".to_owned(), 25)]);
     // The wrong way round is no undo.
-    let wrong = bench.plan(Scope::Undo(plan.run, Vec::new()), Action::Ignore).await;
+    let wrong = bench.plan(ActionScope::Undo(plan.run, Vec::new()), Action::Ignore).await;
     assert!(matches!(wrong, Err(PlanError::Disabled(why)) if why.contains("undone by a discard")));
 }

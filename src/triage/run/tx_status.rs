@@ -11,13 +11,13 @@ use crate::ledger::LedgerError;
 use crate::store::{Ending, StoreError};
 
 /// How our transactions on each job ended.
-pub(super) struct Testimony {
+pub(super) struct TransactionStatus {
     known: HashMap<JobId, Ending>,
     /// Of jobs that no transaction was noted for.
     others: Ending,
 }
 
-impl Testimony {
+impl TransactionStatus {
     /// Whether one of them took effect. A transaction is noted before it commits, so where all that were noted were
     /// undone, nothing was committed.
     pub(super) fn of(&self, id: &JobId) -> Ending {
@@ -49,18 +49,18 @@ impl RunExecutor<'_> {
         })
     }
 
-    pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<Testimony, StoreError> {
+    pub(super) async fn testimony(&self, ids: &[JobId]) -> Result<TransactionStatus, StoreError> {
         if self.record.is_some() {
             // What is not there did not happen, but for what a command may have had before it could be written down.
             let others = if self.goes_outside() { Ending::Unknown } else { Ending::Undone };
-            return Ok(Testimony::recorded(self.recorded(ids).await?, others));
+            return Ok(TransactionStatus::recorded(self.recorded(ids).await?, others));
         }
         let wanted: HashSet<&JobId> = ids.iter().collect();
         let notes = self.ledger.transactions(&self.run.id).await.map_err(|e| StoreError::Input(e.to_string()))?;
         // No transaction commits before it was noted: where none was, nothing happened.
         let noted = self.desk.store.info().remembers && !self.goes_outside();
         let others = if noted { Ending::Undone } else { Ending::Unknown };
-        let mut testimony = Testimony { known: HashMap::new(), others };
+        let mut testimony = TransactionStatus { known: HashMap::new(), others };
         for (name, mut jobs) in notes {
             jobs.retain(|id| wanted.contains(id));
             if jobs.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::batch::Part;
+use super::batch::BatchPart;
 use super::executor::RunExecutor;
 use crate::domain::action::{JobOutcome, JobResult, SkipReason};
 use crate::domain::job::{JobDetail, JobId};
@@ -12,7 +12,7 @@ use crate::triage::validate::message;
 
 impl RunExecutor<'_> {
     /// Applies the action to jobs that the validator of the run accepts, or to all where it has none.
-    pub(super) async fn screened(&self, ids: &[JobId], part: &Part) -> Applied {
+    pub(super) async fn screened(&self, ids: &[JobId], part: &BatchPart) -> Applied {
         let Some(validator) = &self.validator else { return self.apply(ids, part).await };
         let (asked, mut outcomes) = match self.read(ids, &part.standing).await {
             Ok(read) => read,

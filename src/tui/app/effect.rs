@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::zone::Zone;
 use crate::ledger::RunId;
 use crate::store::{GlanceQuery, HistogramQuery, PageQuery, Watermark};
-use crate::triage::plan::Scope;
+use crate::triage::plan::ActionScope;
 use crate::tui::keys::Keymap;
 
 /// Identity of a request. A reply whose id was superseded in its slot is dropped.
@@ -91,7 +91,7 @@ pub enum Request {
         /// The verb.
         action: Action,
         /// Which jobs.
-        scope: Scope,
+        scope: ActionScope,
         /// Why, in the operator's words.
         reason: Option<String>,
     },

@@ -33,7 +33,7 @@ use crate::store::{
     Availability, Cell, Changes, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreError, StoreInfo,
     Watermark,
 };
-use crate::triage::plan::{Confirm, Plan, Scope};
+use crate::triage::plan::{ActionScope, Confirm, Plan};
 use crate::tui::StoreChoice;
 use crate::tui::app::model::FilterState;
 
@@ -409,12 +409,12 @@ fn rows_that_vanished_stay_where_they_were_and_say_so() {
 fn one_job_is_acted_on_where_nothing_is_marked_and_the_marks_where_something_is() {
     let mut console = Console::with_jobs(5);
     console.keys("j R");
-    let Some(Request::Plan { scope: Scope::Jobs(ids), .. }) = console.request(Slot::Act) else { panic!() };
+    let Some(Request::Plan { scope: ActionScope::Jobs(ids), .. }) = console.request(Slot::Act) else { panic!() };
     assert_eq!(ids, &[JobId::new("job-1")]);
 
     let mut console = Console::with_jobs(5);
     console.keys("Space Space j R");
-    let Some(Request::Plan { scope: Scope::Jobs(ids), .. }) = console.request(Slot::Act) else { panic!() };
+    let Some(Request::Plan { scope: ActionScope::Jobs(ids), .. }) = console.request(Slot::Act) else { panic!() };
     assert_eq!(ids, &[JobId::new("job-0"), JobId::new("job-1")]);
 }
 
@@ -424,7 +424,7 @@ fn all_that_the_filter_selects_is_acted_on_only_when_it_was_marked_as_such() {
     console.keys("/").text("error:Net::*").keys("Enter");
     console.answer(Slot::Page, Reply::Page(Ok(page(0..5, None))));
     console.keys("A R");
-    let Some(Request::Plan { scope: Scope::Filter(filter), .. }) = console.request(Slot::Act) else { panic!() };
+    let Some(Request::Plan { scope: ActionScope::Filter(filter), .. }) = console.request(Slot::Act) else { panic!() };
     assert_eq!(filter.to_string(), "error:Net::*");
 }
 
@@ -794,11 +794,11 @@ fn u_undoes_the_last_run_or_the_run_at_the_cursor() {
         Some(Request::Plan { action, scope, .. }) => (*action, scope.clone()),
         other => panic!("no plan was asked for: {other:?}"),
     };
-    assert_eq!(asked(&console), (Action::Recall, Scope::Undo(RunId("r-7".into()), Vec::new())));
+    assert_eq!(asked(&console), (Action::Recall, ActionScope::Undo(RunId("r-7".into()), Vec::new())));
     console.keys("Esc L");
     console.answer(Slot::Runs, Reply::Runs(Ok(vec![run("r-7"), run("r-3")])));
     console.keys("j U");
-    assert_eq!(asked(&console), (Action::Recall, Scope::Undo(RunId("r-3".into()), Vec::new())));
+    assert_eq!(asked(&console), (Action::Recall, ActionScope::Undo(RunId("r-3".into()), Vec::new())));
 }
 
 #[test]
@@ -952,7 +952,7 @@ fn a_verb_never_goes_to_a_bar_that_has_slipped_under_the_cursor() {
     console.keys("I");
     assert!(console.request(Slot::Act).is_none(), "B was chosen, and is gone");
     console.keys("j k I");
-    let Some(Request::Plan { scope: Scope::Filter(filter), .. }) = console.request(Slot::Act) else {
+    let Some(Request::Plan { scope: ActionScope::Filter(filter), .. }) = console.request(Slot::Act) else {
         panic!("no plan")
     };
     assert_eq!(filter.to_string(), "error:A");

@@ -15,7 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::validator::Validator;
 use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::triage::freeze::{Ask, PlanError, freeze};
-use crate::triage::plan::{Plan, Scope};
+use crate::triage::plan::{ActionScope, Plan};
 use crate::triage::progress::{FreezeProgress, RunProgress};
 use crate::triage::run::{Receipt, RunError, RunOptions, execute, resume};
 use crate::triage::validate::{CommandValidator, Validate};
@@ -30,7 +30,7 @@ impl Session {
     pub async fn plan(
         &self,
         action: Action,
-        scope: Scope,
+        scope: ActionScope,
         reason: Option<String>,
         going: &Going,
     ) -> Result<Plan, String> {

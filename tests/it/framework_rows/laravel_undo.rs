@@ -6,7 +6,7 @@ use dlq_tui::domain::time::Timestamp;
 use dlq_tui::ledger::{RunId, Tally};
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
 use dlq_tui::triage::outcomes::{OutcomeCounts, count_outcomes};
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::ActionScope;
 
 use super::bench::{changes, fixture, whole};
 use super::shop::Shop;
@@ -139,7 +139,7 @@ async fn jobs_are_found_by_the_uuid_of_the_payload() {
         assert_eq!(tally.done, 4, "{name}");
         let board_now = OutcomeCounts { asked: 4, queued: 3, unknown: 1, ..OutcomeCounts::default() };
         assert_eq!(board(&shop, &run).await, board_now, "{name}");
-        let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
+        let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), Action::Recall, Timestamp::now());
         let plan = freeze(&shop.desk, &shop.ledger, ask, &budget(), |_| {}).await.expect("a plan");
         assert_eq!(plan.outlook, [("can be undone".to_owned(), 3), (NO_UUID.to_owned(), 1)], "{name}");
         let tally = shop.undo(&run).await;
@@ -169,7 +169,7 @@ async fn a_job_without_a_uuid_column_counts_its_replays() {
         let plan = shop.try_plan(Action::Replay, "").await.expect("a plan");
         assert_eq!(plan.count, 1, "{name}: {:?}", plan.warnings);
         let barred = shop.db.scalar(&format!("select max(id) from failed_jobs where payload like '%{UUID}%'")).await;
-        let ask = Ask::new(Scope::Jobs(vec![JobId::new(barred)]), Action::Replay, Timestamp::now());
+        let ask = Ask::new(ActionScope::Jobs(vec![JobId::new(barred)]), Action::Replay, Timestamp::now());
         let refused = freeze(&shop.desk, &shop.ledger, ask, &budget(), |_| {}).await;
         assert!(matches!(refused, Err(PlanError::Barred { jobs: 1, .. })), "{name}: {refused:?}");
     }

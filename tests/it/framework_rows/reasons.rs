@@ -6,7 +6,7 @@ use dlq_tui::domain::job::{JobId, State};
 use dlq_tui::domain::time::Timestamp;
 use dlq_tui::store::{Cursor, Sort};
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 
 use super::shop::Shop;
 use super::{delayed_job, good_job, laravel, oban, oban_python, que, river, solid_queue};
@@ -63,7 +63,7 @@ async fn shops() -> Vec<Shop> {
 }
 
 async fn named(shop: &Shop, action: Action, ids: &[JobId]) -> Result<Plan, PlanError> {
-    let ask = Ask::new(Scope::Jobs(ids.to_vec()), action, Timestamp::now());
+    let ask = Ask::new(ActionScope::Jobs(ids.to_vec()), action, Timestamp::now());
     freeze(&shop.desk, &shop.ledger, ask, &budget(), |_| {}).await
 }
 

@@ -14,7 +14,7 @@ use dlq_tui::store::sql::{Detection, OpenOptions, check, detect, missing_indexes
 use dlq_tui::store::{Batch, Store};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, PlanError, freeze};
-use dlq_tui::triage::plan::{Plan, Scope};
+use dlq_tui::triage::plan::{ActionScope, Plan};
 
 use crate::harness::{self, TestDb};
 use crate::run::{desk_of, go};
@@ -99,7 +99,7 @@ impl Shop {
 
     /// A plan over all that a filter selects.
     pub async fn try_plan(&self, action: Action, filter: &str) -> Result<Plan, PlanError> {
-        let scope = Scope::Filter(Filter::parse(filter).expect("a filter"));
+        let scope = ActionScope::Filter(Filter::parse(filter).expect("a filter"));
         let ask = Ask::new(scope, action, Timestamp::now());
         freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await
     }
@@ -114,7 +114,7 @@ impl Shop {
 
     pub async fn undo(&self, run: &RunId) -> Tally {
         let action = self.ledger.run(run).await.expect("a run").intent.action.undone_by().expect("a way back");
-        let ask = Ask::new(Scope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
+        let ask = Ask::new(ActionScope::Undo(run.clone(), Vec::new()), action, Timestamp::now());
         let plan = freeze(&self.desk, &self.ledger, ask, &budget(), |_| {}).await.expect("a plan");
         go(&self.desk, &self.ledger, &plan.run).await.run.tally
     }

@@ -16,7 +16,7 @@ use dlq_tui::store::{Availability, Cursor, GlanceQuery, PageQuery, Sort};
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::ActionScope;
 
 use super::layouts::Case;
 use crate::harness::TestDb;
@@ -151,7 +151,7 @@ impl Teller<'_> {
             self.desk.store.prepare(action, &budget()).await.expect("a table");
         }
         let ask = |scope, action| Ask::new(scope, action, Timestamp::now());
-        let scope = Scope::Jobs(jobs.to_vec());
+        let scope = ActionScope::Jobs(jobs.to_vec());
         let Ok(plan) = freeze(self.desk, self.ledger, ask(scope, action), &budget(), |_| {}).await else { return };
         let tally = go(self.desk, self.ledger, &plan.run).await.run.tally;
         assert!(tally.done > 0, "{}: {action}: {tally:?}", self.name);
@@ -159,7 +159,7 @@ impl Teller<'_> {
         count_outcomes(self.desk, self.ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
         let Some(back) = action.undone_by() else { return };
         self.phase(&format!("the undo of {action}")).await;
-        let scope = Scope::Undo(plan.run.clone(), Vec::new());
+        let scope = ActionScope::Undo(plan.run.clone(), Vec::new());
         if let Ok(plan) = freeze(self.desk, self.ledger, ask(scope, back), &budget(), |_| {}).await {
             let tally = go(self.desk, self.ledger, &plan.run).await.run.tally;
             assert!(tally.done > 0, "{}: {back}: {tally:?}", self.name);

@@ -16,7 +16,7 @@ use dlq_tui::store::{Batch, Cursor, Glance, GlanceQuery, PageQuery, Sort, Store,
 use dlq_tui::triage::StoreContext;
 use dlq_tui::triage::freeze::{Ask, freeze};
 use dlq_tui::triage::outcomes::count_outcomes;
-use dlq_tui::triage::plan::Scope;
+use dlq_tui::triage::plan::ActionScope;
 
 use crate::fixtures::Layout;
 use crate::harness::{self, Engine, TestDb};
@@ -134,7 +134,7 @@ async fn act(named: &str, store: SqlStore, jobs: &[JobId]) {
             continue;
         }
         desk.store.prepare(action, &budget()).await.unwrap_or_else(|e| panic!("{named}: {action}: {e}"));
-        let plan = freeze(&desk, &ledger, ask(Scope::Jobs(jobs.to_vec()), action), &budget(), |_| {}).await;
+        let plan = freeze(&desk, &ledger, ask(ActionScope::Jobs(jobs.to_vec()), action), &budget(), |_| {}).await;
         let Ok(plan) = plan else { continue };
         let receipt = go(&desk, &ledger, &plan.run).await;
         assert!(receipt.halted.is_none(), "{named}: {action}: {receipt:?}");
@@ -142,7 +142,7 @@ async fn act(named: &str, store: SqlStore, jobs: &[JobId]) {
         count_outcomes(&desk, &ledger, &plan.run, None, &budget(), |_| {}).await.expect("fates");
         let Some(back) = action.undone_by().filter(|back| refusal_of(&desk, *back).is_none()) else { continue };
         let plan =
-            freeze(&desk, &ledger, ask(Scope::Undo(plan.run.clone(), Vec::new()), back), &budget(), |_| {}).await;
+            freeze(&desk, &ledger, ask(ActionScope::Undo(plan.run.clone(), Vec::new()), back), &budget(), |_| {}).await;
         let plan = plan.unwrap_or_else(|e| panic!("{named}: {back}: {e}"));
         let receipt = go(&desk, &ledger, &plan.run).await;
         assert!(receipt.run.tally.done > 0, "{named}: {back}: {receipt:?}");

@@ -77,13 +77,13 @@ async fn a_replay_is_undone_by_where_its_jobs_went() {
         let run = bench.all(Action::Replay).await;
         bench.execute(&run, small()).await;
         let bench = Bench { fake: Fake::of(5, |info| info.destination = goes), ..bench };
-        let refused = bench.plan(Scope::Undo(run, Vec::new()), Action::Recall).await;
+        let refused = bench.plan(ActionScope::Undo(run, Vec::new()), Action::Recall).await;
         let Err(PlanError::Disabled(told)) = refused else { panic!("{refused:?}") };
         assert!(told.contains(why), "{told}");
     }
     let bench = to(5, table()).await;
     let run = bench.all(Action::Replay).await;
     bench.execute(&run, small()).await;
-    let plan = bench.plan(Scope::Undo(run, Vec::new()), Action::Recall).await.unwrap();
+    let plan = bench.plan(ActionScope::Undo(run, Vec::new()), Action::Recall).await.unwrap();
     assert_eq!(bench.ledger.run(&plan.run).await.unwrap().intent.destination, table());
 }

@@ -114,9 +114,10 @@ async fn a_source_that_leads_to_another_database_than_the_plan_is_not_touched() 
     bench.fake.with(|data| data.identity = identity("7/16384", "db2:5432/shop"));
     assert!(bench.execute(&run, small()).await.is_complete(), "a replica that has taken over is the same database");
     bench.fake.with(|data| data.identity = identity("8/16384", "db2:5432/shop"));
-    for (scope, action) in
-        [(Scope::Undo(run.clone(), Vec::new()), Action::Restore), (Scope::Run(run, Part::All), Action::Replay)]
-    {
+    for (scope, action) in [
+        (ActionScope::Undo(run.clone(), Vec::new()), Action::Restore),
+        (ActionScope::Run(run, Part::All), Action::Replay),
+    ] {
         let plan = bench.plan(scope, action).await;
         assert!(matches!(&plan, Err(PlanError::Disabled(said)) if said.contains("another database")), "{plan:?}");
     }
@@ -136,14 +137,15 @@ async fn what_runs_did_in_another_database_behind_the_same_source_is_of_other_jo
         assert!(bench.execute(&run, small()).await.is_complete());
         refill();
     }
-    let barred = bench.plan(Scope::Filter(Filter::all()), Action::Replay).await;
+    let barred = bench.plan(ActionScope::Filter(Filter::all()), Action::Replay).await;
     assert!(matches!(barred, Err(PlanError::Barred { jobs: 3, .. })), "{barred:?}");
     let first = bench.all(Action::Discard).await;
     assert!(bench.execute(&first, small()).await.is_complete());
     let erase = async || {
         refill();
         let options = Options { no_archive: true, ..Options::default() };
-        let ask = Ask { options, ..Ask::new(Scope::Filter(Filter::all()), Action::Discard, Timestamp(5_000_000)) };
+        let ask =
+            Ask { options, ..Ask::new(ActionScope::Filter(Filter::all()), Action::Discard, Timestamp(5_000_000)) };
         let budget = Budget::new(Duration::from_secs(1));
         let plan = freeze(&bench.fake.desk(), &bench.ledger, ask, &budget, |_| {}).await.unwrap();
         bench.execute(&plan.run, small()).await;
@@ -154,7 +156,7 @@ async fn what_runs_did_in_another_database_behind_the_same_source_is_of_other_jo
 
     lead_to("8/16384");
     refill();
-    let plan = bench.plan(Scope::Filter(Filter::all()), Action::Replay).await.unwrap();
+    let plan = bench.plan(ActionScope::Filter(Filter::all()), Action::Replay).await.unwrap();
     assert_eq!((plan.count, plan.warnings), (3, Vec::<String>::new()), "none of these was replayed");
     let (plan, kept) = erase().await;
     assert!(says(&plan, "kept nothing under the ids") && kept == 2, "{kept} left: {:?}", plan.notes);

@@ -111,7 +111,7 @@ async fn a_run_goes_on_with_the_command_that_it_was_planned_with() {
     let validate = Some(Validator::new(command, Duration::from_secs(30)));
     let options = Options { validate, ..Options::default() };
     let now = Timestamp(1_795_144_329_000_000);
-    let ask = Ask { options, ..Ask::new(Scope::Filter(Filter::all()), Action::Replay, now) };
+    let ask = Ask { options, ..Ask::new(ActionScope::Filter(Filter::all()), Action::Replay, now) };
     let plan =
         freeze(&bench.fake.desk(), &bench.ledger, ask, &Budget::new(Duration::from_secs(1)), |_| {}).await.unwrap();
     assert!(plan.options.to_string().starts_with("only what `/bin/sh -c"), "{}", plan.options);

@@ -7,7 +7,7 @@ use crate::domain::histogram::{Bar, Exactness, Histogram};
 use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::store::{HistogramStep, Resume};
-use crate::triage::live::{Growth, LiveCounts, Outlay};
+use crate::triage::live::{Growth, LiveCounts, QueryCost};
 
 /// What a bar stands for; `None` for jobs without a value.
 pub type BarValue = Option<Untrusted>;
@@ -30,7 +30,7 @@ pub struct HistogramPane {
     /// Where a count that is under way goes on.
     pub unfinished: Option<Resume>,
     /// What counts cost.
-    pub outlay: Outlay,
+    pub outlay: QueryCost,
     /// Whose count that is.
     pub counted_for: CountedFor,
     /// How far a recount has got, from 0 to 1, which is shown only when it is complete.
@@ -69,7 +69,7 @@ impl HistogramPane {
             marks: HashSet::new(),
             counting_since: None,
             unfinished: None,
-            outlay: Outlay::default(),
+            outlay: QueryCost::default(),
             counted_for: CountedFor::Operator,
             recounted: None,
             estimate: None,

@@ -7,7 +7,7 @@ use crate::domain::job::State;
 use crate::domain::load_share::Share;
 use crate::domain::time::Timestamp;
 use crate::store::{StoreError, Watermark};
-use crate::triage::live::{Poll, Purse};
+use crate::triage::live::{Poll, QueryBudget};
 
 /// A poll that is late by more is said to be.
 const LATE: Duration = Duration::from_secs(4);
@@ -70,7 +70,7 @@ pub struct Live {
     /// How often it is looked.
     pub poll: Poll,
     /// What the watch has left to spend.
-    pub purse: Purse,
+    pub purse: QueryBudget,
     /// Whether the last poll took too long and was stopped.
     pub is_behind: bool,
     /// Where the next poll goes on from.
@@ -114,7 +114,7 @@ impl Live {
     pub fn new(refresh: Duration, share: Share) -> Self {
         Self {
             poll: Poll::new(refresh, share),
-            purse: Purse::new(share),
+            purse: QueryBudget::new(share),
             is_behind: false,
             watermark: None,
             link: Link::Connecting,

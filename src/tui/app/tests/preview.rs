@@ -113,7 +113,7 @@ fn acting_on_the_bars_is_for_the_bars_whatever_the_list_shows() {
     let mut console = previewed((140, 45));
     console.keys("R");
     let filter = |request: Option<&Request>| match request {
-        Some(Request::Plan { scope: Scope::Filter(filter), .. }) => filter.to_string(),
+        Some(Request::Plan { scope: ActionScope::Filter(filter), .. }) => filter.to_string(),
         other => panic!("{other:?}"),
     };
     assert_eq!(filter(console.request(Slot::Act)), "error:E01");
@@ -174,7 +174,7 @@ fn the_bar_under_the_cursor_is_the_one_that_was_seen_there() {
     console.keys("R");
     let request = console.request(Slot::Act);
     assert!(
-        matches!(request, Some(Request::Plan { scope: Scope::Filter(filter), .. }) if filter.to_string() == "error:A"),
+        matches!(request, Some(Request::Plan { scope: ActionScope::Filter(filter), .. }) if filter.to_string() == "error:A"),
         "{request:?}"
     );
 }

@@ -11,7 +11,7 @@ use crate::domain::job::State;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Run, RunId, RunState, Tally};
 use crate::store::Availability;
-use crate::triage::plan::{Confirm, Plan, Scope};
+use crate::triage::plan::{ActionScope, Confirm, Plan};
 use crate::triage::progress::RunProgress;
 use crate::triage::undo::{kept_nothing, unreachable};
 use crate::tui::app::effect::{Effect, Request, Slot};
@@ -36,7 +36,7 @@ pub fn begin_all(model: &mut Model, action: Action, reason: Option<String>, now:
         model.complain(sentence, now);
         return Vec::new();
     }
-    let scope = Scope::Filter(model.filter.written.clone());
+    let scope = ActionScope::Filter(model.filter.written.clone());
     freeze(model, action, scope, reason)
 }
 
@@ -93,30 +93,30 @@ fn undo_run(model: &mut Model, run: RunId, action: Action, now: Timestamp) -> Ve
         model.complain(sentence, now);
         return Vec::new();
     }
-    freeze(model, undo, Scope::Undo(run, Vec::new()), None)
+    freeze(model, undo, ActionScope::Undo(run, Vec::new()), None)
 }
 
-fn freeze(model: &mut Model, action: Action, scope: Scope, reason: Option<String>) -> Vec<Effect> {
+fn freeze(model: &mut Model, action: Action, scope: ActionScope, reason: Option<String>) -> Vec<Effect> {
     model.overlay = Overlay::Freezing(None);
     model.runner.reason.clone_from(&reason);
     vec![model.requests.ask(Slot::Act, Request::Plan { action, scope, reason })]
 }
 
 /// The jobs that an action is for: the bars in the histogram, the marks, or the job under the cursor.
-fn scope(model: &Model, action: Action) -> Result<Scope, String> {
+fn scope(model: &Model, action: Action) -> Result<ActionScope, String> {
     if model.screen.focus == Focus::Histogram {
         let values = model.histogram.chosen();
         if values.is_empty() {
             return Err("there is no bar to act on, or the one that was chosen is gone".into());
         }
-        return filter::with_values(model, model.histogram.facet, &values).map(Scope::Filter);
+        return filter::with_values(model, model.histogram.facet, &values).map(ActionScope::Filter);
     }
     match &model.list.marks {
-        Marks::All => return Ok(Scope::Filter(model.filter.written.clone())),
+        Marks::All => return Ok(ActionScope::Filter(model.filter.written.clone())),
         Marks::Some(ids) => {
             let mut ids: Vec<_> = ids.iter().cloned().collect();
             ids.sort();
-            return Ok(Scope::Jobs(ids));
+            return Ok(ActionScope::Jobs(ids));
         }
         Marks::None => {}
     }
@@ -124,7 +124,7 @@ fn scope(model: &Model, action: Action) -> Result<Scope, String> {
     if action == Action::Reopen && row.is_none_or(|r| r.state != State::Ignored) {
         return Err("this job is not ignored: `state:ignored` in the filter finds those that are".into());
     }
-    row.map(|r| Scope::Jobs(vec![r.id.clone()])).ok_or_else(|| "there is no job under the cursor".into())
+    row.map(|r| ActionScope::Jobs(vec![r.id.clone()])).ok_or_else(|| "there is no job under the cursor".into())
 }
 
 /// Takes in the plan, or why there is none.

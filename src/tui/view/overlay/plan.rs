@@ -24,7 +24,7 @@ use crate::domain::action::Action;
 use crate::domain::histogram::{grouped, jobs};
 use crate::domain::text::Clean;
 use crate::domain::time::Timestamp;
-use crate::triage::plan::{Confirm, Plan, Share};
+use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::undo::CAN;
 use crate::tui::app::model::{Model, PlanDialog};
 use crate::tui::theme::{Role, Theme};
@@ -187,8 +187,8 @@ fn sentence<'p>(role: Role, lead: &'static str, text: &str, width: usize, theme:
     rows.collect()
 }
 
-fn split<'p>(shares: &'p [Share], count: u64, role: Role, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
-    let name = |share: &Share| if share.rest { "all others".into() } else { format::value(share.value.as_ref()) };
+fn split<'p>(shares: &'p [CohortShare], count: u64, role: Role, width: usize, theme: &Theme) -> Vec<Phrase<'p>> {
+    let name = |share: &CohortShare| if share.rest { "all others".into() } else { format::value(share.value.as_ref()) };
     let listed = if shares.len() > SHARES { SHARES - 1 } else { shares.len() };
     let mut rows: Vec<(String, u64)> = shares[..listed].iter().map(|s| (name(s), s.n)).collect();
     let rest: u64 = shares[listed..].iter().map(|s| s.n).sum();
@@ -263,12 +263,12 @@ mod tests {
     #[test]
     fn values_that_nobody_counted_are_not_given_a_number() {
         let theme = Theme::of("none", true, |_| None);
-        let share = |n: u64, rest| Share { value: Some(format!("class {n}").as_str().into()), n, rest };
-        let last = |shares: &[Share]| {
+        let share = |n: u64, rest| CohortShare { value: Some(format!("class {n}").as_str().into()), n, rest };
+        let last = |shares: &[CohortShare]| {
             let lines = split(shares, 100, Role::Text, 50, &theme);
             format!("{:?}", lines.last().expect("a line"))
         };
-        let mut shares: Vec<Share> = (1..=10).map(|n| share(n, false)).collect();
+        let mut shares: Vec<CohortShare> = (1..=10).map(|n| share(n, false)).collect();
         assert!(last(&shares).contains(&format!("{} others", 10 - (SHARES - 1))), "{}", last(&shares));
         shares.push(share(70, true));
         assert!(last(&shares).contains("all others"), "{}", last(&shares));

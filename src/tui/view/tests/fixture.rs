@@ -14,7 +14,7 @@ use crate::domain::text::Untrusted;
 use crate::domain::time::Timestamp;
 use crate::ledger::{LedgerLocation, Operator, Run, RunId, RunIntent, RunState, Tally};
 use crate::store::{Availability, Cell, Cursor, Entry, HistogramStep, Offers, Page, Position, SortKey, StoreInfo};
-use crate::triage::plan::{Confirm, Plan, Share};
+use crate::triage::plan::{CohortShare, Confirm, Plan};
 use crate::triage::progress::RunProgress;
 use crate::tui::app::model::{FilterState, Focus, Link, Loss, Marks, Model, Side, Source, Stale};
 use crate::tui::app::{JobDocument, Opened, Settings};
@@ -290,7 +290,7 @@ fn nasty_row(n: usize) -> JobRow {
 
 /// A plan for all that timed out.
 pub fn plan(confirm: Confirm) -> Plan {
-    let share = |kind: &Kind, value: &str| Share { value: text(value), n: kind.4, rest: false };
+    let share = |kind: &Kind, value: &str| CohortShare { value: text(value), n: kind.4, rest: false };
     Plan {
         run: RunId("r-7".into()),
         action: Action::Replay,
